@@ -18,7 +18,7 @@ use ::cluster::smoke::report::{self as report, findings, page, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
 use ::cluster::smoke::{bandwidth, baseline, cluster};
 use ::cluster::worker::bundle::Bundle;
-use ::cluster::{fan_out, reach};
+use ::cluster::{jobs, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::{github, json, sarif};
@@ -269,7 +269,7 @@ impl Args {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
             let progress = self.progress_handler(&live);
-            let mark = fan_out::mark();
+            let mark = jobs::mark();
             let running = cluster::run(&plan, &reached, &bundle, options, &mark, Progress(&progress));
             let outcome = until_interrupted(running).await;
             live.end();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tokio::sync::Notify;
 
-use super::fan_out::{Ended, Job};
+use super::jobs::{Ended, Job};
 use super::plan::ClusterPlan;
 use super::render::launch;
 use super::request::Launcher;

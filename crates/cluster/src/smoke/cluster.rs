@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use docker::fan_out;
 use futures_util::{StreamExt, stream};
 
 use super::nccl;
@@ -15,7 +15,7 @@ use super::{deepspeed, torch};
 use crate::Error;
 use crate::causes;
 use crate::container_probe::{self, ContainerProbe, Tried};
-use crate::fan_out;
+use crate::jobs;
 use crate::launch;
 use crate::plan::{ClusterPlan, Gpus, Node};
 use crate::problem::Problem;
@@ -95,12 +95,12 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
     let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
     if let Some(mark) = mark {
         let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
-        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, fan_out::end_all(all.clone(), mark)).await;
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, jobs::end_all(all.clone(), mark)).await;
         // Where the run was interrupted, the file that DeepSpeed's launcher reads is there still.
-        let unmarked = join_all(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
+        let unmarked = fan_out(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
         let _ = tokio::time::timeout(CLEANUP_TIMEOUT, unmarked).await;
     }
-    let left = join_all(all.map(|(node, engine)| async move {
+    let left = fan_out(all.map(|(node, engine)| async move {
         match tokio::time::timeout(CLEANUP_TIMEOUT, worker_container::forget_worker(engine, &node.name)).await
         {
             Ok(Ok(())) => None,
@@ -163,7 +163,7 @@ impl Site<'_> {
                 let look = |one| async move {
                     nccl::workers::ground(one).await.is_ok_and(|ground| ground.devices > 0)
                 };
-                given || join_all(containers.iter().map(look)).await.contains(&true)
+                given || fan_out(containers.iter().map(look)).await.contains(&true)
             }
         }
     }
@@ -231,7 +231,7 @@ impl Site<'_> {
             self.progress.node(&node.name, found.is_ok());
             found
         });
-        let all = join_all(told).await;
+        let all = fan_out(told).await;
         let (mut nodes, mut failed) = (Vec::new(), Vec::new());
         for (result, (node, _)) in all.into_iter().zip(reached) {
             match result {
@@ -256,7 +256,7 @@ impl Site<'_> {
     ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Worker, "starting a worker in every container");
-        let all = join_all(nodes.into_iter().map(|(node, engine)| async move {
+        let all = fan_out(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
             let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
             let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: DEPLOY_TIMEOUT }));
@@ -292,7 +292,7 @@ impl Site<'_> {
             async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
         };
         let (mut failed, mut least, mut too_small) = (Vec::new(), u64::MAX, false);
-        for (one, answer) in containers.iter().zip(join_all(containers.iter().map(ask)).await) {
+        for (one, answer) in containers.iter().zip(fan_out(containers.iter().map(ask)).await) {
             let name = &one.node.name;
             match answer {
                 Ok(Answer::Space { total, .. }) => {
@@ -339,7 +339,7 @@ impl Site<'_> {
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Interface, "checking which interface NCCL and Gloo use");
-        let pins = join_all(containers.iter().map(|one| async {
+        let pins = fan_out(containers.iter().map(|one| async {
             match one.node.environment.get("NCCL_SOCKET_IFNAME") {
                 Some(pin) => Some(pin.clone()),
                 None => container_probe::pinned(one).await,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;
 use crate::container_probe::ContainerProbe;
-use crate::fan_out;
+use crate::jobs;
 use crate::launch::{self, FirstFailure};
 use crate::plan::ClusterPlan;
 use crate::program_line::{self, Stopped};
@@ -50,7 +50,7 @@ struct Said {
     failed: Option<Stopped>,
 }
 
-/// The phase. [`fan_out::end_all`] ends what was started, by its `mark`.
+/// The phase. [`jobs::end_all`] ends what was started, by its `mark`.
 pub async fn train(
     plan: &ClusterPlan,
     containers: &[ContainerProbe<'_>],
@@ -100,11 +100,11 @@ pub async fn train(
             lines.push(line.to_owned());
         }
     };
-    let running = fan_out::run(jobs, &engines, mark, true, &first.alarm, &keep);
+    let running = jobs::run(jobs, &engines, mark, true, &first.alarm, &keep);
     // The script ends itself; this is for a launcher that does not.
     let ended = tokio::time::timeout(Duration::from_secs(TRAIN_TIMEOUT_SECONDS + 20), running).await;
     let all = engines.iter().map(|(name, engine)| (name.as_str(), *engine));
-    fan_out::end_all(all, mark).await;
+    jobs::end_all(all, mark).await;
     launch::unmark_ranks(first_engine, first_node, mark).await;
     let how = match ended {
         Ok(ended) => launch::verdict(&ended, &first),

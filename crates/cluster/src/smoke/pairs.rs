@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::bandwidth::median;
 use super::judge::rate;
@@ -74,7 +74,7 @@ pub async fn tournament(places: &[Place], options: &Options) -> Vec<Pair> {
     let mut gone: BTreeMap<usize, PairError> = BTreeMap::new();
     for (number, round) in rounds(places.len()).into_iter().enumerate() {
         let run = |ranks: (usize, usize)| format!("pair-{number}-{}-{}", ranks.0, ranks.1);
-        let played = join_all(round.into_iter().map(|ranks| {
+        let played = fan_out(round.into_iter().map(|ranks| {
             let missing = gone.get(&ranks.0).or_else(|| gone.get(&ranks.1)).cloned();
             async move {
                 match missing {
@@ -125,7 +125,7 @@ async fn carried(
     let both = [&places[ranks.0], &places[ranks.1]];
     let mut ports = [0; 2];
     let listen = |place| ask(place, Task::Listen { address: None }, options.deadline);
-    for (place, answer) in join_all(both.map(listen)).await.into_iter().enumerate() {
+    for (place, answer) in fan_out(both.map(listen)).await.into_iter().enumerate() {
         match answer {
             Ok(Answer::Listening { port }) => ports[place] = port,
             other => {
@@ -164,7 +164,7 @@ async fn carried(
             trip = trip.max(median(&seconds));
         }
     }
-    join_all(both.map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
+    fan_out(both.map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
     // What a rank receives is what the other one sent.
     Ok(Carried { there: rates[1], back: rates[0], trip })
 }
@@ -182,7 +182,7 @@ async fn two(
 ) -> Result<Vec<Answer>, PairError> {
     let asked = both.iter().enumerate().map(|(number, place)| ask(place, task(number), deadline));
     let mut answers = Vec::new();
-    for (place, answer) in both.iter().zip(join_all(asked).await) {
+    for (place, answer) in both.iter().zip(fan_out(asked).await) {
         let answer = expected(answer, &|rank| name_in(both, rank));
         answers.push(answer.map_err(|fault| PairError { node: place.node.clone(), fault, deaf: None })?);
     }

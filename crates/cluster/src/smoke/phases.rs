@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use docker::fan_out;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::bandwidth::{bus, median, size};
@@ -168,7 +168,7 @@ impl<'p> PhaseRunner<'p> {
     pub async fn end(self) -> Outcome {
         let leave = |place| ask(place, Task::Leave, Duration::from_secs(1));
         // Whoever is gone cannot leave, and is not waited for.
-        let left = join_all(self.places.iter().map(leave));
+        let left = fan_out(self.places.iter().map(leave));
         let _ = tokio::time::timeout(Duration::from_secs(1), left).await;
         self.outcome
     }
@@ -177,7 +177,7 @@ impl<'p> PhaseRunner<'p> {
     pub async fn reach(&mut self) -> Result<(), PhaseFailed> {
         let (start, deadline) = (Instant::now(), self.options.deadline);
         self.progress.phase(PhaseId::Tcp, "connecting every rank to every other");
-        let listening = join_all(self.places.iter().map(|place| async {
+        let listening = fan_out(self.places.iter().map(|place| async {
             let task = worker::Task::ListenTcp { port: 0 };
             match place.session.start(task, deadline * 2).await {
                 Ok((id, worker::Answer::Listening { port })) => Ok((id, port)),
@@ -230,7 +230,7 @@ impl<'p> PhaseRunner<'p> {
         if !failed.is_empty() {
             failed.splice(..0, gone(self.sessions()).await);
         }
-        join_all(self.places.iter().zip(&listening).map(|(place, listening)| async move {
+        fan_out(self.places.iter().zip(&listening).map(|(place, listening)| async move {
             if let Ok((listener, _)) = listening {
                 let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
             }
@@ -254,9 +254,9 @@ impl<'p> PhaseRunner<'p> {
         let listen = |place| ask(place, Task::Listen { address: None }, deadline);
         // A rank that does not listen says why when it joins; its neighbor connects to no port then.
         let port = |answer| if let Ok(Answer::Listening { port }) = answer { port } else { 0 };
-        let ports: Vec<u16> = join_all(self.places.iter().map(listen)).await.into_iter().map(port).collect();
+        let ports: Vec<u16> = fan_out(self.places.iter().map(listen)).await.into_iter().map(port).collect();
         let progress = self.progress;
-        let joined = join_all(self.places.iter().enumerate().map(|(number, place)| {
+        let joined = fan_out(self.places.iter().enumerate().map(|(number, place)| {
             let (to, from) = ((number + 1) % world, (number + world - 1) % world);
             let nonce = |rank: usize| self.places[rank].session.hello.nonce.clone();
             let task = Task::Join {
@@ -560,7 +560,7 @@ pub(super) async fn gone(sessions: impl Iterator<Item = (&str, &Session)>) -> Ve
         };
         Some((node.to_owned(), format!("{node}: {says}")))
     });
-    join_all(asked).await.into_iter().flatten().collect()
+    fan_out(asked).await.into_iter().flatten().collect()
 }
 
 /// Has a rank do a task.

@@ -15,7 +15,7 @@ use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;
 use super::transport::{self, ExpectedTransport, Infiniband, Site};
 use crate::container_probe::ContainerProbe;
-use crate::fan_out::{self, Job};
+use crate::jobs::{self, Job};
 use crate::program_line::{self, Stopped};
 use crate::worker::{self, Answer, Failure, Task};
 use docker::engine::Engine;
@@ -59,7 +59,7 @@ struct InfinibandReport {
     variables: BTreeMap<String, String>,
 }
 
-/// The phase. [`fan_out::end_all`] ends what was started, by its `mark`.
+/// The phase. [`jobs::end_all`] ends what was started, by its `mark`.
 pub async fn reduce(
     containers: &[ContainerProbe<'_>],
     wish: Option<ExpectedTransport>,
@@ -86,11 +86,11 @@ pub async fn reduce(
         }
     };
     let alarm = Notify::new();
-    let running = fan_out::run(jobs(containers, port), &everywhere, mark, true, &alarm, &keep);
+    let running = jobs::run(jobs(containers, port), &everywhere, mark, true, &alarm, &keep);
     // The script ends itself; this is for an engine that is gone.
     let ended = tokio::time::timeout(Duration::from_secs(RUN_TIMEOUT_SECONDS + 20), running).await;
     if ended.is_err() {
-        fan_out::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
+        jobs::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
     }
     let statuses: BTreeMap<String, String> = ended
         .unwrap_or_default()

@@ -18,7 +18,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::keys::Keys;
 use super::observed_state::{self, ObservedState};
@@ -311,7 +311,7 @@ async fn on_all<'w, T, F: Future<Output = Result<T, Problem>>>(
     nodes: impl IntoIterator<Item = (&'w Node, &'w Engine)>,
     mut what: impl FnMut(&'w Node, &'w Engine) -> F,
 ) -> Result<Vec<T>, Vec<Problem>> {
-    let all = join_all(nodes.into_iter().map(|(node, engine)| what(node, engine))).await;
+    let all = fan_out(nodes.into_iter().map(|(node, engine)| what(node, engine))).await;
     let (mut done, mut problems) = (Vec::new(), Vec::new());
     for result in all {
         match result {

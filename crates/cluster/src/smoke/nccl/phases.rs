@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use docker::fan_out;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 
 use super::error::{RankError, Reported};
@@ -328,7 +328,7 @@ async fn each(
 
 /// What NCCL wrote on every rank.
 pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
-    join_all(ranks.iter().map(|rank| async move {
+    fan_out(ranks.iter().map(|rank| async move {
         let lines = match rank.ask(Task::Log, Duration::from_secs(5)).await {
             Ok(Answer::Log { lines }) => lines,
             _ => Vec::new(),

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use docker::fan_out;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
@@ -192,7 +192,7 @@ pub async fn end_all<'a>(
     containers: impl Iterator<Item = (&'a str, &'a Engine)>,
     mark: &str,
 ) -> Vec<(String, Result<u32, Error>)> {
-    join_all(
+    fan_out(
         containers.map(|(name, engine)| async move { (name.to_owned(), end_one(engine, name, mark).await) }),
     )
     .await
