@@ -21,6 +21,9 @@ pub struct Local {
     children: Vec<Child>,
 }
 
+/// A worker's process on this machine.
+pub(super) type Process = Child;
+
 /// Why no worker could be started on this machine.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
@@ -36,7 +39,7 @@ pub enum SpawnError {
 }
 
 /// Starts this program as a worker on this machine.
-pub(super) async fn worker(errors: Stdio) -> Result<(Session, Child), SpawnError> {
+pub(super) async fn worker(errors: Stdio) -> Result<(Session, Process), SpawnError> {
     let mut child = Command::new(host::process::own_program()?)
         .arg("worker")
         .stdin(Stdio::piped())

@@ -278,8 +278,7 @@ fn passed(
         let kinds: Vec<_> = read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         says += &format!("; connections: {}", kinds.join(", "));
         says += if read.nvls { ", NVLS" } else { "" };
-        outcome.transport =
-            format!("tcp, then nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
+        outcome.transport = format!("tcp, then nccl ({})", read.transports());
         outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
         let failed = transport::unlike(&sites(results, lines), wish);
         if !failed.is_empty() {

@@ -45,7 +45,7 @@ pub async fn transport(
         }
     );
     outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
-    let carried = format!("nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
+    let carried = format!("nccl ({})", read.transports());
     let alone = outcome.nccl.as_ref().is_some_and(|nccl| outcome.results == nccl.results);
     outcome.transport = if alone { carried } else { format!("tcp, then {carried}") };
     if let Some(nccl) = &mut outcome.nccl {

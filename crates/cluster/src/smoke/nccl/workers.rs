@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::Child;
-
 use super::error::RankError;
 use super::{Answer, Ground, Task};
 use crate::container_probe::ContainerProbe;
-use crate::smoke::local;
+use crate::smoke::local::{self, Process};
 use crate::worker::Why;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
@@ -64,7 +62,7 @@ impl Rank {
 pub struct Workers {
     /// In the order of the ranks.
     pub ranks: Vec<Rank>,
-    children: Vec<Child>,
+    children: Vec<Process>,
 }
 
 impl Site<'_> {

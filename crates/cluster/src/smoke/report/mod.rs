@@ -264,7 +264,12 @@ fn nccl(nccl: &Nccl) -> NcclEntry {
         log: NcclLogEntry {
             networks: nccl.log.networks.iter().cloned().collect(),
             devices: nccl.log.devices.iter().cloned().collect(),
-            connections: nccl.log.connections.clone(),
+            connections: nccl
+                .log
+                .connections
+                .iter()
+                .map(|(kind, count)| (kind.to_string(), *count))
+                .collect(),
             nvls: nccl.log.nvls,
             rings: nccl.log.rings,
             ring_orders: nccl.log.orders.iter().cloned().collect(),
