@@ -81,7 +81,6 @@ const CYCLES: &[(&str, &[&str])] = &[
             "xids",
         ],
     ),
-    ("diagnose", &["read", "scan"]),
     (
         "docker",
         &[
@@ -98,7 +97,6 @@ const CYCLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("docker", &["container", "run"]),
-    ("lint", &["machine", "rule"]),
     ("resolve", &["assemble", "constraints", "rank", "search"]),
     ("resolve", &["constraint", "verdict"]),
     ("resolve", &["releases", "world"]),

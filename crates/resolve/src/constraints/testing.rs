@@ -1,6 +1,7 @@
 //! Parts of the real catalog for the tests of constraints.
 
 use crate::constraint::{Constraint, Judge, Place};
+use crate::parameter::Source;
 use crate::request::{Gpu, Request, Want, Wish};
 use crate::verdict::Judgement;
 use crate::wanted::Wanted;
@@ -8,7 +9,7 @@ use crate::world::{Base, Build, Python, Release, World};
 use catalog::gpus;
 
 fn wish(want: Want) -> Wish {
-    Wish { says: format!("{want:?}"), want }
+    Wish { source: Source::Stated(format!("{want:?}")), want }
 }
 
 /// `--driver 550.54.14`.
