@@ -145,15 +145,7 @@ impl Site<'_> {
                     least = least.min(total);
                     if total < SHM_MIN_BYTES {
                         too_small = true;
-                        failed.push((
-                            name.clone(),
-                            format!(
-                                "{name}: /dev/shm has {} KiB, less than \
-                                    Docker's default of 64 MiB; NCCL and data loader processes exchange data \
-                                    through it and fail",
-                                total >> 10
-                            ),
-                        ));
+                        failed.push((name.clone(), shared_memory_too_small(name, total)));
                     }
                 }
                 Ok(other) => outcome.remarks.push(format!("{name}: /dev/shm: {other:?}")),
@@ -176,4 +168,12 @@ impl Site<'_> {
         };
         outcome.finish_phase(PhaseId::Shm, start, failed, &says)
     }
+}
+
+fn shared_memory_too_small(name: &str, bytes: u64) -> String {
+    format!(
+        "{name}: /dev/shm has {} KiB, less than Docker's default of 64 MiB; NCCL and data loader processes \
+         exchange data through it and fail",
+        bytes >> 10
+    )
 }

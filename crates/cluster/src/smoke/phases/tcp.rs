@@ -17,43 +17,66 @@ const FAST_CONNECT_MS: f64 = 2.0;
 /// Connections that begin at once.
 const MAX_PARALLEL_CONNECTS: usize = 64;
 
+/// A rank's listener: its number and port.
+type Listener = Result<(u64, u16), Failure>;
+
+/// How long a connection from one rank to another took in milliseconds, or why there is none.
+type Tried = (usize, usize, Result<f64, Failure>);
+
 impl PhaseRunner<'_> {
     /// Every rank connects to every other.
     pub async fn reach(&mut self) -> Result<(), PhaseFailed> {
-        let (start, deadline) = (Instant::now(), self.options.deadline);
+        let start = Instant::now();
         self.progress.phase(PhaseId::Tcp, "connecting every rank to every other");
-        let listening = fan_out(self.places.iter().map(|place| async {
-            let task = worker::Task::ListenTcp { port: 0 };
-            match place.session.start(task, deadline * 2).await {
-                Ok((id, worker::Answer::Listening { port })) => Ok((id, port)),
-                Ok((_, other)) => Err(worker::unexpected(&other)),
-                Err(failure) => Err(failure),
-            }
-        }))
-        .await;
-        let mut failed = Vec::new();
-        for (place, port) in self.places.iter().zip(&listening) {
-            if let Err(why) = port {
-                failed.push((place.node.clone(), format!("{} cannot listen: {why}", place.node)));
-            }
+        let listeners = self.listen().await;
+        let deaf = self.places.iter().zip(&listeners).filter_map(|(place, listener)| {
+            let why = listener.as_ref().err()?;
+            Some((place.node.clone(), format!("{} cannot listen: {why}", place.node)))
+        });
+        let mut failed: Vec<_> = deaf.collect();
+        if failed.is_empty() {
+            let tried = self.connect_all(&listeners).await;
+            failed = self.unreached(tried);
+            failed.sort();
         }
         if !failed.is_empty() {
             failed.splice(..0, gone(self.sessions()).await);
-            return self.outcome.finish_phase(PhaseId::Tcp, start, failed, "");
         }
-        let (places, world) = (self.places, self.places.len());
+        self.stop(&listeners).await;
+        let world = self.places.len();
+        let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
+        let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
+        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &says)
+    }
+
+    async fn listen(&self) -> Vec<Listener> {
+        let deadline = self.options.deadline * 2;
+        fan_out(self.places.iter().map(|place| async move {
+            let task = worker::Task::ListenTcp { port: 0 };
+            match place.session.start(task, deadline).await? {
+                (id, worker::Answer::Listening { port }) => Ok((id, port)),
+                (_, other) => Err(worker::unexpected(&other)),
+            }
+        }))
+        .await
+    }
+
+    async fn connect_all(&self, listeners: &[Listener]) -> Vec<Tried> {
+        let (places, world, deadline) = (self.places, self.places.len(), self.options.deadline);
         let pairs = (0..world).flat_map(|from| (0..world).map(move |to| (from, to)));
         let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
-            let port = listening[to].as_ref().map_or(0, |(_, port)| *port);
+            let port = listeners[to].as_ref().map_or(0, |(_, port)| *port);
             async move { (from, to, connects(&places[from], &places[to], port, deadline).await) }
         });
-        // A few at once: hundreds of connections that begin together take each other's time.
         let left = places.iter().map(|place| (place.node.clone(), world - 1)).collect();
         let mut progress = self.progress.counting(left);
+        // A few at once: hundreds of connections that begin together take each other's time.
         let tried = futures_util::stream::iter(tried).buffer_unordered(MAX_PARALLEL_CONNECTS);
-        let tried: Vec<_> =
-            tried.inspect(|(from, _, came)| progress(&places[*from].node, came.is_ok())).collect().await;
-        drop(progress);
+        tried.inspect(|(from, _, came)| progress(&places[*from].node, came.is_ok())).collect().await
+    }
+
+    /// Notes the slowest connection; the nodes with those that failed.
+    fn unreached(&mut self, tried: Vec<Tried>) -> Vec<(String, String)> {
         let mut failed = Vec::new();
         for (from, to, came) in tried {
             let (one, other) = (&self.places[from], &self.places[to]);
@@ -71,19 +94,17 @@ impl PhaseRunner<'_> {
                 }
             }
         }
-        failed.sort();
-        if !failed.is_empty() {
-            failed.splice(..0, gone(self.sessions()).await);
-        }
-        fan_out(self.places.iter().zip(&listening).map(|(place, listening)| async move {
-            if let Ok((listener, _)) = listening {
+        failed
+    }
+
+    async fn stop(&self, listeners: &[Listener]) {
+        let deadline = self.options.deadline;
+        fan_out(self.places.iter().zip(listeners).map(|(place, listener)| async move {
+            if let Ok((listener, _)) = listener {
                 let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
             }
         }))
         .await;
-        let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
-        let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
-        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &says)
     }
 }
 
