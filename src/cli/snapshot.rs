@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::interrupts::Interrupts;
 use diagnostic::error::Error;
 use diagnostic::render::json;
 use diagnostic::terminal;
@@ -44,8 +45,9 @@ Examples:
 
 impl Args {
     /// Gathers and writes.
-    pub fn run(self) -> Result<u8, Error> {
-        let (recorder, _) = super::look(self.root.as_deref(), self.timeout, Expected::default())?;
+    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+        let (recorder, _) =
+            super::read_machine(self.root.as_deref(), self.timeout, Expected::default(), interrupts)?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
             snapshot = host::redact::redact(snapshot);

@@ -22,6 +22,7 @@ pub mod init;
 pub mod jobs;
 pub mod keys;
 pub mod launch;
+pub mod logs;
 pub mod network;
 pub mod nodes;
 pub mod observed_state;
