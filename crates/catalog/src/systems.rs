@@ -59,6 +59,8 @@ pub struct PythonSource {
     pub deadsnakes: Option<bool>,
     /// `uv python install`.
     pub uv: Option<bool>,
+    /// Whether the distribution's package is a pre-release.
+    pub pre_release: bool,
     /// What else is to know of the system's Pythons.
     pub note: Option<String>,
     /// Where this was read.
@@ -81,6 +83,8 @@ struct PythonLists {
     deadsnakes: String,
     #[serde(default)]
     not_deadsnakes: String,
+    #[serde(default)]
+    pre_release: String,
     note: Option<String>,
     source: String,
     #[serde(default)]
@@ -230,6 +234,7 @@ fn expand(lists: &PythonLists) -> impl Iterator<Item = PythonSource> + '_ {
         distribution: told(&series.python, &lists.distribution, &lists.not_distribution),
         deadsnakes: told(&series.python, &lists.deadsnakes, &lists.not_deadsnakes),
         uv: fits.filter(|fits| !fits || has(&uv().pythons, &series.python)),
+        pre_release: has(&lists.pre_release, &series.python),
         note: lists.note.clone(),
         source: format!("{}; {}", lists.source, uv().source),
         checked: lists.checked.clone(),

@@ -46,6 +46,8 @@ pub struct Variable {
     pub kind: Option<String>,
     /// The values it takes.
     pub allowed: Option<String>,
+    /// What it takes besides them.
+    pub also: Option<Also>,
     /// What holds when it is not set.
     pub default: Option<String>,
     /// What it does.
@@ -57,6 +59,18 @@ pub struct Variable {
     /// When.
     #[serde(default)]
     pub checked: String,
+}
+
+/// Values beside the ones that a variable's row lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Also {
+    /// Any integer, the form of older releases.
+    Integers,
+    /// Any number above the range.
+    Larger,
+    /// -1.
+    MinusOne,
 }
 
 fn current() -> Status {
@@ -80,7 +94,7 @@ impl Variable {
         if other_words || self.kind.as_deref() == Some("list") {
             return None;
         }
-        let takes = within(allowed, value)?;
+        let takes = within(allowed, self.also, value)?;
         // A value that is the default is right, whatever the bounds.
         Some(takes || self.default.as_deref() == Some(value))
     }
@@ -88,15 +102,17 @@ impl Variable {
 
 /// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What stands in brackets
 /// behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4 legacy)`.
-fn within(allowed: &str, value: &str) -> Option<bool> {
-    let (bounds, note) = allowed.split_once(" (").unwrap_or((allowed, ""));
-    let bounds = bounds.trim();
+fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
+    let bounds = allowed.split_once(" (").map_or(allowed, |(bounds, _)| bounds).trim();
     let number = value.trim().parse::<i64>().ok();
     if let Some((low, high)) = bounds.split_once("..") {
         let (low, high) = (low.parse::<i64>().ok()?, high.parse::<i64>().ok()?);
-        let above = note.contains(">=") || note.contains("-1");
-        return Some(number.is_some_and(|number| {
-            (low..=high).contains(&number) || above && (number > high || number == -1)
+        return Some(number.is_some_and(|number| match also {
+            _ if (low..=high).contains(&number) => true,
+            Some(Also::Larger) => number > high,
+            Some(Also::MinusOne) => number == -1,
+            Some(Also::Integers) => true,
+            None => false,
         }));
     }
     if bounds.contains(' ') || bounds.contains(';') || !bounds.contains('|') {
@@ -105,7 +121,7 @@ fn within(allowed: &str, value: &str) -> Option<bool> {
     if bounds == "true|false" {
         return None;
     }
-    if note.contains("legacy") && number.is_some() {
+    if also == Some(Also::Integers) && number.is_some() {
         return Some(true);
     }
     Some(bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim())))
@@ -184,7 +200,12 @@ mod tests {
             // A default in words ("auto", "unset") is no value.
             let default = row.default.as_deref().filter(|text| text.parse::<i64>().is_ok_and(|n| n >= 0));
             let Some((allowed, default)) = row.allowed.as_deref().zip(default) else { continue };
-            assert_ne!(within(allowed, default), Some(false), "{}: {default}, takes {allowed}", row.name);
+            assert_ne!(
+                within(allowed, row.also, default),
+                Some(false),
+                "{}: {default}, takes {allowed}",
+                row.name
+            );
         }
     }
 

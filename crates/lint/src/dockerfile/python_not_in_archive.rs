@@ -92,8 +92,9 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
                 .unless_certain(certain),
         );
     }
-    if let Some(note) = source.note.as_deref().filter(|note| note.contains(&format!("python{series}"))) {
-        let message = format!("{} has only a pre-release of Python {series}: {note}", system.name);
+    if source.pre_release {
+        let note = source.note.as_ref().map_or(String::new(), |note| format!(": {note}"));
+        let message = format!("{} has only a pre-release of Python {series}{note}", system.name);
         return Some(Found::warning(word.line, message, fix(series, source.deadsnakes, &system.name)));
     }
     let message = format!(
