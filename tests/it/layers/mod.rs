@@ -83,8 +83,6 @@ const CYCLES: &[(&str, &[&str])] = &[
             "xids",
         ],
     ),
-    ("cluster", &["error", "worker"]),
-    ("cluster", &["plan", "validate"]),
     ("resolve", &["assemble", "constraints", "rank", "search"]),
     ("resolve", &["constraint", "verdict"]),
     ("resolve", &["releases", "world"]),
