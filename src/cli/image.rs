@@ -31,7 +31,7 @@ pub struct ImageArgs {
     ///
     /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the
     /// options, and its Python packages are installed by hash.
-    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
+    #[arg(long, value_name = "FILE", help_heading = REQUEST, hide_short_help = true)]
     pub lock: Option<PathBuf>,
 
     /// Fail if the result differs from the lock file.

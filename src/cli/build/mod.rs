@@ -126,7 +126,9 @@ pub struct Args {
     #[arg(long, help_heading = OUTPUT)]
     dry_run: bool,
 
-    /// Report format; json is one object per event and line, the last of which is the report.
+    /// Report format.
+    ///
+    /// json is one object per event and line, the last of which is the report.
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
