@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::Sparse;
+use catalog::testing::catalog;
 use host::Missing;
 
 const OUTPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/outputs/docker/");

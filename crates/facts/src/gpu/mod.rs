@@ -318,6 +318,7 @@ fn ask_for_links(catalog: &Catalog, host: &dyn Host, program: &str, gpus: &mut [
 mod tests {
     use super::*;
     use crate::testing::smi::machine;
+    use catalog::testing::catalog;
 
     #[test]
     fn gpus_are_named_in_few_words() {
@@ -337,7 +338,7 @@ mod tests {
             readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
         readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
         let host = host::record::Replay::new(readings, "asked for more");
-        assert_eq!(gather(&host).list, Fact::Absent);
+        assert_eq!(gather(&host, catalog()).list, Fact::Absent);
     }
 
     #[test]
@@ -347,7 +348,7 @@ mod tests {
             readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
         readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
         // Neither /dev/dxg nor one of the places of nvidia-smi could be seen.
-        let gpus = gather(&host::record::Replay::new(readings, "permission denied"));
+        let gpus = gather(&host::record::Replay::new(readings, "permission denied"), catalog());
         assert_eq!(gpus.list, Fact::unknown("nvidia-smi: permission denied"));
     }
 

@@ -150,6 +150,7 @@ fn refused(explanation: &mut Explanation, name: &str, answer: &Answer) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
 
     fn request(words: &[(&str, &str)]) -> Request {
         let wish = |(part, text): &(&str, &str)| {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     fn says(words: &[(&str, &str)], text: &str) -> String {
-        why(World::get(), &request(words), text).unwrap().says
+        why(world(), &request(words), text).unwrap().says
     }
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn questions_that_cannot_be_answered() {
-        let ask = |text: &str| why(World::get(), &request(&[]), text).unwrap_err();
+        let ask = |text: &str| why(world(), &request(&[]), text).unwrap_err();
         assert!(matches!(ask("trch=2.6"), WhyError::Name(_)));
         assert!(matches!(ask("torch=x"), WhyError::Version(_)));
     }

@@ -120,21 +120,21 @@ pub fn wishes(world: &World, typed: &Typed) -> Result<Understood, Mistake> {
         }
     }
     for text in typed.gpu.iter().flat_map(|text| text.split(',')).filter(|text| !text.trim().is_empty()) {
-        add(format!("--gpu {}", text.trim()), Want::Gpu(gpu::gpu(text)?));
+        add(format!("--gpu {}", text.trim()), Want::Gpu(gpu::gpu(world.catalog, text)?));
     }
     if let Some(text) = &typed.driver {
-        let (driver, warning) = driver::driver(text)?;
+        let (driver, warning) = driver::driver(world.catalog, text)?;
         add(format!("--driver {}", text.trim()), Want::Driver(driver));
         understood.warnings.extend(warning);
     }
     if let Some(text) = &typed.os {
-        add(format!("--os {}", text.trim()), Want::System(place::system_asked(text)?));
+        add(format!("--os {}", text.trim()), Want::System(place::system_asked(world.catalog, text)?));
     }
     if let Some(text) = &typed.arch {
         add(format!("--arch {}", text.trim()), Want::Architecture(place::architecture(text)?));
     }
     if let Some(text) = &typed.base {
-        add(format!("--base {}", text.trim()), Want::Base(place::base(text)?));
+        add(format!("--base {}", text.trim()), Want::Base(place::base(world.catalog, text)?));
     }
     if typed.compile {
         add("--compile".into(), Want::Compile);
@@ -167,6 +167,7 @@ impl From<Mistake> for diagnostic::error::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
 
     #[test]
     fn wishes_keep_the_users_words() {
@@ -182,7 +183,7 @@ mod tests {
             compile: true,
             ..Typed::default()
         };
-        let wishes = wishes(World::get(), &Typed { with: vec!["numpy<2".into()], ..typed }).unwrap().wishes;
+        let wishes = wishes(world(), &Typed { with: vec!["numpy<2".into()], ..typed }).unwrap().wishes;
         let says: Vec<&str> = wishes.iter().map(|wish| wish.says.as_str()).collect();
         assert_eq!(
             says,
@@ -208,6 +209,6 @@ mod tests {
 
     #[test]
     fn nothing_typed_is_no_wish() {
-        assert!(wishes(World::get(), &Typed::default()).unwrap().wishes.is_empty());
+        assert!(wishes(world(), &Typed::default()).unwrap().wishes.is_empty());
     }
 }

@@ -130,9 +130,10 @@ fn normalised(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
 
     fn says(text: &str) -> Vec<String> {
-        wishes(World::get(), text).unwrap().into_iter().map(|wish| wish.says).collect()
+        wishes(world(), text).unwrap().into_iter().map(|wish| wish.says).collect()
     }
 
     #[test]
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_package_goes_to_its_place() {
-        let wishes = wishes(World::get(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
+        let wishes = wishes(world(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
         assert!(matches!(&wishes[0].want, Want::Torch(v) if v.build.as_deref() == Some("cu124")));
         assert!(matches!(&wishes[1].want, Want::Package(name, _) if name == "torchvision"));
         assert!(matches!(&wishes[2].want, Want::Package(name, v) if name == "numpy" && !v.text.is_empty()));
@@ -168,7 +169,7 @@ mod tests {
             ("<2", 0, ""),
             ("numpy>=2;<3", 8, ""),
         ] {
-            let mistake = wishes(World::get(), text).unwrap_err();
+            let mistake = wishes(world(), text).unwrap_err();
             let caret = mistake.says.lines().last().unwrap().len();
             assert_eq!(caret, "  --with ".len() + place + 1, "{text}: {}", mistake.says);
             assert!(mistake.hints.join(" ").contains(hint), "{text}: {mistake:?}");
