@@ -1,5 +1,6 @@
 //! `envdoc check`.
 
+use catalog::Catalog;
 use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -115,9 +116,9 @@ const LIVE_STEP: Duration = Duration::from_secs(30);
 
 impl Args {
     /// Gathers, judges, reports.
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let chosen = choose(&self.only, &self.ignore)?;
-        let mut facts = self.facts(expected(&self.expect)?)?;
+        let mut facts = self.facts(catalog, expected(&self.expect)?)?;
         if self.live {
             facts.live = self.look_inside(&facts)?;
         }
@@ -126,11 +127,11 @@ impl Args {
         Ok(self.fail_on.exit_code(&Summary::of(results.iter().map(|result| &result.verdict)), self.strict))
     }
 
-    fn facts(&self, expected: Expected) -> Result<Facts, Error> {
+    fn facts(&self, catalog: &'static Catalog, expected: Expected) -> Result<Facts, Error> {
         if let Some(file) = &self.from {
-            return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected));
+            return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected, catalog));
         }
-        super::look(self.root.as_deref(), self.timeout, expected).map(|(_, facts)| facts)
+        super::look(catalog, self.root.as_deref(), self.timeout, expected).map(|(_, facts)| facts)
     }
 
     fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {
@@ -155,7 +156,7 @@ impl Args {
             Err(NotTried::Interrupted) => {
                 Err(Error::new(Kind::Interrupted, "interrupted; the test container was removed"))
             }
-            answer => Ok(facts::live::of(answer, gpus)),
+            answer => Ok(facts::live::of(answer, gpus, facts.catalog)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `envdoc diagnose`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -83,14 +84,14 @@ enum Format {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         if self.follow {
-            return self.follow();
+            return self.follow(catalog);
         }
-        let facts = self.facts()?;
+        let facts = self.facts(catalog)?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
         reads.extend(self.elsewhere.reads(self.from.as_deref())?);
-        let diagnosis = root_cause::diagnose(&reads, facts.as_ref());
+        let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref());
         let text = match self.format {
             Format::Text => text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
             Format::Json => diagnostic::render::json::text(&json::report(&diagnosis))?,
@@ -104,7 +105,7 @@ impl Args {
     }
 
     /// Follows a file, a container or standard input.
-    fn follow(&self) -> Result<u8, Error> {
+    fn follow(&self, catalog: &'static Catalog) -> Result<u8, Error> {
         let followed = match (self.paths.as_slice(), self.elsewhere.one_container()) {
             ([path], None) if path.as_os_str() == "-" => Followed::Standard,
             ([path], None) => Followed::File(path),
@@ -114,7 +115,7 @@ impl Args {
                     .hint("run it once per log"));
             }
         };
-        let facts = self.facts()?;
+        let facts = self.facts(catalog)?;
         let tell = |diagnosis: &Diagnosis| {
             terminal::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
@@ -122,7 +123,7 @@ impl Args {
         let (mut last, mut lines) = (None, 0);
         let failed = logs::follow(&followed, &mut |read| {
             lines = read.lines;
-            let diagnosis = root_cause::diagnose(&[read], facts.as_ref());
+            let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
             if !news.is_empty() && news != told {
@@ -139,12 +140,13 @@ impl Args {
         if lines == 0 { Err(no_line()) } else { Ok(u8::from(failed)) }
     }
 
-    fn facts(&self) -> Result<Option<Facts>, Error> {
+    fn facts(&self, catalog: &'static Catalog) -> Result<Option<Facts>, Error> {
         if self.here {
-            return super::look(None, HERE_TIMEOUT, Expected::default()).map(|(_, facts)| Some(facts));
+            return super::look(catalog, None, HERE_TIMEOUT, Expected::default())
+                .map(|(_, facts)| Some(facts));
         }
         let Some(file) = &self.from else { return Ok(None) };
-        Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default())))
+        Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog)))
     }
 }
 

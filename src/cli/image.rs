@@ -1,5 +1,6 @@
 //! The image options of `render` and `build`, and the plan that follows from them.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 
 use super::headings::{CACHE, IMAGE, MIRRORS, REQUEST};
@@ -171,14 +172,19 @@ pub enum Settled {
 
 impl ImageArgs {
     /// Resolves, and settles everything.
-    pub fn settle(&self) -> Result<Settled, Error> {
-        self.settle_on(None, false)
+    pub fn settle(&self, catalog: &'static Catalog) -> Result<Settled, Error> {
+        self.settle_on(catalog, None, false)
     }
 
     /// The same on a day (`2026-11-21`), today where it is `None`, which decides what is past its end of life; with `anew` no lock is
     /// looked at.
-    pub fn settle_on(&self, day: Option<&str>, anew: bool) -> Result<Settled, Error> {
-        let world = World::get();
+    pub fn settle_on(
+        &self,
+        catalog: &'static Catalog,
+        day: Option<&str>,
+        anew: bool,
+    ) -> Result<Settled, Error> {
+        let world = &World::new(catalog);
         let mut request = self.request.as_deref().map(read).transpose()?.unwrap_or_default();
         let of_file = request.typed();
         self.over(&mut request)?;
@@ -214,14 +220,14 @@ impl ImageArgs {
             return Ok(Settled::None(none));
         }
         if let Some(kept) = &kept {
-            notes.extend(self.held(kept, &mut request, &resolution)?);
+            notes.extend(self.held(catalog, kept, &mut request, &resolution)?);
         }
         if let Some(base) =
             request.base_image.as_ref().or(resolution.stack.base_image.as_ref()).filter(|_| self.pin)
         {
             request.base_digest = Some(super::registry::digest(base, self.ca_cert.as_deref())?);
         }
-        let mut plan = plan::plan(&request, &resolution)?;
+        let mut plan = plan::plan(catalog, &request, &resolution)?;
         plan.warnings.append(&mut warnings);
         Ok(Settled::Plan(Box::new(plan), notes))
     }
@@ -229,12 +235,13 @@ impl ImageArgs {
     /// Takes the Python packages of a lock, where they are those of the request; what is otherwise is said.
     fn held(
         &self,
+        catalog: &'static Catalog,
         kept: &Kept,
         request: &mut ImageRequest,
         resolution: &Resolution,
     ) -> Result<Vec<String>, Error> {
         let differences = kept.lock.differences(&resolution.stack);
-        let plan = plan::plan(request, resolution)?;
+        let plan = plan::plan(catalog, request, resolution)?;
         let drift = kept.drift(&plan, differences, self.locked)?;
         if drift.is_empty() {
             request.locked.clone_from(&kept.lock.packages);
@@ -289,7 +296,7 @@ impl ImageArgs {
         if stack.from.is_empty() {
             stack.from = request.from.iter().map(PathBuf::from).collect();
         }
-        let mut asked = stack.with_machines(understood)?;
+        let mut asked = stack.with_machines(world.catalog, understood)?;
         asked.request.wishes.extend(request.own_base());
         Ok(asked)
     }

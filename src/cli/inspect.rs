@@ -10,7 +10,8 @@ use ::image::inspect::image::{self, Image, processor};
 use ::image::inspect::remote::{self, Question, RegistryError};
 use ::image::inspect::report::{self as report, Machine};
 use ::image::inspect::{Reference, judge};
-use catalog::images::{self, Existence};
+use catalog::Catalog;
+use catalog::images::Existence;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -101,10 +102,10 @@ Examples:
   envdoc inspect team/train:1.0 --from gpu1.json       # ... on a recorded machine?";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let reference = Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why))?;
-        let machines = self.machines()?;
-        let image = match self.read(&reference, &machines) {
+        let machines = self.machines(catalog)?;
+        let image = match self.read(catalog, &reference, &machines) {
             Ok(image) => image,
             Err(ReadError::NotFound(error)) => {
                 terminal::note(&error.to_string());
@@ -129,7 +130,12 @@ impl Args {
     }
 
     /// The image from the engine or the registry.
-    fn read(&self, reference: &Reference, machines: &[(String, Facts)]) -> Result<Image, ReadError> {
+    fn read(
+        &self,
+        catalog: &Catalog,
+        reference: &Reference,
+        machines: &[(String, Facts)],
+    ) -> Result<Image, ReadError> {
         let client = client::find(self.host.as_deref())?;
         if !self.remote && reference.digest.is_none() {
             let deadline = Instant::now() + self.timeout.min(Duration::from_secs(5));
@@ -152,18 +158,18 @@ impl Args {
         };
         remote::read(&question).map_err(|error| match error.is_not_found() {
             true => ReadError::NotFound(error),
-            false => ReadError::Other(unreadable(reference, &error)),
+            false => ReadError::Other(unreadable(catalog, reference, &error)),
         })
     }
 
-    fn machines(&self) -> Result<Vec<(String, Facts)>, Error> {
+    fn machines(&self, catalog: &'static Catalog) -> Result<Vec<(String, Facts)>, Error> {
         let mut machines = Vec::new();
         for path in &self.from {
-            let facts = gather::recorded(&Snapshot::open(path)?.host(), Expected::default());
+            let facts = gather::recorded(&Snapshot::open(path)?.host(), Expected::default(), catalog);
             machines.push((name(path), facts));
         }
         if self.here {
-            let (_, facts) = super::look(None, Duration::from_secs(2), Expected::default())?;
+            let (_, facts) = super::look(catalog, None, Duration::from_secs(2), Expected::default())?;
             machines.push(("this machine".to_owned(), facts));
         }
         Ok(machines)
@@ -184,7 +190,7 @@ impl From<Error> for ReadError {
 }
 
 /// The error with hints for the usual causes.
-fn unreadable(reference: &Reference, error: &RegistryError) -> Error {
+fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -> Error {
     let mut says = Error::new(Kind::Network, format!("cannot read {reference}: {error}"));
     match error {
         RegistryError::Docker(docker::Error::RegistryLogin(_)) | RegistryError::Denied { .. } => {
@@ -195,9 +201,9 @@ fn unreadable(reference: &Reference, error: &RegistryError) -> Error {
         }
         _ => {}
     }
-    match images::exists(&reference.familiar()) {
+    match catalog.images().exists(&reference.familiar()) {
         Existence::No { why, .. } => {
-            let nearest = images::nearest(&reference.familiar());
+            let nearest = catalog.images().nearest(&reference.familiar());
             let nearest: Vec<String> = nearest.iter().map(|image| image.reference()).collect();
             let instead = match nearest.is_empty() {
                 true => String::new(),

@@ -36,6 +36,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 
+use ::catalog::Catalog;
+use ::catalog::cache::Cache;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::transport::Transports;
@@ -116,37 +118,45 @@ impl Cli {
 
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
-        if let Some(dir) = catalog::directory() {
-            ::catalog::cache::install(dir, terminal::note);
-        }
+        let catalog = match catalog::directory() {
+            Some(dir) => Catalog::with_cache(Cache::new(dir, terminal::note)),
+            None => Catalog::embedded(),
+        };
+        // One for the whole run: what is made of its rows refers to them.
+        let catalog: &'static Catalog = Box::leak(Box::new(catalog));
         if self.version {
-            return terminal::print(&catalog::version(self.verbose)).map(|()| 0);
+            return terminal::print(&catalog::version(catalog, self.verbose)).map(|()| 0);
         }
         let Some(command) = self.command else {
             return terminal::print(GUIDE).map(|()| 0);
         };
         match command {
-            Command::Check(args) => args.run(),
-            Command::Resolve(args) => args.run(),
-            Command::Render(args) => args.run(),
-            Command::Build(args) => args.run(),
-            Command::Cluster(args) => args.run(),
-            Command::Matrix(args) => args.run(),
-            Command::Snapshot(args) => args.run(),
-            Command::Lint(args) => args.run(),
-            Command::Inspect(args) => args.run(),
-            Command::Smoke(args) => args.run(),
-            Command::Diagnose(args) => args.run(),
-            Command::Explain(args) => args.run(),
+            Command::Check(args) => args.run(catalog),
+            Command::Resolve(args) => args.run(catalog),
+            Command::Render(args) => args.run(catalog),
+            Command::Build(args) => args.run(catalog),
+            Command::Cluster(args) => args.run(catalog),
+            Command::Matrix(args) => args.run(catalog),
+            Command::Snapshot(args) => args.run(catalog),
+            Command::Lint(args) => args.run(catalog),
+            Command::Inspect(args) => args.run(catalog),
+            Command::Smoke(args) => args.run(catalog),
+            Command::Diagnose(args) => args.run(catalog),
+            Command::Explain(args) => args.run(catalog),
             Command::Checks(args) => args.run(),
-            Command::Catalog(args) => args.run(),
+            Command::Catalog(args) => args.run(catalog),
             Command::Worker(args) => args.run(),
         }
     }
 }
 
 /// Reads this machine, or the file system below a directory.
-fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(Recorder, Facts), Error> {
+fn look(
+    catalog: &'static Catalog,
+    root: Option<&Path>,
+    timeout: Duration,
+    expected: Expected,
+) -> Result<(Recorder, Facts), Error> {
     let deadline = Instant::now() + timeout;
     // Programs and engines time out a little earlier than gathering, so that the report names the one that
     // did not answer.
@@ -159,7 +169,7 @@ fn look(root: Option<&Path>, timeout: Duration, expected: Expected) -> Result<(R
         })?,
     };
     let recorder = Recorder::new(Arc::new(host));
-    let facts = gather(&recorder, deadline, expected);
+    let facts = gather(&recorder, deadline, expected, catalog);
     Ok((recorder, facts))
 }
 
@@ -168,7 +178,7 @@ static LOOKING_INSIDE: AtomicBool = AtomicBool::new(false);
 
 /// Gathers from this machine. From now on Ctrl-C ends the programs that were started, and then envdoc: they are in
 /// process groups of their own, which the terminal does not signal.
-fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
+fn gather(host: &Recorder, deadline: Instant, expected: Expected, catalog: &'static Catalog) -> Facts {
     let watch = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
         if let Ok(Ok(())) = runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
@@ -181,5 +191,5 @@ fn gather(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
     };
     // Without the thread, Ctrl-C ends only envdoc.
     let _ = std::thread::Builder::new().name("interrupt".into()).spawn(watch);
-    gather::live(host, deadline, expected)
+    gather::live(host, deadline, expected, catalog)
 }

@@ -1,5 +1,6 @@
 //! `envdoc render`.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -85,7 +86,7 @@ enum What {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         if self.what == What::Ci {
             return self.ci();
         }
@@ -94,7 +95,7 @@ impl Args {
             return Err(Error::new(Kind::Usage, says)
                 .hint("use --request for a request file; only `render ci` takes several"));
         }
-        let (plan, notes) = match self.image.settle_on(None, self.what == What::Lock)? {
+        let (plan, notes) = match self.image.settle_on(catalog, None, self.what == What::Lock)? {
             Settled::Plan(plan, notes) => (plan, notes),
             Settled::None(report) => {
                 terminal::note(report.trim_end());

@@ -1,5 +1,6 @@
 //! `envdoc snapshot`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,8 +45,8 @@ Examples:
 
 impl Args {
     /// Gathers and writes.
-    pub fn run(self) -> Result<u8, Error> {
-        let (recorder, _) = super::look(self.root.as_deref(), self.timeout, Expected::default())?;
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+        let (recorder, _) = super::look(catalog, self.root.as_deref(), self.timeout, Expected::default())?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
             snapshot = host::redact::redact(snapshot);

@@ -1,5 +1,6 @@
 //! The options of `resolve`, `render` and `build` that describe a stack.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -121,12 +122,12 @@ impl StackArgs {
     /// The request of the options and of the machines they name.
     pub fn asked(&self, world: &World) -> Result<Asked, Error> {
         let understood = parse::wishes(world, &self.typed())?;
-        self.with_machines(understood)
+        self.with_machines(world.catalog, understood)
     }
 
     /// Adds the requirements of the machines.
-    pub fn with_machines(&self, understood: Understood) -> Result<Asked, Error> {
-        let machines = self.machines(&understood.wishes)?;
+    pub fn with_machines(&self, catalog: &'static Catalog, understood: Understood) -> Result<Asked, Error> {
+        let machines = self.machines(catalog, &understood.wishes)?;
         let mut asked = Asked {
             request: Request {
                 wishes: understood.wishes,
@@ -153,7 +154,7 @@ impl StackArgs {
     }
 
     /// The requirements of the named machines.
-    fn machines(&self, wishes: &[Wish]) -> Result<Vec<Machine>, Error> {
+    fn machines(&self, catalog: &'static Catalog, wishes: &[Wish]) -> Result<Vec<Machine>, Error> {
         let questions = Questions {
             bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
             installed: self.prefer == Preference::Installed,
@@ -164,11 +165,11 @@ impl StackArgs {
         }
         let mut machines = Vec::new();
         for file in &self.from {
-            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default());
+            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
             machines.push(asked_of(&self.name(file), &facts, questions));
         }
         if self.here {
-            let (_, facts) = super::look(None, self.timeout, Expected::default())?;
+            let (_, facts) = super::look(catalog, None, self.timeout, Expected::default())?;
             machines.push(asked_of("this machine", &facts, questions));
         }
         Ok(machines)

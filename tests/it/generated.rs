@@ -6,7 +6,6 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use catalog::mirrors;
 use catalog::signatures::{self, Component};
 use checks::fleet::FLEET_CHECKS;
 use checks::report::json;
@@ -21,7 +20,6 @@ use image::request::ImageRequest;
 use lint::{self, RULES, Subject};
 use resolve::parse::{self, Typed};
 use resolve::request::Request;
-use resolve::world::World;
 
 fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -269,7 +267,7 @@ fn request() {
         keys(&mut text, &schema["$defs"][name]);
     }
     text.push_str("\n## Mirrors by name\n\n| name | whose | packages | archive |\n|---|---|---|---|\n");
-    for mirror in mirrors::all() {
+    for mirror in catalog::testing::catalog().mirrors().all() {
         let _ = writeln!(
             text,
             "| `{}` | {} | {} | {} |",
@@ -355,7 +353,9 @@ fn render_transcript() -> String {
     }
     let options = "--torch 2.7.1 --cuda 12.6 --deepspeed --user trainer --copy src:/workspace/src";
     let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
-    let Settled::Plan(plan, _) = command.image.settle_on(Some("2026-11-21"), false).unwrap() else {
+    let Settled::Plan(plan, _) =
+        command.image.settle_on(catalog::testing::catalog(), Some("2026-11-21"), false).unwrap()
+    else {
         panic!("no stack")
     };
     let text = image::render::dockerfile(&plan).unwrap();
@@ -367,9 +367,9 @@ fn render_transcript() -> String {
 
 fn resolve_transcript() -> String {
     let typed = Typed { cuda: Some("12.1".into()), python: Some("3.12".into()), ..Typed::default() };
-    let wishes = parse::wishes(World::get(), &typed).unwrap().wishes;
+    let wishes = parse::wishes(resolve::testing::world(), &typed).unwrap().wishes;
     let request = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let answer = resolve::resolve(World::get(), &request);
+    let answer = resolve::resolve(resolve::testing::world(), &request);
     let report =
         resolve::report::Report { wishes: &request.wishes, answer: &answer, warnings: &[], notes: &[] };
     let shown = resolve::report::text::report(&report, LAYOUT);

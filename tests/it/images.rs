@@ -23,7 +23,7 @@ struct Command {
 
 fn planned(arguments: &[&str]) -> Plan {
     let command = Command::parse_from(["envdoc"].iter().chain(arguments));
-    match command.image.settle_on(Some(DAY), false).unwrap() {
+    match command.image.settle_on(catalog::testing::catalog(), Some(DAY), false).unwrap() {
         Settled::Plan(plan, _) => *plan,
         Settled::None(report) => panic!("{report}"),
     }
@@ -63,7 +63,10 @@ fn dockerfiles() -> Vec<(String, String)> {
 #[test]
 fn what_is_rendered_passes_envdoc_lint() {
     for (name, text) in dockerfiles() {
-        let findings = lint::lint(lint::RULES, &lint::File::new(&name, &text, lint::Kind::Dockerfile));
+        let findings = lint::lint(
+            lint::RULES,
+            &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Dockerfile),
+        );
         assert!(findings.is_empty(), "{name}: {findings:?}\n{text}");
     }
 }

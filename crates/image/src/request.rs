@@ -12,7 +12,6 @@ use diagnostic::yaml;
 use resolve::lock::LockedPackage;
 use resolve::parse::{self, Typed};
 use resolve::request::{Base, Want, Wish};
-use resolve::world::World;
 
 /// A request for an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -232,7 +231,7 @@ impl ImageRequest {
 
     /// The part of it that the resolver answers, as if it had been typed.
     pub fn typed(&self) -> Typed {
-        let known = parse::package_names(World::get());
+        let known = parse::package_names();
         let (known, _) = self
             .packages
             .iter()

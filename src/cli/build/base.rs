@@ -1,5 +1,6 @@
 //! The contents of a user's own base image, read by running a container of it.
 
+use catalog::Catalog;
 use std::time::Duration;
 
 use crate::cli::image::{self, ImageArgs};
@@ -16,7 +17,11 @@ const LOOKING: Duration = Duration::from_secs(60);
 
 /// The options with what is in the base image, where it is one of the user's own, and what is to know of it. The image must be on the
 /// engine.
-pub(super) fn told(args: &ImageArgs, client: &Client) -> Result<(ImageArgs, Vec<String>), Error> {
+pub(super) fn told(
+    catalog: &'static Catalog,
+    args: &ImageArgs,
+    client: &Client,
+) -> Result<(ImageArgs, Vec<String>), Error> {
     let mut args = args.clone();
     let file = args.request.as_deref().map(image::read).transpose()?;
     let of_file = file.unwrap_or_default();
@@ -25,13 +30,13 @@ pub(super) fn told(args: &ImageArgs, client: &Client) -> Result<(ImageArgs, Vec<
         return Ok((args, Vec::new()));
     };
     let inside = look(&name, client)?;
-    let system = inside.catalog_system().ok_or_else(|| {
+    let system = inside.catalog_system(catalog).ok_or_else(|| {
         let is = inside.system.as_deref().unwrap_or("unknown");
         Error::new(Kind::Usage, format!("the operating system of {name} ({is}) is not supported"))
             .hint("`envdoc catalog show systems` lists the supported ones")
     })?;
     if let Some(asked) = args.stack.os.as_deref().or(of_file.os.as_deref())
-        && parse::system(asked).is_some_and(|asked| asked.id != system)
+        && parse::system(catalog, asked).is_some_and(|asked| asked.id != system)
     {
         return Err(Error::new(Kind::Usage, format!("{name} is {system}, but --os is {asked}"))
             .hint("omit --os: it is read from the image"));

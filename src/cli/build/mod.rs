@@ -7,6 +7,7 @@ mod platforms;
 mod source;
 mod work;
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -180,9 +181,9 @@ enum Shown {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let client = client::find(self.host.as_deref())?;
-        let Some(order) = self.order(&client)? else { return Ok(1) };
+        let Some(order) = self.order(catalog, &client)? else { return Ok(1) };
         if self.dry_run {
             return terminal::print(&order.shown()).map(|()| 0);
         }

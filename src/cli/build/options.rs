@@ -1,5 +1,6 @@
 //! The options as an order: everything that is to be done, checked before anything is.
 
+use catalog::Catalog;
 use diagnostic::units::short_size;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -29,6 +30,8 @@ const OUTSIDE: &str = ".envdoc/Dockerfile";
 /// What is to be done.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
+    /// What a failed build is compared with.
+    pub(super) catalog: &'static Catalog,
     pub(super) build: Build,
     /// What to verify; `None` with --no-verify.
     pub(super) expected: Option<Expectations>,
@@ -47,11 +50,11 @@ pub(super) struct Order {
 
 impl Args {
     /// The order; `None` where there is no such stack, which has been said.
-    pub(super) fn order(&self, client: &Client) -> Result<Option<Order>, Error> {
+    pub(super) fn order(&self, catalog: &'static Catalog, client: &Client) -> Result<Option<Order>, Error> {
         for name in &self.tag {
             image::check_name(name).map_err(|why| usage("--tag", name, why))?;
         }
-        let Some(source) = self.source(client)? else { return Ok(None) };
+        let Some(source) = self.source(catalog, client)? else { return Ok(None) };
         let mut expected = source.expected;
         for text in &self.expect {
             expected.add(text).map_err(|why| usage("--expect", text, why))?;
@@ -102,6 +105,7 @@ impl Args {
             return Err(Error::new(Kind::Usage, "--push requires --tag").hint("--tag REGISTRY/NAME:TAG"));
         }
         Ok(Some(Order {
+            catalog,
             build,
             expected: (!self.no_verify).then_some(expected),
             tags,
@@ -135,10 +139,10 @@ impl Args {
     }
 
     /// What is built: somebody's own Dockerfile, or a stack.
-    fn source(&self, client: &Client) -> Result<Option<Source>, Error> {
+    fn source(&self, catalog: &'static Catalog, client: &Client) -> Result<Option<Source>, Error> {
         if self.file.is_none() {
-            let (image, mut told) = base::told(&self.image, client)?;
-            return match image.settle()? {
+            let (image, mut told) = base::told(catalog, &self.image, client)?;
+            return match image.settle(catalog)? {
                 Settled::Plan(plan, notes) => {
                     told.extend(notes);
                     source::of(&plan, told, self).map(Some)

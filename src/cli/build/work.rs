@@ -1,5 +1,6 @@
 //! Builds, verifies, tags and pushes an image; cleans up after an interruption.
 
+use catalog::Catalog;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -89,7 +90,7 @@ async fn carry_out(
     let built = match built {
         Ok(built) => built,
         Err(failure) => {
-            report.failure = Some(failed(failure)?);
+            report.failure = Some(failed(order.catalog, failure)?);
             return Ok(report);
         }
     };
@@ -101,7 +102,7 @@ async fn carry_out(
     }
     phase.replace(Phase::Tagging(built.image.clone()));
     if let Err(says) = image::tag(engine, &built.image, &order.tags).await {
-        report.failure = Some(failure(report::Phase::Tag, says.to_string()));
+        report.failure = Some(failure(order.catalog, report::Phase::Tag, says.to_string()));
         return Ok(report);
     }
     if let Some(image) = &mut report.image {
@@ -113,10 +114,10 @@ async fn carry_out(
     if !names.is_empty() {
         phase.replace(Phase::Pushing);
         if let Err(says) = image::tag(engine, &built.image, &order.cache_names).await {
-            report.failure = Some(failure(report::Phase::Tag, says.to_string()));
+            report.failure = Some(failure(order.catalog, report::Phase::Tag, says.to_string()));
             return Ok(report);
         }
-        pushed(engine, logins, &names, progress, &mut report).await;
+        pushed(engine, logins, order, &names, progress, &mut report).await;
     }
     Ok(report)
 }
@@ -173,7 +174,7 @@ async fn verified(
         Status::Verified | Status::Skipped => false,
     };
     if refused {
-        report.failure = Some(failure(report::Phase::Verification, verification.says.clone()));
+        report.failure = Some(failure(order.catalog, report::Phase::Verification, verification.says.clone()));
     }
     report.proof = Some(verification);
     !refused
@@ -182,6 +183,7 @@ async fn verified(
 async fn pushed(
     engine: &Engine,
     logins: Arc<Logins>,
+    order: &Order,
     names: &[String],
     progress: &mut Progress,
     report: &mut BuildReport,
@@ -192,22 +194,22 @@ async fn pushed(
             Ok(digest) => report.pushed.push(PushedEntry { name: name.clone(), digest }),
             Err(says) => {
                 report.status = "failed".into();
-                report.failure = Some(failure(report::Phase::Push, format!("{name}: {says}")));
+                report.failure = Some(failure(order.catalog, report::Phase::Push, format!("{name}: {says}")));
                 return;
             }
         }
     }
 }
 
-fn failure(phase: report::Phase, says: String) -> FailureEntry {
-    FailureEntry::new(phase, None, Vec::new(), says)
+fn failure(catalog: &'static Catalog, phase: report::Phase, says: String) -> FailureEntry {
+    FailureEntry::new(catalog, phase, None, Vec::new(), says)
 }
 
 /// The failure of the build; an error if envdoc could not run it.
-fn failed(found: Failure) -> Result<FailureEntry, Error> {
+fn failed(catalog: &'static Catalog, found: Failure) -> Result<FailureEntry, Error> {
     match found {
-        Failure::Step { name, last, says } => Ok(FailureEntry::new(report::Phase::Step, Some(name), last, says)),
-        Failure::Refused(says) => Ok(failure(report::Phase::Rejected, says)),
+        Failure::Step { name, last, says } => Ok(FailureEntry::new(catalog, report::Phase::Step, Some(name), last, says)),
+        Failure::Refused(says) => Ok(failure(catalog, report::Phase::Rejected, says)),
         Failure::Context(why) => {
             Err(Error::new(Kind::File, format!("cannot read the build context: {why}")))
         }

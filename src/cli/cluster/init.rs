@@ -1,5 +1,6 @@
 //! `envdoc cluster init`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,13 +56,13 @@ Examples:
   envdoc cluster init --nodes 10.0.0.1,10.0.0.2 --user ubuntu --image team/train:1.0";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         if let Some(twice) = self.nodes.iter().enumerate().find(|(at, node)| self.nodes[..*at].contains(node))
         {
             return Err(Error::new(Kind::Usage, format!("--nodes names {} twice", twice.1))
                 .hint("list each machine once"));
         }
-        let found = self.found()?;
+        let found = self.found(catalog)?;
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
         let text = init::text(&asked)?;
         if self.output.as_os_str() == "-" {
@@ -79,23 +80,24 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Args {
     /// What was found, in the order of the machines.
-    fn found(&self) -> Result<Vec<Found>, Error> {
+    fn found(&self, catalog: &'static Catalog) -> Result<Vec<Found>, Error> {
         let far: Vec<&str> =
             self.nodes.iter().map(String::as_str).filter(|address| !super::own_address(address)).collect();
         let mut seen = match far.is_empty() {
             true => Vec::new(),
-            false => self.far(&far)?,
+            false => self.far(catalog, &far)?,
         };
         let found = |address: &String| match seen.iter().position(|found| found.address == *address) {
             Some(place) => seen.swap_remove(place),
-            None => here(address),
+            None => here(catalog, address),
         };
         Ok(self.nodes.iter().map(found).collect())
     }
 
-    fn far(&self, addresses: &[&str]) -> Result<Vec<Found>, Error> {
+    fn far(&self, catalog: &'static Catalog, addresses: &[&str]) -> Result<Vec<Found>, Error> {
         let plan = self.connections(addresses)?;
         let options = Options {
+            catalog,
             limits: Limits { each: CONNECT_TIMEOUT, ..Limits::default() },
             look: READ_TIMEOUT,
             content: READ_TIMEOUT,
@@ -133,8 +135,8 @@ impl Args {
     }
 }
 
-fn here(address: &str) -> Found {
-    match super::super::look(None, READ_TIMEOUT, Expected::default()) {
+fn here(catalog: &'static Catalog, address: &str) -> Found {
+    match super::super::look(catalog, None, READ_TIMEOUT, Expected::default()) {
         Ok((_, facts)) => Found::of(address, true, &facts),
         Err(error) => Found::unseen(address, true, &error.message),
     }

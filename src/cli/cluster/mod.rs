@@ -12,6 +12,7 @@ mod status;
 mod up;
 mod work;
 
+use catalog::Catalog;
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,10 +58,10 @@ enum Command {
 }
 
 impl Args {
-    pub(crate) fn run(self) -> Result<u8, Error> {
+    pub(crate) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         match self.command {
-            Command::Init(args) => args.run(),
-            Command::Check(args) => args.run(),
+            Command::Init(args) => args.run(catalog),
+            Command::Check(args) => args.run(catalog),
             Command::Render(args) => args.run(),
             Command::Up(args) => args.run(),
             Command::Status(args) => args.run(),

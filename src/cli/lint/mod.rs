@@ -3,6 +3,7 @@
 mod context;
 mod here;
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -134,18 +135,18 @@ enum FailOn {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
         let chosen = choose(&self.only, &self.ignore)?;
         let mut files = Vec::new();
         for path in &self.paths {
-            self.read(path, &mut files)?;
+            self.read(catalog, path, &mut files)?;
         }
-        self.merged(&mut files)?;
+        self.merged(catalog, &mut files)?;
         context::env_files(&mut files);
-        let facts = self.facts(&mut files)?.map(Rc::new);
+        let facts = self.facts(catalog, &mut files)?.map(Rc::new);
         for file in &mut files {
             file.facts.clone_from(&facts);
             file.world =
@@ -157,24 +158,24 @@ impl Args {
     }
 
     /// The facts to check against. With --here also adds the files of this machine.
-    fn facts(&self, files: &mut Vec<File>) -> Result<Option<Facts>, Error> {
+    fn facts(&self, catalog: &'static Catalog, files: &mut Vec<File>) -> Result<Option<Facts>, Error> {
         if let Some(path) = &self.from {
-            return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default())));
+            return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default(), catalog)));
         }
         if !self.here {
             return Ok(None);
         }
-        let (_, facts) = super::look(None, HERE_TIMEOUT, Expected::default())?;
+        let (_, facts) = super::look(catalog, None, HERE_TIMEOUT, Expected::default())?;
         here::add(&facts, files)?;
         here::names(files);
         Ok(Some(facts))
     }
 
     /// Reads a file, or the known files below a directory.
-    fn read(&self, path: &Path, files: &mut Vec<File>) -> Result<(), Error> {
+    fn read(&self, catalog: &'static Catalog, path: &Path, files: &mut Vec<File>) -> Result<(), Error> {
         let name = path.display().to_string();
         if name == "-" {
-            return self.named(name, terminal::input()?, files);
+            return self.named(catalog, name, terminal::input()?, files);
         }
         if let Some(names) = file::below(path)? {
             let before = files.len();
@@ -186,7 +187,7 @@ impl Args {
                 }
                 let Some(text) = file::read(&inner)? else { continue };
                 if let Some(kind) = named.or_else(|| kind_of_text(&text)) {
-                    files.push(self.file(shown, text, kind));
+                    files.push(self.file(catalog, shown, text, kind));
                 }
             }
             let found = files.split_off(before);
@@ -200,13 +201,13 @@ impl Args {
             };
         }
         match file::read(path)? {
-            Some(text) => self.named(name, text, files),
+            Some(text) => self.named(catalog, name, text, files),
             None => Err(Error::new(ErrorKind::File, format!("{name}: no such file"))),
         }
     }
 
     /// The compose files of --file, merged.
-    fn merged(&self, files: &mut Vec<File>) -> Result<(), Error> {
+    fn merged(&self, catalog: &'static Catalog, files: &mut Vec<File>) -> Result<(), Error> {
         let mut whole: Option<File> = None;
         for path in &self.file {
             let name = path.display().to_string();
@@ -214,7 +215,7 @@ impl Args {
             let text = text.ok_or_else(|| Error::new(ErrorKind::File, format!("{name}: no such file")))?;
             match &mut whole {
                 Some(whole) => whole.over.push(Over { name, text }),
-                None => whole = Some(self.file(name, text, Kind::Compose)),
+                None => whole = Some(self.file(catalog, name, text, Kind::Compose)),
             }
         }
         files.extend(whole);
@@ -222,17 +223,23 @@ impl Args {
     }
 
     /// A file that was named on the command line; an error if its type is unknown.
-    fn named(&self, name: String, text: String, files: &mut Vec<File>) -> Result<(), Error> {
+    fn named(
+        &self,
+        catalog: &'static Catalog,
+        name: String,
+        text: String,
+        files: &mut Vec<File>,
+    ) -> Result<(), Error> {
         let Some(kind) = self.kind.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
             let error = Error::new(ErrorKind::Usage, format!("cannot determine the type of {name}"));
             return Err(error.hint(format!("set the type with --as: {}", values::kind_ids().join(", "))));
         };
-        files.push(self.file(name, text, kind));
+        files.push(self.file(catalog, name, text, kind));
         Ok(())
     }
 
-    fn file(&self, name: String, text: String, kind: Kind) -> File {
-        let mut file = File::new(name, text, kind);
+    fn file(&self, catalog: &'static Catalog, name: String, text: String, kind: Kind) -> File {
+        let mut file = File::new(catalog, name, text, kind);
         if self.stack {
             file.stack = Stack::Yes;
         }

@@ -1,5 +1,6 @@
 //! What came of a smoke test.
 
+use catalog::Catalog;
 use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
@@ -8,6 +9,8 @@ use super::pairs::Pair;
 /// The whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
+    /// What the measurements are compared with.
+    pub catalog: &'static Catalog,
     /// The verdict.
     pub verdict: Verdict,
     /// Why, in a sentence or two.
@@ -93,8 +96,9 @@ pub struct PhaseFailed;
 
 impl Outcome {
     /// Nothing was tried yet.
-    pub fn new(ranks: Vec<String>) -> Outcome {
+    pub fn new(catalog: &'static Catalog, ranks: Vec<String>) -> Outcome {
         Outcome {
+            catalog,
             verdict: Verdict::Failed,
             says: String::new(),
             ranks,

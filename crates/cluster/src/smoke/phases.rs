@@ -1,6 +1,7 @@
 //! The phases of the test, from "can the ranks connect" to "how fast". Each has a deadline, so that a fault
 //! is named by the first phase that fails.
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub struct Place {
 /// How it is to be done.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What the measurements are compared with.
+    pub catalog: &'static Catalog,
     /// Sizes in bytes, ascending.
     pub sizes: Vec<usize>,
     /// Rounds of a size; left to the time that they take where it is not said.
@@ -102,7 +105,7 @@ pub struct PhaseRunner<'p> {
 
 /// Runs all phases. There must be at least two places.
 pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
-    let outcome = Outcome::new(places.iter().map(|place| place.node.clone()).collect());
+    let outcome = Outcome::new(options.catalog, places.iter().map(|place| place.node.clone()).collect());
     let mut runner = PhaseRunner::new(places, options, progress, outcome);
     if runner.reach().await.is_ok() {
         let _ = runner.sums().await;

@@ -1,14 +1,15 @@
 use super::*;
 use crate::render;
+use catalog::testing::catalog;
 use resolve::answer::Answer;
 use resolve::parse;
 use resolve::request::{Request, Want};
-use resolve::world::World;
+use resolve::testing::world;
 
 /// The plan of a request in YAML, resolved as the command line does it.
 fn planned(text: &str) -> Result<Plan, Error> {
     let request = ImageRequest::parse("request.yaml", text).unwrap();
-    let mut wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let mut wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     wishes.extend(request.own_base());
     let mut request = request;
     request.targets = wishes
@@ -19,8 +20,8 @@ fn planned(text: &str) -> Result<Plan, Error> {
         })
         .collect();
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    match resolve::resolve(World::get(), &asked) {
-        Answer::Found(resolution) => plan(&request, &resolution),
+    match resolve::resolve(world(), &asked) {
+        Answer::Found(resolution) => plan(catalog(), &request, &resolution),
         Answer::None(conflict) => panic!("{}", conflict.says),
     }
 }
@@ -188,14 +189,14 @@ fn a_mirror_by_its_name_is_an_argument_of_the_build() {
 #[test]
 fn what_this_machine_says_of_mirrors_fills_the_gaps() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
-    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
     let host_apt = [("ubuntu", "http://mirror.example"), ("debian", "http://other.example")];
     let mut request =
         ImageRequest { host_apt: host_apt.map(|(a, b)| (a.into(), b.into())).into(), ..request };
     request.hidden.index = Some("https://me:secret@index.example/simple".to_owned().into());
-    let plan = plan(&request, &resolution).unwrap();
+    let plan = plan(catalog(), &request, &resolution).unwrap();
     let text = render::dockerfile(&plan).unwrap();
     assert!(text.contains("ARG APT_MIRROR=http://mirror.example\n"), "the image is Ubuntu's: {text}");
     assert!(text.contains("--mount=type=secret,id=index,required=true"), "{text}");
@@ -270,12 +271,12 @@ fn pythons_of_the_deadsnakes_archive() {
 #[test]
 fn packages_by_their_hashes() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
-    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
     let printed = "numpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
     let request = ImageRequest { locked: Some(lock::parse(printed)), ..request };
-    let files = render::files(&plan(&request, &resolution).unwrap()).unwrap();
+    let files = render::files(&plan(catalog(), &request, &resolution).unwrap()).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(names, ["Dockerfile", ".dockerignore", "requirements.torch.lock", "requirements.lock"]);
     assert!(

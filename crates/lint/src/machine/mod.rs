@@ -6,6 +6,7 @@ pub(crate) mod daemon_json_refused;
 pub(crate) mod sshd_lets_anybody_in;
 pub(crate) mod toolkit_config_refused;
 
+use catalog::Catalog;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -20,6 +21,8 @@ use host::record::Replay;
 /// A file that configures a machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
+    /// What the machine is compared with.
+    pub catalog: &'static Catalog,
     pub kind: Kind,
     pub name: String,
     pub text: String,
@@ -37,7 +40,8 @@ impl Machine {
         };
         let readings = BTreeMap::from([(format!("read {path}"), Reading::Text(self.text.clone()))]);
         let expected = Expected { role: Some(Role::GpuNode), ..Expected::default() };
-        let alone = gather::recorded(&Replay::new(readings, "only this file is known"), expected);
+        let alone =
+            gather::recorded(&Replay::new(readings, "only this file is known"), expected, self.catalog);
         let facts = self.with_this_file(alone);
         let checks = CHECKS.iter().filter(|check| ids.contains(&check.id));
         checks.filter_map(|check| self.found(&checks::judge_one(check, &facts))).collect()

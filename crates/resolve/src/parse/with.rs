@@ -17,8 +17,9 @@ pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
 const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
 
 /// The names that may stand in `--with`.
-pub fn package_names(world: &World) -> Vec<&'static str> {
-    let mut names: Vec<&str> = world.package_names().chain(["torch", "torchvision", "torchaudio"]).collect();
+pub fn package_names() -> Vec<&'static str> {
+    let others = ["deepspeed", "torch", "torchvision", "torchaudio"];
+    let mut names: Vec<&str> = catalog::packages::names().chain(others).collect();
     names.sort_unstable();
     names
 }
@@ -70,7 +71,7 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
     if name.is_empty() {
         return Err(Mistake::at(OPTION, text, at, "a package's name is expected here"));
     }
-    known(world, text, at, &name)?;
+    known(text, at, &name)?;
     if rest.starts_with('[') {
         let says = "extras are not in the catalog";
         return Err(Mistake::at(OPTION, text, at + end, says)
@@ -85,8 +86,8 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
 }
 
 /// Refuses names that the catalog does not have.
-fn known(world: &World, text: &str, at: usize, name: &str) -> Result<(), Mistake> {
-    let names = package_names(world);
+fn known(text: &str, at: usize, name: &str) -> Result<(), Mistake> {
+    let names = package_names();
     if names.contains(&name) || NCCL.contains(&name) {
         return Ok(());
     }

@@ -241,7 +241,11 @@ pub fn causes(outcome: &Outcome) -> Diagnosis {
     let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
     match outcome.captured.is_empty() {
         true => Diagnosis::default(),
-        false => root_cause::diagnose(&outcome.captured.iter().map(read).collect::<Vec<_>>(), None),
+        false => root_cause::diagnose(
+            outcome.catalog,
+            &outcome.captured.iter().map(read).collect::<Vec<_>>(),
+            None,
+        ),
     }
 }
 
