@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use resolve::parameter::Source;
 use resolve::request::{Request, Want, Wish};
 use resolve::{has_stack, resolve};
 
@@ -16,7 +17,7 @@ fn request(number: usize) -> Request {
             "torch" => Want::Torch(versions),
             name => Want::Package(name.to_owned(), versions),
         };
-        wishes.push(Wish { says: format!("--{part} {text}"), want });
+        wishes.push(Wish { source: Source::Stated(format!("--{part} {text}")), want });
     };
     add("python", pick(&["3.10", "3.11", "3.12", "3.13", ">=3.9"], 1));
     add("cuda", pick(&["12.1", "12.4", "12.6", ">=12", "11.8", "13.0", "12.8"], 5));

@@ -14,6 +14,7 @@ use host::file;
 use resolve;
 use resolve::answer::{Answer, Resolution, Warning};
 use resolve::lock::{Lock, LockError};
+use resolve::parameter::{Naming, Source};
 use resolve::parse::{self, Understood};
 use resolve::request::{Request, Want};
 use resolve::world::World;
@@ -197,7 +198,7 @@ impl ImageArgs {
         if let Some(day) = day {
             day.clone_into(&mut asked.today);
         }
-        request.says = asked.wishes.iter().map(|wish| wish.says.clone()).collect();
+        request.says = asked.wishes.iter().map(|wish| wish.source.to_string()).collect();
         request.targets = asked
             .wishes
             .iter()
@@ -280,13 +281,15 @@ impl ImageArgs {
         let mut understood = Understood::default();
         let name = request.origin.clone().unwrap_or_default();
         let file = parse::wishes(world, &of_file).map_err(|mistake| {
-            let says = key(&mistake.says);
-            let says = if name.is_empty() { says } else { format!("{name}: {says}") };
-            Error { kind: Kind::Usage, message: says, hints: mistake.hints }
+            let message = mistake.message(Naming::Keys);
+            let message = if name.is_empty() { message } else { format!("{name}: {message}") };
+            Error { kind: Kind::Usage, message, hints: mistake.hints }
         })?;
         understood.warnings.extend(file.warnings);
         understood.wishes.extend(file.wishes.into_iter().map(|mut wish| {
-            wish.says = key(&wish.says);
+            if let Source::Given { naming, .. } = &mut wish.source {
+                *naming = Naming::Keys;
+            }
             wish
         }));
         let options = parse::wishes(world, &of_options)?;
@@ -386,19 +389,6 @@ pub fn read(path: &Path) -> Result<ImageRequest, Error> {
     }
     request.origin = Some(name);
     Ok(request)
-}
-
-/// The words of an option as the key of a request file.
-fn key(says: &str) -> String {
-    let Some(option) = says.strip_prefix("--") else { return says.to_owned() };
-    for (name, key) in
-        [("with", "packages"), ("gpu", "gpus"), ("preset", "presets"), ("arch", "architectures")]
-    {
-        if let Some(rest) = option.strip_prefix(name).filter(|rest| rest.starts_with([' ', ':'])) {
-            return format!("{key}{rest}");
-        }
-    }
-    option.to_owned()
 }
 
 fn pair(option: &str, text: &str, sign: char, form: &str) -> Result<(String, String), Error> {

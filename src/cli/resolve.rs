@@ -16,6 +16,7 @@ use diagnostic::terminal;
 use host::file;
 use resolve::answer::Answer;
 use resolve::lock::{Lock, LockError};
+use resolve::parameter::Source;
 use resolve::parse::{self, Typed};
 use resolve::report::Report;
 use resolve::request::{Request, Wish};
@@ -174,9 +175,11 @@ fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
     if request.wishes.is_empty() {
         return Ok(0);
     }
-    let says: Vec<String> = request.wishes.iter().map(|wish| wish.says.clone()).collect();
+    let says: Vec<String> = request.wishes.iter().map(|wish| wish.source.to_string()).collect();
     let mut whole = request.clone();
-    whole.wishes.extend(own.wishes.into_iter().map(|wish| Wish { says: thing.clone(), ..wish }));
+    whole
+        .wishes
+        .extend(own.wishes.into_iter().map(|wish| Wish { source: Source::Stated(thing.clone()), ..wish }));
     let answer = resolve::resolve(world, &whole);
     let words = match &answer {
         Answer::Found(found) => {

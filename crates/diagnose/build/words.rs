@@ -1,5 +1,5 @@
 //! The words of error-looking lines, which are searched for together with the literals of the signatures.
-//! What is fine although it has one of them stands in `src/diagnose/read/error_like.rs`.
+//! What is fine although it has one of them is in `src/error_like.rs`.
 
 /// What makes a line look like an error. None is shorter than `SHORTEST` of the table.
 pub const WORDS: &[&str] = &[

@@ -5,6 +5,7 @@
 //! Nothing is guessed: a line that no signature matches is quoted, not interpreted.
 
 pub mod code;
+mod error_like;
 pub mod expression;
 pub mod literals;
 pub mod log_prefix;

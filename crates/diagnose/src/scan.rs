@@ -3,10 +3,10 @@
 
 use std::sync::OnceLock;
 
+use super::error_like;
 use super::expression::Expression;
 use super::literals::Literals;
 use super::message;
-use super::read::error_like;
 use catalog::signatures::{self, Signature};
 
 /// A signature that a line matches.

@@ -145,14 +145,14 @@ type Settings = Vec<(String, String)>;
 fn settings(
     host: &dyn Host,
     paths: &[Option<String>],
-    parse: fn(&str) -> Result<Settings, String>,
+    parse: fn(&str) -> Result<Settings, toml::de::Error>,
 ) -> Fact<Vec<(String, String)>> {
     let mut all = Vec::new();
     for path in paths.iter().flatten() {
         match host.read(path) {
             Reading::Text(text) => match parse(&text) {
                 Ok(found) => all.extend(found),
-                Err(why) => return Fact::unknown(format!("{path}: {why}")),
+                Err(error) => return Fact::unknown(format!("{path}: {}", error.message())),
             },
             Reading::Absent => {}
             // PIP_CONFIG_FILE=/dev/null is how pip is told to read no file.
@@ -229,8 +229,8 @@ fn pip_settings(text: &str) -> Vec<(String, String)> {
 }
 
 /// uv's TOML: `index-url`, `extra-index-url`, tables `[[index]]`, `[pip]`.
-fn uv_settings(text: &str) -> Result<Vec<(String, String)>, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+fn uv_settings(text: &str) -> Result<Vec<(String, String)>, toml::de::Error> {
+    let table: toml::Table = text.parse()?;
     let mut found = Vec::new();
     let mut take = |key: &str, value: &toml::Value| match value {
         toml::Value::String(text) => found.push((key.to_owned(), without_credentials(text))),

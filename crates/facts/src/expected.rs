@@ -2,7 +2,45 @@
 
 use std::str::FromStr;
 
-use pep440_rs::{Version, VersionSpecifiers};
+use pep440_rs::{Version, VersionSpecifiers, VersionSpecifiersParseError};
+
+/// Why a `KEY=VALUE` of `--expect` was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpectedError {
+    /// There is no operator in it.
+    #[error("{text:?} is not KEY=VALUE; the keys are {}", KEYS.join(", "))]
+    NoValue {
+        /// What was given.
+        text: String,
+    },
+    /// The key is none of [`KEYS`].
+    #[error("{key:?} cannot be expected (did you mean {near}?); the keys are {}", KEYS.join(", "))]
+    Key {
+        /// The key that was given.
+        key: String,
+        /// The key that is most like it.
+        near: &'static str,
+    },
+    /// `gpus` is not a number.
+    #[error("gpus: {0:?} is not a number")]
+    Gpus(String),
+    /// `rdma` is not a truth value.
+    #[error("rdma: {0:?} is neither true nor false")]
+    Rdma(String),
+    /// `role` is not a role.
+    #[error("role: {0:?} is none of build-host, gpu-node, container")]
+    Role(String),
+    /// A version range that PEP 440 does not allow.
+    #[error("{key}: {text:?} is not a version range: {error}")]
+    Range {
+        /// `driver`, `cuda` or `nccl`.
+        key: String,
+        /// The range as it was read.
+        text: String,
+        /// What is wrong with it.
+        error: VersionSpecifiersParseError,
+    },
+}
 
 /// What a machine is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,51 +86,50 @@ pub const KEYS: &[&str] = &["gpus", "driver", "cuda", "nccl", "rdma", "role"];
 
 impl Expected {
     /// Adds one `KEY=VALUE` or `KEY>=VALUE`.
-    pub fn add(&mut self, text: &str) -> Result<(), String> {
+    pub fn add(&mut self, text: &str) -> Result<(), ExpectedError> {
         let at = text
             .find(['=', '<', '>', '!', '~'])
-            .ok_or_else(|| format!("{text:?} is not KEY=VALUE; the keys are {}", KEYS.join(", ")))?;
+            .ok_or_else(|| ExpectedError::NoValue { text: text.to_owned() })?;
         let (key, rest) = (text[..at].trim(), text[at..].trim());
         let value = rest.trim_start_matches('=').trim();
         match key {
-            "gpus" => {
-                self.gpus = Some(value.parse().map_err(|_| format!("gpus: {value:?} is not a number"))?)
-            }
+            "gpus" => self.gpus = Some(value.parse().map_err(|_| ExpectedError::Gpus(value.to_owned()))?),
             "driver" => self.driver = Some(specifiers(key, rest)?),
             "cuda" => self.cuda = Some(specifiers(key, rest)?),
             "nccl" => self.nccl = Some(specifiers(key, rest)?),
-            "rdma" => {
-                self.rdma =
-                    Some(value.parse().map_err(|_| format!("rdma: {value:?} is neither true nor false"))?)
-            }
+            "rdma" => self.rdma = Some(value.parse().map_err(|_| ExpectedError::Rdma(value.to_owned()))?),
             "role" => self.role = Some(role(value)?),
             _ => {
-                let near = KEYS
-                    .iter()
-                    .max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
-                let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
-                return Err(format!("{key:?} cannot be expected{near}; the keys are {}", KEYS.join(", ")));
+                let score = |known: &&&str| strsim::jaro_winkler(key, known);
+                let near = KEYS.iter().max_by(|one, other| score(one).total_cmp(&score(other)));
+                return Err(ExpectedError::Key {
+                    key: key.to_owned(),
+                    near: near.map_or("gpus", |near| near),
+                });
             }
         }
         Ok(())
     }
 }
 
-fn role(value: &str) -> Result<Role, String> {
+fn role(value: &str) -> Result<Role, ExpectedError> {
     [Role::BuildHost, Role::GpuNode, Role::Container]
         .into_iter()
         .find(|role| role.name() == value)
-        .ok_or_else(|| format!("role: {value:?} is none of build-host, gpu-node, container"))
+        .ok_or_else(|| ExpectedError::Role(value.to_owned()))
 }
 
 /// `=12.4` means 12.4 and every patch release of it; the other operators are those of PEP 440.
-fn specifiers(key: &str, text: &str) -> Result<VersionSpecifiers, String> {
+fn specifiers(key: &str, text: &str) -> Result<VersionSpecifiers, ExpectedError> {
     let text = match text.strip_prefix('=') {
         Some(value) if !value.starts_with('=') => format!("=={}.*", value.trim().trim_end_matches(".*")),
         _ => text.to_owned(),
     };
-    VersionSpecifiers::from_str(&text)
-        .map_err(|error| format!("{key}: {text:?} is not a version range: {error}"))
+    VersionSpecifiers::from_str(&text).map_err(|error| ExpectedError::Range {
+        key: key.to_owned(),
+        text,
+        error,
+    })
 }
 
 /// Whether a dotted version of any length (a driver's `550.144.03`, CUDA's `12.4`) lies in a range.
@@ -104,7 +141,7 @@ pub fn contains(range: &VersionSpecifiers, version: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn expect(text: &str) -> Result<Expected, String> {
+    fn expect(text: &str) -> Result<Expected, ExpectedError> {
         let mut expected = Expected::default();
         expected.add(text).map(|()| expected)
     }
@@ -134,7 +171,7 @@ mod tests {
             ("driver>=new", "is not a version range"),
         ];
         for (text, says) in cases {
-            let error = expect(text).unwrap_err();
+            let error = expect(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
     }

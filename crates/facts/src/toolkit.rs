@@ -268,7 +268,7 @@ fn cdi(host: &dyn Host) -> Specs {
                         modified: host.stat(&path).json::<Stat>().map(|stat| stat.mtime),
                         ..spec
                     }),
-                    Err(why) => invalid.push((path, why)),
+                    Err(error) => invalid.push((path, error.to_string())),
                 },
                 Fact::Absent => {}
                 Fact::Unknown(why) => {
@@ -343,16 +343,24 @@ struct Mount {
 /// The most paths of one specification that are looked for.
 const NAMED_MAX: usize = 64;
 
+/// Why a specification cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum CdiError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Yaml(#[from] serde_yaml::Error),
+    #[error("kind {0:?} is not VENDOR/CLASS")]
+    Kind(String),
+}
+
 /// A specification, and the paths in it by which its freshness can be seen: GPU device nodes and the driver
 /// library.
-fn parse_cdi(path: &str, text: &str) -> Result<(CdiSpec, Vec<String>), String> {
-    let spec: Spec = if path.ends_with(".json") {
-        serde_json::from_str(text).map_err(|error| error.to_string())?
-    } else {
-        serde_yaml::from_str(text).map_err(|error| error.to_string())?
-    };
+fn parse_cdi(path: &str, text: &str) -> Result<(CdiSpec, Vec<String>), CdiError> {
+    let spec: Spec =
+        if path.ends_with(".json") { serde_json::from_str(text)? } else { serde_yaml::from_str(text)? };
     if !spec.kind.contains('/') {
-        return Err(format!("kind {:?} is not VENDOR/CLASS", spec.kind));
+        return Err(CdiError::Kind(spec.kind));
     }
     let edits = || {
         std::iter::once(&spec.container_edits)

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use diagnostic::error::Error;
 use diagnostic::yaml;
 use resolve::lock::LockedPackage;
+use resolve::parameter::Source;
 use resolve::parse::{self, Typed};
 use resolve::request::{Base, Want, Wish};
 
@@ -256,7 +257,7 @@ impl ImageRequest {
     /// The wish for an image of one's own: to the resolver it is a machine with that system.
     pub fn own_base(&self) -> Option<Wish> {
         let own = self.base_image.as_ref()?;
-        Some(Wish { says: format!("base_image {own}"), want: Want::Base(Base::None) })
+        Some(Wish { source: Source::Stated(format!("base_image {own}")), want: Want::Base(Base::None) })
     }
 
     /// Whether caches of the builder are used.

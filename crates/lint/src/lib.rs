@@ -31,11 +31,11 @@ pub use rule::{Example, Found, Rule, Severity, Subject};
 
 use std::collections::BTreeSet;
 
-use machine::Machine;
 use read::compose::Compose;
 use read::config::Config;
 use read::dockerfile::Dockerfile;
 use read::json::Json;
+use read::machine::Machine;
 use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;

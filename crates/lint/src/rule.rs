@@ -5,12 +5,12 @@ use std::rc::Rc;
 pub use diagnostic::Severity;
 
 pub use super::kind::Kind;
-use super::machine::Machine;
 pub(crate) use super::place::{OtherFile, Place};
 use super::read::compose::Compose;
 use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
 use super::read::hostfile::Hostfile;
+use super::read::machine::Machine;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;

@@ -17,6 +17,7 @@ pub mod machine;
 pub mod marker;
 pub mod matrix;
 mod message;
+pub mod parameter;
 pub mod parse;
 mod rank;
 mod releases;

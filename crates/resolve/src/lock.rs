@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Stack;
 use super::request::{Base, Versions, Want, Wish};
+use crate::parameter::Source;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -60,7 +61,7 @@ impl Lock {
             schema: SCHEMA,
             kind: KIND.into(),
             envdoc: env!("CARGO_PKG_VERSION").into(),
-            wishes: wishes.iter().map(|wish| wish.says.clone()).collect(),
+            wishes: wishes.iter().map(|wish| wish.source.to_string()).collect(),
             stack: stack.clone(),
             packages: None,
         }
@@ -89,8 +90,9 @@ impl Lock {
         let stack = &self.stack;
         let versions = |text: String| text.parse::<Versions>().map_err(|error| LockError::Other(error.says));
         let mut wishes = Vec::new();
-        let mut add =
-            |what: String, want: Want| wishes.push(Wish { says: format!("{what} of {file}"), want });
+        let mut add = |what: String, want: Want| {
+            wishes.push(Wish { source: Source::Stated(format!("{what} of {file}")), want })
+        };
         let torch = format!("{}+{}", stack.torch, stack.torch_build);
         add(format!("torch {torch}"), Want::Torch(versions(torch)?));
         add(format!("python {}", stack.python), Want::Python(versions(stack.python.clone())?));

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::answer::Warning;
 use super::parse;
 use super::request::{Gpu, Want, Wish};
+use crate::parameter::Source;
 use catalog::gpus;
 use facts::driver::DriverVersion;
 use facts::python::PythonEnvironment;
@@ -63,7 +64,7 @@ pub fn of(name: &str, facts: &Facts, questions: Questions) -> Machine {
 
 impl Machine {
     fn wish(&mut self, says: String, want: Want) {
-        self.wishes.push(Wish { says, want });
+        self.wishes.push(Wish { source: Source::Stated(says), want });
     }
 
     fn not_known(&mut self, what: &str, says: &str) {
@@ -242,8 +243,8 @@ mod tests {
     use facts::testing::server::{healthy, server};
     use facts::testing::smi;
 
-    fn says(machine: &Machine) -> Vec<&str> {
-        machine.wishes.iter().map(|wish| wish.says.as_str()).collect()
+    fn says(machine: &Machine) -> Vec<String> {
+        machine.wishes.iter().map(|wish| wish.source.to_string()).collect()
     }
 
     fn ids(machine: &Machine) -> Vec<&str> {
@@ -266,7 +267,7 @@ mod tests {
         let mut facts = smi::machine(&["", ""]);
         facts.pci.devices = Fact::Known(vec![gpu("0000:1b:00.0"), gpu("0000:1c:00.0"), gpu("0000:1d:00.0")]);
         let machine = of("a", &facts, Questions::default());
-        let gpus: Vec<&str> = says(&machine).into_iter().filter(|says| says.starts_with("GPU")).collect();
+        let gpus: Vec<String> = says(&machine).into_iter().filter(|says| says.starts_with("GPU")).collect();
         assert_eq!(gpus, ["GPU of a: NVIDIA H100 80GB HBM3"], "{machine:?}");
     }
 
@@ -307,6 +308,6 @@ mod tests {
     #[test]
     fn on_the_machine_itself_its_system_counts() {
         let machine = of("a", &healthy(), Questions { bare: true, installed: false });
-        assert_eq!(says(&machine).last(), Some(&"system of a: Ubuntu 24.04"));
+        assert_eq!(says(&machine).last(), Some(&"system of a: Ubuntu 24.04".to_owned()));
     }
 }

@@ -12,6 +12,7 @@ use super::search::{self, Choice, ORDER};
 use super::verdict::Judgement;
 use super::wanted::Wanted;
 use super::world::series;
+use crate::parameter::Source;
 
 fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<Value = Option<Wish>> {
     prop::option::weighted(0.4, select(pool)).prop_map(move |text| {
@@ -22,7 +23,7 @@ fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<
             "torch" => Want::Torch(versions),
             name => Want::Package(name.to_owned(), versions),
         };
-        Some(Wish { says: format!("--{part} {}", text?), want })
+        Some(Wish { source: Source::Stated(format!("--{part} {}", text?)), want })
     })
 }
 
@@ -82,7 +83,7 @@ pub(super) fn requests() -> impl Strategy<Value = Request> {
     );
     wishes.prop_map(|(cuda, python, torch, deepspeed, numpy, package, gpus, driver, compile)| {
         let mut wishes: Vec<Wish> = [cuda, python, torch, deepspeed, numpy].into_iter().flatten().collect();
-        let mut add = |says: String, want| wishes.push(Wish { says, want });
+        let mut add = |says: String, want| wishes.push(Wish { source: Source::Stated(says), want });
         package.into_iter().for_each(|name| {
             add(format!("--with {name}"), Want::Package(name.to_owned(), "".parse().unwrap()));
         });
@@ -101,8 +102,8 @@ fn best(request: &Request) -> Option<(Choice<'static>, Tolerance)> {
     search::best(world(), request, None)
 }
 
-fn says(request: &Request) -> Vec<&str> {
-    request.wishes.iter().map(|wish| wish.says.as_str()).collect()
+fn says(request: &Request) -> Vec<String> {
+    request.wishes.iter().map(|wish| wish.source.to_string()).collect()
 }
 
 /// What must be put up with for a stack.
@@ -181,9 +182,9 @@ proptest! {
         prop_assume!(!matches!(dropped.want, Want::Compile));
         if let Some((choice, _)) = best(&request) {
             let found = best(&freer);
-            prop_assert!(found.is_some(), "{:?} without {}", says(&request), dropped.says);
+            prop_assert!(found.is_some(), "{:?} without {}", says(&request), dropped.source);
             let (free, _) = found.unwrap();
-            prop_assert!(at_least_as_good(&freer, &free, &choice), "{:?} without {}", says(&request), dropped.says);
+            prop_assert!(at_least_as_good(&freer, &free, &choice), "{:?} without {}", says(&request), dropped.source);
         }
     }
 
@@ -206,7 +207,7 @@ proptest! {
             let mut request = request.clone();
             request.wishes.retain(|wish| !matches!(wish.want, Want::Driver(_)));
             let want = Want::Driver(driver.parse().unwrap());
-            request.wishes.push(Wish { says: format!("--driver {driver}"), want });
+            request.wishes.push(Wish { source: Source::Stated(format!("--driver {driver}")), want });
             best(&request).map(|(choice, _)| choice.place.build.version.clone())
         };
         if let (Some(older), Some(newer)) = (with(pair[0]), with(pair[1])) {

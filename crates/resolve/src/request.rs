@@ -7,6 +7,8 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use facts::driver::DriverVersion;
 
+use crate::parameter::Source;
+
 /// A whole request: wishes that all must hold, and what to prefer among what meets them.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -21,11 +23,11 @@ pub struct Request {
     pub today: String,
 }
 
-/// One wish, and the words in which it was made.
+/// One wish, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// As the user wrote it: `--cuda 12.1`, `gpu 0 of node-a.json: NVIDIA L4`.
-    pub says: String,
+    /// `--cuda 12.1`, `GPU of node-a.json: NVIDIA L4`.
+    pub source: Source,
     /// What is wished.
     pub want: Want,
 }

@@ -3,6 +3,7 @@
 use super::answer::{Answer, Stack};
 use super::request::{Base, Gpu, Request, Want, Wish};
 use super::{resolve, search};
+use crate::parameter::Source;
 use crate::testing::world;
 use catalog::testing::catalog;
 
@@ -36,7 +37,7 @@ fn request(words: &[&str]) -> Request {
             "torch" => Want::Torch(versions()),
             name => Want::Package(name.to_owned(), versions()),
         };
-        Wish { says: format!("--{text}"), want }
+        Wish { source: Source::Stated(format!("--{text}")), want }
     };
     Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
 }

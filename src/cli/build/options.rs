@@ -57,7 +57,7 @@ impl Args {
         let Some(source) = self.source(catalog, client)? else { return Ok(None) };
         let mut expected = source.expected;
         for text in &self.expect {
-            expected.add(text).map_err(|why| usage("--expect", text, why))?;
+            expected.add(text).map_err(|error| usage("--expect", text, error.to_string()))?;
         }
         let mut arguments = client.proxies.clone();
         arguments.extend(source.arguments);

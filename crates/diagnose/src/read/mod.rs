@@ -9,7 +9,6 @@ pub mod clean;
 pub mod compression;
 pub mod container;
 mod error;
-pub mod error_like;
 pub mod folder;
 pub mod formats;
 pub mod line_cache;
@@ -64,7 +63,7 @@ pub struct Found {
     pub text: String,
     /// What [`super::scan::scan`] says of the text; empty for a line that only looks like an error.
     pub hits: Vec<Hit>,
-    /// Whether it only looks like an error: it has a word of the list in [`error_like`], and no signature
+    /// Whether it only looks like an error: it has a word of the list in [`crate::error_like`], and no signature
     /// matches it.
     pub error_like: bool,
     /// Up to 4 lines before it, each cut after 1 KiB: as many as were held when it was found, and none where

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use super::blocks::{Blocks, LIMITS, Limits};
 use super::clean::Cleaner;
-use super::error_like::error_like;
 use super::lines::shown;
 use super::{Read, text};
 use crate::scan::scan;
@@ -35,7 +34,7 @@ fn line_by_line(bytes: &[u8]) -> Vec<(u64, String, Vec<&'static str>)> {
         for text in line.split(|byte| *byte == b'\r') {
             let text = String::from_utf8_lossy(text).into_owned();
             let hits = scan(&text);
-            if !hits.is_empty() || error_like(&text) {
+            if !hits.is_empty() || crate::scan::line(&text).error_like {
                 let ids = hits.iter().map(|hit| hit.signature.id).collect();
                 found.push((number as u64 + 1, text, ids));
             }

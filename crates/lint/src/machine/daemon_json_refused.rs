@@ -1,6 +1,6 @@
 //! A daemon.json that dockerd refuses or does not use.
 
-use super::Machine;
+use crate::read::machine::Machine;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -21,10 +21,13 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(machine: &Machine) -> Vec<Found> {
-    machine.judged(&[
-        "daemon-json-invalid",
-        "daemon-json-unknown-key",
-        "daemon-json-flag-conflict",
-        "swarm-with-live-restore",
-    ])
+    super::judged(
+        machine,
+        &[
+            "daemon-json-invalid",
+            "daemon-json-unknown-key",
+            "daemon-json-flag-conflict",
+            "swarm-with-live-restore",
+        ],
+    )
 }

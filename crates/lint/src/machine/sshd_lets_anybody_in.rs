@@ -1,6 +1,6 @@
 //! An sshd_config that lets anybody in, or does not start.
 
-use super::Machine;
+use crate::read::machine::Machine;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

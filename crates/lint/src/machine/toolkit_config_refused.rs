@@ -1,6 +1,6 @@
 //! A config.toml of the container toolkit that it refuses or that switches GPUs off.
 
-use super::Machine;
+use crate::read::machine::Machine;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -17,5 +17,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(machine: &Machine) -> Vec<Found> {
-    machine.judged(&["toolkit-config-invalid", "toolkit-cgroups-disabled", "toolkit-driver-root-wrong"])
+    super::judged(
+        machine,
+        &["toolkit-config-invalid", "toolkit-cgroups-disabled", "toolkit-driver-root-wrong"],
+    )
 }

@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod dockerfile;
 pub(crate) mod hostfile;
 pub(crate) mod json;
+pub(crate) mod machine;
 pub(crate) mod python;
 pub(crate) mod requirements;
 pub(crate) mod script;

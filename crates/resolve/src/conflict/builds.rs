@@ -14,6 +14,7 @@ use super::super::wanted::Wanted;
 use super::super::world::{Build, World};
 use super::ranges::{ranges, verb};
 use super::reasons::{Stage, essential, grouped};
+use crate::parameter::Source;
 use diagnostic::words::{self, and};
 
 /// No build is of the wished torch and the wished CUDA.
@@ -179,7 +180,7 @@ impl Report<'_, '_> {
     /// (cu128)`.
     fn kernels(&self, gpu: &str, capability: Capability, builds: &[&Build]) -> String {
         let wish = self.wanted.gpus.iter().find(|one| one.name == gpu);
-        let wish = wish.map(|gpu| Wish { says: String::new(), want: Want::Gpu((*gpu).clone()) });
+        let wish = wish.map(|gpu| Wish { source: Source::Trial, want: Want::Gpu((*gpu).clone()) });
         let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
         let having = self.holding(&Wanted::of(self.world.catalog, &alone));
         if self.wanted.torch.is_empty() && self.wanted.cuda.is_empty() && !having.is_empty() {

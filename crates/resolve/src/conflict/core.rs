@@ -64,7 +64,7 @@ impl<'w> Searcher<'w, '_> {
 pub(super) fn distinct(request: &Request) -> Vec<Wish> {
     let mut wishes: Vec<Wish> = Vec::new();
     let mut sorted: Vec<&Wish> = request.wishes.iter().collect();
-    sorted.sort_by_key(|wish| (place(&wish.want), &wish.says));
+    sorted.sort_by_key(|wish| (place(&wish.want), &wish.source));
     for wish in sorted {
         if !wishes.iter().any(|known| known.want == wish.want) {
             wishes.push(wish.clone());

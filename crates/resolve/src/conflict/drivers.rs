@@ -4,13 +4,14 @@ use super::super::constraint::Tolerance;
 use super::super::request::{Want, Wish};
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
+use crate::parameter::{Parameter, Source};
 use facts::driver::DriverVersion;
 
 /// The oldest newer driver that does, or else the newest older one.
 pub(super) fn relax(
     searcher: &mut Searcher,
     driver: DriverVersion,
-    says: &str,
+    source: &Source,
     others: &[Wish],
 ) -> Vec<Relaxed> {
     let mut newer: Vec<DriverVersion> =
@@ -31,11 +32,11 @@ pub(super) fn relax(
         for tolerance in Tolerance::ALL {
             let holds = |one: &&DriverVersion| {
                 let mut wishes = others.to_vec();
-                wishes.push(Wish { says: String::new(), want: Want::Driver(**one) });
+                wishes.push(Wish { source: Source::Trial, want: Want::Driver(**one) });
                 searcher.hold_within(&wishes, tolerance)
             };
             if let Some((place, found)) = candidates.iter().find(holds).map(|one| (0, *one)) {
-                return vec![relaxed(found, driver, says, or, tolerance, place)];
+                return vec![relaxed(found, driver, source, or, tolerance, place)];
             }
         }
     }
@@ -45,16 +46,16 @@ pub(super) fn relax(
 fn relaxed(
     found: DriverVersion,
     driver: DriverVersion,
-    says: &str,
+    source: &Source,
     or_newer: &str,
     tolerance: Tolerance,
     steps: usize,
 ) -> Relaxed {
-    let instead = format!("--driver {}", short(found));
-    // A driver that a snapshot told is not typed anew: the machine must get another one.
-    let typed = says.starts_with("--").then(|| instead.clone());
+    let instead = Source::option(Parameter::Driver, short(found).to_string());
+    // The driver of a machine is not an option: the machine must get another one.
+    let typed = source.parameter().is_some().then(|| instead.to_string());
     Relaxed {
-        replacement: Some(Wish { says: instead, want: Want::Driver(found) }),
+        replacement: Some(Wish { source: instead, want: Want::Driver(found) }),
         instead: typed,
         change: format!("driver {} {or_newer}instead of {}", short(found), short(driver)),
         cost: Cost { weight: 3, tolerance, steps },

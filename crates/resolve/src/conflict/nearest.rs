@@ -11,6 +11,7 @@ use super::super::wanted::Wanted;
 use super::core::Searcher;
 use super::drivers;
 use super::versions::{self, Part};
+use crate::parameter::{Parameter, Source};
 use catalog::images::{Existence, Image};
 use diagnostic::words::and;
 
@@ -110,25 +111,25 @@ fn price(searcher: &Searcher, request: &Request, choice: &Choice) -> String {
 /// A wish in the user's words; one that stands for several alike (the GPUs of a node) says so.
 pub(super) fn named(searcher: &Searcher, wish: &Wish) -> String {
     match searcher.request.wishes.iter().filter(|other| other.want == wish.want).count() {
-        0 | 1 => wish.says.clone(),
-        count => format!("{} (and {} more like it)", wish.says, count - 1),
+        0 | 1 => wish.source.to_string(),
+        count => format!("{} (and {} more like it)", wish.source, count - 1),
     }
 }
 
 fn relax(searcher: &mut Searcher, wish: &Wish, others: &[Wish], both_sides: bool) -> Vec<Relaxed> {
     if let Some((part, versions)) = Part::of(&wish.want) {
-        let found = versions::relax(searcher, (part, versions, &wish.says), others, both_sides);
+        let found = versions::relax(searcher, (part, versions, &wish.source), others, both_sides);
         if !found.is_empty() {
             return found;
         }
     }
     match &wish.want {
-        Want::Driver(driver) => drivers::relax(searcher, *driver, &wish.says, others),
+        Want::Driver(driver) => drivers::relax(searcher, *driver, &wish.source, others),
         Want::Base(base) => another_base(searcher, base, others),
         Want::System(id) => written(searcher, others, |stack| {
             let system = stack.system.clone()?;
             Some((
-                format!("--os {system}"),
+                Source::option(Parameter::Os, system.as_str()),
                 Want::System(system.clone()),
                 format!("{system} instead of {id}"),
             ))
@@ -141,7 +142,7 @@ fn relax(searcher: &mut Searcher, wish: &Wish, others: &[Wish], both_sides: bool
                 replaced(
                     searcher,
                     others,
-                    format!("--arch {other}"),
+                    Source::option(Parameter::Arch, other),
                     want,
                     format!("{other} instead of {name}"),
                     5,
@@ -165,18 +166,18 @@ fn without(searcher: &mut Searcher, others: &[Wish], change: String, weight: u8)
 fn replaced(
     searcher: &mut Searcher,
     others: &[Wish],
-    instead: String,
+    source: Source,
     want: Want,
     change: String,
     weight: u8,
 ) -> Option<Relaxed> {
-    let replacement = Wish { says: instead.clone(), want };
+    let replacement = Wish { source: source.clone(), want };
     let mut all = others.to_vec();
     all.push(replacement.clone());
     let (_, tolerance) = searcher.any(&all)?;
     Some(Relaxed {
         replacement: Some(replacement),
-        instead: Some(instead),
+        instead: Some(source.to_string()),
         change,
         cost: Cost { weight, tolerance, steps: 1 },
     })
@@ -186,12 +187,12 @@ fn replaced(
 fn written(
     searcher: &mut Searcher,
     others: &[Wish],
-    write: impl Fn(&super::super::answer::Stack) -> Option<(String, Want, String)>,
+    write: impl Fn(&super::super::answer::Stack) -> Option<(Source, Want, String)>,
 ) -> Vec<Relaxed> {
     let Some((choice, _)) = searcher.any(others) else { return Vec::new() };
     let stack = assemble::stack(&Wanted::of(searcher.world.catalog, &searcher.with(others)), &choice);
-    let Some((instead, want, change)) = write(&stack) else { return Vec::new() };
-    replaced(searcher, others, instead, want, change, 1).into_iter().collect()
+    let Some((source, want, change)) = write(&stack) else { return Vec::new() };
+    replaced(searcher, others, source, want, change, 1).into_iter().collect()
 }
 
 /// An image that differs little, else the best one of the same repository, else one of all.
@@ -203,7 +204,7 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
     let (repository, tag) = reference.split_once(':').unwrap_or((reference, "latest"));
     let mut of_repository = others.to_vec();
     let want = Want::Base(Base::Repository(repository.to_owned()));
-    of_repository.push(Wish { says: String::new(), want });
+    of_repository.push(Wish { source: Source::Trial, want });
     // The same image with the CUDA that it would have to have.
     let cuda = searcher.any(&of_repository).and_then(|(choice, _)| choice.place.base.image?.cuda.clone());
     let same = cuda.zip(tag.split_once('-')).map(|(cuda, (_, rest))| format!("{repository}:{cuda}-{rest}"));
@@ -216,7 +217,8 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
         let other = image.reference();
         let change = format!("{other} instead of {reference}");
         let want = Want::Base(Base::Image(other.clone()));
-        if let Some(found) = replaced(searcher, others, format!("--base {other}"), want, change, 1) {
+        let source = Source::option(Parameter::Base, other);
+        if let Some(found) = replaced(searcher, others, source, want, change, 1) {
             return vec![found];
         }
     }
@@ -242,7 +244,7 @@ fn image_of_best(searcher: &mut Searcher, others: &[Wish], name: &str) -> Vec<Re
     written(searcher, others, |stack| {
         let image = stack.base_image.clone()?;
         Some((
-            format!("--base {image}"),
+            Source::option(Parameter::Base, image.as_str()),
             Want::Base(Base::Image(image.clone())),
             format!("{image} instead of {name}"),
         ))

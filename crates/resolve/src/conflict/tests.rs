@@ -125,7 +125,7 @@ fn minimal(request: &Request, conflict: &Conflict) -> Result<(), TestCaseError> 
     let holds = |wishes: &[Wish]| {
         holds(request, wishes) || core::with_gpus(wishes, &gpus).is_some_and(|more| holds(request, &more))
     };
-    let named = |wish: &&Wish| conflict.wishes.contains(&wish.says);
+    let named = |wish: &&Wish| conflict.wishes.contains(&wish.source.to_string());
     let core: Vec<Wish> = request.wishes.iter().filter(named).cloned().collect();
     prop_assert_eq!(core.len(), conflict.wishes.len());
     prop_assert!(!holds(&core), "{:?}", conflict.wishes);
@@ -142,7 +142,8 @@ fn minimal(request: &Request, conflict: &Conflict) -> Result<(), TestCaseError> 
 fn typeable(request: &Request, nearest: &Nearest) -> Result<(), TestCaseError> {
     let given_up =
         |says: &str| nearest.wish.split(" and ").flat_map(|part| part.split(", ")).any(|one| one == says);
-    let mut wishes: Vec<Wish> = request.wishes.iter().filter(|wish| !given_up(&wish.says)).cloned().collect();
+    let mut wishes: Vec<Wish> =
+        request.wishes.iter().filter(|wish| !given_up(&wish.source.to_string())).cloned().collect();
     wishes.extend(nearest.instead.iter().flat_map(|line| self::request(line).wishes));
     let changed = Request { wishes, ..request.clone() };
     let found = search::best(world(), &changed, None);

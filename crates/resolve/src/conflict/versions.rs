@@ -8,6 +8,7 @@ use super::super::search::Choice;
 use super::super::world::{World, series};
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
+use crate::parameter::{Parameter, Source};
 use catalog::torch;
 
 /// Major and minor number.
@@ -43,15 +44,17 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// What to type for a version of it; `like` is what was typed before.
-    fn typed(self, version: &str, like: &str) -> String {
-        match self {
-            Part::Torch => format!("--torch {version}"),
-            Part::Cuda => format!("--cuda {version}"),
-            Part::Python => format!("--python {version}"),
-            Part::Package("deepspeed") if !like.starts_with("--with") => format!("--deepspeed {version}"),
-            Part::Package(name) => format!("--with {name}=={version}"),
-        }
+    /// The option for a version of it, in place of one that came from `before`.
+    fn option(self, version: &str, before: &Source) -> Source {
+        let with = before.parameter() == Some(Parameter::With);
+        let (parameter, value) = match self {
+            Part::Torch => (Parameter::Torch, version.to_owned()),
+            Part::Cuda => (Parameter::Cuda, version.to_owned()),
+            Part::Python => (Parameter::Python, version.to_owned()),
+            Part::Package("deepspeed") if !with => (Parameter::DeepSpeed, version.to_owned()),
+            Part::Package(name) => (Parameter::With, format!("{name}=={version}")),
+        };
+        Source::option(parameter, value)
     }
 
     fn want(self, versions: Versions) -> Want {
@@ -145,17 +148,17 @@ impl Around {
 /// side.
 pub(super) fn relax(
     searcher: &mut Searcher,
-    (part, wish, says): (Part, &Versions, &str),
+    (part, wish, source): (Part, &Versions, &Source),
     others: &[Wish],
     both_sides: bool,
 ) -> Vec<Relaxed> {
     let mut found = Vec::new();
     if wish.build.is_some() && !wish.specifiers.is_empty() {
-        found.extend(other_build(searcher, (part, wish, says), others));
+        found.extend(other_build(searcher, (part, wish, source), others));
     }
     let any = Versions { build: wish.build.clone(), ..Versions::any() };
     let mut with_any = others.to_vec();
-    with_any.push(Wish { says: String::new(), want: part.want(any) });
+    with_any.push(Wish { source: Source::Trial, want: part.want(any) });
     let Some((_, tolerance)) = searcher.any(&with_any) else { return found };
     let around = Around::of(part, wish, searcher.world);
     let mut candidates: Vec<(usize, Series)> = Vec::new();
@@ -171,7 +174,7 @@ pub(super) fn relax(
     // Stable: of two as far away the newer one.
     candidates.sort_by_key(|(steps, _)| *steps);
     candidates.truncate(if both_sides { 2 } else { 1 });
-    let finish = |(steps, series)| exact(searcher, (part, wish, says), others, series, steps);
+    let finish = |(steps, series)| exact(searcher, (part, wish, source), others, series, steps);
     found.extend(candidates.into_iter().filter_map(finish));
     found
 }
@@ -207,25 +210,25 @@ fn range(part: Part, wish: &Versions, series: &[Series]) -> Option<Wish> {
     let text = format!(">={}.{},<{}.{}", low.0, low.1, high.0, high.1 + 1);
     let mut versions: Versions = text.parse().ok()?;
     versions.build.clone_from(&wish.build);
-    Some(Wish { says: String::new(), want: part.want(versions) })
+    Some(Wish { source: Source::Trial, want: part.want(versions) })
 }
 
 /// The same version in another build.
 fn other_build(
     searcher: &mut Searcher,
-    (part, wish, _): (Part, &Versions, &str),
+    (part, wish, _): (Part, &Versions, &Source),
     others: &[Wish],
 ) -> Option<Relaxed> {
     let mut wishes = others.to_vec();
     let any_build = Versions { build: None, ..wish.clone() };
-    wishes.push(Wish { says: String::new(), want: part.want(any_build) });
+    wishes.push(Wish { source: Source::Trial, want: part.want(any_build) });
     let (choice, tolerance) = searcher.any(&wishes)?;
     let version = format!("{}+{}", choice.place.build.release.version, choice.place.build.build.build);
-    let instead = part.typed(&version, "");
+    let instead = part.option(&version, &Source::Trial);
     Some(Relaxed {
-        replacement: Some(Wish { says: instead.clone(), want: part.want(version.parse().ok()?) }),
+        replacement: Some(Wish { source: instead.clone(), want: part.want(version.parse().ok()?) }),
         change: format!("{} {version} instead of {}", part.name(), bare(&wish.text)),
-        instead: Some(instead),
+        instead: Some(instead.to_string()),
         cost: Cost { weight: 0, tolerance, steps: 1 },
     })
 }
@@ -233,7 +236,7 @@ fn other_build(
 /// The best of a series, written out.
 fn exact(
     searcher: &mut Searcher,
-    (part, wish, says): (Part, &Versions, &str),
+    (part, wish, source): (Part, &Versions, &Source),
     others: &[Wish],
     series: Series,
     steps: usize,
@@ -247,12 +250,12 @@ fn exact(
     if let Some(build) = &wish.build {
         version = format!("{version}+{build}");
     }
-    let instead = part.typed(&version, says);
+    let instead = part.option(&version, source);
     let major = wish.specifiers.first().is_none_or(|one| self::major(one.version()) != series.0);
     Some(Relaxed {
-        replacement: Some(Wish { says: instead.clone(), want: part.want(version.parse().ok()?) }),
+        replacement: Some(Wish { source: instead.clone(), want: part.want(version.parse().ok()?) }),
         change: format!("{} {version} instead of {}", part.name(), bare(&wish.text)),
-        instead: Some(instead),
+        instead: Some(instead.to_string()),
         cost: Cost {
             weight: if steps == 0 {
                 0

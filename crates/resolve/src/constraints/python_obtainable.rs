@@ -100,7 +100,10 @@ mod tests {
         let on = |wishes: &[Wish]| {
             judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made)
         };
-        let asked = Wish { says: "--python 3.12".into(), want: Want::Python(Versions::any()) };
+        let asked = Wish {
+            source: crate::parameter::Source::Stated("--python 3.12".into()),
+            want: Want::Python(Versions::any()),
+        };
         assert!(matches!(on(&[]), Judgement::Unknown(_)));
         assert!(matches!(on(&[asked]), Judgement::Fails(_)));
     }

@@ -162,7 +162,7 @@ mod tests {
 
     fn asked(python: &str) -> crate::request::Wish {
         let want = crate::request::Want::Python(python.parse().unwrap());
-        crate::request::Wish { says: format!("--python {python}"), want }
+        crate::request::Wish { source: crate::parameter::Source::Stated(format!("--python {python}")), want }
     }
 
     #[test]

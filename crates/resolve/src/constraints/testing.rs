@@ -1,6 +1,7 @@
 //! Parts of the real catalog for the tests of constraints.
 
 use crate::constraint::{Constraint, Judge, Place};
+use crate::parameter::Source;
 use crate::request::{Gpu, Request, Want, Wish};
 use crate::testing::world;
 use crate::verdict::Judgement;
@@ -9,7 +10,7 @@ use crate::world::{Base, Build, Python, Release};
 use catalog::testing::catalog;
 
 fn wish(want: Want) -> Wish {
-    Wish { says: format!("{want:?}"), want }
+    Wish { source: Source::Stated(format!("{want:?}")), want }
 }
 
 /// A row that is in no catalog: rows live as long as the program.

@@ -2,6 +2,7 @@
 
 use super::{Explanation, split, thing};
 use crate::answer::{Answer, Resolution, Stack};
+use crate::parameter::Source;
 use crate::request::{Request, Versions, VersionsError, Want, Wish};
 use crate::resolve;
 use crate::world::World;
@@ -32,7 +33,7 @@ pub fn why(world: &World, request: &Request, text: &str) -> Result<Explanation, 
     let title = if version.is_empty() { name.clone() } else { format!("{name} {version}") };
     let answer = resolve(world, request);
     let mut wished = request.clone();
-    wished.wishes.push(Wish { says: format!("--why {text}"), want });
+    wished.wishes.push(Wish { source: Source::Stated(format!("--why {text}")), want });
     Ok(match (&answer, resolve(world, &wished)) {
         (Answer::Found(best), Answer::Found(other)) if best.stack == other.stack => {
             chosen(title, &name, best)
@@ -53,9 +54,6 @@ pub fn why(world: &World, request: &Request, text: &str) -> Result<Explanation, 
             let mut explanation = Explanation::new(title, says);
             for reason in &conflict.reasons {
                 explanation.row(&reason.constraint, reason.says.clone());
-            }
-            if conflict.reasons.is_empty() {
-                refused(&mut explanation, &name, &answer);
             }
             explanation
         }
@@ -134,19 +132,6 @@ fn differences(one: &Stack, two: &Stack) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// The reasons that the answer gives for refusing it, where it is among the refused.
-fn refused(explanation: &mut Explanation, name: &str, answer: &Answer) {
-    let Answer::Found(best) = answer else { return };
-    for because in best.because.iter().filter(|because| because.part == name) {
-        explanation.row("chosen", format!("{}: {}", because.chosen, because.says));
-    }
-    let candidates = best.rejected.iter().filter(|one| one.candidate.starts_with(&explanation.title));
-    let reasons: Vec<_> = candidates.flat_map(|one| one.reasons.clone()).collect();
-    for reason in reasons {
-        explanation.row(&reason.constraint, reason.says);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +145,7 @@ mod tests {
                 "python" => Want::Python(versions),
                 _ => Want::Torch(versions),
             };
-            Wish { says: format!("--{part} {text}"), want }
+            Wish { source: Source::Stated(format!("--{part} {text}")), want }
         };
         Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
     }

@@ -5,6 +5,7 @@ use catalog::testing::catalog;
 use std::fmt::Write;
 
 use crate::answer::{Answer, Resolution};
+use crate::parameter::Source;
 use crate::request::{Gpu, Request, Want, Wish};
 use crate::{resolve, search};
 
@@ -29,7 +30,7 @@ fn request(words: &[&str]) -> Request {
             }
             name => Want::Package(name.to_owned(), versions()),
         };
-        Wish { says: format!("--{text}"), want }
+        Wish { source: Source::Stated(format!("--{text}")), want }
     };
     Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
 }
@@ -143,7 +144,7 @@ fn what_is_past_its_end_is_said() {
 fn the_machines_own_python_stays() {
     use crate::request::{Base, Prefer};
     let mut request = request(&[]);
-    let wish = |want| Wish { says: String::new(), want };
+    let wish = |want| Wish { source: Source::Trial, want };
     request.wishes = vec![wish(Want::Base(Base::None)), wish(Want::System("ubuntu22.04".into()))];
     let python = |request: &Request| match resolve(world(), request) {
         Answer::Found(found) => {

@@ -2,6 +2,7 @@
 
 use super::Mistake;
 use crate::answer::Warning;
+use crate::parameter::Parameter;
 use catalog::Catalog;
 use facts::driver::DriverVersion;
 
@@ -18,7 +19,7 @@ pub(super) fn driver(catalog: &Catalog, text: &str) -> Result<(DriverVersion, Op
         let place = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
         let place = typed.len() - bare.len() + place;
         let says = format!("{typed:?} is neither a driver version (550.54.14) nor a branch (550)");
-        Mistake::at("--driver", typed, place, &says)
+        Mistake::at(Parameter::Driver, typed, place, says)
     })?;
     known(catalog, typed, driver.branch)?;
     Ok((driver, None))
@@ -31,7 +32,7 @@ fn known(catalog: &Catalog, typed: &str, branch: u32) -> Result<(), Mistake> {
         return Ok(());
     }
     let near = catalog.drivers().all().iter().min_by_key(|row| row.branch.abs_diff(branch));
-    Err(Mistake::new(format!("--driver {typed}: there is no driver branch {branch}"))
+    Err(Mistake::of_value(Parameter::Driver, typed, format!("there is no driver branch {branch}"))
         .near(near.map(|row| row.branch.to_string()).as_deref())
         .hint("`nvidia-smi` shows the driver's version; CUDA's goes to --cuda"))
 }
@@ -53,6 +54,7 @@ fn floor_within(catalog: &Catalog, typed: &str, branch: u32) -> Option<Warning> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Naming;
     use catalog::testing::catalog;
 
     fn read(text: &str) -> String {
@@ -77,8 +79,8 @@ mod tests {
     #[test]
     fn what_is_no_driver() {
         assert!(driver(catalog(), "12.4").unwrap_err().hints.join(" ").contains("--cuda"));
-        let mistake = driver(catalog(), "550.x").unwrap_err();
-        assert!(mistake.says.ends_with("\n  --driver 550.x\n               ^"), "{}", mistake.says);
+        let mistake = driver(catalog(), "550.x").unwrap_err().message(Naming::Options);
+        assert!(mistake.ends_with("\n  --driver 550.x\n               ^"), "{mistake}");
         assert!(driver(catalog(), "").is_err() && driver(catalog(), "latest").is_err());
     }
 }

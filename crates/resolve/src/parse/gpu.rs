@@ -1,6 +1,7 @@
 //! GPUs as people name them.
 
 use super::Mistake;
+use crate::parameter::Parameter;
 use crate::request::Gpu;
 use catalog::Catalog;
 use catalog::gpus;
@@ -14,7 +15,7 @@ pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, Mistake> {
     }
     let model = catalog.gpus().by_alias(text).or_else(|| catalog.gpus().by_name(text));
     model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
-        Mistake::new(format!("--gpu: no GPU in the catalog is called {text:?}"))
+        Mistake::new(Parameter::Gpu, format!("no GPU in the catalog is called {text:?}"))
             .near(catalog.gpus().nearest_alias(text))
             .hint("a compute capability will do: --gpu sm_90")
     })
@@ -68,9 +69,13 @@ fn no_such(catalog: &Catalog, text: &str, (major, minor): (u32, u32)) -> Mistake
     let distance = |one: &&(u32, u32)| (one.0.abs_diff(major), one.1.abs_diff(minor));
     let near = known.iter().min_by_key(distance).map(|(major, minor)| format!("sm_{major}{minor}"));
     let all: Vec<String> = known.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
-    Mistake::new(format!("--gpu {text}: no GPU in the catalog has compute capability {major}.{minor}"))
-        .near(near.as_deref())
-        .hint(format!("known are {}", all.join(", ")))
+    Mistake::of_value(
+        Parameter::Gpu,
+        text,
+        format!("no GPU in the catalog has compute capability {major}.{minor}"),
+    )
+    .near(near.as_deref())
+    .hint(format!("known are {}", all.join(", ")))
 }
 
 /// A short name as its maker writes it: `rtx-4090` is `RTX 4090`; a whole product name stays as it is.
@@ -117,7 +122,7 @@ mod tests {
     fn what_no_gpu_is_called() {
         assert_eq!(gpu(catalog(), "h1000").unwrap_err().hints[0], "did you mean h100?");
         assert_eq!(gpu(catalog(), "sm_85").unwrap_err().hints[0], "did you mean sm_86?");
-        assert!(gpu(catalog(), "9.9").unwrap_err().says.contains("compute capability 9.9"));
+        assert!(gpu(catalog(), "9.9").unwrap_err().problem.contains("compute capability 9.9"));
         assert!(
             gpu(catalog(), "toaster").is_err()
                 && gpu(catalog(), "sm_").is_err()

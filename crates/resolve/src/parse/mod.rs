@@ -14,7 +14,8 @@ pub use with::{package_name, package_names, requirements};
 use pep440_rs::Version;
 
 use super::answer::Warning;
-use super::request::{Versions, Want, Wish};
+use super::parameter::{Naming, Parameter, Source};
+use super::request::{Want, Wish};
 use super::world::World;
 
 /// The options, as typed.
@@ -49,15 +50,25 @@ pub struct Typed {
 /// What is wrong with an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// What, in a sentence; where the place matters, with two more lines that show it.
-    pub says: String,
+    /// The option or key.
+    pub parameter: Parameter,
+    /// Its value, where the message begins with it.
+    pub value: Option<String>,
+    /// What is wrong, without the parameter.
+    pub problem: String,
+    /// What was typed and the byte in it at which it goes wrong, where that helps.
+    pub place: Option<(String, usize)>,
     /// What to do.
     pub hints: Vec<String>,
 }
 
 impl Mistake {
-    fn new(says: impl Into<String>) -> Mistake {
-        Mistake { says: says.into(), hints: Vec::new() }
+    fn new(parameter: Parameter, problem: impl Into<String>) -> Mistake {
+        Mistake { parameter, value: None, problem: problem.into(), place: None, hints: Vec::new() }
+    }
+
+    fn of_value(parameter: Parameter, value: &str, problem: impl Into<String>) -> Mistake {
+        Mistake { value: Some(value.to_owned()), ..Mistake::new(parameter, problem) }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Mistake {
@@ -66,10 +77,21 @@ impl Mistake {
     }
 
     /// A mistake at a place of what was typed, counted in bytes.
-    fn at(option: &str, typed: &str, place: usize, says: &str) -> Mistake {
-        let before = typed.get(..place).unwrap_or(typed).chars().count();
-        let blank = " ".repeat(option.len() + 1 + before);
-        Mistake::new(format!("{option}: {says}\n  {option} {typed}\n  {blank}^"))
+    fn at(parameter: Parameter, typed: &str, place: usize, problem: impl Into<String>) -> Mistake {
+        Mistake { place: Some((typed.to_owned(), place)), ..Mistake::new(parameter, problem) }
+    }
+
+    /// The message: one sentence, and two lines that show the place where there is one.
+    pub fn message(&self, naming: Naming) -> String {
+        let name = self.parameter.name(naming);
+        let value = self.value.as_ref().map_or(String::new(), |value| format!(" {value}"));
+        let mut message = format!("{name}{value}: {}", self.problem);
+        if let Some((typed, place)) = &self.place {
+            let before = typed.get(..*place).unwrap_or(typed).chars().count();
+            let blank = " ".repeat(name.len() + 1 + before);
+            message += &format!("\n  {name} {typed}\n  {blank}^");
+        }
+        message
     }
 
     /// "did you mean", where something is near.
@@ -94,50 +116,52 @@ pub struct Understood {
 pub fn wishes(world: &World, typed: &Typed) -> Result<Understood, Mistake> {
     let mut understood = Understood::default();
     let wishes = &mut understood.wishes;
-    let mut add = |says: String, want: Want| wishes.push(Wish { says, want });
-    for (option, text, want, known) in [
-        ("--cuda", &typed.cuda, Want::Cuda as fn(Versions) -> Want, cudas as fn(&World) -> Vec<Version>),
-        ("--python", &typed.python, Want::Python, pythons),
-        ("--torch", &typed.torch, Want::Torch, torches),
+    let mut add = |parameter, value: &str, want: Want| {
+        wishes.push(Wish { source: Source::option(parameter, value.trim()), want });
+    };
+    for (parameter, text, want, known) in [
+        (Parameter::Cuda, &typed.cuda, Want::Cuda as fn(_) -> _, cudas as fn(&World) -> Vec<Version>),
+        (Parameter::Python, &typed.python, Want::Python, pythons),
+        (Parameter::Torch, &typed.torch, Want::Torch, torches),
     ] {
         if let Some(text) = text {
-            let versions = versions::versions(option, text, &|| known(world))?;
-            add(format!("{option} {}", text.trim()), want(versions));
+            let versions = versions::versions(parameter, text, &|| known(world))?;
+            add(parameter, text, want(versions));
         }
     }
     if let Some(text) = &typed.deepspeed {
-        let versions = versions::versions("--deepspeed", text, &|| with::releases(world, "deepspeed"))?;
-        add(format!("--deepspeed {text}").trim().into(), Want::Package("deepspeed".into(), versions));
+        let versions =
+            versions::versions(Parameter::DeepSpeed, text, &|| with::releases(world, "deepspeed"))?;
+        add(Parameter::DeepSpeed, text, Want::Package("deepspeed".into(), versions));
     }
     for text in &typed.with {
-        for wish in with::wishes(world, text)? {
-            add(wish.says, wish.want);
-        }
+        wishes.extend(with::wishes(world, text)?);
     }
     for name in &typed.preset {
-        for wish in preset::wishes(world, name)? {
-            add(wish.says, wish.want);
-        }
+        wishes.extend(preset::wishes(world, name)?);
     }
+    let mut add = |parameter, value: &str, want: Want| {
+        wishes.push(Wish { source: Source::option(parameter, value.trim()), want });
+    };
     for text in typed.gpu.iter().flat_map(|text| text.split(',')).filter(|text| !text.trim().is_empty()) {
-        add(format!("--gpu {}", text.trim()), Want::Gpu(gpu::gpu(world.catalog, text)?));
+        add(Parameter::Gpu, text, Want::Gpu(gpu::gpu(world.catalog, text)?));
     }
     if let Some(text) = &typed.driver {
         let (driver, warning) = driver::driver(world.catalog, text)?;
-        add(format!("--driver {}", text.trim()), Want::Driver(driver));
+        add(Parameter::Driver, text, Want::Driver(driver));
         understood.warnings.extend(warning);
     }
     if let Some(text) = &typed.os {
-        add(format!("--os {}", text.trim()), Want::System(place::system_asked(world.catalog, text)?));
+        add(Parameter::Os, text, Want::System(place::system_asked(world.catalog, text)?));
     }
     if let Some(text) = &typed.arch {
-        add(format!("--arch {}", text.trim()), Want::Architecture(place::architecture(text)?));
+        add(Parameter::Arch, text, Want::Architecture(place::architecture(text)?));
     }
     if let Some(text) = &typed.base {
-        add(format!("--base {}", text.trim()), Want::Base(place::base(world.catalog, text)?));
+        add(Parameter::Base, text, Want::Base(place::base(world.catalog, text)?));
     }
     if typed.compile {
-        add("--compile".into(), Want::Compile);
+        add(Parameter::Compile, "", Want::Compile);
     }
     Ok(understood)
 }
@@ -158,7 +182,7 @@ impl From<Mistake> for diagnostic::error::Error {
     fn from(mistake: Mistake) -> diagnostic::error::Error {
         diagnostic::error::Error {
             kind: diagnostic::error::Kind::Usage,
-            message: mistake.says,
+            message: mistake.message(Naming::Options),
             hints: mistake.hints,
         }
     }
@@ -184,7 +208,7 @@ mod tests {
             ..Typed::default()
         };
         let wishes = wishes(world(), &Typed { with: vec!["numpy<2".into()], ..typed }).unwrap().wishes;
-        let says: Vec<&str> = wishes.iter().map(|wish| wish.says.as_str()).collect();
+        let says: Vec<String> = wishes.iter().map(|wish| wish.source.to_string()).collect();
         assert_eq!(
             says,
             [

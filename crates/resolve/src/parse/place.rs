@@ -1,6 +1,7 @@
 //! System, processor and base image as people name them.
 
 use super::Mistake;
+use crate::parameter::Parameter;
 use crate::request::Base;
 use catalog::Catalog;
 use catalog::images::{self, Existence, Image};
@@ -38,7 +39,7 @@ pub(super) fn system_asked(catalog: &'static Catalog, text: &str) -> Result<Stri
     let score = |system: &&System| strsim::jaro_winkler(&wanted, &squeezed(&system.id));
     let near = catalog.systems().all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
     let all: Vec<&str> = catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
-    Err(Mistake::new(format!("--os: no system in the catalog is called {:?}", text.trim()))
+    Err(Mistake::new(Parameter::Os, format!("no system in the catalog is called {:?}", text.trim()))
         .near(near.filter(|near| score(near) > 0.7).map(|near| near.id.as_str()))
         .hint(format!("known are {}", all.join(", "))))
 }
@@ -48,8 +49,10 @@ pub(super) fn architecture(text: &str) -> Result<String, Mistake> {
     match text.trim().to_ascii_lowercase().as_str() {
         "x86_64" | "x86-64" | "amd64" | "x64" | "linux/amd64" => Ok("x86_64".into()),
         "aarch64" | "arm64" | "armv8" | "linux/arm64" => Ok("aarch64".into()),
-        other => Err(Mistake::new(format!("--arch: CUDA's images and wheels are not made for {other:?}"))
-            .hint("the two are x86_64 (amd64) and aarch64 (arm64)")),
+        other => {
+            Err(Mistake::new(Parameter::Arch, format!("CUDA's images and wheels are not made for {other:?}"))
+                .hint("the two are x86_64 (amd64) and aarch64 (arm64)"))
+        }
     }
 }
 
@@ -69,7 +72,7 @@ pub(super) fn base(catalog: &'static Catalog, text: &str) -> Result<Base, Mistak
     }
     if let Some(place) = typed.find('@') {
         let says = "a digest names an image whose content the catalog cannot know";
-        return Err(Mistake::at("--base", typed, place, says).hint("name the tag instead"));
+        return Err(Mistake::at(Parameter::Base, typed, place, says).hint("name the tag instead"));
     }
     let name = ["docker.io/", "index.docker.io/", "library/"]
         .iter()
@@ -93,14 +96,14 @@ fn image(catalog: &'static Catalog, reference: String) -> Result<Base, Mistake> 
             return Err(not_known(catalog, image));
         }
         Existence::Yes(_) => return Ok(Base::Image(reference)),
-        Existence::No { why, .. } => format!("--base: {reference} does not exist: {why}"),
+        Existence::No { why, .. } => format!("{reference} does not exist: {why}"),
         Existence::Unknown { why } => {
-            format!("--base: whether {reference} exists and what is in it is not known: {why}")
+            format!("whether {reference} exists and what is in it is not known: {why}")
         }
     };
     let near: Vec<String> =
         catalog.images().nearest(&reference).into_iter().map(images::Image::reference).collect();
-    let mistake = Mistake::new(says);
+    let mistake = Mistake::new(Parameter::Base, says);
     Err(if near.is_empty() { mistake } else { mistake.hint(format!("nearest are {}", near.join(", "))) })
 }
 
@@ -109,7 +112,7 @@ fn not_known(catalog: &'static Catalog, image: &Image) -> Mistake {
     let whole = catalog.images().of(image.repository).iter().rev().filter(|image| image.lacks().is_empty());
     let newest: Vec<&str> = whole.take(3).map(|image| image.tag.as_str()).collect();
     let lacks = image.lacks().join(", ");
-    Mistake::new(format!("--base: what is in {} is not known: {lacks}", image.reference()))
+    Mistake::new(Parameter::Base, format!("what is in {} is not known: {lacks}", image.reference()))
         .hint(format!("the newest of which it is known are {}", newest.join(", ")))
 }
 
@@ -117,7 +120,7 @@ fn no_repository(name: &str) -> Mistake {
     let known = || SHORT.iter().map(|(short, _)| *short).chain(images::REPOSITORIES.iter().copied());
     let score = |known: &&str| strsim::jaro_winkler(name, known);
     let near = known().max_by(|one, other| score(one).total_cmp(&score(other)));
-    Mistake::new(format!("--base: the catalog has no images of {name:?}"))
+    Mistake::new(Parameter::Base, format!("the catalog has no images of {name:?}"))
         .near(near.filter(|near| score(near) > 0.7))
         .hint(format!("it has {}; none: no image", images::REPOSITORIES.join(", ")))
 }
@@ -155,15 +158,15 @@ mod tests {
         assert_eq!(base(catalog(), image), Ok(Base::Image(image.into())));
         let unknown = base(catalog(), "nvcr.io/nvidia/pytorch:26.08-py3").unwrap_err();
         assert!(
-            unknown.says.contains("its torch, its CUDA") && unknown.hints[0].contains("26.03-py3"),
+            unknown.problem.contains("its torch, its CUDA") && unknown.hints[0].contains("26.03-py3"),
             "{unknown:?}"
         );
         let absent = base(catalog(), "nvidia/cuda:12.1-base").unwrap_err();
         assert!(
-            absent.says.contains("does not exist: ") && absent.hints[0].contains("nvidia/cuda:12.1."),
+            absent.problem.contains("does not exist: ") && absent.hints[0].contains("nvidia/cuda:12.1."),
             "{absent:?}"
         );
         assert_eq!(base(catalog(), "nvidia/cdua").unwrap_err().hints[0], "did you mean nvidia/cuda?");
-        assert!(base(catalog(), "nvidia/cuda@sha256:00").unwrap_err().says.contains("digest"));
+        assert!(base(catalog(), "nvidia/cuda@sha256:00").unwrap_err().problem.contains("digest"));
     }
 }

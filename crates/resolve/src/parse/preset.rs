@@ -1,6 +1,7 @@
 //! `--preset`: packages of the catalog under one name.
 
 use super::{Mistake, versions, with};
+use crate::parameter::{Parameter, Source};
 use crate::request::{Want, Wish};
 use crate::world::World;
 use catalog::presets::Preset;
@@ -9,19 +10,19 @@ use catalog::presets::Preset;
 pub(super) fn wishes(world: &World, name: &str) -> Result<Vec<Wish>, Mistake> {
     let name = name.trim();
     let Some(preset) = world.catalog.presets().preset(name) else { return Err(no_such(world, name)) };
-    let says = |what: &str| format!("--preset {name} ({what})");
+    let source = |what: &str| Source::option(Parameter::Preset, format!("{name} ({what})"));
     let mut wishes = Vec::new();
     if let Some(text) = &preset.deepspeed {
-        let versions = versions::versions("--deepspeed", text, &Vec::new)?;
+        let versions = versions::versions(Parameter::DeepSpeed, text, &Vec::new)?;
         let what = format!("deepspeed{text}");
-        wishes.push(Wish { says: says(&what), want: Want::Package("deepspeed".into(), versions) });
+        wishes.push(Wish { source: source(&what), want: Want::Package("deepspeed".into(), versions) });
     }
     for text in &preset.with {
         let packages = with::wishes(world, text)?;
-        wishes.extend(packages.into_iter().map(|wish| Wish { says: says(text), ..wish }));
+        wishes.extend(packages.into_iter().map(|wish| Wish { source: source(text), ..wish }));
     }
     if preset.compile {
-        wishes.push(Wish { says: says("compiles CUDA code"), want: Want::Compile });
+        wishes.push(Wish { source: source("compiles CUDA code"), want: Want::Compile });
     }
     Ok(wishes)
 }
@@ -30,7 +31,7 @@ fn no_such(world: &World, name: &str) -> Mistake {
     let score = |preset: &&Preset| strsim::jaro_winkler(name, &preset.name);
     let near = world.catalog.presets().all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
     let names: Vec<&str> = world.catalog.presets().all().iter().map(|preset| preset.name.as_str()).collect();
-    Mistake::new(format!("--preset: there is no preset {name:?}"))
+    Mistake::new(Parameter::Preset, format!("there is no preset {name:?}"))
         .near(near.filter(|near| score(near) > 0.7).map(|near| near.name.as_str()))
         .hint(format!("there are {}", names.join(", ")))
 }
@@ -46,7 +47,7 @@ mod tests {
         for preset in catalog().presets().all() {
             assert!(!wishes(world(), &preset.name).unwrap().is_empty(), "{}", preset.name);
         }
-        assert_eq!(wishes(world(), "train").unwrap()[0].says, "--preset train (deepspeed)");
+        assert_eq!(wishes(world(), "train").unwrap()[0].source.to_string(), "--preset train (deepspeed)");
         assert_eq!(wishes(world(), "finetun").unwrap_err().hints[0], "did you mean finetune?");
     }
 }

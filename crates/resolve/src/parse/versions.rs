@@ -3,23 +3,24 @@
 use pep440_rs::Version;
 
 use super::Mistake;
+use crate::parameter::Parameter;
 use crate::request::Versions;
 use crate::world::series;
 
 /// Reads the versions of an option. What does not exist is no mistake here: the resolver says so, and why.
 /// `known` gives the versions that exist, for a suggestion.
 pub(super) fn versions(
-    option: &str,
+    parameter: Parameter,
     text: &str,
     known: &dyn Fn() -> Vec<Version>,
 ) -> Result<Versions, Mistake> {
     let typed = text.trim();
     let versions = typed.parse::<Versions>().map_err(|error| {
-        Mistake::at(option, typed, error.at, &error.says).near(meant(typed, &known()).as_deref())
+        Mistake::at(parameter, typed, error.at, error.says).near(meant(typed, &known()).as_deref())
     })?;
-    if versions.build.is_some() && option != "--torch" {
+    if versions.build.is_some() && parameter != Parameter::Torch {
         let place = typed.find('+').unwrap_or(0);
-        return Err(Mistake::at(option, typed, place, "only torch has builds (--torch 2.6.0+cu124)"));
+        return Err(Mistake::at(parameter, typed, place, "only torch has builds (--torch 2.6.0+cu124)"));
     }
     // Nobody means CUDA one hundred and twenty-one.
     if versions.named().is_some_and(|named| named.release().len() == 1 && named.release()[0] >= 10) {
@@ -27,7 +28,7 @@ pub(super) fn versions(
         let meant = meant(typed, &known);
         if meant.is_some() && !known.iter().any(|one| versions.contain(one)) {
             let says = format!("there is no version {typed}");
-            return Err(Mistake::at(option, typed, 0, &says).near(meant.as_deref()));
+            return Err(Mistake::at(parameter, typed, 0, says).near(meant.as_deref()));
         }
     }
     Ok(versions)
@@ -52,9 +53,10 @@ fn meant(typed: &str, known: &[Version]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Naming;
 
     fn cuda(text: &str) -> Result<Versions, Mistake> {
-        versions("--cuda", text, &|| ["11.8", "12.1", "12.4"].map(|one| one.parse().unwrap()).to_vec())
+        versions(Parameter::Cuda, text, &|| ["11.8", "12.1", "12.4"].map(|one| one.parse().unwrap()).to_vec())
     }
 
     #[test]
@@ -66,21 +68,21 @@ mod tests {
         assert!(cuda("12").is_ok() && cuda("12.7").is_ok() && cuda("").is_ok());
         let pythons = || ["3.9", "3.12"].map(|one| one.parse().unwrap()).to_vec();
         for typed in ["312", "py312", "cp312", "python3.12"] {
-            let error = versions("--python", typed, &pythons).unwrap_err();
+            let error = versions(Parameter::Python, typed, &pythons).unwrap_err();
             assert_eq!(error.hints, ["did you mean 3.12?"], "{typed}");
         }
         let torches = || ["2.5.1", "2.6.0"].map(|one| one.parse().unwrap()).to_vec();
         for (typed, meant) in [("26", "2.6"), ("251", "2.5.1"), ("torch2.6.0", "2.6.0")] {
-            let error = versions("--torch", typed, &torches).unwrap_err();
+            let error = versions(Parameter::Torch, typed, &torches).unwrap_err();
             assert_eq!(error.hints, [format!("did you mean {meant}?")], "{typed}");
         }
     }
 
     #[test]
     fn the_place_is_shown() {
-        let error = cuda(" 12,1;").unwrap_err();
-        assert!(error.says.ends_with("\n  --cuda 12,1;\n             ^"), "{}", error.says);
-        let error = cuda("12.1+cu121").unwrap_err();
-        assert!(error.says.ends_with("\n  --cuda 12.1+cu121\n             ^"), "{}", error.says);
+        let error = cuda(" 12,1;").unwrap_err().message(Naming::Options);
+        assert!(error.ends_with("\n  --cuda 12,1;\n             ^"), "{error}");
+        let error = cuda("12.1+cu121").unwrap_err().message(Naming::Options);
+        assert!(error.ends_with("\n  --cuda 12.1+cu121\n             ^"), "{error}");
     }
 }

@@ -3,10 +3,11 @@
 use pep440_rs::Version;
 
 use super::{Mistake, versions};
+use crate::parameter::{Parameter, Source};
 use crate::request::{Versions, Want, Wish};
 use crate::world::World;
 
-const OPTION: &str = "--with";
+const WITH: Parameter = Parameter::With;
 
 /// The wishes in one value: `trl>=0.9,<1.0,numpy<2`.
 pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
@@ -69,12 +70,12 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
     let (typed, rest) = item.split_at(end);
     let name = normalised(typed);
     if name.is_empty() {
-        return Err(Mistake::at(OPTION, text, at, "a package's name is expected here"));
+        return Err(Mistake::at(WITH, text, at, "a package's name is expected here"));
     }
     known(text, at, &name)?;
     if rest.starts_with('[') {
         let says = "extras are not in the catalog";
-        return Err(Mistake::at(OPTION, text, at + end, says)
+        return Err(Mistake::at(WITH, text, at + end, says)
             .hint(format!("write {typed} alone, and name to pip what the extra brings")));
     }
     let specifier = specifier(text, at + end, rest, &name, world)?;
@@ -82,7 +83,7 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
         "torch" => Want::Torch(specifier),
         _ => Want::Package(name, specifier),
     };
-    Ok(Wish { says: format!("{OPTION} {item}"), want })
+    Ok(Wish { source: Source::option(WITH, item), want })
 }
 
 /// Refuses names that the catalog does not have.
@@ -93,12 +94,12 @@ fn known(text: &str, at: usize, name: &str) -> Result<(), Mistake> {
     }
     if ["python", "cuda", "gpu", "driver"].contains(&name) {
         let says = format!("{name} has an option of its own");
-        return Err(Mistake::at(OPTION, text, at, &says).hint(format!("write --{name}")));
+        return Err(Mistake::at(WITH, text, at, says).hint(format!("write --{name}")));
     }
     let score = |known: &&str| strsim::jaro_winkler(name, known);
     let near = names.iter().copied().max_by(|one, other| score(one).total_cmp(&score(other)));
     let says = format!("{name} is not in the catalog");
-    Err(Mistake::at(OPTION, text, at, &says)
+    Err(Mistake::at(WITH, text, at, says)
         .near(near.filter(|near| score(near) > 0.8))
         .hint(format!("the catalog knows {}; pip takes any other package", names.join(", "))))
 }
@@ -112,13 +113,13 @@ fn specifier(text: &str, at: usize, rest: &str, name: &str, world: &World) -> Re
         let says = "a specifier is expected here: == >= <= > < != ~=";
         let version = trimmed.trim_start_matches(['@', '=', ':', ' ']);
         let near = version.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("{name}=={version}"));
-        return Err(Mistake::at(OPTION, text, at, says).near(near.as_deref()));
+        return Err(Mistake::at(WITH, text, at, says).near(near.as_deref()));
     }
-    let option = if name == "torch" { "--torch" } else { OPTION };
-    versions::versions(option, trimmed, &|| releases(world, name)).map_err(|mistake| {
+    let parameter = if name == "torch" { Parameter::Torch } else { WITH };
+    versions::versions(parameter, trimmed, &|| releases(world, name)).map_err(|mistake| {
         let place = trimmed.parse::<Versions>().map_or_else(|error| error.at, |_| 0);
         let says = format!("{trimmed:?} is no specifier such as >=2.4,<2.7");
-        Mistake { hints: mistake.hints, ..Mistake::at(OPTION, text, at + place, &says) }
+        Mistake { hints: mistake.hints, ..Mistake::at(WITH, text, at + place, says) }
     })
 }
 
@@ -131,10 +132,11 @@ fn normalised(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Naming;
     use crate::testing::world;
 
     fn says(text: &str) -> Vec<String> {
-        wishes(world(), text).unwrap().into_iter().map(|wish| wish.says).collect()
+        wishes(world(), text).unwrap().into_iter().map(|wish| wish.source.to_string()).collect()
     }
 
     #[test]
@@ -171,8 +173,9 @@ mod tests {
             ("numpy>=2;<3", 8, ""),
         ] {
             let mistake = wishes(world(), text).unwrap_err();
-            let caret = mistake.says.lines().last().unwrap().len();
-            assert_eq!(caret, "  --with ".len() + place + 1, "{text}: {}", mistake.says);
+            let message = mistake.message(Naming::Options);
+            let caret = message.lines().last().unwrap().len();
+            assert_eq!(caret, "  --with ".len() + place + 1, "{text}: {message}");
             assert!(mistake.hints.join(" ").contains(hint), "{text}: {mistake:?}");
         }
     }

@@ -50,7 +50,7 @@ pub fn report(report: &Report) -> ResolveReport {
     let mut whole = ResolveReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
-        wishes: report.wishes.iter().map(|wish| wish.says.clone()).collect(),
+        wishes: report.wishes.iter().map(|wish| wish.source.to_string()).collect(),
         stack: None,
         because: Vec::new(),
         rejected: Vec::new(),

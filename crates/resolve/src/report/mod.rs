@@ -36,7 +36,7 @@ impl Report<'_> {
 fn comments(report: &Report, stack: &Stack) -> String {
     let mut lines = vec![format!("Made by envdoc {} (envdoc resolve).", env!("CARGO_PKG_VERSION"))];
     if !report.wishes.is_empty() {
-        let wishes: Vec<&str> = report.wishes.iter().map(|wish| wish.says.as_str()).collect();
+        let wishes: Vec<String> = report.wishes.iter().map(|wish| wish.source.to_string()).collect();
         lines.push(format!("Asked for: {}.", wishes.join(", ")));
     }
     let base = stack.base_image.as_ref().map_or(String::new(), |image| format!(", in {image}"));

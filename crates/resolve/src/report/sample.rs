@@ -4,6 +4,7 @@ use catalog::testing::catalog;
 use std::collections::BTreeMap;
 
 use crate::answer::{Answer, Because, Conflict, Nearest, Reason, Rejected, Resolution, Stack, Warning};
+use crate::parameter::Source;
 use crate::request::{Versions, Want, Wish};
 
 /// A stack of a build that is not PyPI's, with DeepSpeed.
@@ -35,7 +36,7 @@ pub fn stack() -> Stack {
 
 /// What was asked for.
 pub fn wishes() -> Vec<Wish> {
-    let wish = |says: &str, want| Wish { says: says.into(), want };
+    let wish = |says: &str, want| Wish { source: Source::Stated(says.into()), want };
     let versions = |text: &str| text.parse::<Versions>().unwrap();
     vec![
         wish("--cuda 12.1", Want::Cuda(versions("12.1"))),

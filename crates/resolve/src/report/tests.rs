@@ -2,6 +2,7 @@
 
 use super::{Report, json, project, requirements, sample, text};
 use crate::answer::{Answer, Stack, Warning};
+use crate::parameter::Source;
 use catalog::testing::catalog;
 use diagnostic::layout::Layout;
 
@@ -95,7 +96,7 @@ fn flash_attn_is_a_wheel_or_stands_in_a_comment() {
 #[test]
 fn what_is_said_of_a_stack_cannot_leave_the_comments() {
     let mut wishes = sample::wishes();
-    wishes[0].says = "--cuda 12.1\nevil==1.0".into();
+    wishes[0].source = Source::Stated("--cuda 12.1\nevil==1.0".into());
     let answer = sample::found();
     let report = Report { wishes: &wishes, answer: &answer, warnings: &[], notes: &[] };
     let file = requirements::file(catalog(), &report, &sample::stack());

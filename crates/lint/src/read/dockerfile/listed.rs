@@ -156,8 +156,8 @@ mod tests {
         let (found, more) =
             names(unknown, &[("r.txt", "a; python_version < '3.9'\nb; sys_platform == 'linux'\n")]);
         assert_eq!((found, more), (vec!["b line 2 of r.txt".to_owned()], true));
-        assert_eq!(holds("platform_machine == 'x86_64'", Some("3.12")), None);
-        assert_eq!(holds("no marker", Some("3.12")), None);
+        assert_eq!(holds(catalog(), "platform_machine == 'x86_64'", Some("3.12")), None);
+        assert_eq!(holds(catalog(), "no marker", Some("3.12")), None);
     }
 
     #[test]

@@ -5,8 +5,6 @@ use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::scan;
-
 /// What has one of the words and is no error.
 const FINE: &[&str] = &[
     "exit code 0",
@@ -25,14 +23,9 @@ const FINE: &[&str] = &[
     "fatal: not a git repository",
 ];
 
-/// Whether a line looks like an error.
-pub fn error_like(line: &str) -> bool {
-    scan::line(line).error_like
-}
-
 /// Whether one of the words at these places of a line makes it look like an error: what is fine takes away
 /// the words that it overlaps, and no others.
-pub fn any_counts(line: &str, words: &[Range<usize>]) -> bool {
+pub(crate) fn any_counts(line: &str, words: &[Range<usize>]) -> bool {
     static LIST: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     let fine: Vec<Range<usize>> = LIST
         .get_or_init(|| AhoCorasick::new(FINE).ok())
@@ -58,14 +51,18 @@ const STARTS: &[&str] = &[
 ];
 
 /// Whether the lines after this one belong to it.
-pub fn starts_block(line: &str) -> bool {
+pub(crate) fn starts_block(line: &str) -> bool {
     static LIST: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     LIST.get_or_init(|| AhoCorasick::new(STARTS).ok()).as_ref().is_some_and(|list| list.is_match(line))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{STARTS, error_like, starts_block};
+    use super::{STARTS, starts_block};
+
+    fn error_like(line: &str) -> bool {
+        crate::scan::line(line).error_like
+    }
 
     #[test]
     fn errors() {
