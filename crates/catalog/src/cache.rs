@@ -89,12 +89,12 @@ impl Cache {
         }
     }
 
-    /// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made
-    /// from the other.
+    /// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was
+    /// made from the other.
     fn usable(&self, name: &str, embedded: &str) -> Result<Option<String>, CacheError> {
         let text = read(&self.dir.join(name))?;
-        // A file of which the rows were held against their sources later is newer, whatever a refresh has added
-        // to the other.
+        // A file of which the rows were held against their sources later is newer, whatever a refresh has
+        // added to the other.
         let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
         let Some(cached) = days(&text) else { return Err(CacheError::NoDay) };
         if days(embedded).is_some_and(|embedded| cached < embedded) {

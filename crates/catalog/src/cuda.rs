@@ -172,7 +172,8 @@ impl Cuda {
         self.architectures().iter().find(|row| version::minor(&row.compute_capability) == Some(capability))
     }
 
-    /// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not known.
+    /// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not
+    /// known.
     pub fn forward(&self, toolkit: &str) -> Option<&ForwardCompatibility> {
         let wanted = version::minor(toolkit)?;
         self.forward_compatibilities().iter().find(|row| version::minor(&row.toolkit) == Some(wanted))

@@ -46,8 +46,8 @@ impl Table<Branch> {
         self.all().iter().find(|row| row.branch == number)
     }
 
-    /// The CUDA (`(12, 4)`) that a branch supports at least: its own, or that of the newest older branch of which
-    /// it is known.
+    /// The CUDA (`(12, 4)`) that a branch supports at least: its own, or that of the newest older branch of
+    /// which it is known.
     pub fn cuda_at_least(&self, number: u32) -> Option<(u32, u32)> {
         let known = |row: &Branch| row.cuda.as_deref().and_then(version::minor);
         self.all().iter().rev().filter(|row| row.branch <= number).find_map(known)

@@ -54,8 +54,8 @@ pub struct Gpu {
 file::table!(Gpu, "gpus.yaml");
 
 impl Table<Gpu> {
-    /// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins with,
-    /// at the end of a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
+    /// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins
+    /// with, at the end of a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
     pub fn by_name(&self, name: &str) -> Option<&Gpu> {
         let name = bare(name);
         let begins = |pattern: &&String| {

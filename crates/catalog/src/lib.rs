@@ -3,9 +3,9 @@
 //! Every file is `{checked, sources, rows}`. A row's `source` holds keys of `sources` or plain text, several
 //! parted by `; `; reading replaces the keys. `checked` is the day on which the row was held against its
 //! source; a row without its own has the file's. [`rules`] holds a file to this, embedded or cached;
-//! [`cache`] has the newer files that a refresh wrote. [`Catalog`] holds all tables. Signatures of failures ([`signatures`]) are one file
-//! each and have a form of their own. What a source did not tell is left out of the row and is `None` here:
-//! it means "not known", never "no".
+//! [`cache`] has the newer files that a refresh wrote. [`Catalog`] holds all tables. Signatures of failures
+//! ([`signatures`]) are one file each and have a form of their own. What a source did not tell is left out of
+//! the row and is `None` here: it means "not known", never "no".
 
 pub mod browse;
 pub mod cache;

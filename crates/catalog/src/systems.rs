@@ -293,8 +293,8 @@ impl Systems {
         self.python_sources().iter().find(|row| row.system == system && row.python == python)
     }
 
-    /// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts); `None`
-    /// where it is not known.
+    /// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts);
+    /// `None` where it is not known.
     pub fn gcc_range(&self, cuda: &str) -> Option<&Compilers> {
         self.compilers().iter().find(|row| {
             let from = version::compare(&row.cuda_from, cuda).is_some_and(|order| order.is_le());

@@ -61,8 +61,8 @@ fn current() -> Status {
 }
 
 impl Variable {
-    /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing where the bounds are
-    /// written otherwise, or where whoever reads it takes further words.
+    /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing
+    /// where the bounds are written otherwise, or where whoever reads it takes further words.
     pub fn takes(&self, value: &str) -> Option<bool> {
         let allowed = self
             .allowed
@@ -83,8 +83,9 @@ impl Variable {
     }
 }
 
-/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What stands in brackets
-/// behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4 legacy)`.
+/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What
+/// stands in brackets behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4
+/// legacy)`.
 fn within(allowed: &str, value: &str) -> Option<bool> {
     let (bounds, note) = allowed.split_once(" (").unwrap_or((allowed, ""));
     let bounds = bounds.trim();
