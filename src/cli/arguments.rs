@@ -30,8 +30,8 @@ fn reject_empty_values(command: &mut Command, matches: &ArgMatches) -> Result<()
     }
 }
 
-/// Whether the command line has an empty value for the argument. What follows `--` belongs to another program, and an
-/// empty environment variable counts as unset.
+/// Whether the command line has an empty value for the argument. What follows `--` belongs to another
+/// program, and an empty environment variable counts as unset.
 fn is_empty(argument: &Arg, matches: &ArgMatches) -> bool {
     let id = argument.get_id().as_str();
     argument.get_action().takes_values()
@@ -98,7 +98,8 @@ mod tests {
         words
     }
 
-    /// The command lines of envdoc in an example: without its comment, and without other programs in its pipe.
+    /// The command lines of envdoc in an example: without its comment, and without other programs in its
+    /// pipe.
     fn lines_of_envdoc(example: &str) -> impl Iterator<Item = &str> {
         let line = example.split(" # ").next().unwrap_or_default();
         let line = line.split(" > ").next().unwrap_or_default();

@@ -3,12 +3,12 @@
 use catalog::Catalog;
 use diagnostic::suggest::nearest;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::fail_on::FailOn;
 use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
+use super::interrupts::Interrupts;
 use checks::report;
 use checks::{self, CHECKS, Check, CheckResult, Group};
 use diagnostic::error::{Error, Kind};
@@ -111,30 +111,37 @@ Examples:
   envdoc check --expect 'gpus=8,driver>=550'   # also fail if a GPU is missing
   envdoc check --from server.json              # a recorded machine";
 
-/// The longest one step of `--live` may take; generous, because a machine without persistence mode initialises its GPUs first.
+/// The longest one step of `--live` may take; generous, because a machine without persistence mode
+/// initialises its GPUs first.
 const LIVE_STEP: Duration = Duration::from_secs(30);
 
 impl Args {
     /// Gathers, judges, reports.
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let chosen = choose(&self.only, &self.ignore)?;
-        let mut facts = self.facts(catalog, expected(&self.expect)?)?;
+        let mut facts = self.facts(catalog, expected(&self.expect)?, interrupts)?;
         if self.live {
-            facts.live = self.look_inside(&facts)?;
+            facts.live = self.look_inside(&facts, interrupts)?;
         }
         let results = checks::judge(&chosen, &facts);
         terminal::print(&self.report(&facts, &results)?)?;
         Ok(self.fail_on.exit_code(&Summary::of(results.iter().map(|result| &result.verdict)), self.strict))
     }
 
-    fn facts(&self, catalog: &'static Catalog, expected: Expected) -> Result<Facts, Error> {
+    fn facts(
+        &self,
+        catalog: &'static Catalog,
+        expected: Expected,
+        interrupts: &Interrupts,
+    ) -> Result<Facts, Error> {
         if let Some(file) = &self.from {
             return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected, catalog));
         }
-        super::look(catalog, self.root.as_deref(), self.timeout, expected).map(|(_, facts)| facts)
+        super::read_machine(catalog, self.root.as_deref(), self.timeout, expected, interrupts)
+            .map(|(_, facts)| facts)
     }
 
-    fn look_inside(&self, facts: &Facts) -> Result<Fact<Live>, Error> {
+    fn look_inside(&self, facts: &Facts, interrupts: &Interrupts) -> Result<Fact<Live>, Error> {
         if let Fact::Unknown(why) = &facts.docker.info {
             return Ok(Fact::unknown(format!(
                 "no container was started: the Docker engine did not answer: {why}"
@@ -150,7 +157,7 @@ impl Args {
             gpus,
             step: LIVE_STEP,
         };
-        super::LOOKING_INSIDE.store(true, Ordering::SeqCst);
+        interrupts.leave_to_command();
         terminal::note("starting a test container (--live) ...");
         match live::look(&request) {
             Err(NotTried::Interrupted) => {

@@ -7,7 +7,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::headings::OUTPUT;
-use super::logs::{self, Elsewhere, Followed, LOGS};
+use super::interrupts::Interrupts;
+use super::logs::{Elsewhere, LOGS};
+use diagnose::read::follow::{Followed, follow};
 use diagnose::read::{self, Read, Source};
 use diagnose::report::{json, markdown, text};
 use diagnose::root_cause::{self, Diagnosis};
@@ -17,11 +19,12 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Find the root cause in the logs of a failed job: what failed first, on which rank and node, and how to fix it.
+/// Find the root cause in the logs of a failed job: what failed first, on which rank and node, and how to fix
+/// it.
 ///
 /// Reads files (also gzip or zstd), directories of them, or - for standard input. Separates causes from
-/// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error lines
-/// without an explanation are always shown.
+/// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error
+/// lines without an explanation are always shown.
 ///
 /// Exit code 0: no failure found; 1: a root cause or an unexplained error; 2: something could not be read.
 #[derive(Debug, clap::Args)]
@@ -84,11 +87,11 @@ enum Format {
 }
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.follow {
-            return self.follow(catalog);
+            return self.follow(catalog, interrupts);
         }
-        let facts = self.facts(catalog)?;
+        let facts = self.facts(catalog, interrupts)?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
         reads.extend(self.elsewhere.reads(self.from.as_deref())?);
         let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref());
@@ -105,7 +108,7 @@ impl Args {
     }
 
     /// Follows a file, a container or standard input.
-    fn follow(&self, catalog: &'static Catalog) -> Result<u8, Error> {
+    fn follow(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let followed = match (self.paths.as_slice(), self.elsewhere.one_container()) {
             ([path], None) if path.as_os_str() == "-" => Followed::Standard,
             ([path], None) => Followed::File(path),
@@ -115,13 +118,13 @@ impl Args {
                     .hint("run it once per log"));
             }
         };
-        let facts = self.facts(catalog)?;
+        let facts = self.facts(catalog, interrupts)?;
         let tell = |diagnosis: &Diagnosis| {
             terminal::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
         let mut told = Vec::new();
         let (mut last, mut lines) = (None, 0);
-        let failed = logs::follow(&followed, &mut |read| {
+        let failed = follow(followed, &mut |read| {
             lines = read.lines;
             let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
@@ -140,10 +143,11 @@ impl Args {
         if lines == 0 { Err(no_line()) } else { Ok(u8::from(failed)) }
     }
 
-    fn facts(&self, catalog: &'static Catalog) -> Result<Option<Facts>, Error> {
+    fn facts(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<Option<Facts>, Error> {
         if self.here {
-            return super::look(catalog, None, HERE_TIMEOUT, Expected::default())
-                .map(|(_, facts)| Some(facts));
+            let (_, facts) =
+                super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+            return Ok(Some(facts));
         }
         let Some(file) = &self.from else { return Ok(None) };
         Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog)))

@@ -1,23 +1,16 @@
-//! The image options of `render` and `build`, and the plan that follows from them.
+//! The image options of `render` and `build`, as a request.
 
-use catalog::Catalog;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::headings::{CACHE, IMAGE, MIRRORS, REQUEST};
-use super::locking::Kept;
-use super::stack_args::{Asked, StackArgs};
-use ::image::plan::{self, Plan};
-use ::image::request::{Compile, Copy, ImageRequest, PythonFrom};
+use super::stack_args::{StackArgs, today};
+use ::build::lock_file::{LockRequest, beside};
+use ::build::{NoStack, PlanRequest};
+use ::image::request::{Compile, Copy, ImageRequest, Mirrors, PythonFrom};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use host::file;
-use resolve;
-use resolve::answer::{Answer, Resolution, Warning};
-use resolve::lock::{Lock, LockError};
-use resolve::parameter::{Naming, Source};
-use resolve::parse::{self, Understood};
-use resolve::request::{Request, Want};
-use resolve::world::World;
+use diagnostic::terminal;
+use resolve::parse;
 
 /// The requirements of an image.
 #[derive(Debug, Clone, clap::Args)]
@@ -36,7 +29,8 @@ pub struct ImageArgs {
 
     /// Lock file, made with `envdoc render lock`.
     ///
-    /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the options, and its Python packages are installed by hash.
+    /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the
+    /// options, and its Python packages are installed by hash.
     #[arg(long, value_name = "FILE", help_heading = REQUEST)]
     pub lock: Option<PathBuf>,
 
@@ -162,271 +156,93 @@ pub struct ImageArgs {
     pub no_cache_mounts: bool,
 }
 
-/// What became of a request.
-#[derive(Debug)]
-pub enum Settled {
-    /// A plan, and its notes.
-    Plan(Box<Plan>, Vec<String>),
-    /// No stack: the report of why, for people.
-    None(String),
-}
-
 impl ImageArgs {
-    /// Resolves, and settles everything.
-    pub fn settle(&self, catalog: &'static Catalog) -> Result<Settled, Error> {
-        self.settle_on(catalog, None, false)
+    /// Everything that they ask for.
+    pub fn request(&self) -> Result<PlanRequest, Error> {
+        Ok(PlanRequest {
+            file: self.request.clone(),
+            options: self.options()?,
+            machines: self.stack.machines(),
+            lock: LockRequest {
+                path: self.lock.clone().or_else(|| self.request.as_deref().map(beside)),
+                required: self.lock.is_some(),
+                exact: self.locked,
+                ignored: false,
+            },
+            pin: self.pin,
+            today: today(),
+        })
     }
 
-    /// The same on a day (`2026-11-21`), today where it is `None`, which decides what is past its end of life; with `anew` no lock is
-    /// looked at.
-    pub fn settle_on(
-        &self,
-        catalog: &'static Catalog,
-        day: Option<&str>,
-        anew: bool,
-    ) -> Result<Settled, Error> {
-        let world = &World::new(catalog);
-        let mut request = self.request.as_deref().map(read).transpose()?.unwrap_or_default();
-        let of_file = request.typed();
-        self.over(&mut request)?;
-        let taken = match request.mirrors.from_host {
-            true => super::host_mirrors::take(&mut request),
-            false => Vec::new(),
-        };
-        let Asked { request: mut asked, mut warnings, mut notes } = self.asked(world, &request, &of_file)?;
-        notes.extend(taken);
-        if let Some(day) = day {
-            day.clone_into(&mut asked.today);
-        }
-        request.says = asked.wishes.iter().map(|wish| wish.source.to_string()).collect();
-        request.targets = asked
-            .wishes
-            .iter()
-            .filter_map(|wish| match &wish.want {
-                Want::Gpu(gpu) => Some(gpu.capability),
-                _ => None,
-            })
-            .collect();
-        let kept = if anew { None } else { self.kept()? };
-        if let Some(kept) = &kept {
-            let error = |error: LockError| Error::new(Kind::File, format!("{}: {error}", kept.name));
-            asked.wishes.extend(kept.lock.wishes(&kept.name).map_err(error)?);
-        }
-        let answer = resolve::resolve(world, &asked);
-        let resolution = match answer {
-            Answer::Found(resolution) => resolution,
-            Answer::None(_) => return Ok(Settled::None(no_stack(&asked, &answer, &warnings, &notes))),
-        };
-        if let Some(none) = on_other_architectures(world, &request, &asked, &resolution)? {
-            return Ok(Settled::None(none));
-        }
-        if let Some(kept) = &kept {
-            notes.extend(self.held(catalog, kept, &mut request, &resolution)?);
-        }
-        if let Some(base) =
-            request.base_image.as_ref().or(resolution.stack.base_image.as_ref()).filter(|_| self.pin)
-        {
-            request.base_digest = Some(super::registry::digest(base, self.ca_cert.as_deref())?);
-        }
-        let mut plan = plan::plan(catalog, &request, &resolution)?;
-        plan.warnings.append(&mut warnings);
-        Ok(Settled::Plan(Box::new(plan), notes))
+    /// The options as a request file would have them.
+    fn options(&self) -> Result<ImageRequest, Error> {
+        let stack = &self.stack;
+        let packages = stack.with.iter().flat_map(|text| parse::requirements(text));
+        let copies = pairs("--copy", &self.copy, ':', "FROM:TO")?.into_iter();
+        Ok(ImageRequest {
+            name: self.name.clone(),
+            cuda: stack.cuda.clone(),
+            python: stack.python.clone(),
+            python_from: self.python_from,
+            torch: stack.torch.clone(),
+            deepspeed: stack.deepspeed.clone().map(Option::unwrap_or_default),
+            deepspeed_ops: self.deepspeed_ops.clone(),
+            presets: stack.preset.clone(),
+            packages: packages.map(str::to_owned).collect(),
+            base: stack.base.clone(),
+            base_image: self.base_image.clone(),
+            base_python: self.base_python.clone(),
+            base_nvcc: self.base_nvcc,
+            base_devel: self.base_devel.clone(),
+            base_digest: self.base_digest.clone(),
+            os: stack.os.clone(),
+            architectures: stack.arch.iter().cloned().collect(),
+            gpus: stack.gpu.clone(),
+            driver: stack.driver.clone(),
+            compile: stack.compile.then_some(Compile::Run),
+            apt: self.apt.clone(),
+            mirrors: self.mirrors(),
+            wheels: self.wheels.clone(),
+            proxy: self.proxy.clone(),
+            ca_certificates: self.ca_cert.as_ref().map(|path| path.display().to_string()),
+            cache: self.no_cache_mounts.then_some(false),
+            user: self.user.clone(),
+            workdir: self.workdir.clone(),
+            env: pairs("--env", &self.env, '=', "NAME=VALUE")?.into_iter().collect(),
+            labels: pairs("--label", &self.label, '=', "NAME=VALUE")?.into_iter().collect(),
+            copy: copies.map(|(from, to)| Copy { from, to }).collect(),
+            ..ImageRequest::default()
+        })
     }
 
-    /// Takes the Python packages of a lock, where they are those of the request; what is otherwise is said.
-    fn held(
-        &self,
-        catalog: &'static Catalog,
-        kept: &Kept,
-        request: &mut ImageRequest,
-        resolution: &Resolution,
-    ) -> Result<Vec<String>, Error> {
-        let differences = kept.lock.differences(&resolution.stack);
-        let plan = plan::plan(catalog, request, resolution)?;
-        let drift = kept.drift(&plan, differences, self.locked)?;
-        if drift.is_empty() {
-            request.locked.clone_from(&kept.lock.packages);
-            return Ok(Vec::new());
+    fn mirrors(&self) -> Mirrors {
+        Mirrors {
+            preset: self.mirror.clone(),
+            pip_index: self.pip_index.clone(),
+            extra_index: self.extra_index.clone(),
+            apt: self.apt_mirror.clone(),
+            python: self.python_mirror.clone(),
+            from_host: self.mirrors_from_host,
         }
-        let told = drift.iter().map(|one| format!("{}: {one}", kept.name));
-        Ok(told
-            .chain([format!("{} is ignored; recreate it with `envdoc render lock --force`", kept.name)])
-            .collect())
-    }
-
-    /// The wishes of the file and of the options, in the words of each.
-    fn asked(&self, world: &World, request: &ImageRequest, of_file: &parse::Typed) -> Result<Asked, Error> {
-        let typed = self.stack.typed();
-        let mut of_file = parse::Typed { with: request.typed().with, ..of_file.clone() };
-        let given = |text: &Option<String>| text.is_some();
-        for (option, of_file) in [
-            (given(&typed.cuda), &mut of_file.cuda),
-            (given(&typed.python), &mut of_file.python),
-            (given(&typed.torch), &mut of_file.torch),
-            (given(&typed.deepspeed), &mut of_file.deepspeed),
-            (given(&typed.driver), &mut of_file.driver),
-            (given(&typed.os), &mut of_file.os),
-            (given(&typed.arch), &mut of_file.arch),
-            (given(&typed.base) || request.base_image.is_some(), &mut of_file.base),
-        ] {
-            if option {
-                *of_file = None;
-            }
-        }
-        if !typed.gpu.is_empty() {
-            of_file.gpu.clear();
-        }
-        // The packages of both stand in the request.
-        let of_options = parse::Typed { with: Vec::new(), ..typed };
-        let mut understood = Understood::default();
-        let name = request.origin.clone().unwrap_or_default();
-        let file = parse::wishes(world, &of_file).map_err(|mistake| {
-            let message = mistake.message(Naming::Keys);
-            let message = if name.is_empty() { message } else { format!("{name}: {message}") };
-            Error { kind: Kind::Usage, message, hints: mistake.hints }
-        })?;
-        understood.warnings.extend(file.warnings);
-        understood.wishes.extend(file.wishes.into_iter().map(|mut wish| {
-            if let Source::Given { naming, .. } = &mut wish.source {
-                *naming = Naming::Keys;
-            }
-            wish
-        }));
-        let options = parse::wishes(world, &of_options)?;
-        understood.warnings.extend(options.warnings);
-        understood.wishes.extend(options.wishes);
-        let mut stack = self.stack.clone();
-        if stack.from.is_empty() {
-            stack.from = request.from.iter().map(PathBuf::from).collect();
-        }
-        let mut asked = stack.with_machines(world.catalog, understood)?;
-        asked.request.wishes.extend(request.own_base());
-        Ok(asked)
-    }
-
-    /// Puts the options over what the file says.
-    fn over(&self, request: &mut ImageRequest) -> Result<(), Error> {
-        let put = |option: &Option<String>, field: &mut Option<String>| {
-            if option.is_some() {
-                field.clone_from(option);
-            }
-        };
-        put(&self.name, &mut request.name);
-        put(&self.base_image, &mut request.base_image);
-        put(&self.base_python, &mut request.base_python);
-        put(&self.base_digest, &mut request.base_digest);
-        put(&self.base_devel, &mut request.base_devel);
-        request.python_from = self.python_from.or(request.python_from);
-        if !self.deepspeed_ops.is_empty() {
-            request.deepspeed_ops.clone_from(&self.deepspeed_ops);
-        }
-        put(&self.mirror, &mut request.mirrors.preset);
-        put(&self.pip_index, &mut request.mirrors.pip_index);
-        put(&self.apt_mirror, &mut request.mirrors.apt);
-        put(&self.python_mirror, &mut request.mirrors.python);
-        put(&self.wheels, &mut request.wheels);
-        put(&self.proxy, &mut request.proxy);
-        put(&self.user, &mut request.user);
-        put(&self.workdir, &mut request.workdir);
-        put(&self.stack.base, &mut request.base);
-        if self.stack.base.is_some() {
-            request.base_image = None;
-        }
-        if let Some(bundle) = &self.ca_cert {
-            request.ca_certificates = Some(bundle.display().to_string());
-        }
-        request.base_nvcc = self.base_nvcc.or(request.base_nvcc);
-        request.apt.extend(self.apt.iter().cloned());
-        request.mirrors.extra_index.extend(self.extra_index.iter().cloned());
-        request.mirrors.from_host |= self.mirrors_from_host;
-        if self.no_cache_mounts {
-            request.cache = Some(false);
-        }
-        if self.stack.compile {
-            request.compile = request.compile.or(Some(Compile::Run));
-        }
-        if let Some(architecture) = &self.stack.arch {
-            request.architectures = vec![architecture.clone()];
-        }
-        for text in &self.stack.with {
-            for package in parse::requirements(text) {
-                let name = parse::package_name(package);
-                request.packages.retain(|other| parse::package_name(other) != name);
-                request.packages.push(package.to_owned());
-            }
-        }
-        for text in &self.env {
-            let (name, value) = pair("--env", text, '=', "NAME=VALUE")?;
-            request.env.insert(name, value);
-        }
-        for text in &self.label {
-            let (name, value) = pair("--label", text, '=', "NAME=VALUE")?;
-            request.labels.insert(name, value);
-        }
-        for text in &self.copy {
-            let (from, to) = pair("--copy", text, ':', "FROM:TO")?;
-            request.copy.push(Copy { from, to });
-        }
-        Ok(())
     }
 }
 
-/// Reads a request file; paths in it are seen from where it lies.
-pub fn read(path: &Path) -> Result<ImageRequest, Error> {
-    let name = path.display().to_string();
-    let Some(text) = file::read(path)? else {
-        return Err(Error::new(Kind::File, format!("{name}: no such file")));
-    };
-    let mut request = ImageRequest::parse(&name, &text)?;
-    let dir = path.parent().unwrap_or(Path::new("."));
-    for file in request.from.iter_mut().chain(&mut request.ca_certificates) {
-        *file = dir.join(&*file).display().to_string();
-    }
-    if request.name.is_none() {
-        // images/rl/request.yaml is rl, recipes/rl.yaml too.
-        let stem = path.file_stem().filter(|stem| *stem != "request").or(dir.file_name());
-        request.name = stem.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty());
-    }
-    request.origin = Some(name);
-    Ok(request)
+/// Reports that no stack meets the request; the exit code.
+pub(super) fn no_stack(none: &NoStack) -> Result<u8, Error> {
+    terminal::note(resolve::report::text::report(&none.report(), Layout::of_screen(false)).trim_end());
+    Ok(1)
 }
 
-fn pair(option: &str, text: &str, sign: char, form: &str) -> Result<(String, String), Error> {
-    match text.split_once(sign) {
+/// The two parts of each value of an option.
+pub(super) fn pairs(
+    option: &str,
+    texts: &[String],
+    sign: char,
+    form: &str,
+) -> Result<Vec<(String, String)>, Error> {
+    let pair = |text: &String| match text.split_once(sign) {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Error::new(Kind::Usage, format!("{option} {text}: expected {form}"))),
-    }
-}
-
-/// The same stack on the other processors; the report of why not, where it does not hold there.
-fn on_other_architectures(
-    world: &World,
-    image: &ImageRequest,
-    asked: &Request,
-    resolution: &Resolution,
-) -> Result<Option<String>, Error> {
-    for architecture in image.architectures.iter().skip(1) {
-        let typed = parse::Typed { arch: Some(architecture.clone()), ..parse::Typed::default() };
-        let lock = Lock::of(&resolution.stack, &[]);
-        let mut wishes = lock
-            .wishes("the stack of the first processor")
-            .map_err(|error| Error::new(Kind::Usage, error.to_string()))?;
-        wishes.retain(|wish| !matches!(wish.want, Want::Architecture(_)));
-        wishes.extend(parse::wishes(world, &typed)?.wishes);
-        wishes
-            .extend(asked.wishes.iter().filter(|wish| !matches!(wish.want, Want::Architecture(_))).cloned());
-        let other = Request { wishes, ..asked.clone() };
-        let answer = resolve::resolve(world, &other);
-        if matches!(answer, Answer::None(_)) {
-            return Ok(Some(no_stack(&other, &answer, &[], &[])));
-        }
-    }
-    Ok(None)
-}
-
-/// Why there is no stack, as `envdoc resolve` says it.
-fn no_stack(request: &Request, answer: &Answer, warnings: &[Warning], notes: &[String]) -> String {
-    let report = resolve::report::Report { wishes: &request.wishes, answer, warnings, notes };
-    let layout = Layout::of_screen(false);
-    resolve::report::text::report(&report, layout)
+    };
+    texts.iter().map(pair).collect()
 }

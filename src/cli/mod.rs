@@ -11,14 +11,12 @@ pub mod explain;
 mod fail_on;
 mod format;
 mod headings;
-mod host_mirrors;
 pub mod image;
 mod inspect;
+mod interrupts;
 mod lint;
-mod locking;
 mod logs;
 mod matrix;
-mod registry;
 mod render;
 mod resolve;
 mod running;
@@ -31,7 +29,6 @@ mod worker;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
@@ -42,15 +39,15 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::transport::Transports;
 use facts::{Expected, Facts, gather};
-use host;
 use host::live::Live;
 use host::record::Recorder;
+use interrupts::Interrupts;
 
 /// Environment doctor and container image builder for GPU servers.
 ///
-/// Checks drivers, CUDA, NCCL, the container toolkit, Docker and the Python stack, and shows how to fix what is
-/// wrong; finds compatible versions of driver, CUDA, Python, torch and DeepSpeed; builds and verifies the image. What
-/// could not be checked is reported as unknown, never as healthy.
+/// Checks drivers, CUDA, NCCL, the container toolkit, Docker and the Python stack, and shows how to fix what
+/// is wrong; finds compatible versions of driver, CUDA, Python, torch and DeepSpeed; builds and verifies the
+/// image. What could not be checked is reported as unknown, never as healthy.
 #[derive(Debug, Parser)]
 #[command(name = "envdoc", disable_version_flag = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
@@ -107,12 +104,9 @@ enum Command {
 
 impl Cli {
     /// The command line of this process; exits with a usage error if it is invalid.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the words of the command line, and whether they are files"
-    )]
     pub fn of_this_program() -> Cli {
-        let words = several::spread(std::env::args_os(), |word| Path::new(word).is_file());
+        let words =
+            several::spread(host::variables::command_line(), |word| host::file::is_file(Path::new(word)));
         arguments::parse(words).unwrap_or_else(|error| error.exit())
     }
 
@@ -130,18 +124,19 @@ impl Cli {
         let Some(command) = self.command else {
             return terminal::print(GUIDE).map(|()| 0);
         };
+        let interrupts = &Interrupts::default();
         match command {
-            Command::Check(args) => args.run(catalog),
-            Command::Resolve(args) => args.run(catalog),
-            Command::Render(args) => args.run(catalog),
-            Command::Build(args) => args.run(catalog),
-            Command::Cluster(args) => args.run(catalog),
+            Command::Check(args) => args.run(catalog, interrupts),
+            Command::Resolve(args) => args.run(catalog, interrupts),
+            Command::Render(args) => args.run(catalog, interrupts),
+            Command::Build(args) => args.run(catalog, interrupts),
+            Command::Cluster(args) => args.run(catalog, interrupts),
             Command::Matrix(args) => args.run(catalog),
-            Command::Snapshot(args) => args.run(catalog),
-            Command::Lint(args) => args.run(catalog),
-            Command::Inspect(args) => args.run(catalog),
+            Command::Snapshot(args) => args.run(catalog, interrupts),
+            Command::Lint(args) => args.run(catalog, interrupts),
+            Command::Inspect(args) => args.run(catalog, interrupts),
             Command::Smoke(args) => args.run(catalog),
-            Command::Diagnose(args) => args.run(catalog),
+            Command::Diagnose(args) => args.run(catalog, interrupts),
             Command::Explain(args) => args.run(catalog),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(catalog),
@@ -151,11 +146,12 @@ impl Cli {
 }
 
 /// Reads this machine, or the file system below a directory.
-fn look(
+fn read_machine(
     catalog: &'static Catalog,
     root: Option<&Path>,
     timeout: Duration,
     expected: Expected,
+    interrupts: &Interrupts,
 ) -> Result<(Recorder, Facts), Error> {
     let deadline = Instant::now() + timeout;
     // Programs and engines time out a little earlier than gathering, so that the report names the one that
@@ -169,27 +165,7 @@ fn look(
         })?,
     };
     let recorder = Recorder::new(Arc::new(host));
-    let facts = gather(&recorder, deadline, expected, catalog);
+    interrupts.end_programs();
+    let facts = gather::live(&recorder, deadline, expected, catalog);
     Ok((recorder, facts))
-}
-
-/// Whether a container is running that must be removed after Ctrl-C.
-static LOOKING_INSIDE: AtomicBool = AtomicBool::new(false);
-
-/// Gathers from this machine. From now on Ctrl-C ends the programs that were started, and then envdoc: they are in
-/// process groups of their own, which the terminal does not signal.
-fn gather(host: &Recorder, deadline: Instant, expected: Expected, catalog: &'static Catalog) -> Facts {
-    let watch = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-        if let Ok(Ok(())) = runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
-            host::end_programs();
-            if !LOOKING_INSIDE.load(Ordering::SeqCst) {
-                #[expect(clippy::exit, reason = "the other threads may be held by the kernel")]
-                std::process::exit(Kind::Interrupted.exit_code().into());
-            }
-        }
-    };
-    // Without the thread, Ctrl-C ends only envdoc.
-    let _ = std::thread::Builder::new().name("interrupt".into()).spawn(watch);
-    gather::live(host, deadline, expected, catalog)
 }

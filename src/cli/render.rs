@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::headings::OUTPUT;
-use super::image::{self, ImageArgs, Settled};
-use super::locking;
+use super::image::{self, ImageArgs};
+use super::interrupts::Interrupts;
+use ::build::{Planned, lock_file, request_file};
 use ::image::plan::Plan;
-use ::image::render::{self, Built, File, RENDERED_BY};
+use ::image::render::{self, File};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use host::file;
-use resolve::lock::Lock;
+use resolve::world::World;
 
 /// Write the files of an image without building it: the Dockerfile and its build context files.
 ///
-/// Resolves the stack like `envdoc resolve`, without network access. Writes to standard output, or with --output
-/// to files; files that envdoc did not generate are kept unless --force.
+/// Resolves the stack like `envdoc resolve`, without network access. Writes to standard output, or with
+/// --output to files; files that envdoc did not generate are kept unless --force.
 ///
 /// Exit code 1: no compatible stack exists.
 #[derive(Debug, clap::Args)]
@@ -86,7 +87,7 @@ enum What {
 }
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.what == What::Ci {
             return self.ci();
         }
@@ -95,12 +96,12 @@ impl Args {
             return Err(Error::new(Kind::Usage, says)
                 .hint("use --request for a request file; only `render ci` takes several"));
         }
-        let (plan, notes) = match self.image.settle_on(catalog, None, self.what == What::Lock)? {
-            Settled::Plan(plan, notes) => (plan, notes),
-            Settled::None(report) => {
-                terminal::note(report.trim_end());
-                return Ok(1);
-            }
+        let mut request = self.image.request()?;
+        request.lock.ignored = self.what == What::Lock;
+        let read_here = || self.image.stack.read_here(catalog, interrupts);
+        let (plan, notes) = match ::build::plan(&World::new(catalog), &request, &read_here)? {
+            Planned::Plan(plan, notes) => (plan, notes),
+            Planned::NoStack(none) => return image::no_stack(&none),
         };
         for note in &notes {
             terminal::note(note);
@@ -109,7 +110,7 @@ impl Args {
             terminal::note(&format!("warning: {}", warning.says));
         }
         if self.what == What::Lock {
-            return self.lock(&plan);
+            return self.lock(&plan, request.lock.path);
         }
         let Some(output) = &self.output else {
             let text = self.texts(&plan, false)?.remove(0).text;
@@ -118,20 +119,20 @@ impl Args {
         let whole = file::is_directory(output);
         for one in self.texts(&plan, whole)? {
             let path = if whole { output.join(&one.path) } else { output.clone() };
-            self.write(&path, &one.text, rendered)?;
+            self.write(&path, &one.text, render::is_rendered)?;
         }
         Ok(0)
     }
 
     /// Writes the lock to --output, else to the lock file, else to standard output.
-    fn lock(&self, plan: &Plan) -> Result<u8, Error> {
-        let (text, note) = locking::text(plan, &plan.says)?;
-        if let Some(note) = note {
-            terminal::note(&format!("warning: {note}"));
+    fn lock(&self, plan: &Plan, path: Option<PathBuf>) -> Result<u8, Error> {
+        let lock = lock_file::text(plan)?;
+        if let Some(why) = lock.without_hashes {
+            terminal::note(&format!("warning: {why}"));
         }
-        match self.output.clone().or_else(|| self.image.lock_path()) {
-            Some(path) => self.write(&path, &text, |there| Lock::parse(there).is_ok()).map(|()| 0),
-            None => terminal::print(&text).map(|()| 0),
+        match self.output.clone().or(path) {
+            Some(path) => self.write(&path, &lock.text, lock_file::is_lock).map(|()| 0),
+            None => terminal::print(&lock.text).map(|()| 0),
         }
     }
 
@@ -140,7 +141,8 @@ impl Args {
             return Err(Error::new(Kind::Usage, "`render ci` requires at least one request file")
                 .hint("envdoc render ci --github images/*/request.yaml"));
         }
-        let images = self.requests.iter().map(|path| built(path)).collect::<Result<Vec<_>, _>>()?;
+        let images =
+            self.requests.iter().map(|path| request_file::built(path)).collect::<Result<Vec<_>, _>>()?;
         let registry = self.registry.as_deref();
         let text = match (self.github, self.gitlab) {
             (true, _) => render::github(&images, registry)?,
@@ -148,7 +150,7 @@ impl Args {
             _ => return Err(Error::new(Kind::Usage, "`render ci` requires --github or --gitlab")),
         };
         match &self.output {
-            Some(path) => self.write(path, &text, rendered).map(|()| 0),
+            Some(path) => self.write(path, &text, render::is_rendered).map(|()| 0),
             None => terminal::print(&text).map(|()| 0),
         }
     }
@@ -187,27 +189,4 @@ impl Args {
         terminal::note(&format!("wrote {}", path.display()));
         Ok(())
     }
-}
-
-/// Whether envdoc generated the file, by its first line.
-fn rendered(text: &str) -> bool {
-    text.lines().next().is_some_and(|line| line.contains(RENDERED_BY))
-}
-
-fn built(path: &Path) -> Result<Built, Error> {
-    let request = image::read(path)?;
-    let platform = |architecture: &String| match architecture.as_str() {
-        "aarch64" | "arm64" => "linux/arm64",
-        _ => "linux/amd64",
-    };
-    let mut platforms: Vec<&str> = request.architectures.iter().map(platform).collect();
-    if platforms.is_empty() {
-        platforms.push("linux/amd64");
-    }
-    let context = path.parent().map(|dir| dir.display().to_string()).filter(|dir| !dir.is_empty());
-    Ok(Built {
-        name: request.name.unwrap_or_default(),
-        context: context.unwrap_or_else(|| ".".into()),
-        platforms: platforms.join(","),
-    })
 }

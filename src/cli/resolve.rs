@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::headings::{LOCK, OUTPUT};
-use super::stack_args::{Asked, StackArgs};
+use super::interrupts::Interrupts;
+use super::stack_args::StackArgs;
 use crate::cli::explain::text as explain;
+use ::build::Requirements;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -25,10 +27,11 @@ use resolve::{self, exists};
 
 /// Find compatible versions of driver, CUDA, Python, torch and related packages, and explain the choice.
 ///
-/// A version is a prefix (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network access.
+/// A version is a prefix (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network
+/// access.
 ///
-/// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are shown;
-/// 2: envdoc could not run.
+/// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are
+/// shown; 2: envdoc could not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -37,8 +40,8 @@ pub struct Args {
 
     /// Lock file of the stack: written on the first run, checked on later runs.
     ///
-    /// If FILE exists, its exact stack is requested in addition to the options. Exit code 0: that stack is still
-    /// valid, and FILE is not changed; 1: it is not, and the report shows what changed.
+    /// If FILE exists, its exact stack is requested in addition to the options. Exit code 0: that stack is
+    /// still valid, and FILE is not changed; 1: it is not, and the report shows what changed.
     #[arg(long, value_name = "FILE", help_heading = LOCK)]
     lock: Option<PathBuf>,
 
@@ -79,9 +82,9 @@ enum Format {
 }
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let world = &World::new(catalog);
-        let Asked { request, warnings, mut notes } = self.stack.asked(world)?;
+        let Requirements { request, warnings, mut notes } = self.stack.requirements(world, interrupts)?;
         if let Some(thing) = &self.why {
             return why(world, &request, thing);
         }

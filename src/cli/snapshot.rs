@@ -4,6 +4,7 @@ use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::interrupts::Interrupts;
 use diagnostic::error::Error;
 use diagnostic::render::json;
 use diagnostic::terminal;
@@ -45,8 +46,14 @@ Examples:
 
 impl Args {
     /// Gathers and writes.
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
-        let (recorder, _) = super::look(catalog, self.root.as_deref(), self.timeout, Expected::default())?;
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+        let (recorder, _) = super::read_machine(
+            catalog,
+            self.root.as_deref(),
+            self.timeout,
+            Expected::default(),
+            interrupts,
+        )?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
             snapshot = host::redact::redact(snapshot);

@@ -1,21 +1,18 @@
 //! The options of `resolve`, `render` and `build` that describe a stack.
 
 use catalog::Catalog;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
 
 use super::headings::{IMAGE, MACHINES, STACK};
-
-use checks::{CHECKS, Verdict, judge_one};
-use diagnostic::error::{Error, Kind};
-use facts::{Expected, Facts, gather};
-use host::snapshot::Snapshot;
-use resolve::answer::Warning;
-use resolve::machine::{self, Machine, Questions};
-use resolve::parse::{self, Typed, Understood};
-use resolve::request::{Base, Prefer, Request, Want, Wish};
+use super::interrupts::Interrupts;
+use ::build::{Machines, Requirements};
+use diagnostic::error::Error;
+use facts::{Expected, Facts};
+use resolve::parse::{self, Typed};
+use resolve::request::Prefer;
 use resolve::world::World;
 
 /// The requirements of a stack.
@@ -118,70 +115,40 @@ pub enum Preference {
     Installed,
 }
 
+impl Preference {
+    fn ranking(self) -> Prefer {
+        match self {
+            Preference::Newest => Prefer::Newest,
+            Preference::Stable => Prefer::Stable,
+            Preference::Installed => Prefer::Installed,
+        }
+    }
+}
+
 impl StackArgs {
-    /// The request of the options and of the machines they name.
-    pub fn asked(&self, world: &World) -> Result<Asked, Error> {
+    /// The requirements of the options and of the machines that they name.
+    pub(super) fn requirements(&self, world: &World, interrupts: &Interrupts) -> Result<Requirements, Error> {
         let understood = parse::wishes(world, &self.typed())?;
-        self.with_machines(world.catalog, understood)
+        self.machines()
+            .requirements(world.catalog, understood, &today(), &|| self.read_here(world.catalog, interrupts))
     }
 
-    /// Adds the requirements of the machines.
-    pub fn with_machines(&self, catalog: &'static Catalog, understood: Understood) -> Result<Asked, Error> {
-        let machines = self.machines(catalog, &understood.wishes)?;
-        let mut asked = Asked {
-            request: Request {
-                wishes: understood.wishes,
-                prefer: match self.prefer {
-                    Preference::Newest => Prefer::Newest,
-                    Preference::Stable => Prefer::Stable,
-                    Preference::Installed => Prefer::Installed,
-                },
-                today: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-                ..Request::default()
-            },
-            warnings: understood.warnings,
-            notes: Vec::new(),
-        };
-        for machine in machines {
-            asked.request.wishes.extend(machine.wishes);
-            asked.warnings.extend(machine.warnings);
-            asked.notes.extend(machine.notes);
-            for (name, version) in machine.installed {
-                asked.request.installed.entry(name).or_insert(version);
-            }
-        }
-        Ok(asked)
+    /// The machines that the stack must run on.
+    pub(super) fn machines(&self) -> Machines {
+        Machines { snapshots: self.from.clone(), here: self.here, prefer: self.prefer.ranking() }
     }
 
-    /// The requirements of the named machines.
-    fn machines(&self, catalog: &'static Catalog, wishes: &[Wish]) -> Result<Vec<Machine>, Error> {
-        let questions = Questions {
-            bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
-            installed: self.prefer == Preference::Installed,
-        };
-        if questions.installed && self.from.is_empty() && !self.here {
-            return Err(Error::new(Kind::Usage, "--prefer installed requires --here or --from")
-                .hint("--from takes a snapshot of the machine"));
-        }
-        let mut machines = Vec::new();
-        for file in &self.from {
-            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
-            machines.push(asked_of(&self.name(file), &facts, questions));
-        }
-        if self.here {
-            let (_, facts) = super::look(catalog, None, self.timeout, Expected::default())?;
-            machines.push(asked_of("this machine", &facts, questions));
-        }
-        Ok(machines)
+    /// Reads this machine.
+    pub(super) fn read_here(
+        &self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+    ) -> Result<Facts, Error> {
+        let (_, facts) = super::read_machine(catalog, None, self.timeout, Expected::default(), interrupts)?;
+        Ok(facts)
     }
 
-    /// The file name; with its path if two files have the same name.
-    fn name(&self, file: &Path) -> String {
-        let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
-        let alone = self.from.iter().filter(|other| name(other) == name(file)).count() == 1;
-        name(file).filter(|_| alone).unwrap_or_else(|| file.display().to_string())
-    }
-
+    /// The options that describe the stack, as typed.
     pub fn typed(&self) -> Typed {
         Typed {
             cuda: self.cuda.clone(),
@@ -200,26 +167,7 @@ impl StackArgs {
     }
 }
 
-/// Findings of `envdoc check` that matter to an image for the machine.
-const CHECKED: &[&str] =
-    &["toolkit-vulnerable", "docker-vulnerable", "docker-end-of-life", "driver-branch-end-of-life"];
-
-fn asked_of(name: &str, facts: &Facts, questions: Questions) -> Machine {
-    let mut machine = machine::of(name, facts, questions);
-    for check in CHECKS.iter().filter(|check| CHECKED.contains(&check.id)) {
-        if let Verdict::Found(found) = judge_one(check, facts) {
-            let says = format!("{name}: {}", found.message);
-            machine.warnings.push(Warning { id: check.id.into(), says });
-        }
-    }
-    machine
-}
-
-/// The requirements of the options and the machines.
-#[derive(Debug)]
-pub struct Asked {
-    pub request: Request,
-    pub warnings: Vec<Warning>,
-    /// Facts that add no requirement.
-    pub notes: Vec<String>,
+/// The day of today: `2026-11-21`.
+pub(super) fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use build::Planned;
 use catalog::signatures::{self, Component};
 use checks::fleet::FLEET_CHECKS;
 use checks::report::json;
@@ -14,7 +15,7 @@ use cluster::request::ClusterRequest;
 use diagnose::message;
 use diagnostic::error::EXIT_CODES;
 use envdoc::cli::explain::text as explain;
-use envdoc::cli::image::{ImageArgs, Settled};
+use envdoc::cli::image::ImageArgs;
 use host::snapshot::Snapshot;
 use image::request::ImageRequest;
 use lint::{self, RULES, Subject};
@@ -353,11 +354,10 @@ fn render_transcript() -> String {
     }
     let options = "--torch 2.7.1 --cuda 12.6 --deepspeed --user trainer --copy src:/workspace/src";
     let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
-    let Settled::Plan(plan, _) =
-        command.image.settle_on(catalog::testing::catalog(), Some("2026-11-21"), false).unwrap()
-    else {
-        panic!("no stack")
-    };
+    let mut request = command.image.request().unwrap();
+    request.today = "2026-11-21".into();
+    let planned = build::plan(resolve::testing::world(), &request, &|| panic!("reads no machine")).unwrap();
+    let Planned::Plan(plan, _) = planned else { panic!("{planned:?}") };
     let text = image::render::dockerfile(&plan).unwrap();
     // Shown without the labels, of which one holds the whole stack.
     let (before, after) = text.split_once("LABEL ").unwrap();

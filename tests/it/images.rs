@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use build::Planned;
 use clap::Parser;
-use envdoc::cli::image::{ImageArgs, Settled};
+use envdoc::cli::image::ImageArgs;
 use image::plan::Plan;
 use image::render;
 
@@ -23,9 +24,13 @@ struct Command {
 
 fn planned(arguments: &[&str]) -> Plan {
     let command = Command::parse_from(["envdoc"].iter().chain(arguments));
-    match command.image.settle_on(catalog::testing::catalog(), Some(DAY), false).unwrap() {
-        Settled::Plan(plan, _) => *plan,
-        Settled::None(report) => panic!("{report}"),
+    let mut request = command.image.request().unwrap();
+    DAY.clone_into(&mut request.today);
+    match build::plan(resolve::testing::world(), &request, &|| panic!("no example reads this machine"))
+        .unwrap()
+    {
+        Planned::Plan(plan, _) => *plan,
+        Planned::NoStack(none) => panic!("{none:?}"),
     }
 }
 

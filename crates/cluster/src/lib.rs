@@ -22,6 +22,7 @@ pub mod image;
 pub mod init;
 pub mod keys;
 pub mod launch;
+pub mod logs;
 pub mod network;
 pub mod nodes;
 pub mod observed_state;

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use crate::error::{self, Error};
+use crate::error::{Error, messages};
 use host::process;
 
 /// The longest that a credential helper may take.
@@ -152,7 +152,7 @@ fn run_helper(helper: &str, registry: &str) -> Result<Option<Login>, Error> {
         host::Reading::Ran { status: Some(0), stdout, .. } => stdout,
         host::Reading::Ran { stdout, stderr, .. } => {
             let output = format!("{stdout}{stderr}");
-            if error::means_no_login(&output) {
+            if messages::means_no_login(&output) {
                 return Ok(None);
             }
             return Err(failed(format!("failed: {}", output.trim())));

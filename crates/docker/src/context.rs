@@ -234,11 +234,10 @@ mod tests {
     use futures_util::TryStreamExt;
     use std::io::Read;
 
-    fn names(context: Context) -> Result<Vec<(String, String)>, String> {
+    fn names(context: Context) -> io::Result<Vec<(String, String)>> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (stream, sent) = context.stream();
-        let chunks =
-            runtime.block_on(stream.try_collect::<Vec<Bytes>>()).map_err(|error| error.to_string())?;
+        let chunks = runtime.block_on(stream.try_collect::<Vec<Bytes>>())?;
         let bytes = chunks.concat();
         assert_eq!(bytes.len() as u64, sent.bytes());
         let mut archive = tar::Archive::new(bytes.as_slice());
@@ -290,9 +289,9 @@ mod tests {
     fn a_folder_that_is_not_there_and_a_broken_dockerignore_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let none = Context { folder: Some(dir.path().join("none")), ..Context::default() };
-        assert!(names(none).unwrap_err().contains("none"));
+        assert!(names(none).unwrap_err().to_string().contains("none"));
         fs::write(dir.path().join(".dockerignore"), "[a").unwrap();
         let broken = Context { folder: Some(dir.path().to_owned()), ..Context::default() };
-        assert!(names(broken).unwrap_err().contains("[a"));
+        assert!(names(broken).unwrap_err().to_string().contains("[a"));
     }
 }

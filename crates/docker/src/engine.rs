@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 use super::transport::{self, Transport};
-use crate::error::{Cause, Error as EngineError};
+use crate::bollard_request::fix_request;
+use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError};
 use diagnostic::error::{Error, Kind};
 
-/// The longest that an engine may take for anything that is no build, push or run.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest that connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first API with BuildKit behind `/build`; Docker 18.09.
@@ -48,7 +47,7 @@ impl Engine {
             let docker = open(transport.local(), CONNECT_TIMEOUT)
                 .await
                 .map_err(|error| unreachable(endpoint, &error))?;
-            let docker = docker.with_request_modifier(super::build::request::fix_request);
+            let docker = docker.with_request_modifier(fix_request);
             let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
             let version = match version {
                 Ok(Ok(version)) => version,

@@ -10,6 +10,7 @@
 //! deadline.
 
 pub mod auth;
+mod bollard_request;
 pub mod build;
 pub mod client;
 pub mod container;
@@ -36,4 +37,4 @@ pub mod volume;
 
 pub use error::{Cause, Error, LoginFault, Waited};
 pub use http::{REFUSED, ask, get};
-pub use parallel::{block_on, fan_out, runtime};
+pub use parallel::{block_on, fan_out, interrupted, runtime};

@@ -13,6 +13,7 @@ use facts::live::{Answer, Failure, NotTried};
 use super::run::{self, Ran};
 use super::transport::Transport;
 use super::{container, engine};
+use crate::error::messages::is_image_name;
 use crate::error::{Cause, Error};
 
 /// What is asked of the engine.
@@ -70,7 +71,7 @@ async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>,
     let images =
         images.map_err(|_| NotTried::Because("the engine did not list its images in time".into()))?;
     let mut images = images.map_err(|error| NotTried::Because(Error::from(error).to_string()))?;
-    images.retain(|image| image.repo_tags.iter().any(|tag| !tag.contains("<none>")));
+    images.retain(|image| image.repo_tags.iter().any(|tag| is_image_name(tag)));
     images.sort_by_key(|image| image.size);
     Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_LIMIT).collect())
 }

@@ -30,6 +30,19 @@ fn drive(work: Work<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// Waits for Ctrl-C or SIGTERM.
+pub async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+    }
+}
+
 /// Runs all futures at once; the results are in the order of the futures.
 pub async fn fan_out<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let futures: Vec<F> = futures.into_iter().collect();

@@ -9,8 +9,9 @@ use bollard::query_parameters::{LogsOptionsBuilder, WaitContainerOptions};
 use futures_util::StreamExt;
 
 use super::container::{self, request};
-use super::engine::{ANSWER_TIMEOUT, Engine};
-use crate::error::{Error, Waited};
+use super::engine::Engine;
+use crate::error::{ANSWER_TIMEOUT, Error, Waited};
+use crate::spec::Run;
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
 const LABEL: &str = "envdoc.run";
@@ -19,21 +20,6 @@ const OUTPUT_LIMIT_BYTES: usize = 8 << 20;
 /// How often an empty log is read again, and after which time.
 const EMPTY_LOG_RETRIES: u32 = 4;
 const EMPTY_LOG_DELAY: Duration = Duration::from_millis(100);
-
-/// What is to be run.
-#[derive(Debug, Clone, Default)]
-pub struct Run {
-    /// The image.
-    pub image: String,
-    /// Program and arguments, in place of the image's own.
-    pub command: Vec<String>,
-    /// `NAME=VALUE`.
-    pub environment: Vec<String>,
-    /// Whether it may reach the network.
-    pub network: bool,
-    /// The longest that it may take.
-    pub deadline: Duration,
-}
 
 /// How a container ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

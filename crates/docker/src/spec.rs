@@ -2,6 +2,7 @@
 //! filled from it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -116,4 +117,19 @@ pub struct Health {
     pub retries: u32,
     /// Seconds after the start in which a failure does not count.
     pub start_period: u32,
+}
+
+/// One container that runs to its end.
+#[derive(Debug, Clone, Default)]
+pub struct Run {
+    /// The image.
+    pub image: String,
+    /// Program and arguments, in place of the image's own.
+    pub command: Vec<String>,
+    /// `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// Whether it may reach the network.
+    pub network: bool,
+    /// The longest that it may take.
+    pub deadline: Duration,
 }

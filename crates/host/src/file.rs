@@ -135,6 +135,16 @@ pub fn is_file(path: &Path) -> bool {
     path.is_file()
 }
 
+/// The size of a file in bytes; `None` where there is no file.
+pub fn size(path: &Path) -> Option<u64> {
+    path.metadata().ok().filter(fs::Metadata::is_file).map(|about| about.len())
+}
+
+/// Whether there is anything at a path, links followed.
+pub fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
 /// Whether there is a directory.
 pub fn is_directory(path: &Path) -> bool {
     path.is_dir()

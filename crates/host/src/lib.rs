@@ -4,6 +4,7 @@
 //! machine, [`record`] keeps every answer, [`snapshot`] is the file of kept answers and replays them,
 //! [`redact`] takes out of a snapshot what names people and machines.
 
+pub mod addresses;
 pub mod closed;
 pub mod file;
 pub mod live;

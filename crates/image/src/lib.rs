@@ -6,6 +6,7 @@
 pub mod host_mirrors;
 pub mod inspect;
 pub mod lock;
+pub mod merge;
 pub mod plan;
 pub mod render;
 pub mod report;

@@ -3,6 +3,7 @@
 //! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs,
 //! dependencies too, as `uv pip compile` resolved it.
 
+use resolve::answer::Stack;
 use resolve::lock::{Lock, LockedPackage};
 use resolve::parse;
 
@@ -19,9 +20,16 @@ fn package(line: &str) -> LockedPackage {
     LockedPackage { requirement, hashes: parts.map(|hash| hash.trim().to_owned()).collect() }
 }
 
+/// What differs between a lock and an image that is planned from it, each in a sentence.
+pub fn drift(lock: &Lock, stack: &Stack, requirements: &[String]) -> Vec<String> {
+    let mut drift = lock.differences(stack);
+    drift.extend(missing(lock, requirements));
+    drift
+}
+
 /// What of the requirements of an image the lock does not have, each in a sentence. Ranges are met by any
 /// version that is locked.
-pub fn missing(lock: &Lock, requirements: &[String]) -> Vec<String> {
+fn missing(lock: &Lock, requirements: &[String]) -> Vec<String> {
     let Some(packages) = &lock.packages else { return Vec::new() };
     let name = |text: &str| parse::package_name(text);
     let differs = |requirement: &&String| {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use diagnostic::error::Error;
 use diagnostic::yaml;
-use resolve::lock::LockedPackage;
+use resolve::lock::Lock;
 use resolve::parameter::Source;
 use resolve::parse::{self, Typed};
 use resolve::request::{Base, Want, Wish};
@@ -118,9 +118,9 @@ pub struct ImageRequest {
     /// What was asked for, in the user's words; set by the program.
     #[serde(skip)]
     pub says: Vec<String>,
-    /// The whole Python set with hashes, from the lock; set by the program.
+    /// The lock to install by, where the stack is still the one in it; set by the program.
     #[serde(skip)]
-    pub locked: Option<Vec<LockedPackage>>,
+    pub lock: Option<Lock>,
     /// Compute capabilities of the GPUs that it must run on; set by the program.
     #[serde(skip)]
     pub targets: Vec<(u32, u32)>,
@@ -258,6 +258,18 @@ impl ImageRequest {
     pub fn own_base(&self) -> Option<Wish> {
         let own = self.base_image.as_ref()?;
         Some(Wish { source: Source::Stated(format!("base_image {own}")), want: Want::Base(Base::None) })
+    }
+
+    /// The platforms of its architectures, as the engine names them; x86_64 without any.
+    pub fn platforms(&self) -> Vec<&'static str> {
+        let platform = |architecture: &String| match architecture.as_str() {
+            "aarch64" | "arm64" => "linux/arm64",
+            _ => "linux/amd64",
+        };
+        match self.architectures.is_empty() {
+            true => vec!["linux/amd64"],
+            false => self.architectures.iter().map(platform).collect(),
+        }
     }
 
     /// Whether caches of the builder are used.

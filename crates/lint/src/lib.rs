@@ -5,6 +5,7 @@
 //! [`read`] parses a file, the rules ([`RULES`]) judge it, [`ignore`] reads the ignore comments in it. An
 //! error certainly fails; a rule reports nothing about what it cannot understand.
 
+pub mod collect;
 mod compiles;
 mod compose;
 mod deepspeed;

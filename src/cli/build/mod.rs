@@ -1,37 +1,31 @@
 //! `envdoc build`.
 
-mod base;
-mod cache;
 mod options;
-mod platforms;
-mod source;
-mod work;
 
 use catalog::Catalog;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::ValueEnum;
 
+use crate::cli::format::Format;
 use crate::cli::headings::{BUILD, CACHE, OUTPUT};
-use crate::cli::image::ImageArgs;
-use crate::cli::running::runtime;
-use ::image::report::{BuildReport, Note, Phase, Progress, events, lines, text, tree};
-use ::image::verify::Status;
+use crate::cli::image::{ImageArgs, no_stack};
+use crate::cli::interrupts::Interrupts;
+use ::build::{Prepared, execute, prepare};
+use ::image::report::{BuildReport, Ending, Progress, events, findings, lines, text, tree};
 use diagnostic::error::Error;
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
-use docker::client;
-use docker::engine::Engine;
+use resolve::world::World;
 
 /// Resolve a stack, write its Dockerfile, build the image with the Docker engine, and verify the result.
 ///
 /// With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
 /// verification succeed.
 ///
-/// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for example,
-/// no Docker engine); 3: with --strict, the verification could not check everything; 130: interrupted, the build
-/// was canceled on the engine.
+/// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for
+/// example, no Docker engine); 3: with --strict, the verification could not check everything; 130:
+/// interrupted, the build was canceled on the engine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -133,7 +127,7 @@ pub struct Args {
     #[arg(long, help_heading = OUTPUT)]
     dry_run: bool,
 
-    /// Report format.
+    /// Report format; json is one object per event and line, the last of which is the report.
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
@@ -163,14 +157,6 @@ enum Which {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Plain text.
-    Text,
-    /// One JSON object per event and line; the last is the report (docs/schemas/build.json).
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Shown {
     /// A tree on a terminal, else plain lines.
     Auto,
@@ -181,52 +167,30 @@ enum Shown {
 }
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
-        let client = client::find(self.host.as_deref())?;
-        let Some(order) = self.order(catalog, &client)? else { return Ok(1) };
+    pub(in crate::cli) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+        let request = self.request()?;
+        let read_here = || self.image.stack.read_here(catalog, interrupts);
+        let plan = match prepare(&World::new(catalog), &request, &read_here)? {
+            Prepared::Build(plan) => plan,
+            Prepared::NoStack(none) => return no_stack(&none),
+        };
         if self.dry_run {
-            return terminal::print(&order.shown()).map(|()| 0);
+            return terminal::print(&plan.text()).map(|()| 0);
         }
-        // Looking at this machine (--here) has a thread that ends envdoc at once; a build is ended in order.
-        crate::cli::LOOKING_INSIDE.store(true, std::sync::atomic::Ordering::SeqCst);
-        let runtime = runtime()?;
-        let engine = runtime.block_on(Engine::connect(&client.endpoint))?;
+        interrupts.leave_to_command();
         let mut reports = Vec::new();
-        for one in platforms::each(&order) {
-            let mut progress = self.progress();
-            let logins = Arc::new(client.logins.clone());
-            let work = work::carry_out_until_interrupted(&engine, logins, &one, &mut progress);
-            let mut report = runtime.block_on(work)?;
-            report.notes.extend(client.notes.iter().cloned().map(Note::Info));
-            report.notes.extend_from_slice(&order.notes);
-            report.stack.clone_from(&order.stack);
-            drop(progress);
-            let code = self.exit_code(&report);
-            let last = reports.len() + 1 >= order.platforms.len();
-            if !last || code != 0 {
-                self.print(&report)?;
-            }
-            if code != 0 {
-                return Ok(code);
-            }
+        let finished = execute::run(catalog, &plan, &|| self.progress(), &mut |report| {
+            self.print(&report)?;
             reports.push(report);
-        }
-        // A context that is still being read, or a credential helper, must not hold envdoc.
-        runtime.shutdown_background();
-        let lists = match order.platforms.is_empty() {
-            true => Ok(Vec::new()),
-            false => platforms::join(&order, &reports, &client),
-        };
-        let Some(mut report) = reports.pop() else { return Ok(0) };
-        let error = match lists {
-            Ok(lists) => {
-                report.pushed.extend(lists);
-                None
-            }
-            Err(error) => Some(error),
-        };
-        self.print(&report)?;
-        error.map_or(Ok(0), Err)
+            Ok(())
+        });
+        self.print_findings(&reports)?;
+        finished?;
+        Ok(match reports.last().map(BuildReport::ending) {
+            Some(Ending::Failed) => 1,
+            Some(Ending::NotVerified) => 3,
+            Some(Ending::Built) | None => 0,
+        })
     }
 
     fn progress(&self) -> Progress {
@@ -237,25 +201,26 @@ impl Args {
         };
         match (self.format, tree) {
             (Format::Json, _) => Progress::Events,
-            (Format::Text, true) => Progress::Tree(tree::Tree::new(terminal::unicode())),
-            (Format::Text, false) => Progress::Lines(lines::Lines::default()),
+            (_, true) => Progress::Tree(tree::Tree::new(terminal::unicode())),
+            (_, false) => Progress::Lines(lines::Lines::default()),
         }
     }
 
+    /// Prints the report of one platform, in the formats that print each as it comes.
     fn print(&self, report: &BuildReport) -> Result<(), Error> {
-        if self.format == Format::Json {
-            return events::report(report);
+        match self.format {
+            Format::Json => events::report(report),
+            Format::Text => terminal::print(&text::report(report, Layout::of_screen(self.verbose))),
+            _ => Ok(()),
         }
-        let layout = Layout::of_screen(self.verbose);
-        terminal::print(&text::report(report, layout))
     }
 
-    fn exit_code(&self, report: &BuildReport) -> u8 {
-        let unknown = report.proof.as_ref().is_some_and(|found| found.status == Status::Unknown);
-        match &report.failure {
-            Some(failure) if failure.phase == Phase::Verification && unknown => 3,
-            Some(_) => 1,
-            None => 0,
+    /// Prints the findings of all platforms, in the formats that are one document.
+    fn print_findings(&self, reports: &[BuildReport]) -> Result<(), Error> {
+        if matches!(self.format, Format::Text | Format::Json) || reports.is_empty() {
+            return Ok(());
         }
+        let document = self.format.write(|| findings(reports), String::new, || Ok(String::new()))?;
+        terminal::print(&document)
     }
 }

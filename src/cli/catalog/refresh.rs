@@ -69,7 +69,7 @@ impl Refresh {
         let certificates =
             address.certificates.as_deref().map(|path| certificates(&host, path)).transpose()?;
         let client = Client::new(certificates.as_deref(), Instant::now() + self.timeout)
-            .map_err(|why| Error::new(Kind::Network, why))?;
+            .map_err(|why| Error::new(Kind::Network, why.to_string()))?;
         terminal::note(&format!("querying {} ({})", without_password(&address.urls[0]), address.from));
         let outcome = refresh::refresh(&Request {
             urls: address.urls,

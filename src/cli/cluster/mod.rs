@@ -13,19 +13,19 @@ mod up;
 mod work;
 
 use catalog::Catalog;
-use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
 
 use super::headings::CONNECTION;
+use super::interrupts::Interrupts;
 use ::cluster::nodes::Limits;
 use ::cluster::plan::{ClusterPlan, validate};
 use ::cluster::request::ClusterRequest;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
-use host::file;
+use host::{addresses, file};
 
 /// Set up, check and use several machines as one training cluster, described in cluster.yaml.
 #[derive(Debug, clap::Args)]
@@ -58,9 +58,9 @@ enum Command {
 }
 
 impl Args {
-    pub(crate) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         match self.command {
-            Command::Init(args) => args.run(catalog),
+            Command::Init(args) => args.run(catalog, interrupts),
             Command::Check(args) => args.run(catalog),
             Command::Render(args) => args.run(),
             Command::Up(args) => args.run(),
@@ -141,7 +141,7 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
         request.name = above.map(|name| name.to_string_lossy().into_owned());
     }
     for node in request.nodes.iter_mut().filter(|node| node.engine.is_none()) {
-        if own_address(&node.address) {
+        if addresses::is_own(&node.address) {
             node.engine = Some("unix:///var/run/docker.sock".into());
         }
     }
@@ -152,9 +152,4 @@ pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
         *tls = folder.join(&*tls).display().to_string();
     }
     Ok((request, plan))
-}
-
-/// Whether this machine has the address: then a socket can be bound to it.
-pub fn own_address(address: &str) -> bool {
-    address.parse::<IpAddr>().is_ok_and(|ip| UdpSocket::bind((ip, 0)).is_ok())
 }

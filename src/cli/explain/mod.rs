@@ -4,6 +4,7 @@ pub mod text;
 
 use self::text as explain;
 use ::image::inspect::judge::QUESTIONS;
+use ::image::report::RULES as BUILD_RULES;
 use ::lint::RULES;
 use ::lint::report as lint_report;
 use catalog::Catalog;
@@ -60,6 +61,9 @@ impl Args {
         if let Some(question) = QUESTIONS.iter().find(|question| question.id == id) {
             return terminal::print(&explain::question(question)).map(|()| 0);
         }
+        if let Some(rule) = BUILD_RULES.iter().find(|rule| rule.id == id) {
+            return terminal::print(&explain::build(rule)).map(|()| 0);
+        }
         if let Some(shown) = failure(catalog, text, &id) {
             return shown.and_then(|shown| terminal::print(&shown)).map(|()| 0);
         }
@@ -80,6 +84,7 @@ impl Args {
                 .chain(FLEET_CHECKS.iter().map(|check| check.id))
                 .chain(RULES.iter().map(|rule| rule.id))
                 .chain(QUESTIONS.iter().map(|question| question.id))
+                .chain(BUILD_RULES.iter().map(|rule| rule.id))
                 .chain(exists::names(world))
         };
         let error = match nearest(&id, names()).or_else(|| nearest(name, names())) {

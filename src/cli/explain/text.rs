@@ -6,6 +6,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use ::image::inspect::judge::Question;
+use ::image::report::BuildRule;
 use checks::fleet::FleetCheck;
 use checks::{Applies, CHECKS, Check, Group};
 use resolve::exists::Explanation;
@@ -26,6 +27,10 @@ pub(crate) fn fleet(check: &FleetCheck) -> String {
         "# {}\n\n{}\n\nLooks at: several machines (`envdoc cluster check`)\n\n{}",
         check.id, check.summary, check.explain
     )
+}
+
+pub(crate) fn build(rule: &BuildRule) -> String {
+    format!("# {}\n\n{}\n\n{}", rule.id, rule.summary, rule.explain)
 }
 
 pub(crate) fn question(question: &Question) -> String {

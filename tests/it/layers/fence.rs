@@ -46,9 +46,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "worker/udp.rs",
         ],
     ),
-    ("diagnose", &["read/source.rs"]),
     ("diagnostic", &["terminal.rs"]),
-    ("envdoc", &["cli/cluster/mod.rs", "cli/mod.rs"]),
 ];
 
 #[test]

@@ -29,11 +29,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("refresh", &["catalog", "docker", "host", "resolve"]),
     ("diagnose", &["catalog", "checks", "diagnostic", "docker", "facts", "host"]),
     ("image", &["catalog", "checks", "diagnose", "diagnostic", "docker", "facts", "resolve"]),
+    ("build", &["catalog", "checks", "diagnostic", "docker", "facts", "host", "image", "resolve"]),
     ("lint", &["catalog", "checks", "diagnostic", "facts", "host", "resolve"]),
     ("cluster", &["catalog", "checks", "diagnose", "diagnostic", "docker", "facts", "host", "image"]),
     (
         "envdoc",
         &[
+            "build",
             "catalog",
             "checks",
             "cluster",
@@ -54,22 +56,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
 const CYCLES: &[(&str, &[&str])] = &[
     ("cluster", &["error", "worker"]),
     ("cluster", &["plan", "validate"]),
-    (
-        "docker",
-        &[
-            "auth",
-            "build",
-            "context",
-            "engine",
-            "error",
-            "http",
-            "ignore",
-            "parallel",
-            "reference",
-            "transport",
-        ],
-    ),
-    ("docker", &["container", "run"]),
     ("resolve", &["assemble", "constraints", "rank", "search"]),
     ("resolve", &["constraint", "verdict"]),
     ("resolve", &["releases", "world"]),

@@ -29,6 +29,13 @@ pub enum ContainerError {
     Interrupted(docker::Error),
 }
 
+impl From<ContainerError> for diagnostic::error::Error {
+    fn from(error: ContainerError) -> diagnostic::error::Error {
+        use diagnostic::error::{Error, Kind};
+        Error::new(Kind::Engine, error.to_string()).hint("`docker ps -a` lists all containers")
+    }
+}
+
 /// Reads what a container printed, both of its outputs; `node` is put before each line, as compose does.
 /// Nothing is kept beyond what [`Read`] says, whatever the container printed.
 pub async fn read(engine: &Engine, container: &str, node: Option<&str>) -> Result<Read, ContainerError> {

@@ -10,7 +10,9 @@ pub mod compression;
 pub mod container;
 mod error;
 pub mod folder;
+pub mod follow;
 pub mod formats;
+pub mod kernel;
 pub mod line_cache;
 pub mod lines;
 pub mod pickle;
@@ -99,6 +101,13 @@ pub struct Read {
     pub binary: bool,
     /// It was asked for and could not be read; the remarks say why.
     pub unread: bool,
+}
+
+impl Read {
+    /// A log that could not be read.
+    pub fn missing(name: String, why: &str) -> Read {
+        Read { name, unread: true, remarks: vec![format!("not read: {why}")], ..Read::default() }
+    }
 }
 
 /// Reads a source to its end.

@@ -1,10 +1,5 @@
 //! A source is opened, unpacked where it is packed, and read to its end.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "logs are what is diagnosed, no fact of a machine: they are read as they are"
-)]
 
-use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read as _};
 use std::path::Path;
 
@@ -21,7 +16,7 @@ const START: u64 = 4096;
 pub fn read(source: &Source) -> Result<Read, Error> {
     match source {
         Source::File(path) => {
-            let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            let file = host::file::open(path).map_err(|error| unreadable(path, &error))?;
             if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
                 return Err(unreadable(path, &io::Error::from(ErrorKind::IsADirectory)));
             }

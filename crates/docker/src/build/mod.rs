@@ -1,12 +1,11 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
 //! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`]
-//! turn what the two builders say into [`Event`]s, [`request`] fixes the requests that bollard writes.
+//! turn what the two builders say into [`Event`]s.
 
 mod classic;
 mod progress;
 mod reader;
-pub(super) mod request;
 mod session;
 
 use futures_util::future::{BoxFuture, LocalBoxFuture};
@@ -19,6 +18,7 @@ use bollard::query_parameters::BuildImageOptions;
 use super::auth::{self, Logins};
 use super::context::Context;
 use super::engine::Engine;
+use crate::bollard_request::SESSION_PREFIX;
 use crate::error::Error;
 use reader::{Reader, listen};
 
@@ -217,7 +217,7 @@ pub fn build<'a>(
 
 /// A name for a build that no other has.
 pub fn new_id() -> String {
-    format!("{}{:x}-{:x}", request::SESSION_PREFIX, std::process::id(), nanoseconds())
+    format!("{}{:x}-{:x}", SESSION_PREFIX, std::process::id(), nanoseconds())
 }
 
 /// Tells the engine to give a build of BuildKit's up. Closing its connections does so too; this makes sure.

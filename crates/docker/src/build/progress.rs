@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use bollard::grpc::build::moby::buildkit::v1::{StatusResponse, Vertex, VertexLog};
 
 use super::{Event, LAST_LINES_LIMIT, Step};
+use crate::error::Cause;
+use crate::error::messages::is_internal_step;
 
 /// What has been heard so far.
 #[derive(Debug, Default)]
@@ -69,7 +71,7 @@ impl Progress {
         known.cached |= vertex.cached;
         let (Some(started), Some(completed)) = (&vertex.started, &vertex.completed) else { return };
         // What depends on a step that failed is called off with the same error and never ran.
-        let called_off = vertex.error.contains("context canceled");
+        let called_off = Cause::of(&vertex.error) == Cause::Canceled;
         let seconds =
             (completed.seconds - started.seconds) as f64 + f64::from(completed.nanos - started.nanos) / 1e9;
         known.seconds = if known.cached { 0.0 } else { known.seconds.max(seconds) };
@@ -99,7 +101,7 @@ impl Progress {
     /// The step that failed, with its last lines.
     pub(super) fn failed(&self) -> Option<(String, Vec<String>)> {
         let known = self.vertexes.iter().find(|known| known.error.is_some())?;
-        let internal = known.name.starts_with("[internal]");
+        let internal = is_internal_step(&known.name);
         (!internal).then(|| (known.name.clone(), known.last.clone()))
     }
 

@@ -18,8 +18,8 @@ use bollard::query_parameters::{
 };
 use futures_util::{Stream, StreamExt};
 
-use super::engine::{ANSWER_TIMEOUT, Engine, answered, optional, within};
-use crate::error::Error;
+use super::engine::{Engine, answered, optional, within};
+use crate::error::{ANSWER_TIMEOUT, Error};
 use crate::spec::Container;
 
 /// What a container may take to end by itself before it is killed, in seconds.

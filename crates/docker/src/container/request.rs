@@ -8,8 +8,7 @@ use bollard::models::{
     RestartPolicyNameEnum,
 };
 
-use crate::run::Run;
-use crate::spec::{Container, ContainerNetwork, GpuRequest, Volume};
+use crate::spec::{Container, ContainerNetwork, GpuRequest, Run, Volume};
 
 /// The container of a cluster's node.
 pub(crate) fn node(container: &Container) -> ContainerCreateBody {

@@ -47,6 +47,8 @@ pub struct Plan {
     pub labels: BTreeMap<String, String>,
     /// Python packages that are installed, as pip takes them, in order.
     pub requirements: Vec<String>,
+    /// What differs from the lock of the request, each in a sentence; the lock is then ignored.
+    pub lock_drift: Vec<String>,
     /// The whole Python set with hashes, where the lock has it: two files of the build context, torch's
     /// first.
     pub locked: Option<[Vec<LockedPackage>; 2]>,
@@ -106,7 +108,14 @@ pub fn plan(
         ))
         .hint("request a Python that is not in the image, or a base image with nvcc"));
     }
-    let work = Work { catalog, request, resolution, stack, base: &base, python: &python };
+    let mut work = Work { catalog, request, resolution, stack, base: &base, python: &python, locked: None };
+    let requirements = packages::requirements(&work);
+    let lock_drift = match &request.lock {
+        Some(kept) => lock::drift(kept, &resolution.stack, &requirements),
+        None => Vec::new(),
+    };
+    work.locked =
+        request.lock.as_ref().filter(|_| lock_drift.is_empty()).and_then(|lock| lock.packages.as_deref());
     let mut stages = python::stages(&work);
     let mut installed = python::steps(&work)?;
     installed.extend(packages::steps(&work)?);
@@ -155,9 +164,10 @@ pub fn plan(
         buildkit: buildkit(&stages),
         stages,
         labels: labels::labels(&work),
-        requirements: packages::requirements(&work),
-        locked: request.locked.clone().map(|packages| {
-            let (torch, rest) = packages.into_iter().partition(lock::of_torch);
+        requirements,
+        lock_drift,
+        locked: work.locked.map(|packages| {
+            let (torch, rest) = packages.iter().cloned().partition(lock::of_torch);
             [torch, rest]
         }),
         secrets: secrets(request),
@@ -182,6 +192,8 @@ struct Work<'a> {
     stack: &'a Stack,
     base: &'a base::Base,
     python: &'a python::Python,
+    /// The packages of the lock, where it still fits.
+    locked: Option<&'a [LockedPackage]>,
 }
 
 impl Work<'_> {

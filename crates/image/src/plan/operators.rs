@@ -37,7 +37,7 @@ pub fn check(work: &Work) -> Result<(), Error> {
     let Some(version) = &work.stack.deepspeed else {
         return Err(refused("`deepspeed_ops`: DeepSpeed is not in this image").hint("add `deepspeed: any`"));
     };
-    if request.locked.is_some() {
+    if work.locked.is_some() {
         return Err(refused(
             "`deepspeed_ops`: a lock installs packages by hash, without compiled DeepSpeed operators",
         )

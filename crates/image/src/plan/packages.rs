@@ -33,7 +33,7 @@ pub fn unknown(work: &Work) -> Vec<String> {
 /// What is to know of them; nothing where a lock pins them.
 pub fn warning(work: &Work) -> Option<Warning> {
     let unknown = unknown(work);
-    if unknown.is_empty() || work.request.locked.is_some() {
+    if unknown.is_empty() || work.locked.is_some() {
         return None;
     }
     let known = parse::package_names();
@@ -84,7 +84,7 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
         |text: &String| parse::package_name(text) == "deepspeed" && !work.request.deepspeed_ops.is_empty();
     let rest: Vec<String> = rest.into_iter().filter(|text| !built(text)).collect();
     operators::check(work)?;
-    if work.request.locked.is_some() {
+    if work.locked.is_some() {
         steps.extend(LOCKED.map(|file| locked(work, file)));
         steps.extend(flash_attn(work));
         return Ok(steps);

@@ -2,6 +2,7 @@ use super::*;
 use crate::render;
 use catalog::testing::catalog;
 use resolve::answer::Answer;
+use resolve::lock::Lock;
 use resolve::parse;
 use resolve::request::{Request, Want};
 use resolve::testing::world;
@@ -274,9 +275,22 @@ fn packages_by_their_hashes() {
     let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
     let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
-    let printed = "numpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
-    let request = ImageRequest { locked: Some(lock::parse(printed)), ..request };
-    let files = render::files(&plan(catalog(), &request, &resolution).unwrap()).unwrap();
+    let partner = |name: &str, version: &Option<String>| {
+        format!("{name}=={} \\\n    --hash=sha256:bb\n", version.as_deref().unwrap())
+    };
+    let printed = [
+        "numpy==2.5.5 \\\n    --hash=sha256:cc\n",
+        &partner("torchvision", &resolution.stack.torchvision),
+        &partner("torchaudio", &resolution.stack.torchaudio),
+        "torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n",
+    ]
+    .concat();
+    let mut kept = Lock::of(&resolution.stack, &asked.wishes);
+    kept.packages = Some(lock::parse(&printed));
+    let request = ImageRequest { lock: Some(kept.clone()), ..request };
+    let planned = plan(catalog(), &request, &resolution).unwrap();
+    assert_eq!(planned.lock_drift, Vec::<String>::new());
+    let files = render::files(&planned).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(names, ["Dockerfile", ".dockerignore", "requirements.torch.lock", "requirements.lock"]);
     assert!(
@@ -291,6 +305,20 @@ fn packages_by_their_hashes() {
         "{}",
         files[2].text
     );
+}
+
+#[test]
+fn a_lock_that_no_longer_fits_is_ignored_and_its_drift_reported() {
+    let request =
+        ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npackages: [jieba]\n").unwrap();
+    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
+    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
+    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
+    let mut kept = Lock::of(&resolution.stack, &asked.wishes);
+    kept.packages = Some(lock::parse("torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n"));
+    let planned = plan(&ImageRequest { lock: Some(kept), ..request }, &resolution).unwrap();
+    assert!(planned.lock_drift.contains(&"jieba is not in the lock".to_owned()), "{:?}", planned.lock_drift);
+    assert_eq!(planned.locked, None);
 }
 
 #[test]

@@ -56,6 +56,11 @@ fn header(plan: &Plan) -> String {
     format!("{RENDERED_BY} {}{from}", env!("CARGO_PKG_VERSION"))
 }
 
+/// Whether envdoc rendered a file, by its first line.
+pub fn is_rendered(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.contains(RENDERED_BY))
+}
+
 /// A paragraph as lines that fit.
 fn wrapped(text: &str) -> Vec<String> {
     textwrap::wrap(text, 116).into_iter().map(std::borrow::Cow::into_owned).collect()

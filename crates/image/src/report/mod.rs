@@ -2,12 +2,15 @@
 //! ([`text`], JSON).
 
 pub mod events;
+mod findings;
 pub mod lines;
 pub mod text;
 pub mod tree;
 
 #[cfg(test)]
 mod tests;
+
+pub use findings::{BuildRule, RULES, findings};
 
 use catalog::Catalog;
 use schemars::JsonSchema;
@@ -17,6 +20,8 @@ use diagnose::report::json::{self as diagnosis_json, CauseEntry};
 use diagnose::root_cause::{self, Diagnosis};
 use docker::build::{Event, Step};
 use docker::image::Layer;
+
+use crate::verify::{Status, Verification};
 
 /// Version of the JSON report.
 pub const SCHEMA: u32 = 1;
@@ -47,12 +52,36 @@ pub struct BuildReport {
     /// The versions that were resolved; null with --file.
     pub stack: Option<resolve::answer::Stack>,
     /// Verification of the image; null if there is no image.
-    pub proof: Option<crate::verify::Verification>,
+    #[serde(rename = "proof")]
+    pub verification: Option<Verification>,
     /// Why there is no image, or why it was not named or pushed.
     pub failure: Option<FailureEntry>,
     /// What should be known; a warning begins with `warning: `.
     #[schemars(with = "Vec<String>")]
     pub notes: Vec<Note>,
+}
+
+/// How a build ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Built, verified, tagged and pushed as requested.
+    Built,
+    /// A step, the verification, the tagging or the push failed.
+    Failed,
+    /// The image could not be verified, and was not tagged.
+    NotVerified,
+}
+
+impl BuildReport {
+    /// How it ended.
+    pub fn ending(&self) -> Ending {
+        let unknown = self.verification.as_ref().is_some_and(|found| found.status == Status::Unknown);
+        match &self.failure {
+            Some(failure) if failure.phase == Phase::Verification && unknown => Ending::NotVerified,
+            Some(_) => Ending::Failed,
+            None => Ending::Built,
+        }
+    }
 }
 
 /// A remark of the report: one string in JSON.

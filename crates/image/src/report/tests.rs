@@ -47,7 +47,7 @@ fn built() -> BuildReport {
             step("[3/3] COPY src /src", 0.0, true),
             step("exporting to image", 53.0, false),
         ],
-        proof: Some(Verification {
+        verification: Some(Verification {
             status: Status::Unknown,
             says: "partly verified in a container: 1 of 2 expectations hold, 1 could not be checked".into(),
             items: vec![

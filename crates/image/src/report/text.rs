@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use diagnostic::units::{short_size, time};
 
-use super::{BuildReport, FailureEntry, ImageEntry, Note, Phase, StepEntry, internal, title};
+use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntry, internal, title};
 use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
@@ -20,13 +20,12 @@ const SMALL: u64 = 100_000;
 pub fn report(report: &BuildReport, layout: Layout) -> String {
     let mut text = String::new();
     if let Some(failure) = &report.failure {
-        let unknown = report.proof.as_ref().is_some_and(|proof| proof.status == Status::Unknown);
-        failed(&mut text, failure, unknown, layout);
+        failed(&mut text, failure, report.ending(), layout);
     }
     if let Some(found) = &report.image {
         image(&mut text, report, found, layout);
     }
-    if let Some(found) = &report.proof {
+    if let Some(found) = &report.verification {
         verification(&mut text, found, layout);
     }
     steps(&mut text, report, layout);
@@ -43,12 +42,14 @@ pub fn report(report: &BuildReport, layout: Layout) -> String {
     text
 }
 
-fn failed(text: &mut String, failure: &FailureEntry, unknown: bool, layout: Layout) {
+fn failed(text: &mut String, failure: &FailureEntry, ending: Ending, layout: Layout) {
     let red = colour(AnsiColor::Red).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
     let what = match (failure.phase, &failure.step) {
         (_, Some(step)) => format!("failed at {}", title(step)),
-        (Phase::Verification, None) if unknown => "could not verify the image; it was not tagged".into(),
+        (Phase::Verification, None) if ending == Ending::NotVerified => {
+            "could not verify the image; it was not tagged".into()
+        }
         (Phase::Verification, None) => "the image failed verification; it was not tagged".into(),
         (Phase::Push, None) => "the image is built and tagged, but not pushed".into(),
         (Phase::Tag, None) => "the image is built, but could not be tagged".into(),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use docker::run::Ran;
 
 /// Prefix of the line with the answer.
-const MARK: &str = "envdoc-proof ";
+const MARK: &str = "envdoc-verification ";
 
 /// Why an image gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -90,10 +90,11 @@ mod tests {
 
     #[test]
     fn the_answer_is_found_among_what_an_entrypoint_prints() {
-        let answer = of("hello\nenvdoc-proof {\"python\":\"3.11.2\",\"distributions\":{}}\nbye", "", 0);
+        let answer =
+            of("hello\nenvdoc-verification {\"python\":\"3.11.2\",\"distributions\":{}}\nbye", "", 0);
         assert_eq!(answer.unwrap().unwrap().python, "3.11.2");
         assert!(of("", "envdoc-no-python\n", 127).unwrap().is_none());
-        assert!(matches!(of("envdoc-proof {", "", 0), Err(NoAnswer::Malformed(_))));
+        assert!(matches!(of("envdoc-verification {", "", 0), Err(NoAnswer::Malformed(_))));
         let error = of("", "Traceback\nSyntaxError: no\n", 1).unwrap_err().to_string();
         assert!(error.contains("status 1") && error.contains("SyntaxError: no"), "{error}");
     }

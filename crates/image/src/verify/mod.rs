@@ -17,7 +17,8 @@ pub use expectation::InvalidExpectation;
 
 use answer::NoAnswer;
 use docker::engine::Engine;
-use docker::run::{self, NotRan, Run};
+use docker::run::{self, NotRan};
+use docker::spec::Run;
 
 /// Timeout of the script.
 const TIMEOUT: Duration = Duration::from_secs(900);
@@ -81,6 +82,18 @@ pub struct Verification {
     pub items: Vec<Item>,
 }
 
+impl Verification {
+    /// Whether the image may get its tags; with `strict` only if nothing is unknown. Where nothing could be
+    /// checked it may not.
+    pub fn allows_tag(&self, strict: bool) -> bool {
+        match self.status {
+            Status::Verified | Status::Skipped => true,
+            Status::Unknown => !strict && !self.items.is_empty(),
+            Status::Failed => false,
+        }
+    }
+}
+
 /// One checked expectation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Item {
@@ -93,6 +106,29 @@ pub struct Item {
 }
 
 impl Expectations {
+    /// Adds those of `other`, which win.
+    pub fn extend(&mut self, other: Expectations) {
+        let put = |from: Option<String>, to: &mut Option<String>| {
+            if from.is_some() {
+                *to = from;
+            }
+        };
+        put(other.interpreter, &mut self.interpreter);
+        put(other.python, &mut self.python);
+        if other.torch.is_some() {
+            // A version without a build means any build.
+            self.torch_build = None;
+        }
+        put(other.torch, &mut self.torch);
+        put(other.torch_build, &mut self.torch_build);
+        put(other.cuda, &mut self.cuda);
+        put(other.nccl, &mut self.nccl);
+        put(other.nvcc, &mut self.nvcc);
+        self.packages.extend(other.packages);
+        self.imports.extend(other.imports);
+        self.environment.extend(other.environment);
+    }
+
     /// Number of explicit expectations; torch's libraries and DeepSpeed's report are checked in addition.
     pub fn count(&self) -> usize {
         let single = [&self.python, &self.torch, &self.torch_build, &self.cuda, &self.nccl, &self.nvcc];

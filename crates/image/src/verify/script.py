@@ -92,4 +92,4 @@ if asked["nvcc"]:
 if asked["ds_report"]:
     done = run([sys.executable, "-m", "deepspeed.env_report"], 300)
     answer["ds_report"] = {"status": done["status"], "text": done["stdout"] or done["stderr"]}
-print("\nenvdoc-proof " + json.dumps(answer))
+print("\nenvdoc-verification " + json.dumps(answer))

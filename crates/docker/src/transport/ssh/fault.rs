@@ -8,86 +8,131 @@ use super::{ConnectError, SshAddress};
 /// The most lines of ssh's that are shown where none of them is known.
 const LINES_LIMIT: usize = 5;
 
+/// Why ssh ended before the connection was ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    HostKeyChanged,
+    HostKeyUnknown,
+    LoginDenied,
+    NameNotResolved,
+    PortRefused,
+    NoBanner,
+    TimedOut,
+    NoRoute,
+    TooManyKeys,
+    ClosedAtOnce,
+    ConfigurationWritable,
+}
+
+/// Faults in the order in which they are looked for, each with the words of ssh that name it.
+const FAULTS: &[(&str, Fault)] = &[
+    ("REMOTE HOST IDENTIFICATION HAS CHANGED", Fault::HostKeyChanged),
+    ("Host key verification failed", Fault::HostKeyUnknown),
+    ("Permission denied (", Fault::LoginDenied),
+    ("Could not resolve hostname", Fault::NameNotResolved),
+    ("Connection refused", Fault::PortRefused),
+    ("timed out during banner exchange", Fault::NoBanner),
+    ("timed out", Fault::TimedOut),
+    ("No route to host", Fault::NoRoute),
+    ("Too many authentication failures", Fault::TooManyKeys),
+    ("kex_exchange_identification", Fault::ClosedAtOnce),
+    ("Bad owner or permissions", Fault::ConfigurationWritable),
+];
+
+impl Fault {
+    /// What to do about it, in order.
+    fn hints(self, address: &SshAddress) -> Vec<String> {
+        let (ssh, known_host) = (address.ssh_arguments(), address.known_hosts_name());
+        match self {
+            Fault::HostKeyChanged => vec![
+                "Ask the administrator whether the machine was reinstalled; if not, another machine answers \
+                 in its place"
+                    .into(),
+                format!("After a confirmed reinstallation: ssh-keygen -R '{known_host}' && ssh {ssh} true"),
+            ],
+            Fault::HostKeyUnknown => vec![
+                format!(
+                    "Compare the fingerprint with the machine's own before you accept it: ssh {ssh} true"
+                ),
+                "Show the machine's own fingerprint, on that machine: ssh-keygen -lf \
+                 /etc/ssh/ssh_host_ed25519_key.pub"
+                    .into(),
+            ],
+            Fault::LoginDenied => vec![
+                format!("Install your public key (password login is not supported): ssh-copy-id {ssh}"),
+                "Add a key with a passphrase to the agent: ssh-add".into(),
+            ],
+            other => vec![other.hint().into()],
+        }
+    }
+
+    /// The one hint of the faults that need no address in it.
+    fn hint(self) -> &'static str {
+        match self {
+            Fault::NameNotResolved => {
+                "Use the IP address, or add the name to DNS, /etc/hosts or ~/.ssh/config"
+            }
+            Fault::PortRefused => {
+                "No SSH server listens on that port. Check it on that machine: systemctl status ssh"
+            }
+            Fault::NoBanner => {
+                "The port accepts connections but sends no SSH banner: check that an SSH server listens on it"
+            }
+            Fault::TimedOut => "Check that the machine is up and that no firewall drops the packets",
+            Fault::NoRoute => "Check that the machine is up and that there is a route to it",
+            Fault::TooManyKeys => {
+                "The agent offers too many keys. Set IdentitiesOnly yes and IdentityFile in ~/.ssh/config"
+            }
+            Fault::ClosedAtOnce => {
+                "The server closed the connection at once. Check its log: MaxStartups, denied address, or \
+                 no SSH server"
+            }
+            Fault::ConfigurationWritable => {
+                "Remove write permission for others from the configuration: chmod 600 ~/.ssh/config"
+            }
+            Fault::HostKeyChanged | Fault::HostKeyUnknown | Fault::LoginDenied => "",
+        }
+    }
+}
+
 /// ssh ended before the connection was ready.
 pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> ConnectError {
     let lines: Vec<&str> =
         stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();
     let line = |words: &str| lines.iter().copied().find(|line| line.contains(words));
-    let (ssh, known_host) = (address.ssh_arguments(), address.known_hosts_name());
-    if line("REMOTE HOST IDENTIFICATION HAS CHANGED").is_some() {
-        let old = line("Offending").unwrap_or("the key in known_hosts differs");
-        let new = line("SHA256:")
-            .map(|line| format!("; it shows {}", line.trim_end_matches('.')))
-            .unwrap_or_default();
-        return ConnectError::new(format!("ssh: the host key of {known_host} has changed: {old}{new}"))
-            .hint(
-                "Ask the administrator whether the machine was reinstalled; if not, another machine \
-                answers in its place",
-            )
-            .hint(format!(
-                "After a confirmed reinstallation: ssh-keygen -R '{known_host}' && ssh {ssh} \
-                true"
-            ));
-    }
-    if line("Host key verification failed").is_some() {
-        let unknown = line("host key is known for").unwrap_or("Host key verification failed");
-        return ConnectError::new(format!("ssh: {unknown}"))
-            .hint(format!(
-                "Compare the fingerprint with the machine's own before you accept it: ssh {ssh} \
-                true"
-            ))
-            .hint(
-                "Show the machine's own fingerprint, on that machine: ssh-keygen -lf \
-                /etc/ssh/ssh_host_ed25519_key.pub",
-            );
-    }
-    if let Some(denied) = line("Permission denied (") {
-        return ConnectError::new(format!("ssh: {denied}"))
-            .hint(format!("Install your public key (password login is not supported): ssh-copy-id {ssh}"))
-            .hint("Add a key with a passphrase to the agent: ssh-add");
-    }
-    let hints: &[(&str, &str)] = &[
-        (
-            "Could not resolve hostname",
-            "Use the IP address, or add the name to DNS, /etc/hosts or ~/.ssh/config",
-        ),
-        (
-            "Connection refused",
-            "No SSH server listens on that port. Check it on that machine: systemctl \
-            status ssh",
-        ),
-        (
-            "timed out during banner exchange",
-            "The port accepts connections but sends no SSH banner: check that an SSH server listens on it",
-        ),
-        ("timed out", "Check that the machine is up and that no firewall drops the packets"),
-        ("No route to host", "Check that the machine is up and that there is a route to it"),
-        (
-            "Too many authentication failures",
-            "The agent offers too many keys. Set IdentitiesOnly yes and IdentityFile in ~/.ssh/config",
-        ),
-        (
-            "kex_exchange_identification",
-            "The server closed the connection at once. Check its log: MaxStartups, denied address, or no \
-             SSH server",
-        ),
-        (
-            "Bad owner or permissions",
-            "Remove write permission for others from the configuration: chmod 600 \
-            ~/.ssh/config",
-        ),
-    ];
-    for (words, hint) in hints {
-        if let Some(line) = line(words) {
-            return ConnectError::new(format!("ssh: {}", line.trim_start_matches("ssh: "))).hint(*hint);
+    let Some((fault, named)) = FAULTS.iter().find_map(|(words, fault)| Some((*fault, line(words)?))) else {
+        return unknown(address, &lines, stdout);
+    };
+    let message = match fault {
+        Fault::HostKeyChanged => {
+            let old = line("Offending").unwrap_or("the key in known_hosts differs");
+            let new = line("SHA256:")
+                .map(|line| format!("; it shows {}", line.trim_end_matches('.')))
+                .unwrap_or_default();
+            format!("the host key of {} has changed: {old}{new}", address.known_hosts_name())
         }
-    }
+        Fault::HostKeyUnknown => {
+            line("host key is known for").unwrap_or("Host key verification failed").to_owned()
+        }
+        _ => named.trim_start_matches("ssh: ").to_owned(),
+    };
+    let error = ConnectError::new(format!("ssh: {message}"));
+    fault.hints(address).into_iter().fold(error, ConnectError::hint)
+}
+
+/// The last lines of ssh, or of the other side's shell, where no fault is known from them.
+fn unknown(address: &SshAddress, lines: &[&str], stdout: &str) -> ConnectError {
     let said: Vec<&str> =
         lines.iter().copied().chain(stdout.lines().map(str::trim).filter(|line| !line.is_empty())).collect();
     match said.len() {
-        0 => ConnectError::new(format!("ssh {ssh} exited without a message")),
+        0 => ConnectError::new(format!("ssh {} exited without a message", address.ssh_arguments())),
         count => ConnectError::new(format!("ssh: {}", said[count.saturating_sub(LINES_LIMIT)..].join("; "))),
     }
+}
+
+/// What ssh said last about a socket that it could not forward.
+pub(super) fn forwarding_failure(stderr: &str) -> Option<&str> {
+    stderr.lines().rfind(|line| line.contains("open failed")).map(str::trim)
 }
 
 /// ssh was still at it when the time was up.
@@ -181,6 +226,16 @@ mod tests {
         assert_eq!(denied.message, "ssh: root@127.0.0.1: Permission denied (publickey).");
         let shell = from_output(&address(), "", "This account is currently not available.\n");
         assert_eq!(shell.message, "ssh: This account is currently not available.");
+    }
+
+    #[test]
+    fn every_known_fault_has_a_hint() {
+        for (words, fault) in FAULTS {
+            let error = from_output(&address(), &format!("ssh: {words} 10.0.0.1 port 22\n"), "");
+            assert!(!error.hints.is_empty() && error.hints.iter().all(|hint| !hint.is_empty()), "{fault:?}");
+        }
+        let slow = from_output(&address(), "Connection timed out during banner exchange\n", "");
+        assert_eq!(slow.hints, [Fault::NoBanner.hint()]);
     }
 
     #[test]

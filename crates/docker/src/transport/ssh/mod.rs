@@ -24,7 +24,7 @@ use host::{Reading, process};
 pub const CONFIG_VARIABLE: &str = "ENVDOC_SSH_CONFIG";
 /// What the other side prints when the connection is ready. The command lasts until our side closes its
 /// input, so the connection ends with envdoc, however that ends.
-const READY_MARK: &str = "envdoc-road-is-open";
+const READY_MARK: &str = "envdoc-connection-ready";
 /// How often an opening connection is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest that asking for the state of a socket may take.
@@ -272,7 +272,7 @@ impl Connection {
                 }
             };
             let forwarded = read_output(&self.folder, "stderr");
-            let forwarded = forwarded.lines().rfind(|line| line.contains("open failed")).map(str::trim);
+            let forwarded = fault::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
             // The kernel lists the sockets that somebody listens on by the path that was given then.
             let script = format!(

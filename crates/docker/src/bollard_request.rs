@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use bollard::BollardRequest;
 
 /// The marker in the place of the session: what follows belongs to the address.
-pub(super) const SESSION_PREFIX: &str = "envdoc-buildkit-";
+pub(crate) const SESSION_PREFIX: &str = "envdoc-buildkit-";
 
 /// Credentials in the URL-safe alphabet, which engines expect and bollard does not write; `version=2` for
 /// sessions of ours.

@@ -6,12 +6,18 @@
 
 /// Why a cache is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum UnsupportedCache {
+pub(crate) enum UnsupportedCache {
     #[error("the engine's builder reads caches only from images: type=registry,ref=NAME; {}", BUILDX)]
     Source,
-    #[error("the engine's builder caches only the layers of the image (mode=min), not mode={0}; {buildx}", buildx = BUILDX)]
+    #[error(
+        "the engine's builder caches only the layers of the image (mode=min), not mode={0}; {buildx}",
+        buildx = BUILDX
+    )]
     Mode(String),
-    #[error("the engine's builder writes its cache as an image and does not support {0:?}; {buildx}", buildx = BUILDX)]
+    #[error(
+        "the engine's builder writes its cache as an image and does not support {0:?}; {buildx}",
+        buildx = BUILDX
+    )]
     Option(String),
     #[error("type=registry requires ref=NAME")]
     NoName,
@@ -23,12 +29,12 @@ pub(super) enum UnsupportedCache {
     Target,
 }
 
-const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the output of \
-                      `envdoc render dockerfile`";
+const BUILDX: &str = "for other caches, `docker buildx create --driver docker-container` and build the \
+                      output of `envdoc render dockerfile`";
 
 /// Where the cache goes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// Into the image.
     Image,
     /// Into the image, which is pushed under this name too.
@@ -36,7 +42,7 @@ pub(super) enum Target {
 }
 
 /// `NAME` or `type=registry,ref=NAME`.
-pub(super) fn source(text: &str) -> Result<String, UnsupportedCache> {
+pub(crate) fn source(text: &str) -> Result<String, UnsupportedCache> {
     if !text.contains('=') {
         return Ok(text.to_owned());
     }
@@ -48,7 +54,7 @@ pub(super) fn source(text: &str) -> Result<String, UnsupportedCache> {
 }
 
 /// `type=inline`, `NAME`, `type=registry,ref=NAME[,mode=min]`.
-pub(super) fn target(text: &str) -> Result<Target, UnsupportedCache> {
+pub(crate) fn target(text: &str) -> Result<Target, UnsupportedCache> {
     if text == "inline" {
         return Ok(Target::Image);
     }

@@ -1,10 +1,9 @@
 //! The build context of a Dockerfile, and the files that it installs from.
-#![expect(clippy::disallowed_methods, reason = "files next to the one that the user named")]
 
 use std::path::{Path, PathBuf};
 
+use crate::{File, Kind, Over};
 use host::file;
-use lint::{self, File, Kind, Over};
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
@@ -13,18 +12,18 @@ const FILE_LIMIT_BYTES: u64 = 1 << 20;
 
 /// Reads the files that the Dockerfile installs from. The context is `named`, else the nearest directory,
 /// from the Dockerfile upwards, that contains everything the file copies.
-pub fn fill(file: &mut File, named: Option<&Path>) {
+pub(super) fn fill(file: &mut File, named: Option<&Path>) {
     if file.kind == Kind::DeepspeedConfig && file.name != "-" {
         let path = Path::new(&file.name).with_file_name("hostfile");
         let name = path.display().to_string();
         file.over.extend(text(&path).map(|text| Over { name, text }));
         return;
     }
-    let asks = lint::asks(file);
+    let asks = crate::asks(file);
     if asks.wants.is_empty() {
         return;
     }
-    let holds = |folder: &PathBuf| asks.copies.iter().all(|path| folder.join(path).exists());
+    let holds = |folder: &PathBuf| asks.copies.iter().all(|path| file::exists(&folder.join(path)));
     let folder = match named {
         Some(folder) => folder.to_owned(),
         None if file.name == "-" => return,
@@ -41,16 +40,16 @@ pub fn fill(file: &mut File, named: Option<&Path>) {
             file.context.insert(path, text);
         }
         // Requirements files include others.
-        wants = lint::asks(file).wants;
+        wants = crate::asks(file).wants;
     }
 }
 
 /// Adds the existing env files of Compose services.
-pub fn env_files(files: &mut Vec<File>) {
+pub(super) fn env_files(files: &mut Vec<File>) {
     let mut more: Vec<File> = Vec::new();
     for file in files.iter().filter(|file| file.kind == Kind::Compose && file.name != "-") {
         let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
-        for name in lint::env_files(file) {
+        for name in crate::env_files(file) {
             let path = folder.join(name);
             let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
             let known = files.iter().chain(&more).any(|one| one.name == name);
@@ -68,7 +67,7 @@ fn above(path: &Path) -> Vec<PathBuf> {
     let mut folder = path.parent().unwrap_or(Path::new("")).to_owned();
     for _ in 0..=PARENTS_LIMIT {
         folders.push(folder.clone());
-        if folder.join(".git").exists() || folder.as_os_str().is_empty() || !folder.pop() {
+        if file::exists(&folder.join(".git")) || folder.as_os_str().is_empty() || !folder.pop() {
             break;
         }
     }
@@ -76,6 +75,6 @@ fn above(path: &Path) -> Vec<PathBuf> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    let small = path.metadata().is_ok_and(|about| about.is_file() && about.len() <= FILE_LIMIT_BYTES);
+    let small = file::size(path).is_some_and(|bytes| bytes <= FILE_LIMIT_BYTES);
     small.then(|| file::read(path).ok().flatten()).flatten()
 }

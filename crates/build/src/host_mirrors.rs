@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ::image::host_mirrors::Found;
-use ::image::request::ImageRequest;
 use host::{file, variables};
+use image::host_mirrors::Found;
+use image::request::ImageRequest;
 
 /// pip's variables, then uv's, from the one that wins down.
 const VARIABLES: [&str; 7] = [
@@ -17,8 +17,8 @@ const VARIABLES: [&str; 7] = [
     "UV_PYTHON_INSTALL_MIRROR",
 ];
 
-/// Fills in what the request leaves out; what was taken, and from where, in sentences without any login.
-pub fn take(request: &mut ImageRequest) -> Vec<String> {
+/// Fills in the mirrors that the request leaves out; returns which, and from where, without any login.
+pub(crate) fn fill_in(request: &mut ImageRequest) -> Vec<String> {
     let found = find();
     let mut says = Vec::new();
     let mirrors = &mut request.mirrors;

@@ -1,5 +1,4 @@
 //! The running environment, and the files of this machine that set it.
-#![expect(clippy::disallowed_methods, reason = "files that --here asks for")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,9 +10,9 @@ use facts::{Fact, Facts};
 use host::file;
 use host::live::Live;
 use host::{Ask, Host, Reading};
-use lint::Hostfile;
-use lint::file::{HERE, kind_of_name};
-use lint::{File, Kind};
+
+use crate::file::{HERE, kind_of_name};
+use crate::{File, Hostfile, Kind};
 
 /// Timeout for resolving all names of hostfiles.
 const NAMES_TIMEOUT: Duration = Duration::from_secs(4);
@@ -101,7 +100,7 @@ pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
     }
     paths.extend(home.iter().flat_map(|home| HOME.iter().map(move |name| Path::new(home).join(name))));
     paths.push(PathBuf::from(".deepspeed_env"));
-    for path in paths.into_iter().filter(|path| path.is_file()) {
+    for path in paths.into_iter().filter(|path| file::is_file(path)) {
         let name = path.display().to_string();
         let known = files.iter().any(|one| one.name == name);
         let Some(kind) = kind_of_name(&name).filter(|_| !known) else { continue };

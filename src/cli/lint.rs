@@ -1,11 +1,7 @@
 //! `envdoc lint`.
 
-mod context;
-mod here;
-
 use catalog::Catalog;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,24 +9,23 @@ use clap::ValueEnum;
 
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
+use crate::cli::interrupts::Interrupts;
 use crate::cli::values;
 use diagnostic::error::{Error, Kind as ErrorKind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
-use host::file;
 use host::snapshot::Snapshot;
-use lint::World;
-use lint::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
+use lint::collect::{Sources, here};
 use lint::report::{self, Counts, json, rules};
-use lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
+use lint::{File, Finding, Kind, RULES, Rule, World};
 
 /// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
 ///
-/// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile installs,
-/// and env files of Compose services. It does not report what it cannot determine, such as variables that only the
-/// build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the top of a file for the whole
-/// file, else for the next instruction or the same line.
+/// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile
+/// installs, and env files of Compose services. It does not report what it cannot determine, such as
+/// variables that only the build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the
+/// top of a file for the whole file, else for the next instruction or the same line.
 ///
 /// Exit code 0: no finding at or above --fail-on; 1: findings; 2: a file could not be read.
 #[derive(Debug, clap::Args)]
@@ -38,9 +33,9 @@ use lint::{self, File, Finding, Kind, Over, RULES, Rule, Stack};
 pub struct Args {
     /// Files or directories to lint, or - for standard input.
     ///
-    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts, DeepSpeed
-    /// configurations, hostfiles, requirements files, daemon.json, sshd_config and Python scripts. compose.yaml is
-    /// merged with compose.override.yaml, like docker compose does.
+    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
+    /// DeepSpeed configurations, hostfiles, requirements files, daemon.json, sshd_config and Python scripts.
+    /// compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file", "here"])]
     paths: Vec<PathBuf>,
 
@@ -62,7 +57,8 @@ pub struct Args {
     #[arg(long, help_heading = INPUT)]
     stack: bool,
 
-    /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the config].
+    /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the
+    /// config].
     #[arg(
         long,
         value_name = "RANKS",
@@ -73,8 +69,8 @@ pub struct Args {
 
     /// Also check this machine's environment, and check all files against this machine.
     ///
-    /// Reads /etc/environment, /etc/profile, ~/.bashrc, nccl.conf and .deepspeed_env, and resolves the names of
-    /// hostfiles.
+    /// Reads /etc/environment, /etc/profile, ~/.bashrc, nccl.conf and .deepspeed_env, and resolves the names
+    /// of hostfiles.
     #[arg(long, help_heading = MACHINES)]
     here: bool,
 
@@ -135,18 +131,21 @@ enum FailOn {
 }
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
         let chosen = choose(&self.only, &self.ignore)?;
-        let mut files = Vec::new();
-        for path in &self.paths {
-            self.read(catalog, path, &mut files)?;
-        }
-        self.merged(catalog, &mut files)?;
-        context::env_files(&mut files);
-        let facts = self.facts(catalog, &mut files)?.map(Rc::new);
+        let sources = Sources {
+            catalog,
+            paths: self.paths.clone(),
+            compose: self.file.clone(),
+            kind: self.kind,
+            stack: self.stack,
+            context: self.context.clone(),
+        };
+        let mut files = sources.files()?;
+        let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
         for file in &mut files {
             file.facts.clone_from(&facts);
             file.world =
@@ -158,93 +157,22 @@ impl Args {
     }
 
     /// The facts to check against. With --here also adds the files of this machine.
-    fn facts(&self, catalog: &'static Catalog, files: &mut Vec<File>) -> Result<Option<Facts>, Error> {
+    fn facts(
+        &self,
+        catalog: &'static Catalog,
+        files: &mut Vec<File>,
+        interrupts: &Interrupts,
+    ) -> Result<Option<Facts>, Error> {
         if let Some(path) = &self.from {
             return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default(), catalog)));
         }
         if !self.here {
             return Ok(None);
         }
-        let (_, facts) = super::look(catalog, None, HERE_TIMEOUT, Expected::default())?;
+        let (_, facts) = super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
         here::add(&facts, files)?;
         here::names(files);
         Ok(Some(facts))
-    }
-
-    /// Reads a file, or the known files below a directory.
-    fn read(&self, catalog: &'static Catalog, path: &Path, files: &mut Vec<File>) -> Result<(), Error> {
-        let name = path.display().to_string();
-        if name == "-" {
-            return self.named(catalog, name, terminal::input()?, files);
-        }
-        if let Some(names) = file::below(path)? {
-            let before = files.len();
-            for inner in names {
-                let shown = inner.strip_prefix(".").unwrap_or(&inner).display().to_string();
-                let named = kind_of_name(&shown);
-                if named.is_none() && !may_be_deepspeed(&shown) {
-                    continue;
-                }
-                let Some(text) = file::read(&inner)? else { continue };
-                if let Some(kind) = named.or_else(|| kind_of_text(&text)) {
-                    files.push(self.file(catalog, shown, text, kind));
-                }
-            }
-            let found = files.split_off(before);
-            files.extend(overridden(found));
-            return match files.len() == before {
-                true => Err(Error::new(ErrorKind::File, format!("{name} contains no files to lint")).hint(
-                    "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
-                     .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, *.py",
-                )),
-                false => Ok(()),
-            };
-        }
-        match file::read(path)? {
-            Some(text) => self.named(catalog, name, text, files),
-            None => Err(Error::new(ErrorKind::File, format!("{name}: no such file"))),
-        }
-    }
-
-    /// The compose files of --file, merged.
-    fn merged(&self, catalog: &'static Catalog, files: &mut Vec<File>) -> Result<(), Error> {
-        let mut whole: Option<File> = None;
-        for path in &self.file {
-            let name = path.display().to_string();
-            let text = file::read(path)?;
-            let text = text.ok_or_else(|| Error::new(ErrorKind::File, format!("{name}: no such file")))?;
-            match &mut whole {
-                Some(whole) => whole.over.push(Over { name, text }),
-                None => whole = Some(self.file(catalog, name, text, Kind::Compose)),
-            }
-        }
-        files.extend(whole);
-        Ok(())
-    }
-
-    /// A file that was named on the command line; an error if its type is unknown.
-    fn named(
-        &self,
-        catalog: &'static Catalog,
-        name: String,
-        text: String,
-        files: &mut Vec<File>,
-    ) -> Result<(), Error> {
-        let Some(kind) = self.kind.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
-            let error = Error::new(ErrorKind::Usage, format!("cannot determine the type of {name}"));
-            return Err(error.hint(format!("set the type with --as: {}", values::kind_ids().join(", "))));
-        };
-        files.push(self.file(catalog, name, text, kind));
-        Ok(())
-    }
-
-    fn file(&self, catalog: &'static Catalog, name: String, text: String, kind: Kind) -> File {
-        let mut file = File::new(catalog, name, text, kind);
-        if self.stack {
-            file.stack = Stack::Yes;
-        }
-        context::fill(&mut file, self.context.as_deref());
-        file
     }
 
     fn report(&self, findings: &[Finding], files: &[File]) -> Result<String, Error> {
@@ -268,35 +196,6 @@ impl Args {
         };
         u8::from(findings > 0)
     }
-}
-
-/// Merges each override file into its compose file, like docker compose does.
-fn overridden(files: Vec<File>) -> Vec<File> {
-    let place = |name: &str| {
-        name.rsplit_once('/')
-            .map_or((String::new(), name.to_owned()), |(folder, base)| (folder.to_owned(), base.to_owned()))
-    };
-    let first = |folder: &str, names: &[&str]| {
-        let here = |name: &&str| {
-            files.iter().position(|file| place(&file.name) == (folder.to_owned(), (*name).to_owned()))
-        };
-        names.iter().find_map(here)
-    };
-    let folders: BTreeSet<String> = files.iter().map(|file| place(&file.name).0).collect();
-    let pairs = folders
-        .iter()
-        .filter_map(|folder| Some((first(folder, COMPOSE_NAMES)?, first(folder, OVERRIDE_NAMES)?)));
-    let pairs: Vec<(usize, usize)> = pairs.collect();
-    let over = |place: usize| {
-        let file = &files[place];
-        Over { name: file.name.clone(), text: file.text.clone() }
-    };
-    let mut merged = files.clone();
-    for (base, other) in &pairs {
-        merged[*base].over.push(over(*other));
-    }
-    let gone = |place: usize| pairs.iter().any(|(_, other)| *other == place);
-    merged.into_iter().enumerate().filter(|(place, _)| !gone(*place)).map(|(_, file)| file).collect()
 }
 
 fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Error> {

@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ::image::inspect::Reference;
-use ::image::inspect::remote::{self, Question};
 use diagnostic::error::{Error, Kind};
 use docker::auth::Login;
 use docker::client::{self, Client};
 use host::file;
+use image::inspect::Reference;
+use image::inspect::remote::{self, Question};
 
 /// Timeout for a digest request.
 const DIGEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The current digest of an image in its registry.
-pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String, Error> {
-    let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why))?;
+pub(crate) fn digest(image: &str, certificates: Option<&Path>) -> Result<String, Error> {
+    let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
     let login = login(&client::find(None)?, &reference.registry)?;
     let certificates = self::certificates(certificates)?;
     let question = Question {
@@ -32,14 +32,15 @@ pub(super) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
     })
 }
 
-pub(super) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error> {
+/// The text of a file with certificates; `None` where none is named.
+pub(crate) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error> {
     let Some(path) = path else { return Ok(None) };
     let missing = || Error::new(Kind::File, format!("{}: no such file", path.display()));
     file::read(path)?.ok_or_else(missing).map(Some)
 }
 
 /// The login that `docker login` stored for a registry.
-pub(super) fn login(client: &Client, registry: &str) -> Result<Option<Login>, Error> {
+pub(crate) fn login(client: &Client, registry: &str) -> Result<Option<Login>, Error> {
     let login = client.logins.for_registry(registry);
     login.map_err(|why| Error::new(Kind::File, format!("cannot read the login for {registry}: {why}")))
 }

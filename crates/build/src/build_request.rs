@@ -1,0 +1,285 @@
+//! A build as it is asked for, and everything in it that can be checked without an engine.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use diagnostic::error::{Error, Kind};
+use docker::build::Builder;
+use docker::image::check_name;
+use host::{file, variables};
+use image::merge::Merged;
+use image::verify::Expectations;
+use resolve::world::World;
+
+use crate::cache::{self, Target};
+use crate::plan::PlanRequest;
+use crate::platforms::Platforms;
+
+/// The secret under which certificates are given.
+const CA_SECRET: &str = "ca";
+
+/// A build, as the options name it.
+#[derive(Debug, Clone, Default)]
+pub struct BuildRequest {
+    /// What is built.
+    pub source: Source,
+    /// The directory that the image copies from.
+    pub context: PathBuf,
+    /// The names of the image; those of the request, where there are none.
+    pub tags: Vec<String>,
+    /// Whether the names are pushed.
+    pub push: bool,
+    /// `linux/amd64`.
+    pub platforms: Vec<String>,
+    /// `NAME=VALUE`; without a value, that of the environment variable.
+    pub arguments: Vec<String>,
+    /// `id=ID,src=FILE` or `id=ID,env=NAME`.
+    pub secrets: Vec<String>,
+    /// The stage to stop at.
+    pub target: Option<String>,
+    /// The network of RUN instructions.
+    pub network: Option<String>,
+    /// The builder.
+    pub builder: Builder,
+    /// The engine: `ssh://user@host`.
+    pub host: Option<String>,
+    /// Whether the build cache is not used.
+    pub no_cache: bool,
+    /// Whether the registry is asked for newer base images.
+    pub pull: bool,
+    /// `NAME` or `type=registry,ref=NAME`.
+    pub cache_from: Vec<String>,
+    /// `type=inline`, `NAME` or `type=registry,ref=NAME`.
+    pub cache_to: Vec<String>,
+    /// `torch==2.6.0`, `import:deepspeed`: verified in addition to what the plan expects.
+    pub expect: Vec<String>,
+    /// Whether the image is verified.
+    pub verify: bool,
+    /// Whether an expectation that could not be checked keeps the image from its tags.
+    pub strict: bool,
+}
+
+/// What is built.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// An image that envdoc plans.
+    Planned(Box<PlanRequest>),
+    /// A Dockerfile of the user's own, as it is.
+    Dockerfile {
+        /// The Dockerfile.
+        path: PathBuf,
+        /// `NAME=VALUE`.
+        labels: BTreeMap<String, String>,
+        /// Certificates that the build is given as a secret.
+        certificates: Option<PathBuf>,
+    },
+}
+
+impl Default for Source {
+    fn default() -> Source {
+        Source::Planned(Box::default())
+    }
+}
+
+/// What is built, with its request file read.
+#[derive(Debug)]
+pub(crate) enum CheckedSource<'r> {
+    Planned(&'r PlanRequest, Box<Merged>),
+    Dockerfile { path: &'r Path, labels: &'r BTreeMap<String, String> },
+}
+
+/// The checked options of a build.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) expect: Expectations,
+    pub(crate) arguments: BTreeMap<String, String>,
+    pub(crate) secrets: BTreeMap<String, Vec<u8>>,
+    pub(crate) cache_from: Vec<String>,
+    /// Names under which the image is pushed for its cache.
+    pub(crate) cache_names: Vec<String>,
+    pub(crate) platforms: Platforms,
+}
+
+impl BuildRequest {
+    /// Finds every usage error that can be found without an engine or a registry.
+    pub(crate) fn check(&self, world: &World) -> Result<(CheckedSource<'_>, Checked), Error> {
+        for name in &self.tags {
+            check_name(name).map_err(|why| usage("--tag", name, why))?;
+        }
+        let source = match &self.source {
+            Source::Planned(request) => CheckedSource::Planned(request, Box::new(request.checked(world)?)),
+            Source::Dockerfile { path, labels, .. } => CheckedSource::Dockerfile { path, labels },
+        };
+        let planned = matches!(source, CheckedSource::Planned(..));
+        let platforms = self.platforms(planned)?;
+        if self.push && self.tags.is_empty() && !source.has_name() {
+            return Err(Error::new(Kind::Usage, "--push requires --tag").hint("--tag REGISTRY/NAME:TAG"));
+        }
+        let mut expect = Expectations::default();
+        for text in &self.expect {
+            expect.add(text).map_err(|why| usage("--expect", text, why))?;
+        }
+        let cache_from = self
+            .cache_from
+            .iter()
+            .map(|text| cache::source(text).map_err(|why| usage("--cache-from", text, why)));
+        let cache_from = cache_from.collect::<Result<_, _>>()?;
+        let checked = Checked {
+            platforms,
+            cache_from,
+            expect,
+            arguments: self.arguments()?,
+            secrets: self.secrets()?,
+            cache_names: self.cache_names()?,
+        };
+        Ok((source, checked))
+    }
+
+    fn platforms(&self, planned: bool) -> Result<Platforms, Error> {
+        Platforms::of(&self.platforms, planned, self.push).map_err(|why| {
+            let error = usage("--platform", &self.platforms.join(","), &why);
+            why.hint().into_iter().fold(error, Error::hint)
+        })
+    }
+
+    fn cache_names(&self) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for text in &self.cache_to {
+            match cache::target(text).map_err(|why| usage("--cache-to", text, why))? {
+                Target::Image => {}
+                Target::Name(name) => {
+                    check_name(&name).map_err(|why| usage("--cache-to", text, why))?;
+                    names.push(name);
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn arguments(&self) -> Result<BTreeMap<String, String>, Error> {
+        let mut arguments = BTreeMap::new();
+        for text in &self.arguments {
+            let (name, value) = match text.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (text.as_str(), variables::text(text)),
+            };
+            if name.is_empty() {
+                return Err(usage("--build-arg", text, "expected NAME=VALUE"));
+            }
+            let Some(value) = value else {
+                return Err(usage("--build-arg", text, "no such environment variable"));
+            };
+            arguments.insert(name.to_owned(), value);
+        }
+        Ok(arguments)
+    }
+
+    fn secrets(&self) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+        let mut secrets: BTreeMap<_, _> =
+            self.secrets.iter().map(|text| secret(text)).collect::<Result<_, _>>()?;
+        // A plan carries its certificates itself.
+        if let Source::Dockerfile { certificates: Some(path), .. } = &self.source {
+            secrets.insert(CA_SECRET.to_owned(), certificates(path)?);
+        }
+        Ok(secrets)
+    }
+}
+
+impl CheckedSource<'_> {
+    /// Whether a person has named the image.
+    fn has_name(&self) -> bool {
+        match self {
+            CheckedSource::Planned(_, merged) => merged.request.name.is_some(),
+            CheckedSource::Dockerfile { .. } => false,
+        }
+    }
+}
+
+fn secret(text: &str) -> Result<(String, Vec<u8>), Error> {
+    let field = |name: &str| text.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    let form = || usage("--secret", text, "expected id=ID,src=FILE or id=ID,env=NAME");
+    let id = field("id").filter(|id| !id.is_empty()).ok_or_else(form)?;
+    let value = match (field("src").or_else(|| field("source")), field("env")) {
+        (Some(path), _) => file::read_bytes(Path::new(path))?,
+        (None, Some(name)) => {
+            let value = variables::text(name);
+            value.ok_or_else(|| usage("--secret", text, "no such environment variable"))?.into_bytes()
+        }
+        (None, None) => return Err(form()),
+    };
+    Ok((id.to_owned(), value))
+}
+
+fn certificates(path: &Path) -> Result<Vec<u8>, Error> {
+    let bytes = file::read_bytes(path)?;
+    if !String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE-----") {
+        let what = format!("--ca-cert {}: no certificate found", path.display());
+        return Err(Error::new(Kind::File, what).hint("expected PEM format: -----BEGIN CERTIFICATE-----"));
+    }
+    Ok(bytes)
+}
+
+/// An option with a value that cannot be used.
+fn usage(option: &str, value: &str, why: impl Display) -> Error {
+    Error::new(Kind::Usage, format!("{option} {value}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image::request::ImageRequest;
+
+    fn planned(options: ImageRequest) -> Source {
+        Source::Planned(Box::new(PlanRequest { options, ..PlanRequest::default() }))
+    }
+
+    fn error(request: BuildRequest) -> String {
+        // No engine listens there: an error about it would show that it was asked.
+        let request = BuildRequest { host: Some("unix:///no/such/socket".into()), ..request };
+        let read_here = || -> Result<facts::Facts, Error> { panic!("this machine is not asked") };
+        crate::prepare(World::get(), &request, &read_here).unwrap_err().message
+    }
+
+    #[test]
+    fn a_push_needs_a_name_that_a_person_gave() {
+        let push = BuildRequest { push: true, ..BuildRequest::default() };
+        assert_eq!(error(push.clone()), "--push requires --tag");
+        let own = ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() };
+        assert_eq!(error(BuildRequest { source: planned(own), ..push.clone() }), "--push requires --tag");
+        let named = ImageRequest { name: Some("r.example/train".into()), ..ImageRequest::default() };
+        assert!(BuildRequest { source: planned(named), ..push.clone() }.check(World::get()).is_ok());
+        let tags = vec!["r.example/train:1".to_owned()];
+        assert!(BuildRequest { tags, ..push }.check(World::get()).is_ok());
+    }
+
+    #[test]
+    fn usage_errors_come_before_the_engine() {
+        let own =
+            || planned(ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() });
+        let wrong = |request: BuildRequest| error(BuildRequest { source: own(), ..request });
+        let text = |text: &str| vec![text.to_owned()];
+        assert!(wrong(BuildRequest { tags: text("Team/x"), ..Default::default() }).contains("lower case"));
+        assert!(wrong(BuildRequest { expect: text("numpy"), ..Default::default() }).starts_with("--expect"));
+        assert!(
+            wrong(BuildRequest { cache_to: text("type=gha"), ..Default::default() })
+                .starts_with("--cache-to")
+        );
+        assert!(
+            wrong(BuildRequest { platforms: text("arm64"), ..Default::default() }).starts_with("--platform")
+        );
+        let cuda = ImageRequest {
+            base_image: Some("team/base:1".into()),
+            cuda: Some("twelve".into()),
+            ..ImageRequest::default()
+        };
+        assert!(error(BuildRequest { source: planned(cuda), ..Default::default() }).contains("--cuda"));
+        let mut locked = PlanRequest {
+            lock: crate::LockRequest { exact: true, ..Default::default() },
+            ..Default::default()
+        };
+        locked.options.base_image = Some("team/base:1".into());
+        let source = Source::Planned(Box::new(locked));
+        assert!(error(BuildRequest { source, ..Default::default() }).contains("--locked requires"));
+    }
+}

@@ -1,0 +1,137 @@
+//! An image of an engine or a registry, described without pulling it.
+
+use catalog::Catalog;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use catalog::images::Existence;
+use diagnostic::error::{Error, Kind};
+use docker::client;
+use docker::transport::Transports;
+use host::live::Live;
+use host::{Host, Missing, MissingKind, Reading};
+use image::inspect::Reference;
+use image::inspect::image::{self as description, Image, processor};
+use image::inspect::remote::{self, Question, RegistryError};
+
+use crate::registry;
+
+/// The most that an engine gets of the whole time, since the registry may have to answer too.
+const ENGINE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An image to be described.
+#[derive(Debug, Clone)]
+pub struct InspectRequest {
+    /// Names the images that exist.
+    pub catalog: &'static Catalog,
+    /// Its name.
+    pub reference: Reference,
+    /// The architecture to read of a multi-platform image: `aarch64`.
+    pub architecture: String,
+    /// The engine; else the one that the docker program would use.
+    pub host: Option<String>,
+    /// Whether the engine is not asked.
+    pub remote: bool,
+    /// Whether the registry is asked by plain HTTP.
+    pub plain_http: bool,
+    /// Certificates to trust besides the system's.
+    pub certificates: Option<PathBuf>,
+    /// For the engine and the registry together.
+    pub timeout: Duration,
+}
+
+/// Why there is no description.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// The registry does not have the image.
+    #[error(transparent)]
+    NotFound(RegistryError),
+    /// Engine or registry could not be asked.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
+/// Asks the engine, then the registry. `note` gets the reason why an engine was skipped.
+pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, InspectError> {
+    let client = client::find(request.host.as_deref())?;
+    let reference = &request.reference;
+    if !request.remote && reference.digest.is_none() {
+        let deadline = Instant::now() + request.timeout.min(ENGINE_TIMEOUT);
+        match from_engine(&client.endpoint, &reference.familiar(), deadline)? {
+            FromEngine::Image(image) => return Ok(*image),
+            FromEngine::Skipped(why) => note(&format!("skipped the Docker engine: {why}")),
+            FromEngine::None => {}
+        }
+    }
+    let certificates = registry::certificates(request.certificates.as_deref())?;
+    let question = Question {
+        reference,
+        architecture: processor(&request.architecture),
+        plain_http: request.plain_http,
+        login: registry::login(&client, &reference.registry)?,
+        certificates: certificates.as_deref(),
+        deadline: Instant::now() + request.timeout,
+    };
+    remote::read(&question).map_err(|error| match error.is_not_found() {
+        true => InspectError::NotFound(error),
+        false => unreadable(request.catalog, reference, &error).into(),
+    })
+}
+
+/// The error with hints for the usual causes.
+fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -> Error {
+    let mut unreadable = Error::new(Kind::Network, format!("cannot read {reference}: {error}"));
+    match error {
+        RegistryError::Docker(docker::Error::RegistryLogin(_)) | RegistryError::Denied { .. } => {
+            unreadable = unreadable.hint(format!("docker login {}", reference.registry));
+        }
+        RegistryError::Docker(docker::Error::Certificate(_)) => {
+            unreadable = unreadable.hint("to trust a private registry or proxy: --ca-cert FILE");
+        }
+        _ => {}
+    }
+    let name = reference.familiar();
+    match catalog.images().exists(&name) {
+        Existence::No { why, .. } => {
+            let nearest: Vec<String> =
+                catalog.images().nearest(&name).iter().map(|image| image.reference()).collect();
+            let instead = match nearest.is_empty() {
+                true => String::new(),
+                false => format!("; nearest: {}", nearest.join(", ")),
+            };
+            unreadable.hint(format!("the catalog has no such image: {why}{instead}"))
+        }
+        Existence::Yes(_) => unreadable
+            .hint(format!("the image exists; for what the catalog knows about it: envdoc explain {name}")),
+        Existence::Unknown { .. } => unreadable,
+    }
+}
+
+/// What an engine says about an image.
+enum FromEngine {
+    Image(Box<Image>),
+    /// It could not be asked.
+    Skipped(Missing),
+    /// There is no engine, or it does not have the image.
+    None,
+}
+
+fn from_engine(endpoint: &str, name: &str, deadline: Instant) -> Result<FromEngine, Error> {
+    let host = Live::new(deadline).with_engines(Arc::new(Transports::default()));
+    let inspected = match host.engine(endpoint, &format!("/images/{name}/json")) {
+        Reading::Text(text) => text,
+        Reading::Failed(why) if !matches!(why.kind, MissingKind::Http(404) | MissingKind::Refused) => {
+            return Ok(FromEngine::Skipped(why));
+        }
+        _ => return Ok(FromEngine::None),
+    };
+    let history = match host.engine(endpoint, &format!("/images/{name}/history")) {
+        Reading::Text(text) => Some(text),
+        _ => None,
+    };
+    let image = description::from_engine(name, &inspected, history.as_deref()).map_err(|why| {
+        Error::new(Kind::Engine, format!("cannot read the engine's answer about {name}: {why}"))
+    })?;
+    Ok(FromEngine::Image(Box::new(Image { engine: Some(endpoint.to_owned()), ..image })))
+}

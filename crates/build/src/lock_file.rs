@@ -1,0 +1,149 @@
+//! `envdoc.lock`: read, compared with what is planned now, and written with uv.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use diagnostic::error::{Error, Kind};
+use diagnostic::render::json;
+use host::file;
+use host::{Reading, process};
+use image::lock;
+use image::plan::Plan;
+use image::render;
+use resolve::install::torch_of_image;
+use resolve::lock::{Lock, LockedPackage};
+
+/// Timeout of uv.
+const UV_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Name of the lock next to a request file.
+const NAME: &str = "envdoc.lock";
+
+/// Where the lock of a request file is.
+pub fn beside(request: &Path) -> PathBuf {
+    request.with_file_name(NAME)
+}
+
+/// How a lock takes part in a plan.
+#[derive(Debug, Clone, Default)]
+pub struct LockRequest {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// Whether the file must exist: it was named.
+    pub required: bool,
+    /// Whether any difference from it is an error.
+    pub exact: bool,
+    /// Whether it is not read, because it is about to be made.
+    pub ignored: bool,
+}
+
+/// A lock, and the name of its file.
+#[derive(Debug, Clone)]
+pub(crate) struct LockFile {
+    pub(crate) name: String,
+    pub(crate) lock: Lock,
+}
+
+/// The text of a new lock.
+#[derive(Debug)]
+pub struct NewLock {
+    /// The file.
+    pub text: String,
+    /// Why it has no hashes, where it has none.
+    pub without_hashes: Option<NoHashes>,
+}
+
+/// Why a lock pins only top-level versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoHashes {
+    /// NVIDIA's torch is part of its image.
+    #[error(
+        "NVIDIA's torch is on no index, so uv cannot resolve against it: only top-level versions are pinned, \
+         without hashes"
+    )]
+    TorchOfImage,
+    /// uv is not installed.
+    #[error("uv is not on this machine: only top-level versions are pinned, without hashes")]
+    NoUv,
+}
+
+impl LockRequest {
+    /// The lock, where there is one.
+    pub(crate) fn read(&self) -> Result<Option<LockFile>, Error> {
+        if self.ignored {
+            return Ok(None);
+        }
+        let Some(path) = &self.path else {
+            return match self.exact {
+                true => Err(Error::new(Kind::Usage, "--locked requires --lock or --request")),
+                false => Ok(None),
+            };
+        };
+        let name = path.display().to_string();
+        let Some(text) = file::read(path)? else {
+            return match self.exact || self.required {
+                true => Err(Error::new(Kind::File, format!("there is no lock {name}"))
+                    .hint("make it with `envdoc render lock` and the same options")),
+                false => Ok(None),
+            };
+        };
+        let lock = Lock::parse(&text).map_err(|error| Error::new(Kind::File, format!("{name}: {error}")))?;
+        Ok(Some(LockFile { name, lock }))
+    }
+
+    /// An error where a plan differs from a lock that must be met exactly.
+    pub(crate) fn accept(&self, kept: &LockFile, drift: &[String]) -> Result<(), Error> {
+        let partial = kept.lock.packages.is_none();
+        if !self.exact || (drift.is_empty() && !partial) {
+            return Ok(());
+        }
+        let top_level = "it pins top-level versions alone, not the whole Python set";
+        let all: Vec<&str> = drift.iter().map(String::as_str).chain(partial.then_some(top_level)).collect();
+        Err(Error::new(Kind::File, format!("{}: {}", kept.name, all.join("; ")))
+            .hint("make it again with `envdoc render lock --force`, and review the change"))
+    }
+}
+
+/// The lock of a plan: with the whole Python set where uv is on this machine.
+pub fn text(plan: &Plan) -> Result<NewLock, Error> {
+    let mut lock = Lock::of(&plan.resolved, &[]);
+    lock.wishes.clone_from(&plan.says);
+    let without_hashes = if torch_of_image(&plan.stack) {
+        Some(NoHashes::TorchOfImage)
+    } else {
+        lock.packages = compile(plan)?;
+        lock.packages.is_none().then_some(NoHashes::NoUv)
+    };
+    Ok(NewLock { text: json::text(&lock)?, without_hashes })
+}
+
+/// Whether a text is a lock that envdoc wrote.
+pub fn is_lock(text: &str) -> bool {
+    Lock::parse(text).is_ok()
+}
+
+/// The whole Python set, as uv resolves it; `None` where there is no uv.
+fn compile(plan: &Plan) -> Result<Option<Vec<LockedPackage>>, Error> {
+    let requirements: String = render::requirements(plan)?
+        .lines()
+        // It is compiled with the torch that is installed: it can stand in no list.
+        .filter(|line| !(line.starts_with("flash-attn==")))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let platform = format!("{}-manylinux_{}", plan.stack.architecture, plan.glibc.replace('.', "_"));
+    let mut argv =
+        vec!["uv", "pip", "compile", "-", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"];
+    argv.extend(["--python-version", &plan.stack.python, "--python-platform", &platform]);
+    if let Some(index) = &plan.index {
+        argv.extend(["--default-index", index]);
+    }
+    match process::run_with_input(&argv, &requirements, Instant::now() + UV_TIMEOUT) {
+        Reading::Ran { status: Some(0), stdout, .. } => Ok(Some(lock::parse(&stdout))),
+        Reading::Absent => Ok(None),
+        Reading::Ran { stderr, .. } => {
+            Err(Error::new(Kind::Network, format!("uv pip compile failed: {}", stderr.trim())))
+        }
+        Reading::Failed(why) => Err(Error::new(Kind::Network, format!("uv pip compile: {why}"))),
+        Reading::Text(_) => Ok(None),
+    }
+}

@@ -1,0 +1,116 @@
+//! The machines that a stack must run on, as requirements.
+
+use catalog::Catalog;
+use std::path::{Path, PathBuf};
+
+use checks::{CHECKS, Verdict, judge_one};
+use diagnostic::error::{Error, Kind};
+use facts::{Expected, Facts, gather};
+use host::snapshot::Snapshot;
+use resolve::answer::Warning;
+use resolve::machine::{self, Machine, Questions};
+use resolve::parse::Understood;
+use resolve::request::{Base, Prefer, Request, Want, Wish};
+
+/// Reads the facts of this machine, for `--here`.
+pub type ReadMachine<'a> = &'a dyn Fn() -> Result<Facts, Error>;
+
+/// The machines, and what to prefer among the stacks that run on all of them.
+#[derive(Debug, Clone, Default)]
+pub struct Machines {
+    /// Recorded machines: files of `envdoc snapshot`.
+    pub snapshots: Vec<PathBuf>,
+    /// Whether this machine is one.
+    pub here: bool,
+    /// The ranking of stacks.
+    pub prefer: Prefer,
+}
+
+/// What a stack must satisfy.
+#[derive(Debug)]
+pub struct Requirements {
+    /// For the resolver.
+    pub request: Request,
+    /// What to know of the machines and of how an option was read.
+    pub warnings: Vec<Warning>,
+    /// Facts that add no requirement.
+    pub notes: Vec<String>,
+}
+
+/// Findings of `envdoc check` that matter to an image for the machine.
+const CHECKED: &[&str] =
+    &["toolkit-vulnerable", "docker-vulnerable", "docker-end-of-life", "driver-branch-end-of-life"];
+
+impl Machines {
+    /// The requirements of a user, and those of the machines. `today` (`2026-11-21`) decides what is past its
+    /// end of life.
+    pub fn requirements(
+        &self,
+        catalog: &'static Catalog,
+        understood: Understood,
+        today: &str,
+        read_here: ReadMachine<'_>,
+    ) -> Result<Requirements, Error> {
+        let machines = self.machines(catalog, &understood.wishes, read_here)?;
+        let request = Request {
+            wishes: understood.wishes,
+            prefer: self.prefer,
+            today: today.to_owned(),
+            ..Request::default()
+        };
+        let mut all = Requirements { request, warnings: understood.warnings, notes: Vec::new() };
+        for machine in machines {
+            all.request.wishes.extend(machine.wishes);
+            all.warnings.extend(machine.warnings);
+            all.notes.extend(machine.notes);
+            for (name, version) in machine.installed {
+                all.request.installed.entry(name).or_insert(version);
+            }
+        }
+        Ok(all)
+    }
+
+    fn machines(
+        &self,
+        catalog: &'static Catalog,
+        wishes: &[Wish],
+        read_here: ReadMachine<'_>,
+    ) -> Result<Vec<Machine>, Error> {
+        let questions = Questions {
+            bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
+            installed: self.prefer == Prefer::Installed,
+        };
+        if questions.installed && self.snapshots.is_empty() && !self.here {
+            return Err(Error::new(Kind::Usage, "--prefer installed requires --here or --from")
+                .hint("--from takes a snapshot of the machine"));
+        }
+        let mut machines = Vec::new();
+        for file in &self.snapshots {
+            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
+            machines.push(with_findings(&self.name(file), &facts, questions));
+        }
+        if self.here {
+            machines.push(with_findings("this machine", &read_here()?, questions));
+        }
+        Ok(machines)
+    }
+
+    /// The file name; with its path if two files have the same name.
+    fn name(&self, file: &Path) -> String {
+        let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let alone = self.snapshots.iter().filter(|other| name(other) == name(file)).count() == 1;
+        name(file).filter(|_| alone).unwrap_or_else(|| file.display().to_string())
+    }
+}
+
+/// The requirements of one machine, with the findings on it as warnings.
+fn with_findings(name: &str, facts: &Facts, questions: Questions) -> Machine {
+    let mut machine = machine::of(name, facts, questions);
+    for check in CHECKS.iter().filter(|check| CHECKED.contains(&check.id)) {
+        if let Verdict::Found(found) = judge_one(check, facts) {
+            let says = format!("{name}: {}", found.message);
+            machine.warnings.push(Warning { id: check.id.into(), says });
+        }
+    }
+    machine
+}

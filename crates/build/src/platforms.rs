@@ -1,0 +1,111 @@
+//! `--platform`.
+
+/// Why it is rejected.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidPlatform {
+    #[error("{0:?} is not a platform; expected linux/amd64 or linux/arm64")]
+    Form(String),
+    #[error("{0} is given twice")]
+    Twice(String),
+    /// Several, for an image that envdoc plans.
+    #[error("a request is resolved for one architecture")]
+    Planned,
+    /// Several, which are not pushed.
+    #[error("an engine stores one platform per image name")]
+    NotPushed,
+}
+
+impl InvalidPlatform {
+    /// What to do.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        match self {
+            InvalidPlatform::Form(_) | InvalidPlatform::Twice(_) => None,
+            InvalidPlatform::Planned => {
+                Some("build once for each --arch, or use --file with your own Dockerfile")
+            }
+            InvalidPlatform::NotPushed => {
+                Some("add --push to combine them in the registry, or build each platform on its own")
+            }
+        }
+    }
+}
+
+/// The platforms of a build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Platforms {
+    /// None is named.
+    Unspecified,
+    /// One.
+    One(String),
+    /// One build each.
+    Several(Vec<String>),
+}
+
+impl Platforms {
+    /// The platforms of `--platform`. Several must be pushed, and of an image that envdoc does not plan.
+    pub(crate) fn of(texts: &[String], planned: bool, push: bool) -> Result<Platforms, InvalidPlatform> {
+        let mut platforms: Vec<String> = Vec::new();
+        for text in texts.iter().map(|text| text.trim().to_ascii_lowercase()) {
+            let parts = text.split('/').count();
+            if !(2..=3).contains(&parts) || text.split('/').any(str::is_empty) {
+                return Err(InvalidPlatform::Form(text));
+            }
+            if platforms.contains(&text) {
+                return Err(InvalidPlatform::Twice(text));
+            }
+            platforms.push(text);
+        }
+        match platforms.len() {
+            0 => Ok(Platforms::Unspecified),
+            1 => Ok(Platforms::One(platforms.swap_remove(0))),
+            _ if planned => Err(InvalidPlatform::Planned),
+            _ if !push => Err(InvalidPlatform::NotPushed),
+            _ => Ok(Platforms::Several(platforms)),
+        }
+    }
+
+    /// The platform, where there is one.
+    pub(crate) fn one(&self) -> Option<String> {
+        match self {
+            Platforms::One(platform) => Some(platform.clone()),
+            _ => None,
+        }
+    }
+
+    /// The platforms, where there are several.
+    pub(crate) fn several(self) -> Vec<String> {
+        match self {
+            Platforms::Several(platforms) => platforms,
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(texts: &[&str], planned: bool, push: bool) -> Result<Platforms, InvalidPlatform> {
+        Platforms::of(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>(), planned, push)
+    }
+
+    #[test]
+    fn names_of_platforms() {
+        let both = ["linux/amd64", "linux/ARM64/v8"];
+        assert_eq!(of(&both, false, true).unwrap().several(), ["linux/amd64", "linux/arm64/v8"]);
+        assert_eq!(of(&[], true, false), Ok(Platforms::Unspecified));
+        assert_eq!(of(&["linux/amd64"], true, false).unwrap().one().as_deref(), Some("linux/amd64"));
+        assert_eq!(of(&["arm64"], true, false), Err(InvalidPlatform::Form("arm64".into())));
+        assert!(of(&["linux/"], true, false).is_err());
+        let twice = Err(InvalidPlatform::Twice("linux/amd64".into()));
+        assert_eq!(of(&["linux/amd64", "linux/amd64"], false, true), twice);
+    }
+
+    #[test]
+    fn several_are_pushed_and_not_planned() {
+        let both = ["linux/amd64", "linux/arm64"];
+        assert_eq!(of(&both, true, true), Err(InvalidPlatform::Planned));
+        assert_eq!(of(&both, false, false), Err(InvalidPlatform::NotPushed));
+        assert!(InvalidPlatform::Planned.hint().unwrap().contains("--arch"));
+    }
+}

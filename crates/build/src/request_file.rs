@@ -1,0 +1,39 @@
+//! `images/NAME/request.yaml` on this machine.
+
+use std::path::Path;
+
+use diagnostic::error::{Error, Kind};
+use host::file;
+use image::render::Built;
+use image::request::ImageRequest;
+
+/// Reads a request file; paths in it are relative to it.
+pub fn read(path: &Path) -> Result<ImageRequest, Error> {
+    let name = path.display().to_string();
+    let Some(text) = file::read(path)? else {
+        return Err(Error::new(Kind::File, format!("{name}: no such file")));
+    };
+    let mut request = ImageRequest::parse(&name, &text)?;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    for file in request.from.iter_mut().chain(&mut request.ca_certificates) {
+        *file = directory.join(&*file).display().to_string();
+    }
+    if request.name.is_none() {
+        // images/rl/request.yaml is rl, recipes/rl.yaml too.
+        let stem = path.file_stem().filter(|stem| *stem != "request").or(directory.file_name());
+        request.name = stem.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty());
+    }
+    request.origin = Some(name);
+    Ok(request)
+}
+
+/// How a pipeline builds the image of a request file.
+pub fn built(path: &Path) -> Result<Built, Error> {
+    let request = read(path)?;
+    let context = path.parent().map(|dir| dir.display().to_string()).filter(|dir| !dir.is_empty());
+    Ok(Built {
+        platforms: request.platforms().join(","),
+        name: request.name.unwrap_or_default(),
+        context: context.unwrap_or_else(|| ".".into()),
+    })
+}

@@ -1,0 +1,57 @@
+//! The kernel log, as a log among the others.
+
+use super::Read;
+use super::blocks::{Blocks, LIMITS};
+use facts::Fact;
+
+/// The log of a machine; each line gets `prefix`. A log that could not be read is [`Read::unread`].
+pub fn read(name: String, prefix: &str, log: Fact<String>) -> Read {
+    match log {
+        Fact::Known(log) => lines(&name, prefix, &log),
+        Fact::Absent => Read::missing(name, "not found"),
+        Fact::Unknown(why) => Read::missing(name, &why.detail),
+    }
+}
+
+fn lines(name: &str, prefix: &str, log: &str) -> Read {
+    let mut blocks = Blocks::new(name, LIMITS);
+    log.lines().for_each(|line| blocks.feed(format!("{prefix}{}\n", record(line)).as_bytes()));
+    blocks.end()
+}
+
+/// Converts a /dev/kmsg record (`4,1234,12345678,-;words`) to dmesg format (`[12.345678] words`).
+/// Other lines are kept.
+fn record(line: &str) -> String {
+    let shown = || {
+        let (fields, words) = line.split_once(';')?;
+        let mut fields = fields.split(',');
+        let (_, _) = (fields.next()?.parse::<u32>().ok()?, fields.next()?.parse::<u64>().ok()?);
+        let time = fields.next()?.parse::<u64>().ok()?;
+        Some(format!("[{:5}.{:06}] {words}", time / 1_000_000, time % 1_000_000))
+    };
+    shown().unwrap_or_else(|| line.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_the_kernel() {
+        let raw = "4,1234,12345678,-;NVRM: Xid (PCI:0000:38:00): 79, GPU has fallen off the bus.";
+        assert_eq!(record(raw), "[   12.345678] NVRM: Xid (PCI:0000:38:00): 79, GPU has fallen off the bus.");
+        for line in
+            [" SUBSYSTEM=pci", "[   12.345678] words; more", "2026-03-01T10:00:00+0000 gpu1 kernel: words"]
+        {
+            assert_eq!(record(line), line);
+        }
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_said_to_be_unread() {
+        let denied = read("kernel log".into(), "", Fact::unknown("permission denied"));
+        assert!(denied.unread && denied.remarks == ["not read: permission denied"], "{denied:?}");
+        assert!(read("kernel log".into(), "", Fact::Absent).unread);
+        assert_eq!(read("kernel log".into(), "node1  | ", Fact::Known("a\nb\n".into())).lines, 2);
+    }
+}
