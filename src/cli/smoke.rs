@@ -4,8 +4,7 @@ use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::ValueEnum;
-
+use super::format::Format;
 use super::headings::OUTPUT;
 use super::running::{interrupted, runtime};
 use super::values;
@@ -16,14 +15,14 @@ use ::cluster::smoke::outcome::{Outcome, Verdict};
 use ::cluster::smoke::phases::{self, Options, When};
 use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
-use ::cluster::smoke::report::{self as report, page, plot};
+use ::cluster::smoke::report::{self as report, findings, page, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
 use ::cluster::smoke::{bandwidth, baseline, cluster};
 use ::cluster::worker::bundle::Bundle;
-use ::cluster::{fan_out, reach};
+use ::cluster::{jobs, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::render::json;
+use diagnostic::render::{github, json, sarif};
 use diagnostic::terminal;
 use host::file;
 
@@ -196,18 +195,6 @@ Examples:
   envdoc smoke --local --gpus 8            # NCCL between the GPUs of this machine
   envdoc smoke --baseline last-week.json   # slower than a saved run?";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Plain text.
-    Text,
-    /// JSON with stable keys; schema in docs/schemas/smoke.json.
-    Json,
-    /// JUnit XML for CI systems.
-    Junit,
-    /// Markdown for issues and pull requests.
-    Markdown,
-}
-
 impl Args {
     pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
@@ -284,7 +271,7 @@ impl Args {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
             let progress = self.progress_handler(&live);
-            let mark = fan_out::mark();
+            let mark = jobs::mark();
             let running = cluster::run(&plan, &reached, &bundle, options, &mark, Progress(&progress));
             let outcome = until_interrupted(running).await;
             live.end();
@@ -352,6 +339,9 @@ impl Args {
             Format::Json => json::text(&report::json(outcome))?,
             Format::Junit => report::junit(outcome)?,
             Format::Markdown => report::markdown(outcome),
+            Format::Html => page::html(outcome),
+            Format::Sarif => json::text(&sarif::report(&findings::report(outcome)))?,
+            Format::Github => github::report(&findings::report(outcome)),
             Format::Text => report::text::report(outcome, &Layout::of_screen(self.verbose)),
         })
     }

@@ -127,7 +127,11 @@ copy_secrets() {
 server=
 start_sshd() {
     sshd=$(command -v sshd || echo /usr/sbin/sshd)
-    [ -x "$sshd" ] || fail "the image has no sshd: install openssh-server in it, or use launcher torchrun without ssh"
+    if [ ! -x "$sshd" ]; then
+        # `envdoc cluster up` reads this line.
+        echo 'ENVDOC {"fault": "no-sshd"}'
+        fail "the image has no sshd: install openssh-server in it, or use launcher torchrun without ssh"
+    fi
     mkdir -p /run/sshd
     cat "$settings/ssh/sshd_config" "$run/setenv" >"$run/sshd_config"
     "$sshd" -t -f "$run/sshd_config" || fail "sshd refuses its configuration"

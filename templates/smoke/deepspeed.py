@@ -3,7 +3,7 @@
 #
 #     deepspeed --hostfile HOSTFILE deepspeed.py --seconds 120 --steps 20
 #
-# envdoc reads a line `ENVDOC {…}` of each rank.
+# envdoc reads a line `ENVDOC {…}` of each rank. `failed` says where it stopped; `waits` there: whether that stage waits for other ranks.
 import argparse, datetime, json, os, shutil, socket, sys, threading, time, traceback
 
 words = argparse.ArgumentParser()
@@ -16,7 +16,7 @@ alarm = threading.Timer(words.seconds, lambda: os._exit(124))
 alarm.daemon = True
 alarm.start()
 result = {"rank": int(os.environ.get("RANK", "-1")), "host": socket.gethostname()}
-stage = "import torch"
+stage, waits = "import torch", False
 try:
     import torch
 
@@ -24,7 +24,7 @@ try:
     gpus = torch.cuda.is_available() and torch.cuda.device_count() > 0
     if not gpus:
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
-    stage = "import deepspeed"
+    stage, waits = "import deepspeed", False
     import deepspeed
     import torch.distributed as dist
 
@@ -32,15 +32,15 @@ try:
     if not gpus and not (shutil.which("c++") and shutil.which("ninja")):
         # Otherwise DeepSpeed compiles its shared-memory extension for ranks of one machine, and there may be no compiler.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    stage = "init_distributed"
+    stage, waits = "init_distributed", True
     result["backend"] = "nccl" if gpus else "gloo"
     if gpus:
         torch.cuda.set_device(words.local_rank)
-    waits = datetime.timedelta(seconds=max(5, words.seconds * 2 // 3))
-    deepspeed.init_distributed(result["backend"], timeout=waits)
+    limit = datetime.timedelta(seconds=max(5, words.seconds * 2 // 3))
+    deepspeed.init_distributed(result["backend"], timeout=limit)
     rank, world = dist.get_rank(), dist.get_world_size()
     result.update(rank=rank, world=world)
-    stage = "initialize"
+    stage, waits = "initialize", False
     place = torch.device("cuda", words.local_rank) if gpus else torch.device("cpu")
     torch.manual_seed(7)
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 1))
@@ -57,7 +57,7 @@ try:
     torch.manual_seed(1000 + rank)
     losses, start = [], time.perf_counter()
     for step in range(words.steps):
-        stage = "step %d" % step
+        stage, waits = "step %d" % step, True
         inputs = torch.randn(32, 64).to(place)
         loss = torch.nn.functional.mse_loss(engine(inputs), inputs.sum(1, keepdim=True))
         engine.backward(loss)
@@ -68,12 +68,12 @@ try:
     result.update(first=losses[0], last=losses[-1], losses=[loss.hex() for loss in losses])
     result["seconds"] = time.perf_counter() - start
     print("ENVDOC " + json.dumps(result), flush=True)
-    stage = "the end"
+    stage, waits = "the end", False
     dist.barrier()
     dist.destroy_process_group()
 except BaseException as error:
     said = str(error).strip().splitlines()
-    result["failed"] = "%s: %s: %s" % (stage, type(error).__name__, said[0] if said else "")
+    result["failed"] = {"stage": stage, "waits": waits, "error": "%s: %s" % (type(error).__name__, said[0] if said else "")}
     print("ENVDOC " + json.dumps(result), flush=True)
     # Diagnosis reads the full traceback.
     traceback.print_exc()

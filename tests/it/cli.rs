@@ -416,6 +416,9 @@ fn smoke_on_this_machine_climbs_every_rung_and_finds_a_turned_byte() {
         ("junit", "<testcase name=\"all-reduce rank 0\""),
         ("markdown", "| all-reduce | rank 0 | failed |"),
         ("text", "wrong: all-reduce: rank 0"),
+        ("html", "<strong>wrong</strong>: all-reduce: rank 0"),
+        ("github", "::error title=rank 0%3A all-reduce::rank 0: "),
+        ("sarif", "\"ruleId\": \"all-reduce\""),
     ] {
         let output = envdoc(&["smoke", "--local", "--sizes", "8", "--format", format, "--corrupt", "0:700"]);
         assert!(text(&output.stdout).contains(word), "{}", text(&output.stdout));

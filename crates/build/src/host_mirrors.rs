@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host::{file, variables};
-use image::host_mirrors::Found;
+use image::host_mirrors::{Found, Told};
 use image::request::ImageRequest;
 
 /// pip's variables, then uv's, from the one that wins down.
@@ -20,64 +20,63 @@ const VARIABLES: [&str; 7] = [
 /// Fills in the mirrors that the request leaves out; returns which, and from where, without any login.
 pub(crate) fn fill_in(request: &mut ImageRequest) -> Vec<String> {
     let found = find();
-    let mut says = Vec::new();
-    let mirrors = &mut request.mirrors;
-    let named = mirrors.preset.is_some();
-    if let Some(told) = found.index.filter(|_| mirrors.pip_index.is_none() && !named) {
-        says.push(format!(
-            "index of Python packages: {}, from {}{}",
-            told.shown(),
-            told.place,
-            kept(told.has_login())
-        ));
-        match told.has_login() {
-            true => request.hidden.index = Some(told.address.into()),
-            false => mirrors.pip_index = Some(told.address),
+    let mut taken: Vec<String> = Vec::new();
+    let named = request.mirrors.preset.is_some();
+    if let Some(index) = found.index.filter(|_| request.mirrors.pip_index.is_none() && !named) {
+        taken.push(take_index(request, index));
+    }
+    if request.mirrors.extra_index.is_empty() && !found.extra.is_empty() {
+        taken.push(take_extra_indexes(request, &found.extra));
+    }
+    if let Some(mirror) = found.python.filter(|_| request.mirrors.python.is_none()) {
+        taken.push(if mirror.has_login() {
+            format!("Python mirror in {} ignored: its URL contains a login", mirror.place)
+        } else {
+            let line = format!("Python mirror: {}, from {}", mirror.address, mirror.place);
+            request.mirrors.python = Some(mirror.address);
+            line
+        });
+    }
+    if request.mirrors.apt.is_none() && !named {
+        for (family, mirror) in found.apt {
+            taken.push(if mirror.has_login() {
+                format!("mirror for {family} in {} ignored: its URL contains a login", mirror.place)
+            } else {
+                let line = format!("mirror for {family} images: {}, from {}", mirror.address, mirror.place);
+                request.host_apt.insert(family, mirror.address);
+                line
+            });
         }
     }
-    if mirrors.extra_index.is_empty() && !found.extra.is_empty() {
-        let login = found.extra.iter().any(|told| told.has_login());
-        let shown: Vec<String> = found.extra.iter().map(|told| told.shown()).collect();
-        let place = found.extra.first().map_or("", |told| told.place.as_str());
-        says.push(format!("further indexes: {}, from {place}{}", shown.join(", "), kept(login)));
-        let all: Vec<String> = found.extra.iter().map(|told| told.address.clone()).collect();
-        match login {
-            true => request.hidden.extra = Some(all.join(" ").into()),
-            false => mirrors.extra_index = all,
-        }
+    if taken.is_empty() {
+        taken.push("pip, uv and apt have no mirror configured on this machine".into());
     }
-    if let Some(told) = found.python.filter(|_| mirrors.python.is_none()) {
-        match told.has_login() {
-            true => says
-                .push(format!("not taken, because it has a login: the mirror of Pythons in {}", told.place)),
-            false => {
-                says.push(format!("mirror of Pythons: {}, from {}", told.address, told.place));
-                mirrors.python = Some(told.address);
-            }
-        }
-    }
-    if mirrors.apt.is_none() && !named {
-        for (family, told) in found.apt {
-            match told.has_login() {
-                true => says.push(format!(
-                    "not taken, because it has a login: the mirror of {family} in {}",
-                    told.place
-                )),
-                false => {
-                    says.push(format!("mirror for {family} images: {}, from {}", told.address, told.place));
-                    request.host_apt.insert(family, told.address);
-                }
-            }
-        }
-    }
-    if says.is_empty() {
-        says.push("pip, uv and apt of this machine name no mirror".into());
-    }
-    says.into_iter().map(|one| format!("--mirrors-from-host: {one}")).collect()
+    taken.into_iter().map(|one| format!("--mirrors-from-host: {one}")).collect()
 }
 
-fn kept(login: bool) -> &'static str {
-    if login { " (it has a login: the build is given it as a secret)" } else { "" }
+fn take_index(request: &mut ImageRequest, index: Told) -> String {
+    let line = format!("package index: {}, from {}{}", index.shown(), index.place, secret(index.has_login()));
+    match index.has_login() {
+        true => request.hidden.index = Some(index.address.into()),
+        false => request.mirrors.pip_index = Some(index.address),
+    }
+    line
+}
+
+fn take_extra_indexes(request: &mut ImageRequest, extra: &[Told]) -> String {
+    let login = extra.iter().any(Told::has_login);
+    let shown: Vec<String> = extra.iter().map(Told::shown).collect();
+    let place = extra.first().map_or("", |first| first.place.as_str());
+    let all: Vec<String> = extra.iter().map(|one| one.address.clone()).collect();
+    match login {
+        true => request.hidden.extra = Some(all.join(" ").into()),
+        false => request.mirrors.extra_index = all,
+    }
+    format!("additional package indexes: {}, from {place}{}", shown.join(", "), secret(login))
+}
+
+fn secret(login: bool) -> &'static str {
+    if login { " (with a login, passed to the build as a secret)" } else { "" }
 }
 
 fn find() -> Found {

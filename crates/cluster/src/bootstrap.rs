@@ -55,7 +55,7 @@ impl Parcel {
 
 /// How a shell on this machine starts this program.
 pub fn own() -> Result<String, crate::Error> {
-    let program = std::env::current_exe()
+    let program = host::process::own_program()
         .map_err(|error| crate::Error::Other(format!("cannot find envdoc's own executable: {error}")))?;
     Ok(quoted(&program.to_string_lossy()))
 }

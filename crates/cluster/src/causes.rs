@@ -1,6 +1,6 @@
 //! Why containers do not reach each other: what their machines see of each other decides.
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::container_probe::{self, ContainerProbe, Tried};
 use super::plan::ClusterPlan;
@@ -74,7 +74,7 @@ pub async fn unreached(
         return Causes::default();
     }
     let probes =
-        join_all(containers.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
+        fan_out(containers.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
     let found = dead.map(|one| {
         let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
         let probes = &probes;
@@ -86,7 +86,7 @@ pub async fn unreached(
             ((one.from, one.to), cause)
         }
     });
-    let found = join_all(found).await;
+    let found = fan_out(found).await;
     for probe in probes.into_iter().flatten() {
         probe.end().await;
     }

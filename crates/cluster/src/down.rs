@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
@@ -37,7 +37,7 @@ pub async fn down(
     progress: &Progress,
 ) -> Downed {
     let mut downed = Downed::default();
-    let all = join_all(nodes.iter().map(|(node, engine)| containers(plan, node, engine, progress))).await;
+    let all = fan_out(nodes.iter().map(|(node, engine)| containers(plan, node, engine, progress))).await;
     all.into_iter().for_each(|part| downed.take(part));
     if plan.network.kind == NetworkKind::Overlay {
         downed.take(network_of(plan, nodes, progress).await);
@@ -60,9 +60,9 @@ impl Downed {
         self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
     }
 
-    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl Into<String>) {
+    fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl ToString) {
         self.done(progress, step, node, "not removed", Outcome::Failed);
-        self.problems.push(Problem::of(step, node, why).fix("Resume: `envdoc cluster down`"));
+        self.problems.push(Problem::of(step, node, why.to_string()).fix("Resume: `envdoc cluster down`"));
     }
 }
 

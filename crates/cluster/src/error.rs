@@ -3,8 +3,19 @@
 
 use std::time::Duration;
 
-use crate::worker::Failure;
 use docker::Cause;
+use facts::fleet::Why;
+use serde::{Deserialize, Serialize};
+
+/// Why a worker could not do something; part of its protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{says}")]
+pub struct Failure {
+    /// Its kind.
+    pub why: Why,
+    /// In the system's words.
+    pub says: String,
+}
 
 /// Why something on a node failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,15 +42,16 @@ pub enum Error {
     },
     /// A worker of another version.
     #[error(
-        "the worker is envdoc {envdoc} (protocol {protocol}), this envdoc is {} (protocol {})",
-        env!("CARGO_PKG_VERSION"),
-        crate::worker::PROTOCOL
+        "the worker is envdoc {envdoc} (protocol {protocol}), this envdoc is {} (protocol {own})",
+        env!("CARGO_PKG_VERSION")
     )]
     OtherProtocol {
         /// The worker's version.
         envdoc: String,
         /// The worker's protocol.
         protocol: u32,
+        /// The protocol of this envdoc.
+        own: u32,
     },
     /// envdoc is built for another processor than the image or machine.
     #[error("it is {architecture}, but this envdoc is built for {}", std::env::consts::ARCH)]
@@ -93,12 +105,5 @@ impl Error {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {
         Error::Worker(failure)
-    }
-}
-
-/// For callers that put the text into a report.
-impl From<Error> for String {
-    fn from(error: Error) -> String {
-        error.to_string()
     }
 }

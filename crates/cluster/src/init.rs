@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use diagnostic::error::Error;
 use facts::{Fact, Facts};
-use image::render::{RENDERED_BY, fill};
+use image::render::fill;
 
 const TEMPLATE: &str = include_str!("../../../templates/cluster/cluster.yaml.hbs");
 
@@ -132,11 +132,7 @@ pub fn text(asked: &Asked) -> Result<String, Error> {
         says: found.says.iter().map(|line| one_line(line)).collect(),
     };
     let values = Values {
-        header: format!(
-            "written by {} {}",
-            RENDERED_BY.trim_start_matches("rendered by "),
-            env!("CARGO_PKG_VERSION")
-        ),
+        header: format!("written by envdoc {}", env!("CARGO_PKG_VERSION")),
         name: asked.name.iter().map(|name| quoted(name)).collect(),
         image: asked.image.iter().map(|image| quoted(image)).collect(),
         nodes: asked.nodes.iter().map(node).collect(),

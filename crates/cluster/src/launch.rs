@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tokio::sync::Notify;
 
-use super::fan_out::{Ended, Job};
+use super::jobs::{Ended, Job};
 use super::plan::ClusterPlan;
 use super::render::launch;
 use super::request::Launcher;
@@ -71,11 +71,17 @@ fn marked(mark: &str) -> String {
 }
 
 /// Has DeepSpeed's launcher give the job's mark to the ranks on all nodes, which it starts over SSH.
-pub async fn mark_ranks(engine: &Engine, container: &str, mark: &str) -> Result<(), String> {
+pub async fn mark_ranks(engine: &Engine, container: &str, mark: &str) -> Result<(), crate::Error> {
     let write = r#"umask 022; printf 'ENVDOC_JOB=%s\n' "$1" >"$2""#;
     let argv = ["sh", "-c", write, "sh", mark, &marked(mark)];
     let ran = exec::run(engine, container, &argv, std::time::Duration::from_secs(10)).await?;
-    if ran.status == 0 { Ok(()) } else { Err(ran.stderr.trim().to_owned()) }
+    match ran.status {
+        0 => Ok(()),
+        status => {
+            let (what, output) = ("writing DeepSpeed's variables", ran.stderr.trim().to_owned());
+            Err(crate::Error::Command { what, status, output })
+        }
+    }
 }
 
 /// Takes that away again.

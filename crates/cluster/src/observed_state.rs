@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
@@ -39,7 +39,7 @@ pub async fn look(
     plan: &ClusterPlan,
     nodes: &[(&Node, &Engine)],
 ) -> Result<Vec<ObservedState>, Vec<Problem>> {
-    let all = join_all(nodes.iter().map(|(node, engine)| one(plan, node, engine))).await;
+    let all = fan_out(nodes.iter().map(|(node, engine)| one(plan, node, engine))).await;
     let (mut observed, mut problems) = (Vec::new(), Vec::new());
     for (result, (node, _)) in all.into_iter().zip(nodes) {
         match result {

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use super::request::{Launcher, NetworkKind};
 
-pub use super::validate::validate;
-
 /// Label of everything that belongs to a cluster; its value is the cluster's name. Only what carries it is
 /// ever removed.
 pub const LABEL: &str = "envdoc.cluster";

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, GREETING, Interface, Task, Why, unexpected};
+use crate::worker::{Answer, Failure, Interface, Task, Why, unexpected};
 use docker::container;
 use docker::engine::Engine;
 
@@ -137,7 +137,7 @@ pub async fn connect_to_worker(
         Answer::Connected { milliseconds, greeting, .. } => (milliseconds, greeting),
         other => return Err(unexpected(&other)),
     };
-    let expected = format!("{GREETING} {}", to.hello.nonce);
+    let expected = crate::worker::greeting(&to.hello.nonce);
     match greeting {
         Some(other) if other != expected => {
             let says = format!("a different process answers at {address}: {other:?}");

@@ -1,6 +1,6 @@
 //! `status`: what is there of a cluster, node by node, and what differs from its plan.
 
-use futures_util::future::join_all;
+use docker::fan_out;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub struct NodeStatus {
 
 /// Asks all nodes that can be reached.
 pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
-    let observed = join_all(nodes.iter().map(|(node, engine)| async move {
+    let observed = fan_out(nodes.iter().map(|(node, engine)| async move {
         match engine {
             Ok(engine) => observed_state::one(plan, node, engine).await.map_err(|why| why.to_string()),
             Err(problem) => Err(problem.says.clone()),

@@ -130,6 +130,16 @@ pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
     Ok(Some(found))
 }
 
+/// Removes a directory with everything below it; one that does not exist is no error.
+pub fn remove_directory(path: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::new(Kind::File, format!("cannot remove {}: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether there is a file, links followed.
 pub fn is_file(path: &Path) -> bool {
     path.is_file()

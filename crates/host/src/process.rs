@@ -99,6 +99,11 @@ pub fn end_all() {
     }
 }
 
+/// The file of the program that is running.
+pub fn own_program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
 /// Starts a program that runs in the background until [`stop`], or until envdoc ends.
 pub fn start(command: &mut Command, deadline: Instant) -> std::io::Result<Child> {
     spawn(command.process_group(0), deadline)

@@ -4,10 +4,10 @@ use tokio::sync::Notify;
 
 use super::{Reaching, Source};
 use crate::cli::running::{interrupted, runtime};
-use ::cluster::fan_out::{self, Ended, Job};
+use ::cluster::jobs::{self, Ended, Job};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
-use ::cluster::report::fan_out::{Prefixed, table};
+use ::cluster::report::jobs::{Prefixed, table};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::engine::Engine;
@@ -67,7 +67,7 @@ pub(super) fn engines<'r>(
             Ok(engine) => engines.push((node.name.clone(), engine)),
             Err(problem) => gone.push(Ended {
                 node: node.name.clone(),
-                status: Err(problem.says.clone()),
+                status: Err(jobs::Error::Unreachable(Box::new(problem.clone()))),
                 seconds: 0.0,
                 stopped: false,
             }),
@@ -85,7 +85,7 @@ impl Args {
         if ended.len() > 1 || ended.iter().any(|end| end.status.is_err()) {
             terminal::note(table(&ended).trim_end());
         }
-        Ok(fan_out::exit_code(&ended))
+        Ok(jobs::exit_code(&ended))
     }
 
     async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
@@ -98,7 +98,7 @@ impl Args {
         {
             terminal::note(&format!("hint: {fix}"));
         }
-        let mark = fan_out::mark();
+        let mark = jobs::mark();
         let command = Command { argv: self.command.clone(), ..Command::default() };
         let jobs: Vec<Job<'_>> = engines
             .iter()
@@ -113,13 +113,13 @@ impl Args {
         let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);
         let alarm = Notify::new();
         tokio::select! {
-            mut ended = fan_out::run(jobs, &engines, &mark, false, &alarm, &line) => {
+            mut ended = jobs::run(jobs, &engines, &mark, false, &alarm, &line) => {
                 ended.extend(gone);
                 ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
                 Ok(ended)
             }
             () = interrupted() => {
-                let left = fan_out::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
+                let left = jobs::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
                 Err(super::work::stopped(&left))
             }
         }

@@ -130,7 +130,7 @@ impl Args {
             gpus: Some(cluster::request::GpusRequest::Count(0)),
             ..Default::default()
         });
-        cluster::plan::validate(&cluster::request::ClusterRequest {
+        cluster::validate::validate(&cluster::request::ClusterRequest {
             name: Some("init".into()),
             image: Some("none".into()),
             nodes: nodes.collect(),

@@ -6,11 +6,11 @@ use super::Source;
 use super::exec::engines;
 use super::work::stopped;
 use crate::cli::running::{interrupted, runtime};
-use ::cluster::fan_out;
+use ::cluster::jobs;
 use ::cluster::launch::{self, FirstFailure};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
-use ::cluster::report::fan_out::{Prefixed, table};
+use ::cluster::report::jobs::{Prefixed, table};
 use ::cluster::request::Launcher;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -67,11 +67,11 @@ impl Args {
         let places: Vec<usize> = (0..plan.nodes.len()).collect();
         let (engines, gone) = engines(&reached, &places);
         if let Some(gone) = gone.first() {
-            let why = gone.status.as_ref().err().cloned().unwrap_or_default();
+            let why = gone.status.as_ref().err().map_or(String::new(), ToString::to_string);
             return Err(Error::new(Kind::Engine, format!("{} is unreachable: {why}", gone.node))
                 .hint("a job requires all nodes; check them with `envdoc cluster status`"));
         }
-        let mark = fan_out::mark();
+        let mark = jobs::mark();
         let jobs = launch::jobs(plan, &engines, launcher, &self.script, &mark)?;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::mark_ranks(engine, node, &mark).await.map_err(|why| {
@@ -86,11 +86,11 @@ impl Args {
             prefixed.line(node, error, text);
         };
         let ended = tokio::select! {
-            ended = fan_out::run(jobs, &engines, &mark, true, &first.alarm, &line) => Some(ended),
+            ended = jobs::run(jobs, &engines, &mark, true, &first.alarm, &line) => Some(ended),
             () = interrupted() => None,
         };
         // Stops whatever is left of the job.
-        let left = fan_out::end_all(all(&engines), &mark).await;
+        let left = jobs::end_all(all(&engines), &mark).await;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::unmark_ranks(engine, node, &mark).await;
         }
@@ -109,7 +109,7 @@ impl Args {
                 }
             }
         }
-        Ok(fan_out::exit_code(&ended))
+        Ok(jobs::exit_code(&ended))
     }
 }
 

@@ -6,9 +6,9 @@ use futures_util::StreamExt;
 use super::Source;
 use super::exec::{chosen, engines};
 use super::work::until_interrupted;
-use ::cluster::fan_out::Lines;
+use ::cluster::jobs::Lines;
 use ::cluster::reach;
-use ::cluster::report::fan_out::{Prefixed, table};
+use ::cluster::report::jobs::{Prefixed, table};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::container;
@@ -52,9 +52,9 @@ impl Args {
             }));
             for (node, result) in all.await {
                 if let Err(why) = result {
-                    gone.push(cluster::fan_out::Ended {
+                    gone.push(cluster::jobs::Ended {
                         node,
-                        status: Err(why),
+                        status: Err(cluster::jobs::Error::Engine(why)),
                         seconds: 0.0,
                         stopped: false,
                     });
@@ -78,7 +78,7 @@ impl Args {
         engine: &docker::engine::Engine,
         node: &str,
         prefixed: &Prefixed,
-    ) -> Result<(), String> {
+    ) -> Result<(), docker::Error> {
         let mut printed = container::logs(engine, node, self.tail, self.follow);
         let mut lines = [Lines::default(), Lines::default()];
         while let Some(chunk) = printed.next().await {

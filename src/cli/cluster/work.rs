@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 
 use crate::cli::running::{interrupted, runtime};
+use ::cluster::jobs;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
@@ -43,7 +44,7 @@ pub(super) fn json(report: &impl serde::Serialize) -> Result<(), Error> {
 }
 
 /// The error after an interruption; `left` is the number of remaining processes of each container.
-pub(super) fn stopped(left: &[(String, Result<u32, String>)]) -> Error {
+pub(super) fn stopped(left: &[(String, Result<u32, jobs::Error>)]) -> Error {
     let rest: Vec<_> = left
         .iter()
         .filter_map(|(node, left)| match left {

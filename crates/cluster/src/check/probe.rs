@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::nodes::{Worker, side_by_side};
-use crate::worker::{Answer, Failure, Task, Why};
+use crate::worker::{self, Answer, Failure, Task, Why};
 use facts::Fact;
 use facts::fleet::{Member, Pair, PathMtu, Port, Reach, Skew};
 
@@ -67,7 +67,7 @@ pub(super) async fn of_each(
 async fn identity(worker: &Worker) -> Fact<crate::worker::Identity> {
     match worker.session.ask(Task::Identity, ASK_TIMEOUT).await {
         Ok(Answer::Identity(identity)) => Fact::Known(identity),
-        other => Fact::unknown(unexpected(other)),
+        other => Fact::unknown(unexpected(other).says),
     }
 }
 
@@ -85,7 +85,7 @@ async fn skew(worker: &Worker) -> Fact<Skew> {
                     best = Some(skew);
                 }
             }
-            other => return best.map_or_else(|| Fact::unknown(unexpected(other)), Fact::Known),
+            other => return best.map_or_else(|| Fact::unknown(unexpected(other).says), Fact::Known),
         }
     }
     best.map_or_else(|| Fact::Unknown("its clock was not read".into()), Fact::Known)
@@ -103,14 +103,14 @@ async fn contents(worker: &Worker, path: &str, limit: Duration) -> Fact<crate::w
         Err(Failure { why: Why::TimedOut, .. }) => {
             Fact::unknown(format!("not read within {} s (--content-timeout)", limit.as_secs()))
         }
-        other => Fact::unknown(unexpected(other)),
+        other => Fact::unknown(unexpected(other).says),
     }
 }
 
-fn unexpected(answer: Result<Answer, Failure>) -> String {
+fn unexpected(answer: Result<Answer, Failure>) -> Failure {
     match answer {
-        Err(failure) => failure.says,
-        Ok(other) => crate::worker::unexpected(&other).says,
+        Err(failure) => failure,
+        Ok(other) => crate::worker::unexpected(&other),
     }
 }
 
@@ -120,7 +120,7 @@ enum Listener {
     Ours,
     /// Somebody else has it: an engine, most likely.
     Taken,
-    Failed(String),
+    Failed(Failure),
 }
 
 /// What is listened on at one machine.
@@ -128,7 +128,7 @@ struct Listening {
     ports: Vec<(Port, Listener)>,
     /// A UDP port for packets of all sizes; one that the cluster needs anyway where it is free, as firewalls
     /// let that pass.
-    sizes: Result<u16, String>,
+    sizes: Result<u16, Failure>,
 }
 
 /// Tries all pairs, or of many machines those with the neighbours and with the first.
@@ -162,7 +162,7 @@ async fn listen(
     ports: &[(Port, bool)],
 ) -> Result<Listening, crate::Error> {
     let worker = worker.as_ref().map_err(Clone::clone)?;
-    let mut listening = Listening { ports: Vec::new(), sizes: Err(String::new()) };
+    let (mut listening, mut free) = (Vec::new(), None);
     for (port, _) in ports.iter().filter(|(_, first)| !first || index == 0) {
         let task = match port.udp {
             true => Task::ListenUdp { port: port.number },
@@ -174,17 +174,18 @@ async fn listen(
             other => Listener::Failed(unexpected(other)),
         };
         if port.udp && matches!(listener, Listener::Ours) {
-            listening.sizes = Ok(port.number);
+            free = Some(port.number);
         }
-        listening.ports.push((*port, listener));
+        listening.push((*port, listener));
     }
-    if listening.sizes.is_err() {
-        listening.sizes = match worker.session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
+    let sizes = match free {
+        Some(port) => Ok(port),
+        None => match worker.session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
             Ok(Answer::Listening { port }) => Ok(port),
             other => Err(unexpected(other)),
-        };
-    }
-    Ok(listening)
+        },
+    };
+    Ok(Listening { ports: listening, sizes })
 }
 
 async fn pair(
@@ -234,7 +235,7 @@ async fn resolve(worker: &Worker, address: &str) -> Fact<Vec<IpAddr>> {
     match worker.session.ask(Task::Resolve { name: address.to_owned() }, ASK_TIMEOUT).await {
         Ok(Answer::Resolved { addresses }) => Fact::Known(addresses),
         Err(Failure { why: Why::UnknownName, .. }) => Fact::Absent,
-        other => Fact::unknown(unexpected(other)),
+        other => Fact::unknown(unexpected(other).says),
     }
 }
 
@@ -257,7 +258,7 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
         false => Task::ConnectTcp { address, port: port.number, greeting: ours },
     };
     match worker.session.ask(task, PORT_TIMEOUT).await {
-        Ok(Answer::Connected { greeting: Some(greeting), .. }) if !greeting.contains(nonce) => {
+        Ok(Answer::Connected { greeting: Some(greeting), .. }) if greeting != worker::greeting(nonce) => {
             Fact::Known(Reach::Not(
                 Why::Other,
                 format!(
@@ -272,11 +273,11 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
         Ok(Answer::Connected { .. } | Answer::Acknowledged { .. }) => Fact::Known(Reach::Reached),
         Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => Fact::unknown(failure.says),
         Err(Failure { why, says }) => Fact::Known(Reach::Not(why, says)),
-        other => Fact::unknown(unexpected(other)),
+        other => Fact::unknown(unexpected(other).says),
     }
 }
 
-async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, String>) -> Fact<PathMtu> {
+async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, Failure>) -> Fact<PathMtu> {
     let port = match port {
         Ok(port) => *port,
         Err(why) => return Fact::unknown(format!("no listener could be opened there: {why}")),
@@ -290,12 +291,12 @@ async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, Str
                 interface.unwrap_or_else(|| "the interface".into())
             ));
         }
-        other => return Fact::unknown(unexpected(other)),
+        other => return Fact::unknown(unexpected(other).says),
     };
     let task = Task::PathMtu { address: address.to_owned(), port, largest: interface };
     match worker.session.ask(task, MTU_TIMEOUT).await {
         Ok(Answer::PathMtu { bytes, .. }) => Fact::Known(PathMtu { bytes, interface }),
-        other => Fact::unknown(unexpected(other)),
+        other => Fact::unknown(unexpected(other).says),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reports on a cluster.
 
 pub mod check;
-pub mod fan_out;
+pub mod jobs;
 pub mod progress;
 pub mod status;
 pub mod up;

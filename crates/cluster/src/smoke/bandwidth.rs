@@ -23,26 +23,48 @@ pub fn median(times: &[f64]) -> f64 {
 /// The sizes that are measured unless others are asked for: powers of two from 8 bytes to 256 MiB.
 pub const SIZES: &str = "8-256M";
 
+/// Why a list of sizes is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SizesError {
+    /// Not a number with a unit.
+    #[error("{0:?} is not a size; write for example 64K, 256M or 1G")]
+    NotASize(String),
+    /// Elements have four bytes.
+    #[error("{0} bytes is not a multiple of 4 (the size of a float32)")]
+    NotWhole(usize),
+    /// More than any measurement needs.
+    #[error("{0} is more than 16G")]
+    TooLarge(String),
+    /// An empty range.
+    #[error("the first size ({first} bytes) is larger than the last ({last} bytes)")]
+    Reversed {
+        /// In bytes.
+        first: usize,
+        /// In bytes.
+        last: usize,
+    },
+}
+
 /// `8-256M` (every power of two between them), or a list: `4K,1M,64M`. In bytes, each a multiple of four.
-pub fn sizes(text: &str) -> Result<Vec<usize>, String> {
-    let mut sizes = match text.split_once('-') {
+pub fn sizes(text: &str) -> Result<Vec<usize>, SizesError> {
+    let mut sizes: Vec<usize> = match text.split_once('-') {
         Some((first, last)) => {
             let (first, last) = (typed(first)?, typed(last)?);
             if first > last {
-                return Err(format!("the first size ({first} bytes) is larger than the last ({last} bytes)"));
+                return Err(SizesError::Reversed { first, last });
             }
             std::iter::successors(Some(first), |size| size.checked_mul(2))
                 .take_while(|size| *size <= last)
                 .collect()
         }
-        None => text.split(',').map(typed).collect::<Result<Vec<usize>, String>>()?,
+        None => text.split(',').map(typed).collect::<Result<_, _>>()?,
     };
     sizes.sort_unstable();
     sizes.dedup();
     Ok(sizes)
 }
 
-fn typed(text: &str) -> Result<usize, String> {
+fn typed(text: &str) -> Result<usize, SizesError> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let factor: usize = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -50,19 +72,14 @@ fn typed(text: &str) -> Result<usize, String> {
         "k" | "kib" => 1 << 10,
         "m" | "mib" => 1 << 20,
         "g" | "gib" => 1 << 30,
-        _ => return Err(format!("{text:?} is not a size; write for example 64K, 256M or 1G")),
+        _ => return Err(SizesError::NotASize(text.to_owned())),
     };
-    let number: usize = digits.parse().map_err(|_| {
-        format!(
-            "{text:?} is not a size; write for example \
-                64K, 256M or 1G"
-        )
-    })?;
+    let number: usize = digits.parse().map_err(|_| SizesError::NotASize(text.to_owned()))?;
     let bytes = number.checked_mul(factor).filter(|bytes| *bytes <= 16 << 30);
     match bytes {
         Some(bytes) if bytes >= 4 && bytes % 4 == 0 => Ok(bytes),
-        Some(bytes) => Err(format!("{bytes} bytes is not a multiple of 4 (the size of a float32)")),
-        None => Err(format!("{text} is more than 16G")),
+        Some(bytes) => Err(SizesError::NotWhole(bytes)),
+        None => Err(SizesError::TooLarge(text.to_owned())),
     }
 }
 
@@ -97,8 +114,18 @@ mod tests {
         assert_eq!(sizes("8-64").unwrap(), [8, 16, 32, 64]);
         assert_eq!(sizes(SIZES).unwrap().len(), 26);
         assert_eq!(sizes("1M, 4K,1M").unwrap(), [4096, 1 << 20]);
-        for wrong in ["", "7", "0", "1T", "64-8", "-8", "17G", "1.5M"] {
-            assert!(sizes(wrong).is_err(), "{wrong}");
+        let not_a_size = |text: &str| SizesError::NotASize(text.to_owned());
+        for (wrong, error) in [
+            ("", not_a_size("")),
+            ("7", SizesError::NotWhole(7)),
+            ("0", SizesError::NotWhole(0)),
+            ("1T", not_a_size("1T")),
+            ("64-8", SizesError::Reversed { first: 64, last: 8 }),
+            ("-8", not_a_size("")),
+            ("17G", SizesError::TooLarge("17G".into())),
+            ("1.5M", not_a_size("1.5M")),
+        ] {
+            assert_eq!(sizes(wrong), Err(error), "{wrong}");
         }
     }
 }

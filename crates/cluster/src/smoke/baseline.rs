@@ -43,13 +43,44 @@ pub struct Kept {
     pub bus: f64,
 }
 
+/// Why a run does not become a baseline, or cannot be compared with one.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// A run that is no measure of anything.
+    #[error("the verdict is {}; only a run with the verdict ok becomes a baseline", .0.id())]
+    Verdict(Verdict),
+    /// Not such a file.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// The file of another version.
+    #[error("its schema version is {0}, this envdoc supports {SCHEMA}")]
+    Schema(u32),
+    /// Runs that say nothing of each other.
+    #[error(
+        "it has {} ranks over {}, this run has {} over {}",
+        .saved.ranks, .saved.transport, .now.ranks, .now.transport
+    )]
+    OtherSetup {
+        /// The baseline's.
+        saved: Setup,
+        /// This run's.
+        now: Setup,
+    },
+}
+
+/// What two runs must have in common to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// How many ranks.
+    pub ranks: usize,
+    /// What carried the data.
+    pub transport: String,
+}
+
 /// The file of a run. One that did not hold is no measure of anything.
-pub fn keep(outcome: &Outcome, saved: &str) -> Result<String, String> {
+pub fn keep(outcome: &Outcome, saved: &str) -> Result<String, BaselineError> {
     if outcome.verdict != Verdict::Ok {
-        return Err(format!(
-            "the verdict is {}; only a run with the verdict ok becomes a baseline",
-            outcome.verdict.id()
-        ));
+        return Err(BaselineError::Verdict(outcome.verdict));
     }
     let of = |result: &super::outcome::Measured| Kept {
         bytes: result.bytes,
@@ -63,29 +94,25 @@ pub fn keep(outcome: &Outcome, saved: &str) -> Result<String, String> {
         transport: outcome.transport.clone(),
         results: outcome.results.iter().map(of).collect(),
     };
-    serde_json::to_string_pretty(&baseline).map(|text| text + "\n").map_err(|error| error.to_string())
+    Ok(serde_json::to_string_pretty(&baseline)? + "\n")
 }
 
 /// Reads one.
-pub fn parse(text: &str) -> Result<Baseline, String> {
-    let baseline: Baseline = serde_json::from_str(text).map_err(|error| error.to_string())?;
+pub fn parse(text: &str) -> Result<Baseline, BaselineError> {
+    let baseline: Baseline = serde_json::from_str(text)?;
     match baseline.schema {
         SCHEMA => Ok(baseline),
-        other => Err(format!("its schema version is {other}, this envdoc supports {SCHEMA}")),
+        other => Err(BaselineError::Schema(other)),
     }
 }
 
 /// Holds a run against one: what is worse, in words. Runs of other ranks or another transport say nothing of
 /// each other.
-pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), String> {
-    if (outcome.ranks.len(), &outcome.transport) != (baseline.ranks.len(), &baseline.transport) {
-        return Err(format!(
-            "it has {} ranks over {}, this run has {} over {}",
-            baseline.ranks.len(),
-            baseline.transport,
-            outcome.ranks.len(),
-            outcome.transport
-        ));
+pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), BaselineError> {
+    let now = Setup { ranks: outcome.ranks.len(), transport: outcome.transport.clone() };
+    let saved = Setup { ranks: baseline.ranks.len(), transport: baseline.transport.clone() };
+    if now != saved {
+        return Err(BaselineError::OtherSetup { saved, now });
     }
     let mut worst: Option<(f64, String)> = None;
     let mut compared = 0;
@@ -156,10 +183,14 @@ mod tests {
         assert!(judged(1e9, 2e-4).1.contains("200 µs for 8 bytes, the baseline has 50"));
         let mut three = run(1e9, 5e-5);
         three.ranks.push("node3".into());
-        assert!(compare(&mut three, &kept).unwrap_err().contains("has 2 ranks"));
+        let other = compare(&mut three, &kept).unwrap_err();
+        assert!(
+            matches!(&other, BaselineError::OtherSetup { saved, now } if saved.ranks == 2 && now.ranks == 3)
+        );
+        assert!(other.to_string().contains("has 2 ranks"), "{other}");
         let mut slow = run(1e9, 5e-5);
         slow.verdict = Verdict::Slow;
-        assert!(keep(&slow, "").is_err());
-        assert!(parse("{}").is_err());
+        assert!(matches!(keep(&slow, ""), Err(BaselineError::Verdict(Verdict::Slow))));
+        assert!(matches!(parse("{}"), Err(BaselineError::Json(_))));
     }
 }

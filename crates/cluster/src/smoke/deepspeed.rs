@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
+use super::phase::PhaseId;
 use crate::container_probe::ContainerProbe;
-use crate::fan_out;
+use crate::jobs;
 use crate::launch::{self, FirstFailure};
 use crate::plan::ClusterPlan;
+use crate::program_line::{self, Stopped};
 use crate::request::Launcher;
 use crate::worker::bundle::Bundle;
 use docker::container;
@@ -45,10 +47,10 @@ struct Said {
     #[serde(default)]
     losses: Vec<String>,
     seconds: Option<f64>,
-    failed: Option<String>,
+    failed: Option<Stopped>,
 }
 
-/// The phase. [`fan_out::end_all`] ends what was started, by its `mark`.
+/// The phase. [`jobs::end_all`] ends what was started, by its `mark`.
 pub async fn train(
     plan: &ClusterPlan,
     containers: &[ContainerProbe<'_>],
@@ -58,13 +60,17 @@ pub async fn train(
     let start = Instant::now();
     let fail = |outcome: &mut Outcome, node: &str, why: String| {
         outcome.verdict = Verdict::Failed;
-        outcome.finish_phase("deepspeed", start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
+        outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
     };
     for one in containers {
         let brought = container::upload(one.engine, &one.node.name, "/", archive());
         let brought = tokio::time::timeout(UPLOAD_TIMEOUT, brought).await;
-        let brought = brought.map(|brought| brought.map_err(String::from));
-        if let Err(why) = brought.unwrap_or_else(|_| Err("the Docker engine does not answer".into())) {
+        let why = match brought {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the Docker engine does not answer".to_owned()),
+        };
+        if let Some(why) = why {
             return fail(
                 outcome,
                 &one.node.name,
@@ -82,8 +88,8 @@ pub async fn train(
         Ok(jobs) => jobs,
         Err(error) => return fail(outcome, first_node, error.to_string()),
     };
-    if let Err(why) = launch::mark_ranks(first_engine, first_node, mark).await {
-        return fail(outcome, first_node, why);
+    if let Err(error) = launch::mark_ranks(first_engine, first_node, mark).await {
+        return fail(outcome, first_node, error.to_string());
     }
     let first = FirstFailure::of(plan);
     let lines: RefCell<Vec<String>> = RefCell::default();
@@ -94,11 +100,11 @@ pub async fn train(
             lines.push(line.to_owned());
         }
     };
-    let running = fan_out::run(jobs, &engines, mark, true, &first.alarm, &keep);
+    let running = jobs::run(jobs, &engines, mark, true, &first.alarm, &keep);
     // The script ends itself; this is for a launcher that does not.
     let ended = tokio::time::timeout(Duration::from_secs(TRAIN_TIMEOUT_SECONDS + 20), running).await;
     let all = engines.iter().map(|(name, engine)| (name.as_str(), *engine));
-    fan_out::end_all(all, mark).await;
+    jobs::end_all(all, mark).await;
     launch::unmark_ranks(first_engine, first_node, mark).await;
     let how = match ended {
         Ok(ended) => launch::verdict(&ended, &first),
@@ -116,12 +122,6 @@ fn archive() -> Vec<u8> {
     // Into memory: it cannot fail.
     let _ = tar.append_data(&mut header, format!("{}/{SCRIPT_NAME}", Bundle::NAME), SCRIPT.as_bytes());
     tar.into_inner().unwrap_or_default()
-}
-
-/// The result in a line, whatever the launcher has put before it: `node2: ENVDOC {…}`.
-fn said(line: &str) -> Option<Said> {
-    let (_, result) = line.split_once("ENVDOC {")?;
-    serde_json::from_str(&format!("{{{result}")).ok()
 }
 
 /// The node of a rank.
@@ -145,22 +145,20 @@ fn told(
     outcome: &mut Outcome,
 ) -> Result<(), PhaseFailed> {
     let world: usize = plan.nodes.iter().map(|node| node.slots as usize).sum();
-    let all: Vec<Said> = lines.iter().filter_map(|line| said(line)).collect();
+    let all: Vec<Said> = lines.iter().filter_map(|line| program_line::read(line)).collect();
     let mut failed: Vec<(bool, String, String)> = Vec::new();
     for one in &all {
         if let Some(why) = &one.failed {
-            // In a collective one waits for another.
-            let waited = why.starts_with("init_distributed") || why.starts_with("step ");
             let node = node_of(plan, one.rank);
-            failed.push((waited, node.clone(), format!("{node}: rank {}: {why}", one.rank)));
+            failed.push((why.waits, node.clone(), format!("{node}: rank {}: {why}", one.rank)));
         }
     }
     failed.sort();
     if failed.is_empty() && (how.is_some() || all.len() < world) {
         let node = node_of(plan, 0);
         // pdsh has the last word, and only says that ssh ended.
-        let telling =
-            |line: &&String| !line.trim().is_empty() && !line.starts_with("pdsh@") && said(line).is_none();
+        let own = program_line::is_for_envdoc;
+        let telling = |line: &&String| !line.trim().is_empty() && !line.starts_with("pdsh@") && !own(line);
         let error = |line: &&String| telling(line) && line.contains("Error");
         let last = lines.iter().rev().find(error).or_else(|| lines.iter().rev().find(telling));
         let last = last.map_or(String::new(), |line| format!("; last output: {}", line.trim()));
@@ -169,10 +167,10 @@ fn told(
     }
     if !failed.is_empty() {
         outcome.verdict = Verdict::Failed;
-        let lines = lines.iter().filter(|line| said(line).is_none()).cloned().collect();
-        outcome.captured.push(Captured { from: "deepspeed".into(), lines });
+        let lines = lines.iter().filter(|line| !program_line::is_for_envdoc(line)).cloned().collect();
+        outcome.capture([Captured { from: "deepspeed".into(), lines }]);
         let failed = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
-        return outcome.finish_phase("deepspeed", start, failed, "");
+        return outcome.finish_phase(PhaseId::Deepspeed, start, failed, "");
     }
     judge(plan, &all, start, outcome)
 }
@@ -196,7 +194,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
             first.rank,
             last(first)
         );
-        return outcome.finish_phase("deepspeed", start, vec![(node, says)], "");
+        return outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node, says)], "");
     }
     let (begun, ended) = (first.first.unwrap_or(f64::NAN), last(first));
     if ended >= begun || begun.is_nan() {
@@ -205,7 +203,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         let says = format!(
             "{node}: the loss did not decrease: {begun:.3} after the first step, {ended:.3} after {STEPS}"
         );
-        return outcome.finish_phase("deepspeed", start, vec![(node, says)], "");
+        return outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node, says)], "");
     }
     let same = all.iter().all(|one| one.losses == first.losses);
     let says = format!(
@@ -219,7 +217,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         if same { "bitwise identical" } else { "identical up to rounding" }
     );
     outcome.says += &format!("; {says}");
-    outcome.finish_phase("deepspeed", start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::Deepspeed, start, Vec::new(), &says)
 }
 
 #[cfg(test)]
@@ -269,11 +267,15 @@ mod tests {
 
     #[test]
     fn whoever_could_not_begin_is_the_cause_and_the_output_is_kept() {
-        let waited = r#"node1: ENVDOC {"rank": 0, "host": "a", "failed": "init_distributed: DistStoreError: Timed out"}"#;
-        let broke = r#"node2: ENVDOC {"rank": 1, "host": "b", "failed": "import deepspeed: ModuleNotFoundError: No module named 'deepspeed'"}"#;
+        let stopped = |rank: usize, stage: &str, waits: bool, error: &str| {
+            let failed = serde_json::json!({"stage": stage, "waits": waits, "error": error});
+            let result = serde_json::json!({"rank": rank, "host": "a", "failed": failed});
+            format!("node{}: ENVDOC {result}", rank + 1)
+        };
+        let waited = stopped(0, "init_distributed", true, "DistStoreError: Timed out");
+        let broke = stopped(1, "import deepspeed", false, "ModuleNotFoundError: No module named 'deepspeed'");
         let trace = "node2: ModuleNotFoundError: No module named 'deepspeed'";
-        let bad =
-            outcome(&[waited.into(), broke.into(), trace.into()], Some("node1 ended with 1 after 3.0 s"));
+        let bad = outcome(&[waited, broke, trace.into()], Some("node1 ended with 1 after 3.0 s"));
         assert_eq!(bad.verdict, Verdict::Failed);
         assert!(bad.says.starts_with("deepspeed: node2: rank 1: import deepspeed"), "{}", bad.says);
         assert_eq!(bad.captured[0].lines, [trace]);

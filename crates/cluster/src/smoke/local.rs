@@ -21,29 +21,53 @@ pub struct Local {
     children: Vec<Child>,
 }
 
+/// A worker's process on this machine.
+pub(super) type Process = Child;
+
+/// Why no worker could be started on this machine.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The system starts no process.
+    #[error(transparent)]
+    Process(#[from] std::io::Error),
+    /// The process has no pipes.
+    #[error("the process has no stdin or stdout")]
+    NoPipes,
+    /// The process does not greet.
+    #[error(transparent)]
+    Worker(#[from] crate::Error),
+}
+
+/// Starts this program as a worker on this machine.
+pub(super) async fn worker(errors: Stdio) -> Result<(Session, Process), SpawnError> {
+    let mut child = Command::new(host::process::own_program()?)
+        .arg("worker")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(errors)
+        .kill_on_drop(true)
+        .spawn()?;
+    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(SpawnError::NoPipes);
+    };
+    Ok((Session::open(stdout, stdin, START_TIMEOUT).await?, child))
+}
+
 impl Local {
     /// Starts so many.
     pub async fn start(ranks: usize) -> Result<Local, Error> {
-        let failed = |why: String| Error::new(Kind::Usage, format!("cannot start a rank: {why}"));
-        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+        let failed = |error: SpawnError| Error::new(Kind::Usage, format!("cannot start a rank: {error}"));
         let mut local = Local { places: Vec::new(), children: Vec::new() };
         for rank in 0..ranks {
-            let mut child = Command::new(&program)
-                .arg("worker")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::inherit())
-                .kill_on_drop(true)
-                .spawn()
-                .map_err(|error| failed(error.to_string()))?;
-            let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-                return Err(failed("the process has no stdin or stdout".into()));
-            };
+            let (session, child) = worker(Stdio::inherit()).await.map_err(failed)?;
             local.children.push(child);
-            let session =
-                Session::open(stdout, stdin, START_TIMEOUT).await.map_err(|why| failed(why.to_string()))?;
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            local.places.push(Place { node: format!("rank {rank}"), address, session: Arc::new(session) });
+            local.places.push(Place {
+                node: format!("rank {rank}"),
+                is_rank: true,
+                address,
+                session: Arc::new(session),
+            });
         }
         Ok(local)
     }

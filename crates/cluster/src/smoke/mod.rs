@@ -1,7 +1,7 @@
 //! The smoke test: an all-reduce between the ranks of a cluster, with a verdict.
 //!
-//! [`phases`] runs the test from "can the ranks connect" to "how fast", with a worker as every rank; [`rank`]
-//! is what a worker does for it: [`ring`] is the all-reduce over TCP, [`pattern`] the numbers that are
+//! [`phase`] names the phases; [`phases`] runs the test from "can the ranks connect" to "how fast", with a
+//! worker as every rank; [`rank`] is what a worker does for it: [`ring`] is the all-reduce over TCP, [`pattern`] the numbers that are
 //! summed. [`local`] starts ranks on this machine, [`cluster`] in the containers of a cluster. [`nccl`] runs
 //! the all-reduce on GPUs, [`torch`] with the image's own torch, [`deepspeed`] trains a tiny model;
 //! [`nccl_log`] parses NCCL's log, [`transport`] compares it with the expected transport. [`progress`]
@@ -19,6 +19,7 @@ pub mod nccl_log;
 pub mod outcome;
 pub mod pairs;
 pub mod pattern;
+pub mod phase;
 pub mod phases;
 pub mod progress;
 pub mod rank;

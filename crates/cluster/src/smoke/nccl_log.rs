@@ -3,6 +3,7 @@
 //! `Channel 00/0 : 0[0] -> 1[0] [send] via …`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// What was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,8 +16,8 @@ pub struct Read {
     pub devices: BTreeSet<String>,
     /// Whether it said that there is no InfiniBand device.
     pub no_infiniband: bool,
-    /// Connections by transport: `P2P/IPC`, `SHM`, `NET/IB/GDRDMA`, `NET/Socket`.
-    pub connections: BTreeMap<String, usize>,
+    /// How many connections use each transport.
+    pub connections: BTreeMap<Connection, usize>,
     /// Whether NVLink SHARP carries.
     pub nvls: bool,
     /// Rings of the largest communicator.
@@ -28,6 +29,44 @@ pub struct Read {
     pub paths: BTreeSet<String>,
     /// What it warns of, each once, at most 20.
     pub warnings: Vec<String>,
+}
+
+/// What carries a connection between two GPUs; its text is NCCL's, without the numbers of cards.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Connection {
+    /// Another one, as NCCL names it: `COLLNET/SHARP`.
+    Other(String),
+    /// A network: `NET/Socket`, `NET/IB/GDRDMA`.
+    Net {
+        /// `IB`, `Socket`, or the name of a plugin.
+        name: String,
+        /// Whether the card reads and writes the GPU's memory (GPUDirect RDMA).
+        direct: bool,
+    },
+    /// One GPU accesses the memory of another, and how: `P2P/IPC`, `P2P/CUMEM`.
+    P2p(Option<String>),
+    /// Shared memory of the node.
+    Shm,
+}
+
+impl fmt::Display for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Connection::Other(name) => f.write_str(name),
+            Connection::Net { name, direct: true } => write!(f, "NET/{name}/GDRDMA"),
+            Connection::Net { name, direct: false } => write!(f, "NET/{name}"),
+            Connection::P2p(Some(how)) => write!(f, "P2P/{how}"),
+            Connection::P2p(None) => f.write_str("P2P"),
+            Connection::Shm => f.write_str("SHM"),
+        }
+    }
+}
+
+impl Read {
+    /// The transports of its connections, as a report names them.
+    pub fn transports(&self) -> String {
+        self.connections.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Warnings that are kept.
@@ -116,17 +155,20 @@ fn between(says: &str) -> Vec<String> {
 }
 
 /// `NET/IB/0(3)/GDRDMA` is `NET/IB/GDRDMA`: which of the cards it is, is left out.
-fn transport(via: &str) -> String {
+fn transport(via: &str) -> Connection {
     let via = via.split(" comm ").next().unwrap_or(via).trim();
-    let Some(net) = via.strip_prefix("NET/") else {
+    let mut parts = via.split('/');
+    let (kind, second) = (parts.next().unwrap_or_default(), parts.next());
+    match (kind, second) {
+        ("NET", Some(name)) => {
+            Connection::Net { name: name.to_owned(), direct: parts.any(|part| part.starts_with("GDRDMA")) }
+        }
+        ("P2P", how) => Connection::P2p(how.map(str::to_owned)),
         // `SHM/direct/direct` copies in one of several ways.
-        let kind = via.split('/').take(if via.starts_with("SHM") { 1 } else { 2 });
-        return kind.collect::<Vec<_>>().join("/");
-    };
-    let mut parts = net.split('/');
-    let name = parts.next().unwrap_or_default();
-    let direct = if parts.any(|part| part.starts_with("GDRDMA")) { "/GDRDMA" } else { "" };
-    format!("NET/{name}{direct}")
+        (kind, _) if kind.starts_with("SHM") => Connection::Shm,
+        (kind, Some(second)) => Connection::Other(format!("{kind}/{second}")),
+        (kind, None) => Connection::Other(kind.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -142,8 +184,8 @@ mod tests {
         read(lines.lines())
     }
 
-    fn kinds(read: &Read) -> Vec<(&str, usize)> {
-        read.connections.iter().map(|(kind, count)| (kind.as_str(), *count)).collect()
+    fn kinds(read: &Read) -> String {
+        read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
     }
 
     fn words(words: &BTreeSet<String>) -> Vec<&str> {
@@ -153,27 +195,27 @@ mod tests {
     #[test]
     fn two_nodes_over_infiniband() {
         let own = log("ib-two-nodes");
-        assert_eq!(kinds(&own), [("NET/IB/GDRDMA", 4), ("P2P/CUMEM", 3)]);
+        assert_eq!(kinds(&own), "NET/IB/GDRDMA 4, P2P/CUMEM 3");
         assert_eq!(words(&own.paths), ["NVL"]);
         let plugin = log("ib-nvls-two-nodes");
-        assert_eq!(kinds(&plugin), [("NET/IBext_v8/GDRDMA", 5)]);
+        assert_eq!(kinds(&plugin), "NET/IBext_v8/GDRDMA 5");
         assert!(plugin.nvls);
     }
 
     #[test]
     fn two_nodes_over_efa_in_three_ages_of_nccl() {
-        assert_eq!(kinds(&log("efa-two-nodes")), [("NET/AWS Libfabric", 2), ("P2P/IPC", 1)]);
+        assert_eq!(kinds(&log("efa-two-nodes")), "NET/AWS Libfabric 2, P2P/IPC 1");
         let old = log("efa-old-two-nodes");
-        assert_eq!(kinds(&old), [("NET/AWS Libfabric", 2), ("P2P/IPC", 2)]);
+        assert_eq!(kinds(&old), "NET/AWS Libfabric 2, P2P/IPC 2");
         assert_eq!((old.rings, words(&old.orders)), (2, vec!["0 1 3 2 6 4 5 7 8 9 11 10 14 12 13 15"]));
         assert_eq!(words(&log("efa-p5en").networks), ["Libfabric"]);
     }
 
     #[test]
     fn two_nodes_over_sockets() {
-        assert_eq!(kinds(&log("socket-two-nodes")), [("NET/Socket", 2), ("P2P/IPC", 4)]);
+        assert_eq!(kinds(&log("socket-two-nodes")), "NET/Socket 2, P2P/IPC 4");
         let shared = log("socket-shm-two-nodes");
-        assert_eq!(kinds(&shared), [("NET/Socket", 3), ("SHM", 2)]);
+        assert_eq!(kinds(&shared), "NET/Socket 3, SHM 2");
         assert!(!shared.nvls, "0 nvls channels are none");
         let blocked = log("infiniband-not-opened");
         assert!(blocked.no_infiniband && blocked.devices.contains("[0]bond0:200.1.93.2<0>"));
@@ -208,7 +250,10 @@ mod tests {
         #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
         let of = |name: &str| std::fs::read_to_string(format!("../../tests/logs/healthy/{name}")).unwrap();
         let rings = read(of("nccl-rings-socket.log").lines());
-        assert_eq!((rings.connections["NET/Socket"], rings.connections["P2P/IPC"]), (2, 11));
+        assert_eq!(
+            (rings.connections[&transport("NET/Socket/0")], rings.connections[&transport("P2P/IPC")]),
+            (2, 11)
+        );
         let roce = read(of("nccl-roce-selected.log").lines());
         assert!(roce.networks.contains("IB") && !roce.devices.is_empty(), "{roce:?}");
     }

@@ -5,9 +5,12 @@ use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
 use super::pairs::Pair;
+use super::phase::PhaseId;
+use diagnose::read;
+use diagnose::root_cause::{self, Diagnosis};
 
 /// The whole.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
     /// What the measurements are compared with.
     pub catalog: &'static Catalog,
@@ -34,6 +37,8 @@ pub struct Outcome {
     pub nccl: Option<Nccl>,
     /// Output of the programs of the failed phase: the cause may be in it.
     pub captured: Vec<Captured>,
+    /// Known causes in that output; the first is the root cause.
+    pub causes: Diagnosis,
     /// What else should be known.
     pub remarks: Vec<String>,
     /// What to do, each a sentence or a command.
@@ -110,8 +115,19 @@ impl Outcome {
             network: Network::default(),
             nccl: None,
             captured: Vec::new(),
+            causes: Diagnosis::default(),
             remarks: Vec::new(),
             fix: Vec::new(),
+        }
+    }
+
+    /// Keeps the output of programs that failed, and looks for known causes in it.
+    pub(super) fn capture(&mut self, captured: impl IntoIterator<Item = Captured>) {
+        self.captured.extend(captured);
+        let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
+        if !self.captured.is_empty() {
+            self.causes =
+                root_cause::diagnose(self.catalog, &self.captured.iter().map(read).collect::<Vec<_>>(), None);
         }
     }
 
@@ -119,7 +135,7 @@ impl Outcome {
     /// first is the cause.
     pub fn finish_phase(
         &mut self,
-        name: &'static str,
+        id: PhaseId,
         start: Instant,
         failed: Vec<(String, String)>,
         says: &str,
@@ -127,12 +143,12 @@ impl Outcome {
         let seconds = start.elapsed().as_secs_f64();
         let Some((_, first)) = failed.first() else {
             let says = says.to_owned();
-            self.phases.push(Phase { name, node: None, status: Status::Passed, seconds, says });
+            self.phases.push(Phase { id, node: None, status: Status::Passed, seconds, says });
             return Ok(());
         };
-        self.says = format!("{name}: {first}");
+        self.says = format!("{}: {first}", id.id());
         for (node, says) in failed {
-            self.phases.push(Phase { name, node: Some(node), status: Status::Failed, seconds, says });
+            self.phases.push(Phase { id, node: Some(node), status: Status::Failed, seconds, says });
         }
         Err(PhaseFailed)
     }
@@ -167,7 +183,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
     /// Which: `rendezvous`.
-    pub name: &'static str,
+    pub id: PhaseId,
     /// On which node, where it is one's.
     pub node: Option<String>,
     /// How it went.
@@ -250,7 +266,7 @@ impl WrongElements {
     /// Fails the phase where there is any. How many there are.
     pub(super) fn check(
         self,
-        phase: &'static str,
+        phase: PhaseId,
         start: Instant,
         outcome: &mut Outcome,
     ) -> Result<usize, PhaseFailed> {

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::bandwidth::median;
 use super::judge::rate;
-use super::phases::{Options, Place, ask, unexpected};
+use super::phases::{NoAnswer, Options, Place, ask, expected};
 use super::rank::{Answer, Task};
 
 /// Seconds that the bytes of one way should take.
@@ -27,7 +27,19 @@ pub struct Pair {
     /// The ranks.
     pub ranks: (usize, usize),
     /// What came of it.
-    pub came: Result<Carried, String>,
+    pub came: Result<Carried, PairError>,
+}
+
+/// Why a pair carries nothing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{node}: {fault}")]
+pub struct PairError {
+    /// The node that reports it, or does not answer.
+    pub node: String,
+    /// What it reports.
+    pub fault: NoAnswer,
+    /// The rank, where it does not even listen: it is not tried with others.
+    pub deaf: Option<usize>,
 }
 
 /// What a pair carries.
@@ -59,24 +71,24 @@ pub fn rounds(world: usize) -> Vec<Vec<(usize, usize)>> {
 pub async fn tournament(places: &[Place], options: &Options) -> Vec<Pair> {
     let mut pairs = Vec::new();
     // Who does not answer once is not asked in every round.
-    let mut gone: BTreeMap<usize, String> = BTreeMap::new();
+    let mut gone: BTreeMap<usize, PairError> = BTreeMap::new();
     for (number, round) in rounds(places.len()).into_iter().enumerate() {
         let run = |ranks: (usize, usize)| format!("pair-{number}-{}-{}", ranks.0, ranks.1);
-        let played = join_all(round.into_iter().map(|ranks| {
+        let played = fan_out(round.into_iter().map(|ranks| {
             let missing = gone.get(&ranks.0).or_else(|| gone.get(&ranks.1)).cloned();
             async move {
                 match missing {
-                    Some(why) => (ranks, Err((None, why))),
-                    None => (ranks, carried(&places[ranks.0], &places[ranks.1], &run(ranks), options).await),
+                    Some(error) => (ranks, Err(PairError { deaf: None, ..error })),
+                    None => (ranks, carried(places, ranks, &run(ranks), options).await),
                 }
             }
         }))
         .await;
         for (ranks, came) in played {
-            if let Err((Some(rank), why)) = &came {
-                gone.insert(if *rank == 0 { ranks.0 } else { ranks.1 }, why.clone());
+            if let Err(error @ PairError { deaf: Some(rank), .. }) = &came {
+                gone.insert(*rank, error.clone());
             }
-            pairs.push(Pair { ranks, came: came.map_err(|(_, why)| why) });
+            pairs.push(Pair { ranks, came });
         }
     }
     pairs.sort_by_key(|pair| pair.ranks);
@@ -91,9 +103,8 @@ async fn again(places: &[Place], options: &Options, pairs: &mut [Pair]) {
         let usual = median(&rates.flat_map(|came| [came.there, came.back]).collect::<Vec<_>>());
         let slow = |came: &Carried| came.there.min(came.back) < usual / 2.0;
         for pair in pairs.iter_mut().filter(|pair| pair.came.as_ref().is_ok_and(slow)).take(RETRIED_PAIRS) {
-            let (one, other) = (&places[pair.ranks.0], &places[pair.ranks.1]);
             let run = format!("again-{turn}-{}-{}", pair.ranks.0, pair.ranks.1);
-            let (Ok(now), Ok(before)) = (carried(one, other, &run, options).await, &pair.came) else {
+            let (Ok(now), Ok(before)) = (carried(places, pair.ranks, &run, options).await, &pair.came) else {
                 continue;
             };
             pair.came = Ok(Carried {
@@ -105,18 +116,23 @@ async fn again(places: &[Place], options: &Options, pairs: &mut [Pair]) {
     }
 }
 
-/// Why a pair carries nothing; and which of the two does not even listen.
-type Why = (Option<usize>, String);
-
-async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Result<Carried, Why> {
-    let both = [one, other];
-    let named = |place: usize, why: String| format!("{}: {why}", both[place].node);
+async fn carried(
+    places: &[Place],
+    ranks: (usize, usize),
+    run: &str,
+    options: &Options,
+) -> Result<Carried, PairError> {
+    let both = [&places[ranks.0], &places[ranks.1]];
     let mut ports = [0; 2];
     let listen = |place| ask(place, Task::Listen { address: None }, options.deadline);
-    for (place, answer) in join_all(both.map(listen)).await.into_iter().enumerate() {
+    for (place, answer) in fan_out(both.map(listen)).await.into_iter().enumerate() {
         match answer {
             Ok(Answer::Listening { port }) => ports[place] = port,
-            other => return Err((Some(place), named(place, unexpected(other, &|rank| name_in(both, rank))))),
+            other => {
+                let deaf = Some(if place == 0 { ranks.0 } else { ranks.1 });
+                let fault = NoAnswer::of(other, &|rank| name_in(both, rank));
+                return Err(PairError { node: both[place].node.clone(), fault, deaf });
+            }
         }
     }
     let join = |number: usize| Task::Join {
@@ -129,12 +145,12 @@ async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Re
         port: ports[1 - number],
         stall: options.stall.as_secs_f64(),
     };
-    two(both, join, options.deadline).await.map_err(nobody)?;
+    two(both, join, options.deadline).await?;
     let deadline = options.stall * 4;
     let (mut rates, mut bytes) = ([0.0_f64; 2], 1 << 20);
     for _ in 0..2 {
         let task = |_| Task::Stream { bytes, sends: true, receives: true };
-        for (place, answer) in two(both, task, deadline).await.map_err(nobody)?.into_iter().enumerate() {
+        for (place, answer) in two(both, task, deadline).await?.into_iter().enumerate() {
             if let Answer::Streamed { seconds, .. } = answer {
                 rates[place] = rates[place].max(bytes as f64 / seconds);
             }
@@ -143,18 +159,14 @@ async fn carried(one: &Place, other: &Place, run: &str, options: &Options) -> Re
     }
     let small = |_| Task::AllReduce { elements: 2, warmup: 2, iterations: LATENCY_ROUNDS, corrupt: None };
     let mut trip = 0.0_f64;
-    for answer in two(both, small, deadline).await.map_err(nobody)? {
+    for answer in two(both, small, deadline).await? {
         if let Answer::Reduced { seconds, .. } = answer {
             trip = trip.max(median(&seconds));
         }
     }
-    join_all(both.map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
+    fan_out(both.map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
     // What a rank receives is what the other one sent.
     Ok(Carried { there: rates[1], back: rates[0], trip })
-}
-
-fn nobody(why: String) -> Why {
-    (None, why)
 }
 
 /// The node of a rank of a pair, whose ranks are 0 and 1.
@@ -167,18 +179,12 @@ async fn two(
     both: [&Place; 2],
     task: impl Fn(usize) -> Task,
     deadline: Duration,
-) -> Result<Vec<Answer>, String> {
+) -> Result<Vec<Answer>, PairError> {
     let asked = both.iter().enumerate().map(|(number, place)| ask(place, task(number), deadline));
     let mut answers = Vec::new();
-    for (place, answer) in both.iter().zip(join_all(asked).await) {
-        match answer {
-            Ok(Answer::Broken(broken)) => {
-                let message = broken.message(&|rank| name_in(both, rank));
-                return Err(format!("{}: {message}", place.node));
-            }
-            Ok(answer) => answers.push(answer),
-            Err(failure) => return Err(format!("{}: {failure}", place.node)),
-        }
+    for (place, answer) in both.iter().zip(fan_out(asked).await) {
+        let answer = expected(answer, &|rank| name_in(both, rank));
+        answers.push(answer.map_err(|fault| PairError { node: place.node.clone(), fault, deaf: None })?);
     }
     Ok(answers)
 }
@@ -211,7 +217,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
             let why = failed
                 .iter()
                 .find(|(ranks, _)| ranks.0 == node || ranks.1 == node)
-                .map_or("", |(_, why)| why.as_str());
+                .map_or(String::new(), |(_, why)| why.to_string());
             says.push(format!("{name} fails with all {others} other ranks: {why}"));
         } else if sends == others || receives == others {
             let way = match (sends == others, receives == others) {
@@ -303,7 +309,8 @@ mod tests {
         assert_eq!(blame(&two, &names(2)).len(), 1);
         let mut dead = all(3, |_, _| 1e9);
         for pair in dead.iter_mut().filter(|pair| pair.ranks.1 == 2) {
-            pair.came = Err("node3: the connection stalled".into());
+            let fault = NoAnswer::Broken("the connection stalled".into());
+            pair.came = Err(PairError { node: "node3".into(), fault, deaf: None });
         }
         assert_eq!(
             blame(&dead, &names(3)),

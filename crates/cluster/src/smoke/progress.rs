@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::phase::PhaseId;
+
 /// A progress event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'s> {
@@ -27,8 +29,8 @@ pub struct Progress<'t>(pub &'t dyn Fn(Event<'_>));
 
 impl Progress<'_> {
     /// A phase begins, or its description changes.
-    pub fn phase(&self, name: &str, says: &str) {
-        (self.0)(Event::Phase { name, says });
+    pub fn phase(&self, phase: PhaseId, says: &str) {
+        (self.0)(Event::Phase { name: phase.id(), says });
     }
 
     /// A node is done with what is under way.

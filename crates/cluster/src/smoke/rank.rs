@@ -275,10 +275,10 @@ async fn join(
     let also = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
     let left = accepted
         .map_err(|_| missing(from, &format!("did not connect within {:.1} s{also}", early.as_secs_f64())))?
-        .map_err(|why| of_no_rank(&why))?;
+        .map_err(|error| of_no_rank(&error.to_string()))?;
     let right = connected
         .map_err(|_| missing(to, &format!("did not accept within {:.1} s", early.as_secs_f64())))?
-        .map_err(|why| missing(to, &why))?;
+        .map_err(|error| missing(to, &error.to_string()))?;
     let streams = [right, left].map(|stream| {
         let stream = stream.into_std()?;
         stream.set_nonblocking(false)?;
@@ -292,21 +292,38 @@ async fn join(
     Ok(Answer::Joined { refused })
 }
 
+/// Why the rank on the right does not take a connection.
+#[derive(Debug, thiserror::Error)]
+enum ConnectError {
+    /// TCP.
+    #[error("at {0}: {1}")]
+    Tcp(IpAddr, std::io::Error),
+    /// It cannot be greeted.
+    #[error(transparent)]
+    Greeting(std::io::Error),
+    /// It hung up instead of answering.
+    #[error("closed the connection")]
+    Closed,
+    /// It is a rank, and this one is not its neighbor; its text.
+    #[error("refused: {0}")]
+    Refused(String),
+}
+
 /// Connects and introduces itself; the other side says `ok`, or why not. Tried again while nobody listens.
-async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, String> {
+async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, ConnectError> {
     let mut stream = loop {
         match TcpStream::connect(right).await {
             Ok(stream) => break stream,
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
                 tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
             }
-            Err(error) => return Err(format!("at {}: {error}", right.0)),
+            Err(error) => return Err(ConnectError::Tcp(right.0, error)),
         }
     };
-    stream.write_all((own.line() + "\n").as_bytes()).await.map_err(|error| error.to_string())?;
+    stream.write_all((own.line() + "\n").as_bytes()).await.map_err(ConnectError::Greeting)?;
     let mut word = Vec::new();
     loop {
-        let byte = stream.read_u8().await.map_err(|_| "closed the connection".to_owned())?;
+        let byte = stream.read_u8().await.map_err(|_| ConnectError::Closed)?;
         if byte == b'\n' || word.len() as u64 > GREETING_LIMIT_BYTES {
             break;
         }
@@ -314,7 +331,7 @@ async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, 
     }
     match word.as_slice() {
         b"ok" => Ok(stream),
-        other => Err(format!("refused: {}", String::from_utf8_lossy(other))),
+        other => Err(ConnectError::Refused(String::from_utf8_lossy(other).into_owned())),
     }
 }
 
@@ -323,11 +340,11 @@ async fn accept(
     listener: &TcpListener,
     wanted: &Greeting<'_>,
     refused: &mut Vec<String>,
-) -> Result<TcpStream, String> {
+) -> Result<TcpStream, std::io::Error> {
     let Greeting { run, number: from, world, .. } = *wanted;
     let wanted = wanted.line();
     loop {
-        let (stream, address) = listener.accept().await.map_err(|error| error.to_string())?;
+        let (stream, address) = listener.accept().await?;
         let mut lines = BufReader::with_capacity(1, stream);
         let mut line = String::new();
         // Whoever connects and says nothing keeps nobody waiting.
@@ -336,7 +353,7 @@ async fn accept(
         let mut stream = lines.into_inner();
         let line = line.trim_end();
         if line == wanted {
-            stream.write_all(b"ok\n").await.map_err(|error| error.to_string())?;
+            stream.write_all(b"ok\n").await?;
             return Ok(stream);
         }
         let who = match line.split(' ').collect::<Vec<_>>()[..] {

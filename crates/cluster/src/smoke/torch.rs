@@ -13,15 +13,17 @@ use super::bandwidth::{bus, median};
 use super::judge::{expected_of_nccl, rate};
 use super::nccl_log;
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
+use super::phase::PhaseId;
 use super::transport::{self, ExpectedTransport, Infiniband, Site};
 use crate::container_probe::ContainerProbe;
-use crate::fan_out::{self, Job};
-use crate::worker::{Answer, Task};
+use crate::jobs::{self, Job};
+use crate::program_line::{self, Stopped};
+use crate::worker::{self, Answer, Failure, Task};
 use docker::engine::Engine;
 use docker::exec::Command;
 
 /// What runs in the containers.
-const SCRIPT: &str = include_str!("torch.py");
+const SCRIPT: &str = include_str!("../../../../templates/smoke/all_reduce.py");
 /// Float32 that are summed: 64 MiB.
 const ELEMENTS: usize = 16 << 20;
 /// The longest that it may take, in seconds: torch alone takes ten to be imported from a cold disk.
@@ -43,7 +45,7 @@ struct Said {
     wrong: Option<usize>,
     #[serde(default)]
     seconds: Vec<f64>,
-    failed: Option<String>,
+    failed: Option<Stopped>,
     infiniband: InfinibandReport,
 }
 
@@ -58,7 +60,7 @@ struct InfinibandReport {
     variables: BTreeMap<String, String>,
 }
 
-/// The phase. [`fan_out::end_all`] ends what was started, by its `mark`.
+/// The phase. [`jobs::end_all`] ends what was started, by its `mark`.
 pub async fn reduce(
     containers: &[ContainerProbe<'_>],
     wish: Option<ExpectedTransport>,
@@ -69,7 +71,10 @@ pub async fn reduce(
     let Some(first) = containers.first() else { return Ok(()) };
     let port = match free_port(first).await {
         Ok(port) => port,
-        Err(why) => return outcome.finish_phase("torch", start, vec![(first.node.name.clone(), why)], ""),
+        Err(failure) => {
+            let why = format!("no port for the rendezvous: {failure}");
+            return outcome.finish_phase(PhaseId::Torch, start, vec![(first.node.name.clone(), why)], "");
+        }
     };
     let everywhere: Vec<(String, &Engine)> =
         containers.iter().map(|one| (one.node.name.clone(), one.engine)).collect();
@@ -82,33 +87,34 @@ pub async fn reduce(
         }
     };
     let alarm = Notify::new();
-    let running = fan_out::run(jobs(containers, port), &everywhere, mark, true, &alarm, &keep);
+    let running = jobs::run(jobs(containers, port), &everywhere, mark, true, &alarm, &keep);
     // The script ends itself; this is for an engine that is gone.
     let ended = tokio::time::timeout(Duration::from_secs(RUN_TIMEOUT_SECONDS + 20), running).await;
     if ended.is_err() {
-        fan_out::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
+        jobs::end_all(everywhere.iter().map(|(name, engine)| (name.as_str(), *engine)), mark).await;
     }
     let statuses: BTreeMap<String, String> = ended
         .unwrap_or_default()
         .into_iter()
         .filter(|end| end.status != Ok(0) && !end.stopped)
         .map(|end| {
-            (end.node, end.status.map_or_else(|why| why, |status| format!("exited with status {status}")))
+            let status = end.status.map(|status| format!("exited with status {status}"));
+            (end.node, status.unwrap_or_else(|error| error.to_string()))
         })
         .collect();
     told(containers, wish, &lines.into_inner(), &statuses, start, outcome)
 }
 
 /// A port of the first container that nobody listens on.
-async fn free_port(first: &ContainerProbe<'_>) -> Result<u16, String> {
+async fn free_port(first: &ContainerProbe<'_>) -> Result<u16, Failure> {
     let wait = Duration::from_secs(5);
     match first.session.start(Task::ListenTcp { port: 0 }, wait).await {
         Ok((listener, Answer::Listening { port })) => {
             let _ = first.session.ask(Task::Stop { listener }, wait).await;
             Ok(port)
         }
-        Ok((_, other)) => Err(format!("no port for the rendezvous: {other:?}")),
-        Err(failure) => Err(format!("no port for the rendezvous: {failure}")),
+        Ok((_, other)) => Err(worker::unexpected(&other)),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -149,6 +155,19 @@ fn jobs<'w>(containers: &[ContainerProbe<'w>], port: u16) -> Vec<Job<'w>> {
     jobs
 }
 
+/// What a node that failed may be, the likeliest cause first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Suspect {
+    /// Its program could not even begin.
+    NotBegun,
+    /// Its program ended without a result.
+    Ended,
+    /// Its program waited for others.
+    Waited,
+    /// Its program was stopped, or had no result in time.
+    Stopped,
+}
+
 /// What came of it.
 fn told(
     containers: &[ContainerProbe<'_>],
@@ -161,31 +180,24 @@ fn told(
     let results: Vec<(String, Said)> = lines
         .iter()
         .flat_map(|(node, lines)| lines.iter().map(move |line| (node, line)))
-        .filter_map(|(node, line)| {
-            Some((node.clone(), serde_json::from_str(line.strip_prefix("ENVDOC ")?).ok()?))
-        })
+        .filter_map(|(node, line)| Some((node.clone(), program_line::read(line)?)))
         .collect();
-    // Who could not even begin is the cause; then who ended; those who waited for them, or were stopped, come
-    // last.
-    let mut failed: Vec<(u8, String, String)> = Vec::new();
+    let mut failed: Vec<(Suspect, String, String)> = Vec::new();
     for one in containers {
         let name = &one.node.name;
         let own: Vec<&Said> = results.iter().filter(|(node, _)| node == name).map(|(_, said)| said).collect();
         let broke = own.iter().find_map(|said| Some((said.rank, said.failed.as_ref()?)));
         if let Some((rank, why)) = broke {
-            let waited = why.starts_with("init_process_group") || why.starts_with("all_reduce");
-            failed.push((if waited { 2 } else { 0 }, name.clone(), format!("{name}: rank {rank}: {why}")));
+            let suspect = if why.waits { Suspect::Waited } else { Suspect::NotBegun };
+            failed.push((suspect, name.clone(), format!("{name}: rank {rank}: {why}")));
         } else if own.len() < one.node.slots as usize {
             let last =
                 lines.get(name).and_then(|lines| lines.iter().rev().find(|line| !line.trim().is_empty()));
             let last = last.map_or(String::new(), |line| format!("; last output: {line}"));
             let status = statuses.get(name);
             let says = status.map_or("stopped, or no result in time", String::as_str);
-            failed.push((
-                if status.is_some() { 1 } else { 3 },
-                name.clone(),
-                format!("{name}: {says}{last}"),
-            ));
+            let suspect = if status.is_some() { Suspect::Ended } else { Suspect::Stopped };
+            failed.push((suspect, name.clone(), format!("{name}: {says}{last}")));
         }
     }
     failed.sort();
@@ -194,10 +206,10 @@ fn told(
         outcome.verdict = Verdict::Failed;
         let captured = |(node, lines): (&String, &Vec<String>)| Captured {
             from: format!("torch on {node}"),
-            lines: lines.iter().filter(|line| !line.starts_with("ENVDOC ")).cloned().collect(),
+            lines: lines.iter().filter(|line| !program_line::is_for_envdoc(line)).cloned().collect(),
         };
-        outcome.captured.extend(lines.iter().map(captured));
-        return outcome.finish_phase("torch", start, failed, "");
+        outcome.capture(lines.iter().map(captured));
+        return outcome.finish_phase(PhaseId::Torch, start, failed, "");
     }
     let wrong: Vec<_> = results
         .iter()
@@ -211,7 +223,7 @@ fn told(
         .collect();
     if !wrong.is_empty() {
         outcome.verdict = Verdict::Wrong;
-        return outcome.finish_phase("torch", start, wrong, "");
+        return outcome.finish_phase(PhaseId::Torch, start, wrong, "");
     }
     passed(&results, wish, lines, start, outcome)
 }
@@ -272,13 +284,12 @@ fn passed(
         let kinds: Vec<_> = read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         says += &format!("; connections: {}", kinds.join(", "));
         says += if read.nvls { ", NVLS" } else { "" };
-        outcome.transport =
-            format!("tcp, then nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
+        outcome.transport = format!("tcp, then nccl ({})", read.transports());
         outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
         let failed = transport::unlike(&sites(results, lines), wish);
         if !failed.is_empty() {
             outcome.verdict = Verdict::Failed;
-            return outcome.finish_phase("transport", start, failed, "");
+            return outcome.finish_phase(PhaseId::Transport, start, failed, "");
         }
     } else if let Some(wish) = wish {
         outcome.verdict = Verdict::Failed;
@@ -287,7 +298,7 @@ fn passed(
         let why = format!(
             "torch uses {backend} because it sees no GPU; NCCL carries no data, expected transport: {wish}"
         );
-        return outcome.finish_phase("transport", start, vec![(results[0].0.clone(), why)], "");
+        return outcome.finish_phase(PhaseId::Transport, start, vec![(results[0].0.clone(), why)], "");
     }
     outcome.says += &format!("; {says}");
     if let Some((least, from)) =
@@ -296,5 +307,5 @@ fn passed(
         outcome.verdict = Verdict::Slow;
         outcome.says += &format!("; below the {} expected of {from}", rate(least));
     }
-    outcome.finish_phase("torch", start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::Torch, start, Vec::new(), &says)
 }

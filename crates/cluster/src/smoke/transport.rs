@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::nccl_log::Read;
+use super::nccl_log::{Connection, Read};
 
 /// Less memory than this that may be locked is too little for InfiniBand, in bytes.
 const MEMLOCK_MIN_BYTES: u64 = 1 << 30;
@@ -75,16 +75,22 @@ pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, S
 }
 
 fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, several: bool) -> Option<String> {
-    let has = |name: &str| read.connections.keys().any(|kind| kind.starts_with(name));
-    // Where no connection between nodes was told, the network that was chosen is what is known.
-    let told = has("NET/");
-    let between = |name: &str| {
-        has(&format!("NET/{name}"))
-            || several && !told && read.networks.iter().any(|net| net.starts_with(name))
+    let networks: Vec<&str> = read
+        .connections
+        .keys()
+        .filter_map(|kind| match kind {
+            Connection::Net { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    let between = |wanted: &str| {
+        // Where no connection between nodes was told, the network that was chosen is what is known.
+        let chosen = several && networks.is_empty();
+        networks.iter().any(|name| name.starts_with(wanted))
+            || chosen && read.networks.iter().any(|name| name.starts_with(wanted))
     };
-    let list = || read.connections.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let uses = match (read.connections.is_empty(), read.networks.first()) {
-        (false, _) => format!("NCCL's connections are {}", list()),
+        (false, _) => format!("NCCL's connections are {}", read.transports()),
         (true, Some(network)) => format!("NCCL uses network {network}"),
         (true, None) => "NCCL reported no connection".to_owned(),
     };
@@ -111,7 +117,7 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, severa
 /// NVLink within a node: NVLS runs on nothing else; P2P may be PCIe as well, and then what NCCL told of the
 /// ways between the GPUs decides.
 fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
-    let p2p = read.connections.keys().any(|kind| kind.starts_with("P2P"));
+    let p2p = read.connections.keys().any(|kind| matches!(kind, Connection::P2p(_)));
     let ways = || read.paths.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     match (p2p, read.paths.is_empty()) {
         _ if read.nvls => None,
@@ -237,7 +243,7 @@ mod tests {
                 the data within the nodes: P2P may be PCIe"
         ));
         let mut pcie = log("pcie-without-nvlink");
-        pcie.connections.insert("P2P/CUMEM".into(), 8);
+        pcie.connections.insert(Connection::P2p(Some("CUMEM".into())), 8);
         let why = says(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
         assert!(why.contains("not all GPUs of a node are connected by NVLink") && why.contains("PHB, SYS"));
         pcie.paths = log("libibverbs-missing-nvlink").paths;

@@ -99,8 +99,8 @@ fn words(path: &Path, tag: &str, digest: &str, endpoint: &str, leader: &Node) ->
 }
 
 /// Runs this program with these words; both of its streams are progress here.
-async fn run(words: &[String], leader: &Node) -> Result<i32, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+async fn run(words: &[String], leader: &Node) -> Result<i32, std::io::Error> {
+    let program = host::process::own_program()?;
     let mut command = tokio::process::Command::new(program);
     command
         .args(words)
@@ -111,14 +111,14 @@ async fn run(words: &[String], leader: &Node) -> Result<i32, String> {
     if let Some(folder) = &leader.tls {
         command.env("DOCKER_TLS_VERIFY", "1").env("DOCKER_CERT_PATH", folder);
     }
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let mut child = command.spawn()?;
     if let Some(out) = child.stdout.take() {
         let mut lines = BufReader::new(out).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             terminal::note(&line);
         }
     }
-    let status = child.wait().await.map_err(|error| error.to_string())?;
+    let status = child.wait().await?;
     Ok(status.code().unwrap_or(255))
 }
 

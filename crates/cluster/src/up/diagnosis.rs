@@ -8,6 +8,7 @@ use crate::Error;
 use crate::plan::Node;
 use crate::probe::{self, Probe};
 use crate::problem::Problem;
+use crate::program_line::{self, EntrypointFault};
 use docker::engine::Engine;
 use docker::{Cause, exec};
 
@@ -153,7 +154,7 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
         ))
         .fix("Write the keys again with correct modes: `envdoc cluster down && envdoc cluster up`");
     }
-    if printed.contains("the image has no sshd") {
+    if printed.lines().any(|line| program_line::read(line) == Some(EntrypointFault::NoSshd)) {
         return of(format!(
             "the image {} has no SSH server, which the launcher needs",
             work.plan.image_name()

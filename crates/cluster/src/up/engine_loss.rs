@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::Work;
 use crate::problem::Problem;
@@ -18,7 +18,7 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
         let silent = engine.answers(Instant::now() + ANSWER_TIMEOUT).await.err();
         silent.map(|why| (node.name.as_str(), why.to_string()))
     });
-    let silent: Vec<(&str, String)> = join_all(asked).await.into_iter().flatten().collect();
+    let silent: Vec<(&str, String)> = fan_out(asked).await.into_iter().flatten().collect();
     let mut told: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();
     for problem in problems {
         let of_silent =

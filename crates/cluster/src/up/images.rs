@@ -1,6 +1,6 @@
 //! The step `image`: the same one on every node.
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::{Work, build, on_all};
 use crate::Error;
@@ -156,7 +156,7 @@ async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Ve
         }
         (*place, same)
     });
-    let tried = join_all(tried).await;
+    let tried = fan_out(tried).await;
     tried.into_iter().filter(|(_, same)| !same).map(|(place, _)| place).collect()
 }
 

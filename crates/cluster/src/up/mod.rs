@@ -18,7 +18,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use docker::fan_out;
 
 use super::keys::Keys;
 use super::observed_state::{self, ObservedState};
@@ -154,18 +154,52 @@ pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     }
 }
 
+/// What `up` does once it knows that nothing speaks against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Image,
+    Swarm,
+    Network,
+    Containers,
+    Healthy,
+    Verify,
+}
+
+impl Step {
+    /// The steps of a cluster, in their order.
+    fn of(plan: &ClusterPlan) -> impl Iterator<Item = Step> {
+        let overlay = plan.network.kind == NetworkKind::Overlay;
+        let all = [Step::Image, Step::Swarm, Step::Network, Step::Containers, Step::Healthy, Step::Verify];
+        all.into_iter().filter(move |step| overlay || *step != Step::Swarm)
+    }
+
+    /// Carries it out. `observed` is from before the first step.
+    async fn run(self, work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+        match self {
+            Step::Image => images::same_everywhere(work, observed).await,
+            Step::Swarm => joining::one_swarm(work).await,
+            Step::Network => network::ready(work).await,
+            Step::Containers => containers::made(work).await,
+            Step::Healthy => healthy::all(work).await,
+            Step::Verify => verify::all(work).await,
+        }
+    }
+}
+
 async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    let observed = ready(work).await?;
+    for step in Step::of(work.plan) {
+        step.run(work, &observed).await?;
+    }
+    Ok(())
+}
+
+/// The nodes as they are, when nothing speaks against the first step.
+async fn ready(work: &Work<'_>) -> Result<Vec<ObservedState>, Vec<Problem>> {
     let observed = work.look().await?;
     connected(work, &observed)?;
     refused(work, &observed).await?;
-    images::same_everywhere(work, &observed).await?;
-    if work.plan.network.kind == NetworkKind::Overlay {
-        joining::one_swarm(work).await?;
-    }
-    network::ready(work).await?;
-    containers::made(work).await?;
-    healthy::all(work).await?;
-    verify::all(work).await
+    Ok(observed)
 }
 
 /// What the nodes are, and what speaks against them.
@@ -277,7 +311,7 @@ async fn on_all<'w, T, F: Future<Output = Result<T, Problem>>>(
     nodes: impl IntoIterator<Item = (&'w Node, &'w Engine)>,
     mut what: impl FnMut(&'w Node, &'w Engine) -> F,
 ) -> Result<Vec<T>, Vec<Problem>> {
-    let all = join_all(nodes.into_iter().map(|(node, engine)| what(node, engine))).await;
+    let all = fan_out(nodes.into_iter().map(|(node, engine)| what(node, engine))).await;
     let (mut done, mut problems) = (Vec::new(), Vec::new());
     for result in all {
         match result {
@@ -291,6 +325,7 @@ async fn on_all<'w, T, F: Future<Output = Result<T, Problem>>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     #[test]
     fn clocks_that_differ() {
@@ -307,5 +342,14 @@ mod tests {
             "{problems:?}"
         );
         assert_eq!(slightly_off(&observed).len(), 1);
+    }
+
+    #[test]
+    fn only_an_overlay_needs_a_swarm() {
+        let steps = |more: &str| Step::of(&testing::two_nodes(more)).collect::<Vec<_>>();
+        let overlay = steps("");
+        assert_eq!(overlay[..3], [Step::Image, Step::Swarm, Step::Network]);
+        let host: Vec<_> = overlay.into_iter().filter(|step| *step != Step::Swarm).collect();
+        assert_eq!(steps("network: {kind: host}\n"), host);
     }
 }

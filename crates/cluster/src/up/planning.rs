@@ -1,28 +1,36 @@
 //! What `up` would do, from what is there now: for `--dry-run`.
 
 use super::containers::Action as OfContainer;
-use super::{Work, build, connected, containers, images, refused};
+use super::{Step, Work, build, containers, images, ready};
 use crate::container;
 use crate::image::{self, Decision as OfImage};
 use crate::network::{self, Decision as OfNetwork};
 use crate::observed_state::ObservedState;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
-use crate::request::NetworkKind;
 use crate::swarm::{self, Action};
 use diagnostic::units::short_size;
 
 /// Puts the steps into [`Work::steps`]; nothing is changed.
 pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    let observed = work.look().await?;
-    connected(work, &observed)?;
-    refused(work, &observed).await?;
-    of_image(work, &observed)?;
-    if work.plan.network.kind == NetworkKind::Overlay {
-        of_swarm(work, &observed).await?;
+    let observed = ready(work).await?;
+    for step in Step::of(work.plan) {
+        match step {
+            Step::Image => of_image(work, &observed)?,
+            Step::Swarm => of_swarm(work, &observed).await?,
+            Step::Network => of_network(work, &observed)?,
+            Step::Containers => of_containers(work, &observed)?,
+            // It waits for what the containers' step started.
+            Step::Healthy => {}
+            Step::Verify => of_verify(work),
+        }
     }
-    of_network(work, &observed)?;
-    of_containers(work, &observed)
+    Ok(())
+}
+
+fn of_verify(work: &Work<'_>) {
+    let says = "test names, TCP, packet sizes and ssh between all containers";
+    work.keep("verify", &work.plan.name, says, Outcome::Unchanged);
 }
 
 fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
@@ -55,12 +63,6 @@ fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
             }
         }
     }
-    work.keep(
-        "verify",
-        &work.plan.name,
-        "test names, TCP, packet sizes and ssh between all containers",
-        Outcome::Unchanged,
-    );
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 

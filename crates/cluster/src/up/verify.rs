@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
+use docker::fan_out;
 use futures_util::{StreamExt, stream};
 
 use super::{Work, containers, healthy, on_all};
@@ -34,7 +34,7 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         Ok(containers) => rounds(work, containers).await,
         Err(problems) => Err(problems),
     };
-    join_all(work.nodes.iter().map(|(node, engine)| worker_container::forget_worker(engine, &node.name)))
+    fan_out(work.nodes.iter().map(|(node, engine)| worker_container::forget_worker(engine, &node.name)))
         .await;
     result
 }

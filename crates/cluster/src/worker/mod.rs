@@ -19,11 +19,11 @@ pub mod session;
 mod tcp;
 mod udp;
 
-use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::error::Failure;
 pub use facts::fleet::{Digest, Identity, Why};
 
 /// The version of this protocol: another one is not spoken with.
@@ -273,19 +273,9 @@ pub struct Interface {
 /// Limit of entries whose digests are reported one by one.
 pub const ENTRIES_MAX: usize = 1000;
 
-/// Why something could not be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Its kind.
-    pub why: Why,
-    /// In the system's words.
-    pub says: String,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.says)
-    }
+/// The greeting of the worker that has this nonce.
+pub(crate) fn greeting(nonce: &str) -> String {
+    format!("{GREETING} {nonce}")
 }
 
 /// An answer to another question.

@@ -23,9 +23,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Works until standard input ends, or is silent for longer than `silence`. `programs` handle the custom
 /// tasks.
 pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
+    let runtime = docker::runtime()
         .map_err(|error| Error::new(Kind::Network, format!("cannot start the async runtime: {error}")))?;
     let (sender, requests) = mpsc::unbounded_channel();
     // Reading from a pipe cannot be given up, so a thread does it, which the end of the process ends.
@@ -50,12 +48,8 @@ pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<
 
 /// Removes the directory that the program was brought in. Running programs keep their files until they end.
 pub fn remove(folder: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(folder) {
-        Ok(()) => Ok(()),
-        // Its caller was faster.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::new(Kind::File, format!("cannot remove {}: {error}", folder.display()))),
-    }
+    // Its caller may be faster.
+    host::file::remove_directory(folder)
 }
 
 async fn work(

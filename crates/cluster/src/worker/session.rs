@@ -142,7 +142,11 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Erro
                 return Ok(hello);
             }
             Ok(Reply { answer: Answer::Hello(hello), .. }) => {
-                return Err(Error::OtherProtocol { envdoc: hello.envdoc, protocol: hello.protocol });
+                return Err(Error::OtherProtocol {
+                    envdoc: hello.envdoc,
+                    protocol: hello.protocol,
+                    own: PROTOCOL,
+                });
             }
             _ if foreign.len() < FOREIGN_OUTPUT_LIMIT_BYTES => {
                 foreign.push_str(&String::from_utf8_lossy(&line))

@@ -1,21 +1,20 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
-//! [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`]
+//! [`options`] decides between BuildKit and the classic builder, [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`]
 //! turn what the two builders say into [`Event`]s.
 
 mod classic;
+mod options;
 mod progress;
 mod reader;
 mod session;
 
 use futures_util::future::{BoxFuture, LocalBoxFuture};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bollard::query_parameters::BuildImageOptions;
-
-use super::auth::{self, Logins};
+use super::auth::Logins;
 use super::context::Context;
 use super::engine::Engine;
 use crate::bollard_request::SESSION_PREFIX;
@@ -173,27 +172,19 @@ pub fn build<'a>(
 ) -> LocalBoxFuture<'a, Result<Built, Failure>> {
     Box::pin(async move {
         let started = Instant::now();
-        let buildkit = use_buildkit(engine, &build, on)?;
+        let buildkit = options::use_buildkit(engine, &build, on)?;
         let id = build.id.clone();
         let secrets = build.secrets.clone();
-        let session = match buildkit {
-            true => {
-                let open = session::Session::open(engine.transport.local(), &id, secrets, logins.clone());
-                let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
-                let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
-                Some(open.map_err(|why| Failure::Gone(format!("cannot open a BuildKit session: {why}")))?)
-            }
-            false => None,
-        };
-        let options = options(&build, buildkit.then_some(id));
         // BuildKit asks for logins as it needs them; the classic builder wants them all beforehand, for the
         // registries of FROM.
-        let credentials = match buildkit {
-            true => None,
-            false => Some(
-                credentials(&build, logins).await.map_err(|error| Failure::Impossible(error.to_string()))?,
-            ),
+        let (session, credentials) = match buildkit {
+            true => (Some(open_session(engine, &id, secrets, logins).await?), None),
+            false => {
+                let all = options::credentials(&build, logins).await;
+                (None, Some(all.map_err(|error| Failure::Impossible(error.to_string()))?))
+            }
         };
+        let options = options::options(&build, buildkit.then_some(id));
         let (stream, sent) = build.context.clone().stream();
         let answer = engine.docker.build_image(options, credentials, Some(bollard::body_try_stream(stream)));
         let mut reader = Reader::new(buildkit);
@@ -215,6 +206,18 @@ pub fn build<'a>(
     })
 }
 
+async fn open_session(
+    engine: &Engine,
+    id: &str,
+    secrets: BTreeMap<String, Vec<u8>>,
+    logins: Arc<Logins>,
+) -> Result<session::Session, Failure> {
+    let open = session::Session::open(engine.transport.local(), id, secrets, logins);
+    let open = tokio::time::timeout(FIRST_MESSAGE_TIMEOUT, open).await;
+    let open = open.unwrap_or_else(|_| Err(Error::answer_timeout(FIRST_MESSAGE_TIMEOUT)));
+    open.map_err(|why| Failure::Gone(format!("cannot open a BuildKit session: {why}")))
+}
+
 /// A name for a build that no other has.
 pub fn new_id() -> String {
     format!("{}{:x}-{:x}", SESSION_PREFIX, std::process::id(), nanoseconds())
@@ -228,95 +231,6 @@ pub fn cancel<'a>(engine: &'a Engine, id: &'a str) -> BoxFuture<'a, ()> {
             tokio::time::timeout(Duration::from_secs(10), super::http::post(engine.transport.local(), &path))
                 .await;
     })
-}
-
-/// Whether to use BuildKit; says why not.
-fn use_buildkit(engine: &Engine, build: &Build, on: &mut dyn FnMut(Event)) -> Result<bool, Failure> {
-    let without = match build.builder {
-        Builder::Classic => Some(String::new()),
-        _ => engine.without_buildkit(),
-    };
-    let Some(why) = without else { return Ok(true) };
-    if build.builder == Builder::BuildKit {
-        return Err(Failure::Impossible(format!("BuildKit is not available: {why}")));
-    }
-    if let Some(need) = build.needs_buildkit.as_ref().filter(|_| !engine.podman) {
-        let why = if why.is_empty() { "the classic builder was requested" } else { &why };
-        return Err(Failure::Impossible(format!("this image requires BuildKit ({need}), but {why}")));
-    }
-    if build.inline_cache {
-        let why = if why.is_empty() { "the classic builder was requested" } else { &why };
-        return Err(Failure::Impossible(format!("--cache-to requires BuildKit, but {why}")));
-    }
-    let instead = if engine.podman { "Podman's builder" } else { "the classic builder" };
-    if !build.secrets.is_empty() && !engine.podman {
-        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-        return Err(Failure::Impossible(format!(
-            "secrets and --ca-cert require BuildKit; this build uses {instead}{why}"
-        )));
-    }
-    if !build.secrets.is_empty() {
-        return Err(Failure::Impossible(format!(
-            "{instead} does not accept secrets or --ca-cert through its socket ({why})"
-        )));
-    }
-    if !why.is_empty() {
-        on(Event::Note(format!("{why}: using {instead}, which runs one step at a time")));
-    }
-    Ok(false)
-}
-
-fn options(build: &Build, session: Option<String>) -> BuildImageOptions {
-    let map = |map: &BTreeMap<String, String>| {
-        let map: HashMap<String, String> = map.clone().into_iter().collect();
-        (!map.is_empty()).then_some(map)
-    };
-    BuildImageOptions {
-        dockerfile: build.context.dockerfile.clone(),
-        nocache: build.no_cache,
-        pull: build.pull.then(|| "1".to_owned()),
-        rm: true,
-        forcerm: true,
-        buildargs: map(&build.arguments),
-        labels: map(&build.labels),
-        cachefrom: (!build.cache_from.is_empty()).then(|| build.cache_from.clone()),
-        platform: build.platform.clone().unwrap_or_default(),
-        target: build.target.clone().unwrap_or_default(),
-        networkmode: build.network.clone(),
-        session,
-        ..Default::default()
-    }
-}
-
-/// The logins of the registries that the Dockerfile's FROM lines name.
-async fn credentials(
-    build: &Build,
-    logins: Arc<Logins>,
-) -> Result<HashMap<String, bollard::auth::DockerCredentials>, Error> {
-    let own = build.context.files.iter().find(|(name, _)| *name == build.context.dockerfile);
-    let text = match (own, &build.context.folder) {
-        (Some((_, bytes)), _) => String::from_utf8_lossy(bytes).into_owned(),
-        (None, Some(folder)) => {
-            let path = folder.join(&build.context.dockerfile);
-            host::file::read(&path).map_err(Error::other)?.unwrap_or_default()
-        }
-        (None, None) => String::new(),
-    };
-    let mut registries: Vec<String> = text.lines().filter_map(classic::registry_of_from).collect();
-    registries.sort();
-    registries.dedup();
-    let found = tokio::task::spawn_blocking(move || {
-        let login = |registry: String| {
-            let login = logins.for_registry(&registry)?;
-            Ok::<_, Error>(login.map(|login| {
-                let key = auth::key(&registry);
-                (key.to_owned(), login.for_engine(key))
-            }))
-        };
-        registries.into_iter().map(login).collect::<Result<Vec<_>, _>>()
-    });
-    let found = found.await.map_err(Error::other)??;
-    Ok(found.into_iter().flatten().collect())
 }
 
 fn nanoseconds() -> u128 {

@@ -58,8 +58,8 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
-    fn new(message: impl Into<String>) -> Self {
-        ConnectError { message: message.into(), hints: Vec::new() }
+    fn new(message: impl ToString) -> Self {
+        ConnectError { message: message.to_string(), hints: Vec::new() }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -316,7 +316,7 @@ fn a_lock_that_no_longer_fits_is_ignored_and_its_drift_reported() {
     let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
     let mut kept = Lock::of(&resolution.stack, &asked.wishes);
     kept.packages = Some(lock::parse("torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n"));
-    let planned = plan(&ImageRequest { lock: Some(kept), ..request }, &resolution).unwrap();
+    let planned = plan(catalog(), &ImageRequest { lock: Some(kept), ..request }, &resolution).unwrap();
     assert!(planned.lock_drift.contains(&"jieba is not in the lock".to_owned()), "{:?}", planned.lock_drift);
     assert_eq!(planned.locked, None);
 }

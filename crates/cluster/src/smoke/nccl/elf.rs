@@ -3,6 +3,26 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
+/// Why a file has no dynamic section to read.
+#[derive(Debug, thiserror::Error)]
+pub enum ElfError {
+    /// It cannot be read, or is shorter than it says.
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    /// Another kind of file.
+    #[error("not a 64-bit ELF file")]
+    NotElf64,
+    /// The program headers lie outside of what can be addressed.
+    #[error("the ELF program headers are out of range")]
+    HeadersOutOfRange,
+    /// The table of strings is not loaded.
+    #[error("the ELF string table is in no segment")]
+    NoStringTable,
+    /// A section that no library has.
+    #[error("an ELF section of {0} bytes exceeds the limit")]
+    TooLarge(u64),
+}
+
 /// What the dynamic section says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dynamic {
@@ -33,15 +53,15 @@ struct Segment {
 }
 
 /// Reads it; the file may be of any size, only these parts are read.
-pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
+pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, ElfError> {
     let header = part(file, 0, 64)?;
     if header[..6] != [0x7f, b'E', b'L', b'F', 2, 1] {
-        return Err("not a 64-bit ELF file".into());
+        return Err(ElfError::NotElf64);
     }
     let (table, size, count) = (long(&header, 32), u64::from(short(&header, 54)), short(&header, 56));
     let mut segments = Vec::new();
     for number in 0..u64::from(count) {
-        let at = table.checked_add(number * size).ok_or("the ELF program headers are out of range")?;
+        let at = table.checked_add(number * size).ok_or(ElfError::HeadersOutOfRange)?;
         let entry = part(file, at, 56)?;
         let kind = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
         let (offset, address, length) = (long(&entry, 8), long(&entry, 16), long(&entry, 32));
@@ -67,7 +87,7 @@ pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
             let within = strings.checked_sub(segment.address).filter(|within| *within < segment.length)?;
             segment.offset.checked_add(within)
         })
-        .ok_or("the ELF string table is in no segment")?;
+        .ok_or(ElfError::NoStringTable)?;
     let strings = part(file, strings, length)?;
     let text = |at: u64| {
         let rest = usize::try_from(at).ok().and_then(|at| strings.get(at..)).unwrap_or_default();
@@ -84,13 +104,13 @@ pub fn dynamic(file: &mut (impl Read + Seek)) -> Result<Dynamic, String> {
     })
 }
 
-fn part(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Vec<u8>, String> {
+fn part(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Vec<u8>, ElfError> {
     if length > SECTION_LIMIT_BYTES {
-        return Err(format!("an ELF section of {length} bytes exceeds the limit"));
+        return Err(ElfError::TooLarge(length));
     }
-    file.seek(SeekFrom::Start(at)).map_err(|error| error.to_string())?;
+    file.seek(SeekFrom::Start(at))?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
-    file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+    file.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -120,9 +140,8 @@ mod tests {
 
     #[test]
     fn what_is_no_library_or_broken_is_an_error_and_no_panic() {
-        assert!(
-            dynamic(&mut Cursor::new(b"#!/bin/sh\n".repeat(20))).unwrap_err().contains("not a 64-bit ELF")
-        );
+        let script = dynamic(&mut Cursor::new(b"#!/bin/sh\n".repeat(20)));
+        assert!(matches!(script, Err(ElfError::NotElf64)), "{script:?}");
         assert!(dynamic(&mut Cursor::new(b"\x7fELF")).is_err());
         let mut broken = vec![0xff_u8; 4096];
         broken[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1]);

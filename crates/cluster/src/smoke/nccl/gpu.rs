@@ -2,13 +2,16 @@
 //! [`guarded`] makes words of that.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError};
 
+use super::Gpu;
+use super::error::Error;
 use super::library::{self, Communicator, Nccl};
-use super::{Gpu, words};
+use host::file;
 
 /// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first
 /// moments.
@@ -21,10 +24,10 @@ pub struct Device {
 }
 
 /// Opens a GPU, and says what it is.
-pub fn open(device: usize) -> Result<(Device, Gpu), String> {
+pub fn open(device: usize) -> Result<(Device, Gpu), Error> {
     let (count, cuda) = library::cuda()?;
     if device >= count {
-        return Err(format!("no GPU {device}: this process sees {count}"));
+        return Err(Error::NoDevice { device, count });
     }
     guarded(|| {
         let context = CudaContext::new(device)?;
@@ -42,22 +45,22 @@ pub struct Buffer(CudaSlice<f32>);
 
 impl Device {
     /// Makes it this thread's: NCCL takes the GPU that is current.
-    pub fn enter(&self) -> Result<(), String> {
+    pub fn enter(&self) -> Result<(), Error> {
         guarded(|| self.context.bind_to_thread())
     }
 
     /// These numbers on the GPU.
-    pub fn put(&self, numbers: &[f32]) -> Result<Buffer, String> {
+    pub fn put(&self, numbers: &[f32]) -> Result<Buffer, Error> {
         guarded(|| self.stream.clone_htod(numbers)).map(Buffer)
     }
 
     /// They come back.
-    pub fn get(&self, buffer: &Buffer) -> Result<Vec<f32>, String> {
+    pub fn get(&self, buffer: &Buffer) -> Result<Vec<f32>, Error> {
         guarded(|| self.stream.clone_dtoh(&buffer.0))
     }
 
     /// Nothing but zeros.
-    pub fn zero(&self, buffer: &mut Buffer) -> Result<(), String> {
+    pub fn zero(&self, buffer: &mut Buffer) -> Result<(), Error> {
         guarded(|| self.stream.memset_zeros(&mut buffer.0))
     }
 
@@ -69,7 +72,7 @@ impl Device {
         buffer: &Buffer,
         rounds: usize,
         until: Instant,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         self.enter()?;
         let (pointer, _held) = buffer.0.device_ptr(&self.stream);
         for _ in 0..rounds {
@@ -80,17 +83,14 @@ impl Device {
     }
 
     /// Until the GPU has done everything.
-    pub fn wait(&self, nccl: &Nccl, communicator: Communicator, until: Instant) -> Result<(), String> {
+    pub fn wait(&self, nccl: &Nccl, communicator: Communicator, until: Instant) -> Result<(), Error> {
         let start = Instant::now();
         let event = guarded(|| self.stream.record_event(None))?;
         while !guarded(|| event.try_is_complete())? {
             let now = Instant::now();
             if now > until {
                 nccl.give_up(communicator);
-                return Err(format!(
-                    "the all-reduce hangs: aborted after {:.1} s",
-                    (now - start).as_secs_f64()
-                ));
+                return Err(Error::Hangs(now - start));
             }
             if now - start > SPIN_TIME {
                 nccl.in_order(communicator).inspect_err(|_| nccl.give_up(communicator))?;
@@ -103,23 +103,19 @@ impl Device {
 
 /// `570.86.15`, as /proc tells it.
 fn kernel_module() -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let text = file::read(Path::new("/proc/driver/nvidia/version")).ok()??;
     // `NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  …`
     let words = text.lines().next()?.split_whitespace();
     let number = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     words.into_iter().find(number).map(str::to_owned)
 }
 
-fn guarded<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, String> {
+fn guarded<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, Error> {
     match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => done.map_err(|DriverError(code)| words::cuda(code as i32)),
+        Ok(done) => done.map_err(|DriverError(code)| Error::Cuda(code as i32)),
         Err(panicked) => {
             let says = panicked.downcast_ref::<String>().cloned();
-            Err(format!(
-                "the CUDA driver cannot be used: {}",
-                says.unwrap_or_else(|| "cudarc panicked".into())
-            ))
+            Err(Error::Driver(says.unwrap_or_else(|| "cudarc panicked".into())))
         }
     }
 }

@@ -4,12 +4,13 @@
 #![expect(unsafe_code, reason = "foreign functions; each call says why it is sound")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use libloading::Library;
 
+use super::error::Error;
 use super::words;
 
 /// Bytes of a unique id (NCCL_UNIQUE_ID_BYTES in nccl.h).
@@ -25,6 +26,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// The first version whose communicators can be asked without blocking, as [`Config::version`] tells it:
 /// 2.14.
 const NONBLOCKING_SINCE: u32 = 21_400;
+/// `CUDA_ERROR_NO_DEVICE` (cuda.h).
+const CUDA_ERROR_NO_DEVICE: i32 = 100;
 /// What a configuration begins with (NCCL_API_MAGIC in nccl.h).
 const MAGIC: u32 = 0xcafe_beef;
 
@@ -76,18 +79,18 @@ pub fn set_environment<'v>(variables: impl IntoIterator<Item = (&'v str, String)
     }
 }
 
-fn symbol<T: Copy>(library: &Library, name: &CStr) -> Result<T, String> {
+fn symbol<T: Copy>(library: &Library, name: &CStr) -> Result<T, Error> {
     // SAFETY: every caller gives the type that nccl.h and cuda.h declare for the name.
     let found = unsafe { library.get::<T>(name.to_bytes_with_nul()) };
-    found.map(|found| *found).map_err(|_| format!("the library has no symbol {}", name.to_string_lossy()))
+    found.map(|found| *found).map_err(|_| Error::NoSymbol(name.to_string_lossy().into_owned()))
 }
 
 impl Nccl {
     /// Opens it.
-    pub fn open(path: &Path) -> Result<Nccl, String> {
+    pub fn open(path: &Path) -> Result<Nccl, Error> {
         // SAFETY: it is the library that torch would load; what it does when it is loaded it would do there
         // too.
-        let library = unsafe { Library::new(path) }.map_err(|error| dl_words(&error))?;
+        let library = unsafe { Library::new(path) }.map_err(|error| Error::Load(dl_words(&error)))?;
         let nccl = Nccl {
             get_version: symbol(&library, c"ncclGetVersion")?,
             get_unique_id: symbol(&library, c"ncclGetUniqueId")?,
@@ -103,22 +106,22 @@ impl Nccl {
     }
 
     /// Its version, which needs no GPU.
-    pub fn version(&self) -> Result<i32, String> {
+    pub fn version(&self) -> Result<i32, Error> {
         let mut version = 0;
         // SAFETY: it writes one int.
         match unsafe { (self.get_version)(&raw mut version) } {
             SUCCESS => Ok(version),
-            code => Err(format!("ncclGetVersion: {}", self.says(code, None))),
+            code => Err(self.failed("ncclGetVersion", code, None)),
         }
     }
 
     /// A new unique id.
-    pub fn unique_id(&self) -> Result<Id, String> {
+    pub fn unique_id(&self) -> Result<Id, Error> {
         let mut id = Id([0; ID]);
         // SAFETY: it writes 128 bytes.
         match unsafe { (self.get_unique_id)(&raw mut id) } {
             SUCCESS => Ok(id),
-            code => Err(format!("ncclGetUniqueId: {}", self.says(code, None))),
+            code => Err(self.failed("ncclGetUniqueId", code, None)),
         }
     }
 
@@ -134,7 +137,7 @@ impl Nccl {
         id: Id,
         (number, world): (c_int, c_int),
         until: Instant,
-    ) -> Result<Communicator, String> {
+    ) -> Result<Communicator, Error> {
         let mut communicator = std::ptr::null_mut();
         let started = match self.init_rank_config.filter(|_| self.can_be_given_up()) {
             Some(init) => {
@@ -163,7 +166,7 @@ impl Nccl {
         (buffer, elements): (u64, usize),
         stream: *mut c_void,
         until: Instant,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let buffer = buffer as usize as *mut c_void;
         // SAFETY: the buffer is memory of the GPU of so many float32, which the caller keeps until the stream
         // is done.
@@ -173,10 +176,10 @@ impl Nccl {
     }
 
     /// Whether the communicator is still in order.
-    pub fn in_order(&self, communicator: Communicator) -> Result<(), String> {
+    pub fn in_order(&self, communicator: Communicator) -> Result<(), Error> {
         match self.state(communicator) {
             SUCCESS | IN_PROGRESS => Ok(()),
-            code => Err(self.says(code, Some(communicator))),
+            code => Err(Error::Communicator { code, last: self.last_error(Some(communicator)) }),
         }
     }
 
@@ -203,16 +206,16 @@ impl Nccl {
     /// Waits until what was started is done, as a communicator that does not block tells it.
     fn wait_until_done(
         &self,
-        what: &str,
+        call: &'static str,
         started: c_int,
         communicator: Communicator,
         until: Instant,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         let mut code = started;
         while code == IN_PROGRESS {
             if Instant::now() > until {
                 self.give_up(communicator);
-                return Err(format!("{what} timed out and was aborted"));
+                return Err(Error::CallTimedOut(call));
             }
             std::thread::sleep(POLL_INTERVAL);
             code = self.state(communicator);
@@ -220,38 +223,40 @@ impl Nccl {
         match code {
             SUCCESS => Ok(()),
             code => {
-                let says = self.says(code, Some(communicator));
+                let failed = self.failed(call, code, Some(communicator));
                 self.give_up(communicator);
-                Err(format!("{what}: {says}"))
+                Err(failed)
             }
         }
     }
 
-    fn says(&self, code: c_int, communicator: Option<Communicator>) -> String {
-        let says = words::nccl(code);
-        let Some(last) = self.last_error else { return says };
+    fn failed(&self, call: &'static str, code: c_int, communicator: Option<Communicator>) -> Error {
+        Error::Call { call, code, last: self.last_error(communicator) }
+    }
+
+    /// NCCL's own text, unless it is empty.
+    fn last_error(&self, communicator: Option<Communicator>) -> Option<String> {
+        let last = self.last_error?;
         // SAFETY: it takes no communicator too, and gives a string that lives until the next error, or none.
         let text = unsafe { last(communicator.map_or(std::ptr::null_mut(), |communicator| communicator.0)) };
         if text.is_null() {
-            return says;
+            return None;
         }
         // SAFETY: see above.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned();
-        if text.is_empty() { says } else { format!("{says} ({text})") }
+        (!text.is_empty()).then_some(text)
     }
 }
 
 /// What libcuda says before anything of it is used: `Ok` with the number of GPUs and the CUDA version that it
 /// is for.
-pub fn cuda() -> Result<(usize, String), String> {
+pub fn cuda() -> Result<(usize, String), Error> {
     // SAFETY: the driver's library, by the name that its package installs.
     let library = unsafe { Library::new("libcuda.so.1") }.map_err(|error| {
         let says = dl_words(&error);
         match says.contains("cannot open shared object file") {
-            true => "libcuda.so.1 (the driver's library) not found: the container was given no GPU, or \
-                the machine has no NVIDIA driver"
-                .to_owned(),
-            false => format!("libcuda.so.1 cannot be loaded: {says}"),
+            true => Error::NoDriverLibrary,
+            false => Error::DriverLibrary(says),
         }
     })?;
     type Init = unsafe extern "C" fn(u32) -> c_int;
@@ -266,16 +271,16 @@ pub fn cuda() -> Result<(usize, String), String> {
     // SAFETY: it takes flags, which must be 0.
     let code = unsafe { init(0) };
     if code != 0 {
-        return Err(format!("cuInit failed: {}", words::cuda(code)));
+        return Err(Error::Init(code));
     }
     // SAFETY: both write one int.
     let codes = unsafe { [version(&raw mut number), count(&raw mut devices)] };
     if let Some(code) = codes.into_iter().find(|code| *code != 0) {
-        return Err(format!("libcuda failed: {}", words::cuda(code)));
+        return Err(Error::Libcuda(code));
     }
     match usize::try_from(devices) {
         Ok(devices) if devices > 0 => Ok((devices, words::cuda_version(number))),
-        _ => Err(words::cuda(100)),
+        _ => Err(Error::Cuda(CUDA_ERROR_NO_DEVICE)),
     }
 }
 
@@ -292,9 +297,9 @@ fn dl_words(error: &libloading::Error) -> String {
 }
 
 /// A file without a name, for NCCL to write its log to: the path by which it opens it.
-pub fn nameless() -> std::io::Result<(File, String)> {
+pub fn nameless() -> std::io::Result<(OwnedFd, String)> {
     use std::os::fd::AsRawFd;
-    let file = File::from(rustix::fs::memfd_create("nccl-debug", rustix::fs::MemfdFlags::CLOEXEC)?);
+    let file = rustix::fs::memfd_create("nccl-debug", rustix::fs::MemfdFlags::CLOEXEC)?;
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     Ok((file, path))
 }

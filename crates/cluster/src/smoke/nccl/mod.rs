@@ -3,10 +3,11 @@
 //!
 //! A rank is a process of its own (a worker), because a library that hangs or crashes takes its process with
 //! it. [`search`] finds the library ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`]
-//! is the GPU, [`rank`] does what is asked of a rank, [`words`] says what its errors mean. [`workers`] starts
-//! the ranks, [`phases`] are the phases of the test, [`transport_used`] its last one.
+//! is the GPU, [`rank`] does what is asked of a rank, [`error`] names what fails there, [`words`] says what
+//! result codes mean. [`workers`] starts the ranks, [`phases`] are the phases of the test, [`transport_used`] its last one.
 
 pub mod elf;
+pub mod error;
 pub mod gpu;
 pub mod library;
 pub mod phases;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::transport::Infiniband;
+use error::Reported;
 
 /// What a rank can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,10 +90,10 @@ pub enum Answer {
         /// Its lines.
         lines: Vec<String>,
     },
-    /// It could not be done: in words.
+    /// It could not be done.
     Broken {
         /// Why.
-        says: String,
+        says: Reported,
     },
 }
 
@@ -112,11 +114,11 @@ pub struct Ground {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
     /// What was loaded, or why nothing could be.
-    pub library: Result<Loaded, String>,
+    pub library: Result<Loaded, Reported>,
     /// What is to be known of the choice.
     pub remarks: Vec<String>,
     /// The GPU, or why there is none.
-    pub gpu: Result<Gpu, String>,
+    pub gpu: Result<Gpu, Reported>,
     /// What may keep NCCL from InfiniBand.
     pub infiniband: Infiniband,
     /// Rates of the InfiniBand ports in Gbit/s.

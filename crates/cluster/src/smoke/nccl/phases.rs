@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use docker::fan_out;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 
+use super::error::{RankError, Reported};
 use super::transport_used;
 use super::workers::{Rank, Site, Workers};
-use super::{Answer, Gpu, Opened, Task};
+use super::{Answer, Gpu, Loaded, Opened, Task};
 use crate::smoke::bandwidth::size;
 use crate::smoke::outcome::{
     Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict, WrongElements,
 };
+use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
 use crate::smoke::progress::Progress;
 
@@ -39,7 +41,7 @@ pub async fn run(
     let done = phases(site, gpus, options, progress, outcome, &mut workers).await;
     if done.is_err() {
         let captured = logs(&workers.ranks).await;
-        outcome.captured.extend(captured.into_iter().filter(|one| !one.lines.is_empty()));
+        outcome.capture(captured.into_iter().filter(|one| !one.lines.is_empty()));
         if outcome.verdict != Verdict::Wrong {
             outcome.verdict = Verdict::Failed;
         }
@@ -56,17 +58,17 @@ async fn phases(
     outcome: &mut Outcome,
     workers: &mut Workers,
 ) -> Result<(), PhaseFailed> {
-    progress.phase("devices", "opening libnccl and the GPUs");
+    progress.phase(PhaseId::Devices, "opening libnccl and the GPUs");
     let opened = devices(site, gpus, progress, outcome, workers).await?;
-    progress.phase("communicator", "NCCL connects the ranks");
+    progress.phase(PhaseId::Communicator, "NCCL connects the ranks");
     communicator(&workers.ranks, options, progress, outcome).await?;
-    progress.phase("nccl-all-reduce", "checking every element of NCCL all-reduces");
+    progress.phase(PhaseId::NcclAllReduce, "checking every element of NCCL all-reduces");
     let start = Instant::now();
     for elements in CHECKED_COUNTS {
-        reduce(&workers.ranks, "nccl-all-reduce", start, (*elements, 0, 0), progress, outcome).await?;
+        reduce(&workers.ranks, PhaseId::NcclAllReduce, start, (*elements, 0, 0), progress, outcome).await?;
     }
     let says = "every element is correct on every GPU";
-    outcome.finish_phase("nccl-all-reduce", start, Vec::new(), says)?;
+    outcome.finish_phase(PhaseId::NcclAllReduce, start, Vec::new(), says)?;
     sweep(&workers.ranks, &opened, options, progress, outcome).await?;
     transport_used::transport(&workers.ranks, &opened, options, outcome).await
 }
@@ -117,7 +119,7 @@ async fn devices(
         outcome.remarks.push(format!("the ranks use different versions of NCCL: {}", versions.join(", ")));
     }
     outcome.nccl = Some(Nccl { ranks, ..Nccl::default() });
-    outcome.finish_phase("devices", start, failed, &says).map(|()| opened)
+    outcome.finish_phase(PhaseId::Devices, start, failed, &says).map(|()| opened)
 }
 
 async fn one(
@@ -125,26 +127,33 @@ async fn one(
     node: usize,
     device: usize,
     workers: &mut Workers,
-) -> Result<(Rank, Opened), String> {
+) -> Result<(Rank, Opened), RankError> {
     let rank = site.start(node, device, workers).await?;
     let task = Task::Open { device, environment: site.environment(node) };
     match rank.ask(task, OPEN_TIMEOUT).await? {
         Answer::Opened(found) => Ok((rank, *found)),
-        other => Err(format!("unexpected answer: {other:?}")),
+        other => Err(RankError::Unexpected(Box::new(other))),
     }
 }
 
+/// What a rank lacks.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum Missing<'r> {
+    #[error("no GPU: {why}. NCCL {} found ({}; {})", library.version, library.path, library.from)]
+    Gpu { why: &'r Reported, library: &'r Loaded },
+    #[error("{} found, but no NCCL: {why}", gpu.name)]
+    Nccl { why: &'r Reported, gpu: &'r Gpu },
+    #[error("no GPU: {gpu}. No NCCL: {library}")]
+    Both { gpu: &'r Reported, library: &'r Reported },
+}
+
 /// The GPU, or what is missing.
-fn state(found: &Opened) -> Result<&Gpu, String> {
-    let nccl = found
-        .library
-        .as_ref()
-        .map(|library| format!("NCCL {} found ({}; {})", library.version, library.path, library.from));
-    match (&nccl, &found.gpu) {
+fn state(found: &Opened) -> Result<&Gpu, Missing<'_>> {
+    match (&found.library, &found.gpu) {
         (Ok(_), Ok(gpu)) => Ok(gpu),
-        (Ok(nccl), Err(why)) => Err(format!("no GPU: {why}. {nccl}")),
-        (Err(why), Ok(gpu)) => Err(format!("{} found, but no NCCL: {why}", gpu.name)),
-        (Err(library), Err(gpu)) => Err(format!("no GPU: {gpu}. No NCCL: {library}")),
+        (Ok(library), Err(why)) => Err(Missing::Gpu { why, library }),
+        (Err(why), Ok(gpu)) => Err(Missing::Nccl { why, gpu }),
+        (Err(library), Err(gpu)) => Err(Missing::Both { gpu, library }),
     }
 }
 
@@ -186,7 +195,7 @@ async fn communicator(
     let deadline = options.deadline * JOIN_TIMEOUT_FACTOR;
     let Some(first) = ranks.first() else {
         return outcome.finish_phase(
-            "communicator",
+            PhaseId::Communicator,
             start,
             vec![("".into(), "no rank was started".into())],
             "",
@@ -195,15 +204,20 @@ async fn communicator(
     let id = match first.ask(Task::UniqueId, deadline).await {
         Ok(Answer::Id { id }) => id,
         other => {
-            let why = other.map_or_else(|why| why, |answer| format!("unexpected answer: {answer:?}"));
+            let why = other.map_or_else(|why| why, |answer| RankError::Unexpected(Box::new(answer)));
             let failed = vec![(first.node.clone(), format!("{}: {why}", first.name()))];
-            return outcome.finish_phase("communicator", start, failed, "");
+            return outcome.finish_phase(PhaseId::Communicator, start, failed, "");
         }
     };
     let world = ranks.len();
     let task = |number| Task::Join { id: id.clone(), number, world };
-    each(ranks, task, deadline, ("communicator", start, progress), outcome).await?;
-    outcome.finish_phase("communicator", start, Vec::new(), &format!("all {world} ranks are connected"))
+    each(ranks, task, deadline, (PhaseId::Communicator, start, progress), outcome).await?;
+    outcome.finish_phase(
+        PhaseId::Communicator,
+        start,
+        Vec::new(),
+        &format!("all {world} ranks are connected"),
+    )
 }
 
 async fn sweep(
@@ -218,7 +232,7 @@ async fn sweep(
     let mut last = (0_usize, 0.0);
     let mut results: Vec<Measured> = Vec::new();
     for bytes in &options.sizes {
-        progress.phase("nccl-bandwidth", &format!("bandwidth of {}", size(*bytes)));
+        progress.phase(PhaseId::NcclBandwidth, &format!("bandwidth of {}", size(*bytes)));
         if *bytes > free / FREE_MEMORY_DIVISOR {
             let gib = free as f64 / f64::from(1 << 30);
             outcome
@@ -228,7 +242,7 @@ async fn sweep(
         }
         let rounds = rounds(last, *bytes, options.iterations);
         let counts = (bytes / size_of::<f32>(), rounds.min(5), rounds);
-        let measured = reduce(ranks, "nccl-bandwidth", start, counts, progress, outcome).await?;
+        let measured = reduce(ranks, PhaseId::NcclBandwidth, start, counts, progress, outcome).await?;
         let Some(measured) = measured else { continue };
         last = (*bytes, measured.seconds);
         results.push(measured);
@@ -243,13 +257,13 @@ async fn sweep(
     if let Some(nccl) = &mut outcome.nccl {
         nccl.results = results;
     }
-    outcome.finish_phase("nccl-bandwidth", start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::NcclBandwidth, start, Vec::new(), &says)
 }
 
 /// One size on all ranks; nothing where no round was to count.
 async fn reduce(
     ranks: &[Rank],
-    name: &'static str,
+    name: PhaseId,
     start: Instant,
     (elements, warmup, iterations): (usize, usize, usize),
     progress: Progress<'_>,
@@ -273,7 +287,7 @@ async fn each(
     ranks: &[Rank],
     task: impl Fn(usize) -> Task,
     deadline: Duration,
-    (name, start, progress): (&'static str, Instant, Progress<'_>),
+    (name, start, progress): (PhaseId, Instant, Progress<'_>),
     outcome: &mut Outcome,
 ) -> Result<Vec<Answer>, PhaseFailed> {
     let mut left: BTreeMap<String, usize> = BTreeMap::new();
@@ -314,7 +328,7 @@ async fn each(
 
 /// What NCCL wrote on every rank.
 pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
-    join_all(ranks.iter().map(|rank| async move {
+    fan_out(ranks.iter().map(|rank| async move {
         let lines = match rank.ask(Task::Log, Duration::from_secs(5)).await {
             Ok(Answer::Log { lines }) => lines,
             _ => Vec::new(),
@@ -327,7 +341,6 @@ pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::smoke::nccl::Loaded;
     use crate::smoke::transport::Infiniband;
 
     #[test]
@@ -358,18 +371,18 @@ mod tests {
         let mut found = Opened {
             library: Ok(library),
             remarks: Vec::new(),
-            gpu: Err("libcuda.so.1 not found".into()),
+            gpu: Err(Reported("libcuda.so.1 not found".into())),
             infiniband: Infiniband::default(),
             rates: Vec::new(),
         };
-        let says = state(&found).unwrap_err();
+        let says = state(&found).unwrap_err().to_string();
         assert!(
             says.starts_with(
                 "no GPU: libcuda.so.1 not found. NCCL 2.27.3 found (/x/libnccl.so.2; needed by torch"
             ),
             "{says}"
         );
-        found.library = Err("libnccl.so.2 (system library): cannot open".into());
-        assert!(state(&found).unwrap_err().contains("No NCCL:"));
+        found.library = Err(Reported("libnccl.so.2 (system library): cannot open".into()));
+        assert!(state(&found).unwrap_err().to_string().contains("No NCCL:"));
     }
 }

@@ -1,18 +1,20 @@
 //! A rank, inside: what a worker does for the all-reduce of NCCL. One GPU, one communicator, one task at a
 //! time.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::error::{Error, Reported};
 use super::gpu::{self, Device};
 use super::library::{self, Communicator, ID, Id, Nccl};
 use super::search::{self, Choice};
 use super::{Answer, Ground, Loaded, Opened, Task, words};
 use crate::smoke::pattern;
 use crate::smoke::transport::Infiniband;
+use host::variables::text as variable;
 
 /// The part of its deadline after which a task gives up by itself, to be able to say why.
 const OWN_DEADLINE_RATIO: f64 = 0.85;
@@ -29,7 +31,7 @@ struct State {
     nccl: Option<Nccl>,
     device: Option<Device>,
     joined: Option<(Communicator, usize, usize)>,
-    log: Option<File>,
+    log: Option<OwnedFd>,
 }
 
 /// This process's rank.
@@ -56,15 +58,15 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
     // What gives up by itself does it a little before this.
     match tokio::time::timeout(deadline.mul_f64(f64::midpoint(OWN_DEADLINE_RATIO, 1.0)), working).await {
         Ok(Ok(Ok(answer))) => answer,
-        Ok(Ok(Err(says))) => Answer::Broken { says },
-        Ok(Err(error)) => Answer::Broken { says: format!("{what}: {error}") },
+        Ok(Ok(Err(error))) => Answer::Broken { says: error.into() },
+        Ok(Err(error)) => Answer::Broken { says: Reported(format!("{what}: {error}")) },
         Err(_) => {
             end_within(ANSWER_GRACE);
             let says = format!(
                 "{what} did not return within {:.1} s; the rank's process is killed",
                 early.as_secs_f64()
             );
-            Answer::Broken { says }
+            Answer::Broken { says: Reported(says) }
         }
     }
 }
@@ -84,13 +86,12 @@ fn end_within(grace: Duration) {
     });
 }
 
-fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
+fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, Error> {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     match task {
         Task::Look => Ok(Answer::Ground(look())),
         Task::Open { device, environment } => {
-            let (log, path) = library::nameless()
-                .map_err(|error| format!("cannot create a file for NCCL's log: {error}"))?;
+            let (log, path) = library::nameless().map_err(Error::LogFile)?;
             let own = [("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "INIT,NET,GRAPH,ENV")];
             library::set_environment(own.map(|(name, value)| (name, value.to_owned())));
             library::set_environment([("NCCL_DEBUG_FILE", path)]);
@@ -101,15 +102,15 @@ fn work(task: Task, choice: &Choice, until: Instant) -> Result<Answer, String> {
             Ok(Answer::Opened(Box::new(open(&mut state, choice, device))))
         }
         Task::UniqueId => {
-            let id = state.nccl.ok_or("libnccl is not loaded")?.unique_id()?;
+            let id = state.nccl.ok_or(Error::NotLoaded)?.unique_id()?;
             Ok(Answer::Id { id: hex(&id.0) })
         }
         Task::Join { id, number, world } => {
-            let nccl = state.nccl.ok_or("libnccl is not loaded")?;
-            let device = state.device.as_ref().ok_or("no GPU is open")?;
+            let nccl = state.nccl.ok_or(Error::NotLoaded)?;
+            let device = state.device.as_ref().ok_or(Error::NoGpu)?;
             device.enter()?;
-            let of = |number: usize| i32::try_from(number).map_err(|error| error.to_string());
-            let id = unhex(&id).ok_or("not an NCCL unique id")?;
+            let of = |number: usize| i32::try_from(number).map_err(|_| Error::RankNumber(number));
+            let id = unhex(&id).ok_or(Error::UniqueId)?;
             let communicator = nccl.join(id, (of(number)?, of(world)?), until)?;
             state.joined = Some((communicator, number, world));
             Ok(Answer::Joined)
@@ -132,11 +133,13 @@ fn open(state: &mut State, choice: &Choice, device: usize) -> Opened {
         let path = mapped().unwrap_or_else(|| choice.path.display().to_string());
         Ok(Loaded { path, from: choice.from.clone(), version })
     });
-    let library = library.map_err(|why| format!("{} ({}): {why}", choice.path.display(), choice.from));
+    let library = library
+        .map_err(|error: Error| Reported(format!("{} ({}): {error}", choice.path.display(), choice.from)));
     let gpu = gpu::open(device).map(|(device, gpu)| {
         state.device = Some(device);
         gpu
     });
+    let gpu = gpu.map_err(Reported::from);
     let (infiniband, rates) = infiniband();
     Opened { library, remarks: choice.remarks.clone(), gpu, infiniband, rates }
 }
@@ -146,9 +149,9 @@ fn reduce(
     elements: usize,
     (warmup, iterations): (usize, usize),
     until: Instant,
-) -> Result<Answer, String> {
-    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or("no GPU is open")?;
-    let (communicator, number, world) = state.joined.ok_or("the rank has no communicator")?;
+) -> Result<Answer, Error> {
+    let (nccl, device) = state.nccl.zip(state.device.as_ref()).ok_or(Error::NoGpu)?;
+    let (communicator, number, world) = state.joined.ok_or(Error::NotJoined)?;
     let mut numbers = vec![0.0; elements];
     pattern::add(number, 0, &mut numbers);
     let mut buffer = device.put(&numbers)?;
@@ -170,7 +173,7 @@ fn reduce(
 fn log(state: &State) -> Vec<String> {
     let Some(file) = &state.log else { return Vec::new() };
     let (mut bytes, mut length) = (vec![0; LOG_LIMIT_BYTES], 0);
-    while let Ok(count) = file.read_at(&mut bytes[length..], length as u64) {
+    while let Ok(count) = rustix::io::pread(file, &mut bytes[length..], length as u64) {
         if count == 0 {
             break;
         }
@@ -213,8 +216,7 @@ fn look() -> Ground {
 /// `2.36`, as the library says of itself: `GNU C Library (Debian GLIBC 2.36-9+deb12u10) stable release
 /// version 2.36.`
 fn glibc(path: &str) -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = host::file::read_bytes(Path::new(path)).ok()?;
     let at = memchr::memmem::find(&bytes, GLIBC)?;
     let line = String::from_utf8_lossy(&bytes[at..bytes.len().min(at + 200)]).into_owned();
     let (_, version) = line.split_once("release version ")?;
@@ -225,8 +227,7 @@ fn glibc(path: &str) -> Option<String> {
 /// What may keep NCCL from InfiniBand, and the rates of its ports in Gbit/s.
 fn infiniband() -> (Infiniband, Vec<u32>) {
     let class = "/sys/class/infiniband";
-    let mut devices = entries(class);
-    devices.sort();
+    let devices = entries(class);
     let ports = devices.iter().flat_map(|device| {
         let ports = format!("{class}/{device}/ports");
         entries(&ports).into_iter().map(move |port| format!("{ports}/{port}/rate"))
@@ -249,20 +250,14 @@ fn infiniband() -> (Infiniband, Vec<u32>) {
     (seen, rates)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
 fn file(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok()
+    host::file::read(Path::new(path)).ok()?
 }
 
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the container that it runs in")]
+/// The names in a directory, sorted.
 fn entries(folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    let paths = host::file::entries(Path::new(folder));
+    paths.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::elf::{self, Dynamic};
+use super::error::{LibraryError, PythonError};
 
 /// The name by which torch asks for it.
 pub const NAME: &str = "libnccl.so.2";
@@ -24,7 +25,7 @@ pub struct Candidates {
     /// Folders of `LD_LIBRARY_PATH`.
     pub library_path: Vec<PathBuf>,
     /// The folders that Python looks for modules in, in its order; or why nobody knows.
-    pub python: Result<Vec<PathBuf>, String>,
+    pub python: Result<Vec<PathBuf>, PythonError>,
 }
 
 impl Default for Choice {
@@ -48,7 +49,7 @@ pub struct Choice {
 pub fn choose(
     candidates: &Candidates,
     is_file: &dyn Fn(&Path) -> bool,
-    dynamic: &dyn Fn(&Path) -> Result<Dynamic, String>,
+    dynamic: &dyn Fn(&Path) -> Result<Dynamic, LibraryError>,
 ) -> Choice {
     let mut remarks = Vec::new();
     let within =
@@ -131,17 +132,17 @@ pub async fn here() -> Choice {
         python: python().await,
     };
     let read = |path: &Path| {
-        let mut file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-        elf::dynamic(&mut file)
+        let mut file = std::fs::File::open(path)?;
+        Ok(elf::dynamic(&mut file)?)
     };
     choose(&candidates, &|path| path.is_file(), &read)
 }
 
 /// The folders that Python looks for modules in.
-async fn python() -> Result<Vec<PathBuf>, String> {
-    let mut last = "no Python on PATH".to_owned();
-    for name in ["python", "python3"] {
-        let asked = tokio::process::Command::new(name)
+async fn python() -> Result<Vec<PathBuf>, PythonError> {
+    let mut last = PythonError::NotFound;
+    for program in ["python", "python3"] {
+        let asked = tokio::process::Command::new(program)
             .args(["-c", "import sys; print('\\n'.join(sys.path))"])
             .stdin(std::process::Stdio::null())
             .kill_on_drop(true)
@@ -153,11 +154,12 @@ async fn python() -> Result<Vec<PathBuf>, String> {
             }
             Ok(Ok(ran)) => {
                 let says = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-                last = format!("{name} failed ({}): {}", ran.status, says.lines().last().unwrap_or_default());
+                let last_line = says.lines().last().unwrap_or_default().to_owned();
+                last = PythonError::Failed { program, status: ran.status, last_line };
             }
             Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Ok(Err(error)) => last = format!("{name}: {error}"),
-            Err(_) => last = format!("{name} did not answer within {} s", PYTHON_TIMEOUT.as_secs()),
+            Ok(Err(error)) => last = PythonError::Spawn { program, reason: error.to_string() },
+            Err(_) => last = PythonError::TimedOut { program, limit: PYTHON_TIMEOUT },
         }
     }
     Err(last)
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(chosen(&both, &candidates(), wheel()).path, PathBuf::from(&package));
         assert_eq!(chosen(&both[1..], &candidates(), wheel()).from, "found in LD_LIBRARY_PATH");
         assert_eq!(chosen(&[], &candidates(), wheel()).from, "system library");
-        let no_python = Candidates { python: Err("no Python on PATH".into()), ..candidates() };
+        let no_python = Candidates { python: Err(PythonError::NotFound), ..candidates() };
         assert!(chosen(&both, &no_python, wheel()).remarks[0].contains("no Python on PATH"));
     }
 }

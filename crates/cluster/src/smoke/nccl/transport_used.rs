@@ -11,6 +11,7 @@ use crate::smoke::bandwidth::size;
 use crate::smoke::judge::{expected_of_nccl, rate};
 use crate::smoke::nccl_log;
 use crate::smoke::outcome::{Captured, Expected, Outcome, PhaseFailed, Verdict};
+use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::Options;
 use crate::smoke::transport::{self, Site};
 
@@ -44,7 +45,7 @@ pub async fn transport(
         }
     );
     outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
-    let carried = format!("nccl ({})", read.connections.keys().cloned().collect::<Vec<_>>().join(", "));
+    let carried = format!("nccl ({})", read.transports());
     let alone = outcome.nccl.as_ref().is_some_and(|nccl| outcome.results == nccl.results);
     outcome.transport = if alone { carried } else { format!("tcp, then {carried}") };
     if let Some(nccl) = &mut outcome.nccl {
@@ -52,10 +53,10 @@ pub async fn transport(
     }
     let failed = transport::unlike(&seen(ranks, opened, &logs), options.transport);
     if !failed.is_empty() {
-        return outcome.finish_phase("transport", start, failed, "");
+        return outcome.finish_phase(PhaseId::Transport, start, failed, "");
     }
     judge(ranks, opened, outcome);
-    outcome.finish_phase("transport", start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::Transport, start, Vec::new(), &says)
 }
 
 /// `2 rings, 0 1 3 2`: how many, and in which orders.

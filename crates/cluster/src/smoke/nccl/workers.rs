@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::{Child, Command};
-
+use super::error::RankError;
 use super::{Answer, Ground, Task};
 use crate::container_probe::ContainerProbe;
+use crate::smoke::local::{self, Process};
 use crate::worker::Why;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
 
-/// The longest that a process on this machine may take to start.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest that looking into a container may take.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a process may take to end by itself before it is killed.
@@ -44,14 +42,12 @@ pub struct Rank {
 
 impl Rank {
     /// Does a task. What came of it, or why it could not be done.
-    pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, String> {
+    pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, RankError> {
         match self.session.ask_custom(&task, deadline).await {
-            Ok(Answer::Broken { says }) => Err(says),
+            Ok(Answer::Broken { says }) => Err(says.into()),
             Ok(answer) => Ok(answer),
-            Err(failure) if failure.why == Why::Gone => {
-                Err("the rank's process exited: libnccl or libcuda crashed, or it was killed".into())
-            }
-            Err(failure) => Err(failure.says),
+            Err(failure) if failure.why == Why::Gone => Err(RankError::Exited),
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -66,7 +62,7 @@ impl Rank {
 pub struct Workers {
     /// In the order of the ranks.
     pub ranks: Vec<Rank>,
-    children: Vec<Child>,
+    children: Vec<Process>,
 }
 
 impl Site<'_> {
@@ -93,16 +89,16 @@ impl Site<'_> {
     }
 
     /// Starts the rank of a node's GPU.
-    pub async fn start(&self, node: usize, device: usize, workers: &mut Workers) -> Result<Rank, String> {
+    pub async fn start(&self, node: usize, device: usize, workers: &mut Workers) -> Result<Rank, RankError> {
         let name = self.nodes().get(node).cloned().unwrap_or_default();
         let session = match self {
             Site::Local => {
-                let (session, child) = local().await?;
+                let (session, child) = local::worker(Stdio::null()).await?;
                 workers.children.push(child);
                 session
             }
             Site::Cluster { containers, bundle } => {
-                let one = containers.get(node).ok_or("no such node")?;
+                let one = containers.get(node).ok_or(RankError::NoNode)?;
                 let argv = command(bundle, &ground(one).await?);
                 worker_container::worker(one.engine, &one.node.name, argv).await?
             }
@@ -124,28 +120,12 @@ impl Workers {
 }
 
 /// What decides how a rank is to be started in a container.
-pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, String> {
+pub async fn ground(one: &ContainerProbe<'_>) -> Result<Ground, RankError> {
     match one.session.ask_custom(&Task::Look, INSPECT_TIMEOUT).await {
         Ok(Answer::Ground(ground)) => Ok(ground),
-        Ok(other) => Err(format!("unexpected answer: {other:?}")),
-        Err(failure) => Err(failure.says),
+        Ok(other) => Err(RankError::Unexpected(Box::new(other))),
+        Err(failure) => Err(failure.into()),
     }
-}
-
-async fn local() -> Result<(Session, Child), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut child = Command::new(&program)
-        .arg("worker")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(|error| error.to_string())?;
-    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err("the process has no stdin or stdout".into());
-    };
-    Ok((Session::open(stdout, stdin, START_TIMEOUT).await?, child))
 }
 
 /// How the worker is started where it loads libraries of the image: on the newer of the two C libraries, for

@@ -1,6 +1,7 @@
 //! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the
-//! plot of [`plot`]; [`live`] shows it as it goes on.
+//! plot of [`plot`]; [`findings`] for the formats that all commands share; [`live`] shows it as it goes on.
 
+pub mod findings;
 pub mod live;
 pub mod page;
 pub mod plot;
@@ -12,11 +13,9 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, Status};
+use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome, Status};
 use crate::smoke::pairs::Pair;
-use diagnose::read;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
-use diagnose::root_cause::{self, Diagnosis};
 use diagnostic::error::{Error, Kind};
 
 /// Version of the format.
@@ -205,7 +204,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             .phases
             .iter()
             .map(|phase| PhaseEntry {
-                name: phase.name.into(),
+                name: phase.id.id().into(),
                 node: phase.node.clone(),
                 status: phase.status.id().into(),
                 seconds: phase.seconds,
@@ -230,22 +229,9 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
         own_seconds: outcome.network.own.clone(),
         pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),
         nccl: outcome.nccl.as_ref().map(nccl),
-        causes: diagnosis_json::report(&causes(outcome)).causes,
+        causes: diagnosis_json::report(&outcome.causes).causes,
         remarks: outcome.remarks.clone(),
         fix: outcome.fix.clone(),
-    }
-}
-
-/// Known causes in the output of the failed phase.
-pub fn causes(outcome: &Outcome) -> Diagnosis {
-    let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
-    match outcome.captured.is_empty() {
-        true => Diagnosis::default(),
-        false => root_cause::diagnose(
-            outcome.catalog,
-            &outcome.captured.iter().map(read).collect::<Vec<_>>(),
-            None,
-        ),
     }
 }
 
@@ -278,7 +264,12 @@ fn nccl(nccl: &Nccl) -> NcclEntry {
         log: NcclLogEntry {
             networks: nccl.log.networks.iter().cloned().collect(),
             devices: nccl.log.devices.iter().cloned().collect(),
-            connections: nccl.log.connections.clone(),
+            connections: nccl
+                .log
+                .connections
+                .iter()
+                .map(|(kind, count)| (kind.to_string(), *count))
+                .collect(),
             nvls: nccl.log.nvls,
             rings: nccl.log.rings,
             ring_orders: nccl.log.orders.iter().cloned().collect(),
@@ -296,7 +287,7 @@ fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
         there_gbps: came.map(|came| came.there / 1e9),
         back_gbps: came.map(|came| came.back / 1e9),
         seconds: came.map(|came| came.trip),
-        says: pair.came.as_ref().err().cloned(),
+        says: pair.came.as_ref().err().map(ToString::to_string),
     }
 }
 
@@ -318,7 +309,8 @@ pub fn junit(outcome: &Outcome) -> Result<String, Error> {
                 status
             }
         };
-        let name = phase.node.as_ref().map_or(phase.name.to_owned(), |node| format!("{} {node}", phase.name));
+        let id = phase.id.id();
+        let name = phase.node.as_ref().map_or(id.to_owned(), |node| format!("{id} {node}"));
         let mut case = TestCase::new(name, status);
         case.set_classname("envdoc.smoke").set_time(std::time::Duration::from_secs_f64(phase.seconds));
         suite.add_test_case(case);
@@ -362,7 +354,7 @@ pub fn markdown(outcome: &Outcome) -> String {
         let (status, seconds) = (phase.status.id(), phase.seconds);
         text += &format!(
             "| {} | {} | {status} | {seconds:.2} | {} |\n",
-            phase.name,
+            phase.id.id(),
             cell(node),
             cell(&phase.says)
         );
@@ -372,7 +364,7 @@ pub fn markdown(outcome: &Outcome) -> String {
         text += "\nNCCL on the GPUs:\n";
         text += &sizes(&nccl.results);
     }
-    for cause in causes(outcome).causes {
+    for cause in &outcome.causes.causes {
         text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.message));
         for line in cause.evidence.iter().take(3) {
             text += &format!("\n    {}:{}: {}\n", line.file, line.line, line.text);

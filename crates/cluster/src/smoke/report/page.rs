@@ -47,7 +47,7 @@ pub fn html(outcome: &Outcome) -> String {
             text,
             "<tr><td class=\"w\">{}</td><td class=\"w\">{}</td><td class=\"{class}\">{}</td><td \
    class=\"n\">{:.2}</td><td>{}</td></tr>",
-            phase.name,
+            phase.id.id(),
             safe(phase.node.as_deref().unwrap_or("all")),
             phase.status.id(),
             phase.seconds,
@@ -60,7 +60,7 @@ pub fn html(outcome: &Outcome) -> String {
         text += "<h2>NCCL on the GPUs</h2>\n";
         sizes(&nccl.results, None, &mut text);
     }
-    for cause in super::causes(outcome).causes {
+    for cause in &outcome.causes.causes {
         let _ = writeln!(text, "<h2>{}</h2>\n<p>{}</p>", safe(&cause.id), safe(&cause.message));
         let lines: Vec<_> = cause.evidence.iter().map(|line| safe(&line.text)).collect();
         let _ = writeln!(text, "<pre>{}</pre>", lines.join("\n"));

@@ -82,18 +82,18 @@ pub fn drawn(results: &[Measured], expected: Option<&Expected>) -> String {
             rate(bus)
         );
     }
-    let points: Vec<String> =
-        measured.iter().map(|result| format!("{:.1},{:.1}", x(result.bytes as f64), y(result.bus))).collect();
+    let points: Vec<(f64, f64)> =
+        measured.iter().map(|result| (x(result.bytes as f64), y(result.bus))).collect();
+    let line: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let _ = writeln!(
         text,
         "<polyline points=\"{}\" fill=\"none\" stroke=\"#06c\" stroke-width=\"2\"/>",
-        points.join(" ")
+        line.join(" ")
     );
-    for (point, result) in points.iter().zip(&measured) {
-        let (at_x, at_y) = point.split_once(',').unwrap_or_default();
+    for ((at_x, at_y), result) in points.iter().zip(&measured) {
         let _ = writeln!(
             text,
-            "<circle cx=\"{at_x}\" cy=\"{at_y}\" r=\"3\" fill=\"#06c\"><title>{}: {}</title></circle>",
+            "<circle cx=\"{at_x:.1}\" cy=\"{at_y:.1}\" r=\"3\" fill=\"#06c\"><title>{}: {}</title></circle>",
             size(result.bytes),
             rate(result.bus)
         );

@@ -38,7 +38,7 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
         let _ = writeln!(
             text,
             "{style}{sign}{style:#} {:<14} {:>6.2} s  {}",
-            phase.name,
+            phase.id.id(),
             phase.seconds,
             says.trim_start()
         );
@@ -56,10 +56,9 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     let verdict = textwrap::fill(&verdict, layout.width.max(60));
     let (word, rest) = verdict.split_at(outcome.verdict.id().len());
     let _ = writeln!(text, "\n{style}{word}{style:#}{rest}");
-    let causes = super::causes(outcome);
-    if !causes.causes.is_empty() {
+    if !outcome.causes.causes.is_empty() {
         text.push('\n');
-        text += &diagnose::report::text::brief(&causes, *layout);
+        text += &diagnose::report::text::brief(&outcome.causes, *layout);
     }
     for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
         let sign = if sign == "→" && !layout.unicode { "->" } else { sign };

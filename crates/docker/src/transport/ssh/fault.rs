@@ -147,48 +147,72 @@ pub(super) fn timed_out(address: &SshAddress, stderr: &str, after: Duration) -> 
     .hint(format!("Show where the connection hangs: ssh -v {} true", address.ssh_arguments()))
 }
 
-/// The connection is there, the engine's socket is not. `probed`: the user there, and what `test` found, a
-/// word a line.
+/// What [`PROBE`] found about a socket, on the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SocketState {
+    Absent,
+    NoSocket,
+    Denied,
+    /// A program listens there.
+    Listening,
+    Silent,
+}
+
+/// A script for the other side: prints the user, then a word for each thing that holds. `$s` is the socket. The
+/// kernel lists the sockets that somebody listens on by the path that was given then.
+pub(super) const PROBE: &str = "id -un; test -e $s || echo absent; test -S $s && echo socket; \
+     test -w $s && echo open; r=$(readlink -f $s); \
+     grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens";
+
+impl SocketState {
+    /// The user and the state, from the output of [`PROBE`].
+    fn parse(output: &str) -> (&str, SocketState) {
+        let mut lines = output.lines().map(str::trim);
+        let user = lines.next().unwrap_or_default();
+        let words: Vec<&str> = lines.collect();
+        let state = match ["absent", "socket", "open", "listens"].map(|word| words.contains(&word)) {
+            [true, ..] => SocketState::Absent,
+            [_, false, ..] => SocketState::NoSocket,
+            [_, _, false, _] => SocketState::Denied,
+            // OpenSSH says the same of a socket that it may not forward and of one that nobody listens on.
+            [_, _, _, true] => SocketState::Listening,
+            [_, _, _, false] => SocketState::Silent,
+        };
+        (user, state)
+    }
+}
+
+/// The connection is there, the engine's socket is not. `probed`: the output of [`PROBE`].
 pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>) -> ConnectError {
     let SshAddress { host, socket, .. } = address;
-    let Some(probed) = probed else {
+    let Some((user, state)) = probed.map(SocketState::parse) else {
         return ConnectError::new(format!("SSH connected, but {socket} on {host} cannot be used: {why}"));
     };
-    let user = probed.lines().next().unwrap_or_default().trim();
-    let found = |word: &str| probed.lines().skip(1).any(|line| line.trim() == word);
-    if found("absent") {
-        return ConnectError::new(format!(
+    match state {
+        SocketState::Absent => ConnectError::new(format!(
             "{socket} does not exist on {host}, or {user} has no access to its directory: {why}"
         ))
         .hint(format!(
             "Start the engine on {host} (systemctl start docker), or give its socket: \
              ssh://{host}/run/user/1000/docker.sock"
-        ));
-    }
-    if !found("socket") {
-        return ConnectError::new(format!("{socket} on {host} is not a socket: {why}"));
-    }
-    if !found("open") {
-        return ConnectError::new(format!("{user} has no permission to use {socket} on {host}: {why}")).hint(
-            format!(
-                "Add the user to the docker group on {host}, then log in again: usermod -aG docker \
-            {user}"
-            ),
-        );
-    }
-    // OpenSSH says the same of a socket that it may not forward and of one that nobody listens on.
-    if found("listens") {
-        return ConnectError::new(format!(
-            "an engine listens at {socket} on {host}, but the SSH server does \
-            not forward it: {why}"
+        )),
+        SocketState::NoSocket => ConnectError::new(format!("{socket} on {host} is not a socket: {why}")),
+        SocketState::Denied => {
+            let message = format!("{user} has no permission to use {socket} on {host}: {why}");
+            ConnectError::new(message).hint(format!(
+                "Add the user to the docker group on {host}, then log in again: usermod -aG docker {user}"
+            ))
+        }
+        SocketState::Listening => ConnectError::new(format!(
+            "an engine listens at {socket} on {host}, but the SSH server does not forward it: {why}"
         ))
         .hint(format!(
-            "On {host}, set AllowStreamLocalForwarding yes in sshd_config and remove \
-                `restrict` before the key in authorized_keys"
-        ));
+            "On {host}, set AllowStreamLocalForwarding yes in sshd_config and remove `restrict` before the \
+             key in authorized_keys"
+        )),
+        SocketState::Silent => ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
+            .hint(format!("Check the engine on {host}: systemctl status docker")),
     }
-    ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
-        .hint(format!("Check the engine on {host}: systemctl status docker"))
 }
 
 #[cfg(test)]
@@ -226,6 +250,25 @@ mod tests {
         assert_eq!(denied.message, "ssh: root@127.0.0.1: Permission denied (publickey).");
         let shell = from_output(&address(), "", "This account is currently not available.\n");
         assert_eq!(shell.message, "ssh: This account is currently not available.");
+    }
+
+    #[test]
+    fn the_probe_finds_the_state_of_a_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = |name: &str| {
+            let script = format!("s={}; {PROBE}", folder.path().join(name).display());
+            let deadline = std::time::Instant::now() + Duration::from_secs(20);
+            let ran = host::process::run_with_input(&["sh", "-c", &script], "", deadline);
+            let host::Reading::Ran { stdout, .. } = ran else { panic!("{ran:?}") };
+            SocketState::parse(&stdout).1
+        };
+        assert_eq!(state("none.sock"), SocketState::Absent);
+        host::file::write(&folder.path().join("file"), "", false).unwrap();
+        assert_eq!(state("file"), SocketState::NoSocket);
+        let listener = std::os::unix::net::UnixListener::bind(folder.path().join("engine.sock")).unwrap();
+        assert_eq!(state("engine.sock"), SocketState::Listening);
+        drop(listener);
+        assert_eq!(state("engine.sock"), SocketState::Silent);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! adds what a program needs: no questions, a deadline, and host keys that are known already.
 
 mod fault;
+mod run;
 mod shell;
 
 use futures_util::future::BoxFuture;
@@ -13,8 +14,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
+pub use run::Ran;
 pub use shell::{Shell, open_shell};
 
 use super::{ConnectError, Folder, SshAddress};
@@ -42,24 +42,6 @@ pub struct Connection {
     child: Mutex<Child>,
     /// How long it took until a command ran there.
     pub took: Duration,
-}
-
-/// How a command on the other side ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
-    /// Its exit status; 128 and more where a signal ended it.
-    pub status: i32,
-    /// What it printed.
-    pub stdout: Vec<u8>,
-    /// What it printed on standard error.
-    pub stderr: String,
-}
-
-impl Ran {
-    /// Standard output as text.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.stdout).into_owned()
-    }
 }
 
 /// Connects, authenticates, and waits until a command has run on the other side.
@@ -197,64 +179,6 @@ impl Connection {
         command
     }
 
-    /// Runs a command line with some input, until `deadline`.
-    pub fn run<'a>(
-        &'a self,
-        remote: &'a str,
-        input: &'a [u8],
-        deadline: Instant,
-    ) -> BoxFuture<'a, Result<Ran, ConnectError>> {
-        Box::pin(async move {
-            let mut command = self.command(remote);
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let mut child =
-                command.spawn().map_err(|error| ConnectError::new(format!("cannot start ssh: {error}")))?;
-            let (Some(mut stdin), Some(out), Some(err)) =
-                (child.stdin.take(), child.stdout.take(), child.stderr.take())
-            else {
-                return Err(ConnectError::new("cannot open pipes to ssh"));
-            };
-            let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-            let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
-            let whole = async {
-                let write = async {
-                    // A command that does not read its input says itself what is wrong.
-                    let _ = stdin.write_all(input).await;
-                    drop(stdin);
-                };
-                let (_, _, _) =
-                    tokio::join!(write, out.read_to_end(&mut stdout), err.read_to_end(&mut stderr));
-                child.wait().await
-            };
-            let ended = match tokio::time::timeout_at(deadline.into(), whole).await {
-                Ok(ended) => {
-                    ended.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))?
-                }
-                Err(_) => {
-                    return Err(ConnectError::new(format!(
-                        "timed out waiting for `{}` on {}",
-                        short(remote),
-                        self.address.ssh_arguments()
-                    )));
-                }
-            };
-            if stdout.len() as u64 > OUTPUT_LIMIT_BYTES {
-                return Err(ConnectError::new(format!(
-                    "`{}` printed more than {} MiB",
-                    short(remote),
-                    OUTPUT_LIMIT_BYTES >> 20
-                )));
-            }
-            let stderr = String::from_utf8_lossy(&stderr).into_owned();
-            match ended.code() {
-                // ssh's own status when the connection failed; few programs end with it.
-                Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
-                Some(status) => Ok(Ran { status, stdout, stderr }),
-                None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
-            }
-        })
-    }
-
     /// Whether an engine answers at the other end; else why not, as far as it can be seen there.
     pub fn check_engine<'a>(&'a self, deadline: Instant) -> BoxFuture<'a, Result<(), ConnectError>> {
         Box::pin(async move {
@@ -274,12 +198,7 @@ impl Connection {
             let forwarded = read_output(&self.folder, "stderr");
             let forwarded = fault::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
-            // The kernel lists the sockets that somebody listens on by the path that was given then.
-            let script = format!(
-                "s={socket}; id -un; test -e $s || echo absent; test -S $s && echo socket; test -w $s && echo \
-             open; \
-             r=$(readlink -f $s); grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens"
-            );
+            let script = format!("s={socket}; {}", fault::PROBE);
             let looked =
                 self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
             Err(fault::from_socket(
@@ -311,11 +230,4 @@ impl Drop for Connection {
 /// One word for a POSIX shell, whatever is in it.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-fn short(command: &str) -> String {
-    match command.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &command[..end]),
-        None => command.to_owned(),
-    }
 }

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use docker::fan_out;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
+use crate::problem::Problem;
 use docker::engine::Engine;
 use docker::exec::{self, Command};
 
@@ -44,13 +45,36 @@ pub struct Job<'a> {
     pub command: Command,
 }
 
+/// Why a job's end, or the number of its processes, is unknown.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The node's engine cannot be used.
+    #[error("{}", .0.says)]
+    Unreachable(Box<Problem>),
+    /// The engine refused a request.
+    #[error(transparent)]
+    Engine(#[from] docker::Error),
+    /// The stream of its output broke.
+    #[error("lost the connection to its output: {0}")]
+    OutputLost(#[source] docker::Error),
+    /// Its exit status could not be read.
+    #[error("the Docker engine stopped responding: {0}")]
+    StatusLost(#[source] docker::Error),
+    /// It closed its output and goes on.
+    #[error("its output ended but the process still runs")]
+    StillRuns,
+    /// The shell that counts its processes failed; its standard error.
+    #[error("could not list its processes: {0}")]
+    Processes(String),
+}
+
 /// How one ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
     /// The node's name.
     pub node: String,
     /// Its exit status, or why nobody knows it.
-    pub status: Result<i64, String>,
+    pub status: Result<i64, Error>,
     /// Seconds from the start.
     pub seconds: f64,
     /// Whether it was stopped because another one had failed.
@@ -116,13 +140,13 @@ async fn one(job: Job<'_>, mark: &str, started: Instant, line: &dyn Fn(&str, boo
     Ended { node: job.node, status, seconds: started.elapsed().as_secs_f64(), stopped: false }
 }
 
-async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) -> Result<i64, String> {
+async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) -> Result<i64, Error> {
     let mut command = job.command.clone();
     command.environment.push(format!("{MARK}={mark}"));
     let mut running = exec::start(job.engine, &job.container, &command).await?;
     let mut lines = [Lines::default(), Lines::default()];
     while let Some(printed) = running.output.next().await {
-        let printed = printed.map_err(|why| format!("lost the connection to its output: {why}"))?;
+        let printed = printed.map_err(Error::OutputLost)?;
         for text in lines[usize::from(printed.error)].add(&printed.bytes) {
             line(&job.node, printed.error, &text);
         }
@@ -133,9 +157,7 @@ async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) ->
         }
     }
     let status = running.status(job.engine).await;
-    status
-        .map_err(|why| format!("the Docker engine stopped responding: {why}"))?
-        .ok_or_else(|| "its output ended but the process still runs".into())
+    status.map_err(Error::StatusLost)?.ok_or(Error::StillRuns)
 }
 
 /// Bytes as lines.
@@ -169,14 +191,14 @@ fn shown(line: &str) -> String {
 pub async fn end_all<'a>(
     containers: impl Iterator<Item = (&'a str, &'a Engine)>,
     mark: &str,
-) -> Vec<(String, Result<u32, String>)> {
-    join_all(
+) -> Vec<(String, Result<u32, Error>)> {
+    fan_out(
         containers.map(|(name, engine)| async move { (name.to_owned(), end_one(engine, name, mark).await) }),
     )
     .await
 }
 
-async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String> {
+async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, Error> {
     if sweep(engine, name, mark, "TERM").await? > 0 {
         for _ in 0..10 {
             tokio::time::sleep(Duration::from_millis(300)).await;
@@ -190,9 +212,9 @@ async fn end_one(engine: &Engine, name: &str, mark: &str) -> Result<u32, String>
     sweep(engine, name, mark, "0").await
 }
 
-async fn sweep(engine: &Engine, name: &str, mark: &str, signal: &str) -> Result<u32, String> {
+async fn sweep(engine: &Engine, name: &str, mark: &str, signal: &str) -> Result<u32, Error> {
     let ran = exec::run(engine, name, &["sh", "-c", SWEEP, "sh", mark, signal], SWEEP_TIMEOUT).await?;
-    ran.stdout.trim().parse().map_err(|_| format!("could not list its processes: {}", ran.stderr.trim()))
+    ran.stdout.trim().parse().map_err(|_| Error::Processes(ran.stderr.trim().to_owned()))
 }
 
 /// The exit code for all: the largest.
@@ -222,7 +244,7 @@ mod tests {
     fn the_largest_exit_code_counts() {
         let end = |status| Ended { node: "n".into(), status, seconds: 0.0, stopped: false };
         assert_eq!(exit_code(&[end(Ok(0)), end(Ok(3))]), 3);
-        assert_eq!(exit_code(&[end(Ok(0)), end(Err("gone".into()))]), 255);
+        assert_eq!(exit_code(&[end(Ok(0)), end(Err(Error::StillRuns))]), 255);
         assert_eq!(exit_code(&[]), 0);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::fan_out::Ended;
+use crate::jobs::Ended;
 use diagnostic::terminal::{self, colour};
 use diagnostic::units::time;
 

@@ -28,7 +28,8 @@ result["infiniband"] = {
     "variables": {name: os.environ[name] for name in names},
 }
 try:
-    stage = "import torch"
+    # Whether the stage waits for other ranks.
+    stage, waits = "import torch", False
     import datetime
 
     import torch
@@ -39,15 +40,15 @@ try:
     result["backend"] = "nccl" if gpus and dist.is_nccl_available() else "gloo"
     local = int(os.environ["LOCAL_RANK"])
     if result["backend"] == "nccl":
-        stage = "GPU %d" % local
+        stage, waits = "GPU %d" % local, False
         torch.cuda.set_device(local)
         result["device"] = torch.cuda.get_device_name(local)
         result["nccl"] = ".".join(str(part) for part in torch.cuda.nccl.version())
-    stage = "init_process_group"
+    stage, waits = "init_process_group", True
     dist.init_process_group(
         result["backend"], rank=rank, world_size=world, timeout=datetime.timedelta(seconds=max(5, seconds * 2 // 3))
     )
-    stage = "all_reduce"
+    stage, waits = "all_reduce", True
     place = torch.device("cuda", local) if result["backend"] == "nccl" else torch.device("cpu")
     if place.type == "cuda":
         # What is small says little of NVLink.
@@ -85,7 +86,7 @@ try:
 except BaseException as error:
     if "seconds" not in result:
         words = str(error).strip().splitlines()
-        result["failed"] = "%s: %s: %s" % (stage, type(error).__name__, words[0] if words else "")
+        result["failed"] = {"stage": stage, "waits": waits, "error": "%s: %s" % (type(error).__name__, words[0] if words else "")}
         say()
     # The whole of it is what diagnosis reads.
     traceback.print_exc()

@@ -1,0 +1,179 @@
+//! What must hold of every container by itself: it runs, takes envdoc's worker, and has shared memory.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use docker::engine::Engine;
+use docker::{container, fan_out};
+
+use super::{Reached, Site};
+use crate::Error;
+use crate::container_probe::{self, ContainerProbe};
+use crate::plan::Node;
+use crate::problem::Problem;
+use crate::smoke::outcome::{Outcome, PhaseFailed};
+use crate::smoke::phase::PhaseId;
+use crate::worker::{Answer, Task, Why};
+
+/// The longest that bringing the worker into a container may take, and starting it.
+const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Bytes of /dev/shm that Docker gives where nobody asks: less was asked for by mistake.
+const SHM_MIN_BYTES: u64 = 64 << 20;
+
+/// Why a container cannot take part, and what to do.
+struct NotRunning {
+    says: String,
+    fix: Vec<String>,
+}
+
+impl Site<'_> {
+    /// Every engine answers, every container runs and is in the network.
+    pub(super) async fn containers<'w>(
+        &self,
+        reached: &'w [Reached<'w>],
+        outcome: &mut Outcome,
+    ) -> Result<Vec<(&'w Node, &'w Engine)>, PhaseFailed> {
+        let start = Instant::now();
+        self.progress.phase(PhaseId::Containers, "checking that every container runs");
+        let looked = fan_out(reached.iter().map(|(node, engine)| async move {
+            let found = self.running(node, engine.as_ref()).await;
+            self.progress.node(&node.name, found.is_ok());
+            found.map(|engine| (*node, engine))
+        }));
+        let (mut nodes, mut failed) = (Vec::new(), Vec::new());
+        for (result, (node, _)) in looked.await.into_iter().zip(reached) {
+            match result {
+                Ok(found) => nodes.push(found),
+                Err(NotRunning { says, fix }) => {
+                    failed.push((node.name.clone(), format!("{}: {says}", node.name)));
+                    let new: Vec<_> = fix.into_iter().filter(|fix| !outcome.fix.contains(fix)).collect();
+                    outcome.fix.extend(new);
+                }
+            }
+        }
+        let says = format!("{} containers run in {}", nodes.len(), self.plan.network.name);
+        outcome.finish_phase(PhaseId::Containers, start, failed, &says).map(|()| nodes)
+    }
+
+    /// Whether a node's container runs in the cluster's network.
+    async fn running<'w>(
+        &self,
+        node: &Node,
+        engine: Result<&'w Engine, &'w Problem>,
+    ) -> Result<&'w Engine, NotRunning> {
+        let of = |says: String, fix: Vec<String>| NotRunning { says, fix };
+        let engine = engine.map_err(|problem| of(problem.says.clone(), problem.fix.clone()))?;
+        let deadline = self.options.deadline;
+        let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
+        let found = found.map_err(|_| {
+            let seconds = deadline.as_secs_f64();
+            of(format!("the Docker engine did not answer within {seconds:.0} s"), Vec::new())
+        })?;
+        let found = found.map_err(|error| of(error.to_string(), Vec::new()))?;
+        let mut up = vec!["Create and start what is missing: `envdoc cluster up`".to_owned()];
+        let Some(found) = found else { return Err(of("no container of this cluster".to_owned(), up)) };
+        if !found.running {
+            let exit = found.exit.map_or(String::new(), |exit| format!(" with status {exit}"));
+            up.push(format!("Read why the container exited: `envdoc cluster logs {}`", node.name));
+            return Err(of(format!("its container is not running: {}{exit}", found.status), up));
+        }
+        let network = &self.plan.network.name;
+        // A container that shares the machine's network is in `host`.
+        if found.addresses.contains_key(network) {
+            return Ok(engine);
+        }
+        let has: Vec<_> = found.addresses.keys().map(String::as_str).collect();
+        let has = if has.is_empty() { "no network".to_owned() } else { has.join(", ") };
+        let fix = vec![
+            format!(
+                "Connect the container on that machine: `docker network connect {network} {}`",
+                node.name
+            ),
+            "Or recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
+        ];
+        Err(of(format!("its container is not in the network {network}; it is in {has}"), fix))
+    }
+
+    /// The worker is in every container.
+    pub(super) async fn enter<'w>(
+        &self,
+        nodes: Vec<(&'w Node, &'w Engine)>,
+        outcome: &mut Outcome,
+    ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
+        let start = Instant::now();
+        self.progress.phase(PhaseId::Worker, "starting a worker in every container");
+        let all = fan_out(nodes.into_iter().map(|(node, engine)| async move {
+            let entered = container_probe::enter(self.plan, node, engine, self.bundle);
+            let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
+            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: DEPLOY_TIMEOUT }));
+            self.progress.node(&node.name, entered.is_ok());
+            entered.map_err(|why| {
+                let says = format!("{}: cannot run envdoc's worker in its container: {why}", node.name);
+                (node.name.clone(), says)
+            })
+        }));
+        let (mut containers, mut failed) = (Vec::new(), Vec::new());
+        for entered in all.await {
+            match entered {
+                Ok(one) => containers.push(one),
+                Err(says) => failed.push(says),
+            }
+        }
+        let says =
+            format!("{} MB copied into each, with its own C library", self.bundle.tar.len() / 1_000_000);
+        outcome.finish_phase(PhaseId::Worker, start, failed, &says).map(|()| containers)
+    }
+
+    /// /dev/shm is what processes of one node talk through.
+    pub(super) async fn shared_memory(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
+        let start = Instant::now();
+        self.progress.phase(PhaseId::Shm, "checking the size of /dev/shm");
+        let ask = |one: &ContainerProbe<'_>| {
+            let session = Arc::clone(&one.session);
+            let deadline = self.options.deadline;
+            async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
+        };
+        let (mut failed, mut least, mut too_small) = (Vec::new(), u64::MAX, false);
+        for (one, answer) in containers.iter().zip(fan_out(containers.iter().map(ask)).await) {
+            let name = &one.node.name;
+            match answer {
+                Ok(Answer::Space { total, .. }) => {
+                    least = least.min(total);
+                    if total < SHM_MIN_BYTES {
+                        too_small = true;
+                        failed.push((name.clone(), shared_memory_too_small(name, total)));
+                    }
+                }
+                Ok(other) => outcome.remarks.push(format!("{name}: /dev/shm: {other:?}")),
+                Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => {
+                    failed.push((name.clone(), format!("{name}: {}", failure.says)));
+                }
+                Err(failure) => outcome.remarks.push(format!("{name}: size of /dev/shm unknown: {failure}")),
+            }
+        }
+        if too_small {
+            outcome.fix.push(
+                "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), \
+                then apply: `envdoc cluster up`"
+                    .into(),
+            );
+        }
+        let says = match least {
+            u64::MAX => "size unknown".to_owned(),
+            least => format!("/dev/shm has at least {} MiB", least >> 20),
+        };
+        outcome.finish_phase(PhaseId::Shm, start, failed, &says)
+    }
+}
+
+fn shared_memory_too_small(name: &str, bytes: u64) -> String {
+    format!(
+        "{name}: /dev/shm has {} KiB, less than Docker's default of 64 MiB; NCCL and data loader processes \
+         exchange data through it and fail",
+        bytes >> 10
+    )
+}

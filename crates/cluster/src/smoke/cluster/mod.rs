@@ -1,0 +1,174 @@
+//! Ranks in the containers of a cluster: preconditions of the containers, then the phases of the test.
+
+mod containers;
+mod network;
+mod pin;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use docker::fan_out;
+
+use super::nccl;
+use super::outcome::{Outcome, PhaseFailed};
+use super::phase::PhaseId;
+use super::phases::{Options, PhaseRunner, Place, When};
+use super::progress::Progress;
+use super::{deepspeed, torch};
+use crate::container_probe::ContainerProbe;
+use crate::jobs;
+use crate::launch;
+use crate::plan::{ClusterPlan, Gpus, Node};
+use crate::problem::Problem;
+use crate::worker::bundle::Bundle;
+use crate::worker::container as worker_container;
+use docker::Cause;
+use docker::engine::Engine;
+
+/// The longest that taking it away may take.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A node with its engine, or why that cannot be used.
+pub type Reached<'p> = (&'p Node, Result<Engine, Problem>);
+
+/// Runs all phases. Call [`leave`] afterwards in any case. `mark` identifies the programs that are started in
+/// addition to the worker.
+pub async fn run(
+    plan: &ClusterPlan,
+    reached: &[Reached<'_>],
+    bundle: &Bundle,
+    options: &Options,
+    mark: &str,
+    progress: Progress<'_>,
+) -> Outcome {
+    let mut outcome =
+        Outcome::new(options.catalog, plan.nodes.iter().map(|node| node.name.clone()).collect());
+    let site = Site { plan, bundle, options, progress };
+    let containers = match site.foot(reached, &mut outcome).await {
+        Ok(containers) => containers,
+        Err(PhaseFailed) => return outcome,
+    };
+    let speed = |one: &ContainerProbe<'_>| {
+        one.interfaces.iter().find(|interface| interface.name == one.interface).and_then(|found| found.speed)
+    };
+    // `None` is less than everything: one that does not tell leaves it open.
+    outcome.network.speed = containers.iter().map(speed).min().flatten();
+    let places: Vec<Place> = containers
+        .iter()
+        .map(|one| Place {
+            node: one.node.name.clone(),
+            is_rank: false,
+            address: one.address,
+            session: Arc::clone(&one.session),
+        })
+        .collect();
+    let mut runner = PhaseRunner::new(&places, options, progress, outcome);
+    match runner.reach().await {
+        Ok(()) => {
+            let passed = site.packets(&containers, &mut runner.outcome).await.is_ok()
+                && site.ssh(&containers, &mut runner.outcome).await.is_ok();
+            if passed && runner.sums().await.is_ok() {
+                let _ = site.programs(&containers, mark, &mut runner.outcome).await;
+            }
+        }
+        Err(PhaseFailed) if site.gone(&containers).await.is_empty() => {
+            site.why(&containers, &mut runner.outcome, PhaseId::Tcp).await;
+        }
+        Err(PhaseFailed) => {}
+    }
+    runner.end().await
+}
+
+/// Removes the worker's files from every container; what is left where that is not possible. A worker whose
+/// caller is gone ends by itself and removes them.
+pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
+    let all = reached.iter().filter_map(|(node, engine)| Some((*node, engine.as_ref().ok()?)));
+    if let Some(mark) = mark {
+        let all = all.clone().map(|(node, engine)| (node.name.as_str(), engine));
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, jobs::end_all(all.clone(), mark)).await;
+        // Where the run was interrupted, the file that DeepSpeed's launcher reads is there still.
+        let unmarked = fan_out(all.map(|(name, engine)| launch::unmark_ranks(engine, name, mark)));
+        let _ = tokio::time::timeout(CLEANUP_TIMEOUT, unmarked).await;
+    }
+    let left = fan_out(all.map(|(node, engine)| async move {
+        match tokio::time::timeout(CLEANUP_TIMEOUT, worker_container::forget_worker(engine, &node.name)).await
+        {
+            Ok(Ok(())) => None,
+            Ok(Err(why)) if matches!(why.cause(), Cause::NoSuchContainer | Cause::ContainerNotRunning) => {
+                None
+            }
+            Ok(Err(why)) => Some((node, why.to_string())),
+            Err(_) => Some((node, format!("no answer within {} s", CLEANUP_TIMEOUT.as_secs()))),
+        }
+    }));
+    let says = |(node, why): (&Node, String)| {
+        format!(
+            "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
+                contact",
+            node.name,
+            worker_container::SILENCE_LIMIT.as_secs()
+        )
+    };
+    left.await.into_iter().flatten().map(says).collect()
+}
+
+struct Site<'s> {
+    plan: &'s ClusterPlan,
+    bundle: &'s Bundle,
+    options: &'s Options,
+    progress: Progress<'s>,
+}
+
+impl Site<'_> {
+    /// What training uses: NCCL on the GPUs, the image's torch.
+    async fn programs(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        mark: &str,
+        outcome: &mut Outcome,
+    ) -> Result<(), PhaseFailed> {
+        let (options, progress) = (self.options, self.progress);
+        if self.nccl(containers).await {
+            let site = nccl::workers::Site::Cluster { containers, bundle: self.bundle };
+            nccl::phases::run(&site, None, options, progress, outcome).await?;
+        }
+        if options.torch {
+            progress.phase(PhaseId::Torch, "all-reduce with the image's own torch");
+            torch::reduce(containers, options.transport, mark, outcome).await?;
+        }
+        if options.deepspeed {
+            progress.phase(PhaseId::Deepspeed, "DeepSpeed trains a tiny model");
+            deepspeed::train(self.plan, containers, mark, outcome).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether NCCL is to be tried: where a container is given GPUs, or sees some.
+    async fn nccl(&self, containers: &[ContainerProbe<'_>]) -> bool {
+        match self.options.nccl {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => {
+                let given = self.plan.nodes.iter().any(|node| node.gpus != Gpus::None);
+                let look = |one| async move {
+                    nccl::workers::ground(one).await.is_ok_and(|ground| ground.devices > 0)
+                };
+                given || fan_out(containers.iter().map(look)).await.contains(&true)
+            }
+        }
+    }
+
+    /// What must hold before anybody connects.
+    async fn foot<'w>(
+        &self,
+        reached: &'w [Reached<'w>],
+        outcome: &mut Outcome,
+    ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
+        let nodes = self.containers(reached, outcome).await?;
+        let containers = self.enter(nodes, outcome).await?;
+        self.shared_memory(&containers, outcome).await?;
+        self.interface(&containers, outcome).await?;
+        self.names(&containers, outcome).await?;
+        Ok(containers)
+    }
+}

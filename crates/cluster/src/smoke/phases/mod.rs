@@ -1,0 +1,288 @@
+//! The phases of the test, from "can the ranks connect" to "how fast". Each has a deadline, so that a fault
+//! is named by the first phase that fails.
+
+mod ask;
+mod each;
+mod options;
+mod path;
+mod tcp;
+
+pub use ask::NoAnswer;
+pub(super) use ask::{ask, expected, gone};
+pub use options::{Options, When};
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use docker::fan_out;
+
+use super::bandwidth::{bus, median, size};
+use super::judge;
+use super::outcome::{Measured, Outcome, Phase, PhaseFailed, Status, Verdict, WrongElements};
+use super::pairs;
+use super::phase::PhaseId;
+use super::progress::Progress;
+use super::rank::{Answer, Task};
+use crate::worker::session::Session;
+
+/// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
+/// said.
+const ALL_REDUCE_LIMIT_SECONDS: f64 = 2.0;
+/// How long to wait for the other ranks after one reported that the ring broke: a broken ring stalls
+/// everywhere within moments.
+pub(super) const PEER_GRACE: Duration = Duration::from_secs(2);
+/// Seconds that the rounds of one size should take together.
+pub(super) const SECONDS_PER_SIZE: f64 = 0.2;
+/// Element counts of the first all-reduces: fewer than there are ranks, not divisible, more than a slice.
+pub(super) const CHECKED_COUNTS: &[usize] = &[1, 1009, 262_147];
+
+/// A rank and how it is reached.
+pub struct Place {
+    /// Its node: `node1`; on one machine `rank 0`.
+    pub node: String,
+    /// Whether `node` names the rank itself, as on one machine.
+    pub is_rank: bool,
+    /// The address by which the others reach it.
+    pub address: IpAddr,
+    /// Its worker.
+    pub session: Arc<Session>,
+}
+
+/// The phases, with the ranks they run on.
+pub struct PhaseRunner<'p> {
+    places: &'p [Place],
+    options: &'p Options,
+    progress: Progress<'p>,
+    /// What came of it so far.
+    pub outcome: Outcome,
+}
+
+/// Runs all phases. There must be at least two places.
+pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
+    let outcome = Outcome::new(options.catalog, places.iter().map(|place| place.node.clone()).collect());
+    let mut runner = PhaseRunner::new(places, options, progress, outcome);
+    if runner.reach().await.is_ok() {
+        let _ = runner.sums().await;
+    }
+    runner.end().await
+}
+
+impl<'p> PhaseRunner<'p> {
+    /// Before the first phase; earlier phases are in the outcome.
+    pub fn new(
+        places: &'p [Place],
+        options: &'p Options,
+        progress: Progress<'p>,
+        outcome: Outcome,
+    ) -> PhaseRunner<'p> {
+        PhaseRunner { places, options, progress, outcome }
+    }
+
+    /// From the rendezvous to the bandwidths, and the verdict.
+    pub async fn sums(&mut self) -> Result<(), PhaseFailed> {
+        let done = self.phases().await;
+        if done.is_ok() {
+            judge::judge(&mut self.outcome);
+        }
+        let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
+        if self.options.pairs || bad && self.places.len() > 2 {
+            self.pairs().await;
+        }
+        done
+    }
+
+    async fn phases(&mut self) -> Result<(), PhaseFailed> {
+        self.rendezvous().await?;
+        self.correct().await?;
+        self.path().await?;
+        self.sweep().await
+    }
+
+    /// Which node or link it is.
+    async fn pairs(&mut self) {
+        let start = Instant::now();
+        self.progress.phase(PhaseId::Pairs, "testing every pair of ranks alone");
+        let pairs = pairs::tournament(self.places, self.options).await;
+        let blamed = pairs::blame(&pairs, &self.outcome.ranks);
+        let status =
+            if pairs.iter().any(|pair| pair.came.is_err()) { Status::Failed } else { Status::Passed };
+        let says = match blamed.is_empty() {
+            true => format!("{} pairs, no outlier", pairs.len()),
+            false => blamed.join("; "),
+        };
+        if !blamed.is_empty() {
+            self.outcome.says += &format!("; pair by pair: {says}");
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        self.outcome.phases.push(Phase { id: PhaseId::Pairs, node: None, status, seconds, says });
+        self.outcome.network.pairs = pairs;
+    }
+
+    /// Lets the ranks go.
+    pub async fn end(self) -> Outcome {
+        let leave = |place| ask(place, Task::Leave, Duration::from_secs(1));
+        // Whoever is gone cannot leave, and is not waited for.
+        let left = fan_out(self.places.iter().map(leave));
+        let _ = tokio::time::timeout(Duration::from_secs(1), left).await;
+        self.outcome
+    }
+
+    fn sessions(&self) -> impl Iterator<Item = (&str, &Session)> {
+        self.places.iter().map(|place| (place.node.as_str(), &*place.session))
+    }
+
+    /// The ring is closed.
+    async fn rendezvous(&mut self) -> Result<(), PhaseFailed> {
+        let (start, world) = (Instant::now(), self.places.len());
+        self.progress.phase(PhaseId::Rendezvous, "connecting the ranks to a ring");
+        let deadline = self.options.deadline;
+        let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
+        let listen = |place| ask(place, Task::Listen { address: None }, deadline);
+        // A rank that does not listen says why when it joins; its neighbor connects to no port then.
+        let port = |answer| if let Ok(Answer::Listening { port }) = answer { port } else { 0 };
+        let ports: Vec<u16> = fan_out(self.places.iter().map(listen)).await.into_iter().map(port).collect();
+        let progress = self.progress;
+        let joined = fan_out(self.places.iter().enumerate().map(|(number, place)| {
+            let (to, from) = ((number + 1) % world, (number + world - 1) % world);
+            let nonce = |rank: usize| self.places[rank].session.hello.nonce.clone();
+            let task = Task::Join {
+                own: nonce(number),
+                left: nonce(from),
+                run: run.clone(),
+                number,
+                world,
+                address: self.places[to].address,
+                port: ports[to],
+                stall: self.options.stall.as_secs_f64(),
+            };
+            async move {
+                let answer = ask(place, task, deadline).await;
+                progress.node(&place.node, matches!(answer, Ok(Answer::Joined { .. })));
+                answer
+            }
+        }))
+        .await;
+        let mut remarks = Vec::new();
+        let failed = self.places.iter().zip(joined).filter_map(|(place, answer)| match answer {
+            Ok(Answer::Joined { refused }) => {
+                remarks.extend(refused.iter().map(|who| format!("{} refused {who}", place.node)));
+                None
+            }
+            other => Some((
+                place.node.clone(),
+                format!("{}: {}", place.node, NoAnswer::of(other, &|rank| self.rank_name(rank))),
+            )),
+        });
+        let mut failed: Vec<_> = failed.collect();
+        if !failed.is_empty() {
+            failed.splice(..0, gone(self.sessions()).await);
+            let mut seen = BTreeSet::new();
+            failed.retain(|row| seen.insert(row.clone()));
+        }
+        self.outcome.remarks.extend(remarks);
+        self.outcome.finish_phase(PhaseId::Rendezvous, start, failed, &format!("all {world} ranks connected"))
+    }
+
+    /// Small all-reduces of awkward sizes, every element checked.
+    async fn correct(&mut self) -> Result<(), PhaseFailed> {
+        let start = Instant::now();
+        self.progress.phase(PhaseId::AllReduce, "checking every element of all-reduces");
+        for elements in CHECKED_COUNTS {
+            self.reduce(PhaseId::AllReduce, start, *elements, 0, 0).await?;
+        }
+        self.outcome.finish_phase(
+            PhaseId::AllReduce,
+            start,
+            Vec::new(),
+            "every element is correct on every rank",
+        )
+    }
+
+    /// Bandwidth over size.
+    async fn sweep(&mut self) -> Result<(), PhaseFailed> {
+        let start = Instant::now();
+        let mut last = (0_usize, 0.0);
+        for bytes in &self.options.sizes {
+            self.progress.phase(PhaseId::Bandwidth, &format!("bandwidth of {}", size(*bytes)));
+            let world = self.places.len();
+            let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
+            let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
+            // Small data says little of large.
+            let least = bus(*bytes, 1.0, world) / carried;
+            if least > ALL_REDUCE_LIMIT_SECONDS || last.0 > 1 << 20 && guess > ALL_REDUCE_LIMIT_SECONDS * 2.0
+            {
+                let seconds = if least > ALL_REDUCE_LIMIT_SECONDS { least } else { guess };
+                self.outcome.remarks.push(format!(
+                    "sizes from {} up are skipped: one all-reduce would take about {seconds:.0} s",
+                    size(*bytes)
+                ));
+                break;
+            }
+            let rounds = rounds(last, *bytes, self.options.iterations);
+            // Before these one is checked, over the same memory: that is warm-up enough where each takes
+            // long.
+            let warmup = if guess > SECONDS_PER_SIZE / 5.0 { 0 } else { rounds.min(5) };
+            let measured =
+                self.reduce(PhaseId::Bandwidth, start, bytes / size_of::<f32>(), warmup, rounds).await?;
+            last = (*bytes, measured.seconds);
+            self.outcome.results.push(measured);
+        }
+        let says = match self.outcome.results.last() {
+            Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
+            None => "no size was requested".into(),
+        };
+        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &says)
+    }
+
+    /// One size on all ranks.
+    async fn reduce(
+        &mut self,
+        name: PhaseId,
+        start: Instant,
+        elements: usize,
+        warmup: usize,
+        iterations: usize,
+    ) -> Result<Measured, PhaseFailed> {
+        let corrupt = self.options.corrupt;
+        let task = |rank: usize| Task::AllReduce {
+            elements,
+            warmup,
+            iterations,
+            corrupt: corrupt.filter(|(at, index)| *at == rank && *index < elements).map(|(_, index)| index),
+        };
+        let answers = self.each(task, name, start).await?;
+        let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
+        self.outcome.network.own = vec![0.0; self.places.len()];
+        for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
+            let Answer::Reduced { seconds, own, wrong: here, first_wrong } = answer else { continue };
+            self.outcome.network.own[rank] = own;
+            for (round, seconds) in rounds.iter_mut().zip(seconds) {
+                *round = round.max(seconds);
+            }
+            wrong.add(&place.node, &place.node, here, first_wrong);
+        }
+        let wrong = wrong.check(name, start, &mut self.outcome)?;
+        Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.places.len(), wrong))
+    }
+
+    async fn all(&mut self, task: Task, name: PhaseId, start: Instant) -> Result<Vec<Answer>, PhaseFailed> {
+        self.each(|_| task.clone(), name, start).await
+    }
+
+    /// `rank 2 (node3)`; on one machine, where ranks are the nodes, `rank 2`.
+    fn rank_name(&self, rank: usize) -> String {
+        match self.places.get(rank) {
+            Some(place) if !place.is_rank => format!("rank {rank} ({})", place.node),
+            _ => format!("rank {rank}"),
+        }
+    }
+}
+
+/// Timed rounds of a size: as many as take [`SECONDS_PER_SIZE`], estimated from the size before, or as
+/// `wanted`.
+pub(super) fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
+    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
+    wanted.unwrap_or(if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 })
+}

@@ -1,0 +1,124 @@
+//! The phase `tcp`: every rank connects to every other.
+
+use std::time::{Duration, Instant};
+
+use docker::fan_out;
+use futures_util::stream::StreamExt;
+
+use super::ask::gone;
+use super::{PhaseRunner, Place};
+use crate::probe;
+use crate::smoke::outcome::PhaseFailed;
+use crate::smoke::phase::PhaseId;
+use crate::worker::{self, Failure};
+
+/// Milliseconds within which a connection is established in one data center.
+const FAST_CONNECT_MS: f64 = 2.0;
+/// Connections that begin at once.
+const MAX_PARALLEL_CONNECTS: usize = 64;
+
+/// A rank's listener: its number and port.
+type Listener = Result<(u64, u16), Failure>;
+
+/// How long a connection from one rank to another took in milliseconds, or why there is none.
+type Tried = (usize, usize, Result<f64, Failure>);
+
+impl PhaseRunner<'_> {
+    /// Every rank connects to every other.
+    pub async fn reach(&mut self) -> Result<(), PhaseFailed> {
+        let start = Instant::now();
+        self.progress.phase(PhaseId::Tcp, "connecting every rank to every other");
+        let listeners = self.listen().await;
+        let deaf = self.places.iter().zip(&listeners).filter_map(|(place, listener)| {
+            let why = listener.as_ref().err()?;
+            Some((place.node.clone(), format!("{} cannot listen: {why}", place.node)))
+        });
+        let mut failed: Vec<_> = deaf.collect();
+        if failed.is_empty() {
+            let tried = self.connect_all(&listeners).await;
+            failed = self.unreached(tried);
+            failed.sort();
+        }
+        if !failed.is_empty() {
+            failed.splice(..0, gone(self.sessions()).await);
+        }
+        self.stop(&listeners).await;
+        let world = self.places.len();
+        let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
+        let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
+        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &says)
+    }
+
+    async fn listen(&self) -> Vec<Listener> {
+        let deadline = self.options.deadline * 2;
+        fan_out(self.places.iter().map(|place| async move {
+            let task = worker::Task::ListenTcp { port: 0 };
+            match place.session.start(task, deadline).await? {
+                (id, worker::Answer::Listening { port }) => Ok((id, port)),
+                (_, other) => Err(worker::unexpected(&other)),
+            }
+        }))
+        .await
+    }
+
+    async fn connect_all(&self, listeners: &[Listener]) -> Vec<Tried> {
+        let (places, world, deadline) = (self.places, self.places.len(), self.options.deadline);
+        let pairs = (0..world).flat_map(|from| (0..world).map(move |to| (from, to)));
+        let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
+            let port = listeners[to].as_ref().map_or(0, |(_, port)| *port);
+            async move { (from, to, connects(&places[from], &places[to], port, deadline).await) }
+        });
+        let left = places.iter().map(|place| (place.node.clone(), world - 1)).collect();
+        let mut progress = self.progress.counting(left);
+        // A few at once: hundreds of connections that begin together take each other's time.
+        let tried = futures_util::stream::iter(tried).buffer_unordered(MAX_PARALLEL_CONNECTS);
+        tried.inspect(|(from, _, came)| progress(&places[*from].node, came.is_ok())).collect().await
+    }
+
+    /// Notes the slowest connection; the nodes with those that failed.
+    fn unreached(&mut self, tried: Vec<Tried>) -> Vec<(String, String)> {
+        let mut failed = Vec::new();
+        for (from, to, came) in tried {
+            let (one, other) = (&self.places[from], &self.places[to]);
+            match came {
+                Ok(milliseconds) => {
+                    let slowest = &mut self.outcome.network.slowest_connect;
+                    if slowest.is_none_or(|(_, _, other)| milliseconds > other) {
+                        *slowest = Some((from, to, milliseconds));
+                    }
+                }
+                Err(why) => {
+                    let says =
+                        format!("{} cannot reach {} at {}: {why}", one.node, other.node, other.address);
+                    failed.push((one.node.clone(), says));
+                }
+            }
+        }
+        failed
+    }
+
+    async fn stop(&self, listeners: &[Listener]) {
+        let deadline = self.options.deadline;
+        fan_out(self.places.iter().zip(listeners).map(|(place, listener)| async move {
+            if let Ok((listener, _)) = listener {
+                let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
+            }
+        }))
+        .await;
+    }
+}
+
+/// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the
+/// way.
+async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, Failure> {
+    let mut least = f64::INFINITY;
+    for _ in 0..2 {
+        let endpoint = (other.address, port);
+        let connected = probe::connect_to_worker(&one.session, &other.session, endpoint, deadline);
+        least = least.min(connected.await?);
+        if least < FAST_CONNECT_MS {
+            break;
+        }
+    }
+    Ok(least)
+}

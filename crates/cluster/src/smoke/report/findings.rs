@@ -1,0 +1,116 @@
+//! The phases and the verdict as findings, for the renderers that all commands share.
+
+use crate::smoke::outcome::{Outcome, Phase, Status, Verdict};
+use crate::smoke::phase;
+use diagnose::root_cause::Cause;
+use diagnostic::report::{self, Report};
+use diagnostic::{Diagnostic, Fix, Subject};
+
+/// A result for each phase, and for each node that a phase failed on; the verdict is the last one and has the
+/// causes and fixes.
+pub fn report(outcome: &Outcome) -> Report {
+    let verdict = report::Outcome::new(phase::verdict(), verdict(outcome));
+    Report {
+        command: "envdoc smoke",
+        about: vec![format!("{} ranks over {}", outcome.ranks.len(), outcome.transport)],
+        properties: vec![
+            ("verdict", outcome.verdict.id().to_owned()),
+            ("ranks", outcome.ranks.len().to_string()),
+            ("transport", outcome.transport.clone()),
+        ],
+        results: outcome.phases.iter().map(of_phase).chain([verdict]).collect(),
+    }
+}
+
+fn of_phase(phase: &Phase) -> report::Outcome {
+    let subject = phase.node.as_ref().map(Subject::node).unwrap_or_default();
+    let verdict = match phase.status {
+        Status::Passed => diagnostic::Verdict::Pass,
+        Status::Skipped => diagnostic::Verdict::NotApplicable(phase.says.clone()),
+        Status::Failed => {
+            let found = Diagnostic { subject: subject.clone(), ..Diagnostic::error(&phase.says) };
+            diagnostic::Verdict::Found(Box::new(found))
+        }
+    };
+    report::Outcome { subject, ..report::Outcome::new(phase.id, verdict) }
+}
+
+fn verdict(outcome: &Outcome) -> diagnostic::Verdict {
+    if outcome.verdict == Verdict::Ok {
+        return diagnostic::Verdict::Pass;
+    }
+    let message = format!("{}: {}", outcome.verdict.id(), outcome.says);
+    let evidence = outcome.causes.causes.iter().flat_map(of_cause).collect();
+    let fixes = outcome.fix.iter().map(Fix::manual).collect();
+    diagnostic::Verdict::Found(Box::new(Diagnostic { evidence, fixes, ..Diagnostic::error(message) }))
+}
+
+/// A cause and the lines that it rests on.
+fn of_cause(cause: &Cause) -> Vec<String> {
+    let lines = cause.evidence.iter().map(|line| format!("{}:{}: {}", line.file, line.line, line.text));
+    [format!("{}: {}", cause.id, cause.message)].into_iter().chain(lines).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::smoke::outcome::Captured;
+    use crate::smoke::phase::PhaseId;
+    use diagnostic::render::{github, sarif};
+
+    /// Two ranks; the second node's torch cannot be imported.
+    fn failed() -> Outcome {
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["node1".into(), "node2".into()]);
+        let start = Instant::now();
+        let _ = outcome.finish_phase(PhaseId::Tcp, start, Vec::new(), "all pairs connect");
+        outcome.capture([Captured {
+            from: "torch on node2".into(),
+            lines: vec!["ModuleNotFoundError: No module named 'torch'".into()],
+        }]);
+        let why = ("node2".to_owned(), "node2: rank 1: import torch".to_owned());
+        let _ = outcome.finish_phase(PhaseId::Torch, start, vec![why], "");
+        outcome.fix.push("Install torch in the image".into());
+        outcome
+    }
+
+    #[test]
+    fn a_failed_phase_names_its_node_and_the_verdict_has_causes_and_fixes() {
+        let report = report(&failed());
+        let ids: Vec<_> = report.results.iter().map(|result| result.rule.id.as_ref()).collect();
+        assert_eq!(ids, ["tcp", "torch", "verdict"]);
+        let summary = report.summary();
+        assert_eq!((summary.pass, summary.error), (1, 2));
+        assert_eq!(report.results[1].subject, Subject::node("node2"));
+        let verdict = report.results[2].verdict.found().unwrap();
+        assert!(verdict.evidence.iter().any(|line| line.contains("No module named 'torch'")), "{verdict:?}");
+        assert_eq!(verdict.fixes, [Fix::manual("Install torch in the image")]);
+    }
+
+    #[test]
+    fn github_annotations_and_sarif_have_every_failure() {
+        let report = report(&failed());
+        let annotations = github::report(&report);
+        assert!(
+            annotations.starts_with("::error title=node2%3A torch::node2: rank 1: import torch\n"),
+            "{annotations}"
+        );
+        assert!(annotations.contains("::error title=verdict::failed: torch: node2"), "{annotations}");
+        let sarif = sarif::report(&report);
+        let results = sarif["runs"][0]["results"].as_array().unwrap();
+        let rules: Vec<_> = results.iter().map(|result| result["ruleId"].as_str().unwrap()).collect();
+        assert_eq!(rules, ["torch", "verdict"]);
+        assert_eq!(sarif["runs"][0]["properties"]["verdict"], "failed");
+    }
+
+    #[test]
+    fn a_run_that_passes_has_no_findings() {
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["rank 0".into(), "rank 1".into()]);
+        outcome.verdict = Verdict::Ok;
+        let _ = outcome.finish_phase(PhaseId::Tcp, Instant::now(), Vec::new(), "all pairs connect");
+        let report = report(&outcome);
+        assert_eq!((report.summary().pass, report.results.len()), (2, 2));
+        assert_eq!(github::report(&report), "");
+    }
+}
