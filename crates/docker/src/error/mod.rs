@@ -176,13 +176,6 @@ impl Error {
     }
 }
 
-/// For callers whose own errors are still strings.
-impl From<Error> for String {
-    fn from(error: Error) -> String {
-        error.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

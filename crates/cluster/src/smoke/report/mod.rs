@@ -2,21 +2,24 @@
 //! plot of [`plot`]; [`findings`] for the formats that all commands share; [`live`] shows it as it goes on.
 
 pub mod findings;
+mod junit;
 pub mod live;
+mod markdown;
 pub mod page;
 pub mod plot;
 pub mod text;
 
+pub use junit::junit;
+pub use markdown::markdown;
+
 use std::collections::BTreeMap;
 
-use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome, Status};
+use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
 use crate::smoke::pairs::Pair;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
-use diagnostic::error::{Error, Kind};
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -289,94 +292,4 @@ fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
         seconds: came.map(|came| came.trip),
         says: pair.came.as_ref().err().map(ToString::to_string),
     }
-}
-
-/// JUnit XML for CI systems: a case for each phase and one for the verdict.
-pub fn junit(outcome: &Outcome) -> Result<String, Error> {
-    let mut suite = TestSuite::new("smoke");
-    let failure = |says: &str| {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(says.to_owned()).set_type("error");
-        status
-    };
-    for phase in &outcome.phases {
-        let status = match phase.status {
-            Status::Passed => TestCaseStatus::success(),
-            Status::Failed => failure(&phase.says),
-            Status::Skipped => {
-                let mut status = TestCaseStatus::skipped();
-                status.set_message(phase.says.clone());
-                status
-            }
-        };
-        let id = phase.id.id();
-        let name = phase.node.as_ref().map_or(id.to_owned(), |node| format!("{id} {node}"));
-        let mut case = TestCase::new(name, status);
-        case.set_classname("envdoc.smoke").set_time(std::time::Duration::from_secs_f64(phase.seconds));
-        suite.add_test_case(case);
-    }
-    let fine = outcome.verdict == crate::smoke::outcome::Verdict::Ok;
-    let mut case =
-        TestCase::new("verdict", if fine { TestCaseStatus::success() } else { failure(&outcome.says) });
-    case.set_classname("envdoc.smoke");
-    suite.add_test_case(case);
-    let mut report = quick_junit::Report::new("envdoc smoke");
-    report.add_test_suite(suite);
-    report.to_string().map_err(|error| Error::new(Kind::File, format!("cannot write JUnit XML: {error}")))
-}
-
-/// A table of sizes in Markdown.
-fn sizes(results: &[Measured]) -> String {
-    let head = "\n| bytes | time, µs | algbw, GB/s | busbw, GB/s | correct |\n|---:|---:|---:|---:|---|\n";
-    let row = |result: &Measured| {
-        format!(
-            "| {} | {:.1} | {:.3} | {:.3} | {} |\n",
-            result.bytes,
-            result.seconds * 1e6,
-            result.algorithm / 1e9,
-            result.bus / 1e9,
-            if result.wrong == 0 { "yes" } else { "no" }
-        )
-    };
-    match results.is_empty() {
-        true => String::new(),
-        false => head.to_owned() + &results.iter().map(row).collect::<String>(),
-    }
-}
-
-/// Markdown for an issue or a pull request.
-pub fn markdown(outcome: &Outcome) -> String {
-    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-    let mut text = format!("**smoke: {}** - {}\n\n", outcome.verdict.id(), cell(&outcome.says));
-    text += "| phase | node | status | seconds | |\n|---|---|---|---:|---|\n";
-    for phase in &outcome.phases {
-        let node = phase.node.as_deref().unwrap_or("all");
-        let (status, seconds) = (phase.status.id(), phase.seconds);
-        text += &format!(
-            "| {} | {} | {status} | {seconds:.2} | {} |\n",
-            phase.id.id(),
-            cell(node),
-            cell(&phase.says)
-        );
-    }
-    text += &sizes(&outcome.results);
-    if let Some(nccl) = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results) {
-        text += "\nNCCL on the GPUs:\n";
-        text += &sizes(&nccl.results);
-    }
-    for cause in &outcome.causes.causes {
-        text += &format!("\n**{}**: {}\n", cause.id, cell(&cause.message));
-        for line in cause.evidence.iter().take(3) {
-            text += &format!("\n    {}:{}: {}\n", line.file, line.line, line.text);
-        }
-    }
-    for (heading, list) in [("What to do", &outcome.fix), ("Remarks", &outcome.remarks)] {
-        if !list.is_empty() {
-            text += &format!("\n{heading}:\n\n");
-        }
-        for says in list {
-            text += &format!("- {says}\n");
-        }
-    }
-    text
 }
