@@ -248,7 +248,9 @@ mod tests {
         let own = ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() };
         assert_eq!(error(BuildRequest { source: planned(own), ..push.clone() }), "--push requires --tag");
         let named = ImageRequest { name: Some("r.example/train".into()), ..ImageRequest::default() };
-        assert!(BuildRequest { source: planned(named), ..push.clone() }.check(resolve::testing::world()).is_ok());
+        assert!(
+            BuildRequest { source: planned(named), ..push.clone() }.check(resolve::testing::world()).is_ok()
+        );
         let tags = vec!["r.example/train:1".to_owned()];
         assert!(BuildRequest { tags, ..push }.check(resolve::testing::world()).is_ok());
     }
