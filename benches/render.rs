@@ -7,18 +7,18 @@ use image::render;
 use image::request::ImageRequest;
 use resolve::answer::Answer;
 use resolve::request::Request;
-use resolve::{parse, resolve, world::World};
+use resolve::{parse, resolve};
 
 const TIMES: u32 = 1000;
 
 fn main() {
     let text = "presets: [finetune]\napt: [git]\nuser: trainer\ncopy: [{from: src, to: /workspace/src}]\n";
     let request = ImageRequest::parse("request.yaml", text).expect("a request");
-    let wishes = parse::wishes(World::get(), &request.typed()).expect("wishes").wishes;
+    let wishes = parse::wishes(resolve::testing::world(), &request.typed()).expect("wishes").wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve(World::get(), &asked) else { panic!("no stack") };
+    let Answer::Found(resolution) = resolve(resolve::testing::world(), &asked) else { panic!("no stack") };
     let once = || {
-        let plan = plan(&request, &resolution).expect("a plan");
+        let plan = plan(catalog::testing::catalog(), &request, &resolution).expect("a plan");
         render::files(&plan).expect("files").iter().map(|file| file.text.len()).sum::<usize>()
     };
     let start = Instant::now();

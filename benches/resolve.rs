@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use resolve::parameter::Source;
 use resolve::request::{Request, Want, Wish};
-use resolve::{has_stack, resolve, world::World};
+use resolve::{has_stack, resolve};
 
 fn request(number: usize) -> Request {
     let pick = |list: &[&'static str], place: usize| list[number / place % list.len()];
@@ -34,15 +34,15 @@ fn request(number: usize) -> Request {
 
 fn main() {
     let start = Instant::now();
-    resolve(World::get(), &request(0));
+    resolve(resolve::testing::world(), &request(0));
     let first = start.elapsed();
     let start = Instant::now();
-    let stacks = (0..10_000).filter(|number| has_stack(World::get(), &request(*number))).count();
+    let stacks = (0..10_000).filter(|number| has_stack(resolve::testing::world(), &request(*number))).count();
     let searched = start.elapsed();
     let start = Instant::now();
     let found = (0..10_000)
         .filter(|number| {
-            matches!(resolve(World::get(), &request(*number)), resolve::answer::Answer::Found(_))
+            matches!(resolve(resolve::testing::world(), &request(*number)), resolve::answer::Answer::Found(_))
         })
         .count();
     let all = start.elapsed();

@@ -1,5 +1,6 @@
 //! `envdoc check`.
 
+use catalog::Catalog;
 use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -116,9 +117,9 @@ const LIVE_STEP: Duration = Duration::from_secs(30);
 
 impl Args {
     /// Gathers, judges, reports.
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let chosen = choose(&self.only, &self.ignore)?;
-        let mut facts = self.facts(expected(&self.expect)?, interrupts)?;
+        let mut facts = self.facts(catalog, expected(&self.expect)?, interrupts)?;
         if self.live {
             facts.live = self.look_inside(&facts, interrupts)?;
         }
@@ -127,11 +128,17 @@ impl Args {
         Ok(self.fail_on.exit_code(&Summary::of(results.iter().map(|result| &result.verdict)), self.strict))
     }
 
-    fn facts(&self, expected: Expected, interrupts: &Interrupts) -> Result<Facts, Error> {
+    fn facts(
+        &self,
+        catalog: &'static Catalog,
+        expected: Expected,
+        interrupts: &Interrupts,
+    ) -> Result<Facts, Error> {
         if let Some(file) = &self.from {
-            return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected));
+            return Ok(gather::recorded(&Snapshot::open(file)?.host(), expected, catalog));
         }
-        super::read_machine(self.root.as_deref(), self.timeout, expected, interrupts).map(|(_, facts)| facts)
+        super::read_machine(catalog, self.root.as_deref(), self.timeout, expected, interrupts)
+            .map(|(_, facts)| facts)
     }
 
     fn look_inside(&self, facts: &Facts, interrupts: &Interrupts) -> Result<Fact<Live>, Error> {
@@ -156,7 +163,7 @@ impl Args {
             Err(NotTried::Interrupted) => {
                 Err(Error::new(Kind::Interrupted, "interrupted; the test container was removed"))
             }
-            answer => Ok(facts::live::of(answer, gpus)),
+            answer => Ok(facts::live::of(answer, gpus, facts.catalog)),
         }
     }
 

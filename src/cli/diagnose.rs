@@ -1,5 +1,6 @@
 //! `envdoc diagnose`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,14 +76,14 @@ Examples:
 const HERE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.follow {
-            return self.follow(interrupts);
+            return self.follow(catalog, interrupts);
         }
-        let facts = self.facts(interrupts)?;
+        let facts = self.facts(catalog, interrupts)?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
         reads.extend(self.elsewhere.reads(self.from.as_deref())?);
-        let diagnosis = root_cause::diagnose(&reads, facts.as_ref());
+        let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref());
         let text = match self.format {
             // For an issue: names of people, machines and networks are replaced.
             Format::Markdown => markdown::report(&diagnosis, self.timeline),
@@ -100,7 +101,7 @@ impl Args {
     }
 
     /// Follows a file, a container or standard input.
-    fn follow(&self, interrupts: &Interrupts) -> Result<u8, Error> {
+    fn follow(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let followed = match (self.paths.as_slice(), self.elsewhere.one_container()) {
             ([path], None) if path.as_os_str() == "-" => Followed::Standard,
             ([path], None) => Followed::File(path),
@@ -110,7 +111,7 @@ impl Args {
                     .hint("run it once per log"));
             }
         };
-        let facts = self.facts(interrupts)?;
+        let facts = self.facts(catalog, interrupts)?;
         let tell = |diagnosis: &Diagnosis| {
             terminal::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
@@ -118,7 +119,7 @@ impl Args {
         let (mut last, mut lines) = (None, 0);
         let failed = follow(followed, &mut |read| {
             lines = read.lines;
-            let diagnosis = root_cause::diagnose(&[read], facts.as_ref());
+            let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
             if !news.is_empty() && news != told {
@@ -135,13 +136,14 @@ impl Args {
         if lines == 0 { Err(no_line()) } else { Ok(u8::from(failed)) }
     }
 
-    fn facts(&self, interrupts: &Interrupts) -> Result<Option<Facts>, Error> {
+    fn facts(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<Option<Facts>, Error> {
         if self.here {
-            let (_, facts) = super::read_machine(None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+            let (_, facts) =
+                super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
             return Ok(Some(facts));
         }
         let Some(file) = &self.from else { return Ok(None) };
-        Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default())))
+        Ok(Some(gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog)))
     }
 }
 

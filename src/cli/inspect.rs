@@ -1,5 +1,6 @@
 //! `envdoc inspect`.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -97,11 +98,11 @@ Examples:
 const HERE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let reference =
             Reference::parse(&self.image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
-        let machines = self.machines(interrupts)?;
-        let image = match inspect(&self.request(reference, &machines), &terminal::note) {
+        let machines = self.machines(catalog, interrupts)?;
+        let image = match inspect(&self.request(catalog, reference, &machines), &terminal::note) {
             Ok(image) => image,
             Err(InspectError::NotFound(error)) => {
                 terminal::note(&error.to_string());
@@ -125,10 +126,16 @@ impl Args {
         })
     }
 
-    fn request(&self, reference: Reference, machines: &[(String, Facts)]) -> InspectRequest {
+    fn request(
+        &self,
+        catalog: &'static Catalog,
+        reference: Reference,
+        machines: &[(String, Facts)],
+    ) -> InspectRequest {
         let of_machine =
             || machines.first().and_then(|(_, facts)| facts.system.architecture.known().cloned());
         InspectRequest {
+            catalog,
             reference,
             architecture: self.arch.clone().or_else(of_machine).unwrap_or_else(|| "x86_64".into()),
             host: self.host.clone(),
@@ -139,14 +146,19 @@ impl Args {
         }
     }
 
-    fn machines(&self, interrupts: &Interrupts) -> Result<Vec<(String, Facts)>, Error> {
+    fn machines(
+        &self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+    ) -> Result<Vec<(String, Facts)>, Error> {
         let mut machines = Vec::new();
         for path in &self.from {
-            let facts = gather::recorded(&Snapshot::open(path)?.host(), Expected::default());
+            let facts = gather::recorded(&Snapshot::open(path)?.host(), Expected::default(), catalog);
             machines.push((name(path), facts));
         }
         if self.here {
-            let (_, facts) = super::read_machine(None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+            let (_, facts) =
+                super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
             machines.push(("this machine".to_owned(), facts));
         }
         Ok(machines)

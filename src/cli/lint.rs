@@ -1,5 +1,6 @@
 //! `envdoc lint`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -130,12 +131,13 @@ enum FailOn {
 }
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
         let chosen = choose(&self.only, &self.ignore)?;
         let sources = Sources {
+            catalog,
             paths: self.paths.clone(),
             compose: self.file.clone(),
             kind: self.kind,
@@ -143,7 +145,7 @@ impl Args {
             context: self.context.clone(),
         };
         let mut files = sources.files()?;
-        let facts = self.facts(&mut files, interrupts)?.map(Rc::new);
+        let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
         for file in &mut files {
             file.facts.clone_from(&facts);
             file.world =
@@ -155,14 +157,19 @@ impl Args {
     }
 
     /// The facts to check against. With --here also adds the files of this machine.
-    fn facts(&self, files: &mut Vec<File>, interrupts: &Interrupts) -> Result<Option<Facts>, Error> {
+    fn facts(
+        &self,
+        catalog: &'static Catalog,
+        files: &mut Vec<File>,
+        interrupts: &Interrupts,
+    ) -> Result<Option<Facts>, Error> {
         if let Some(path) = &self.from {
-            return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default())));
+            return Ok(Some(gather::recorded(&Snapshot::open(path)?.host(), Expected::default(), catalog)));
         }
         if !self.here {
             return Ok(None);
         }
-        let (_, facts) = super::read_machine(None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+        let (_, facts) = super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
         here::add(&facts, files)?;
         here::names(files);
         Ok(Some(facts))

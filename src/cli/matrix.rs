@@ -1,5 +1,6 @@
 //! `envdoc matrix`.
 
+use catalog::Catalog;
 use clap::ValueEnum;
 
 use diagnostic::error::Error;
@@ -40,8 +41,8 @@ enum Format {
 
 impl Args {
     /// Prints the table.
-    pub fn run(self) -> Result<u8, Error> {
-        let world = World::get();
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+        let world = &World::new(catalog);
         let typed = Typed { python: self.python.clone(), ..Typed::default() };
         let wishes = parse::wishes(world, &typed)?.wishes;
         let wanted = wishes.iter().find_map(|wish| match &wish.want {
@@ -51,7 +52,7 @@ impl Args {
         let pythons = wanted.map(|wanted| {
             world.pythons.iter().filter(|python| python.within(&wanted.specifiers)).collect::<Vec<_>>()
         });
-        let matrix = matrix::Matrix::of(self.python.as_deref().map(str::trim), pythons.as_deref());
+        let matrix = matrix::Matrix::of(catalog, self.python.as_deref().map(str::trim), pythons.as_deref());
         let text = match self.format {
             Format::Text => matrix::text::report(&matrix, terminal::width()),
             Format::Markdown => matrix::markdown::report(&matrix),

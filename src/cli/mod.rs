@@ -33,6 +33,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
 
+use ::catalog::Catalog;
+use ::catalog::cache::Cache;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::transport::Transports;
@@ -110,31 +112,34 @@ impl Cli {
 
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
-        if let Some(dir) = catalog::directory() {
-            ::catalog::cache::install(dir, terminal::note);
-        }
+        let catalog = match catalog::directory() {
+            Some(dir) => Catalog::with_cache(Cache::new(dir, terminal::note)),
+            None => Catalog::embedded(),
+        };
+        // One for the whole run: what is made of its rows refers to them.
+        let catalog: &'static Catalog = Box::leak(Box::new(catalog));
         if self.version {
-            return terminal::print(&catalog::version(self.verbose)).map(|()| 0);
+            return terminal::print(&catalog::version(catalog, self.verbose)).map(|()| 0);
         }
         let Some(command) = self.command else {
             return terminal::print(GUIDE).map(|()| 0);
         };
         let interrupts = &Interrupts::default();
         match command {
-            Command::Check(args) => args.run(interrupts),
-            Command::Resolve(args) => args.run(interrupts),
-            Command::Render(args) => args.run(interrupts),
-            Command::Build(args) => args.run(interrupts),
-            Command::Cluster(args) => args.run(interrupts),
-            Command::Matrix(args) => args.run(),
-            Command::Snapshot(args) => args.run(interrupts),
-            Command::Lint(args) => args.run(interrupts),
-            Command::Inspect(args) => args.run(interrupts),
-            Command::Smoke(args) => args.run(),
-            Command::Diagnose(args) => args.run(interrupts),
-            Command::Explain(args) => args.run(),
+            Command::Check(args) => args.run(catalog, interrupts),
+            Command::Resolve(args) => args.run(catalog, interrupts),
+            Command::Render(args) => args.run(catalog, interrupts),
+            Command::Build(args) => args.run(catalog, interrupts),
+            Command::Cluster(args) => args.run(catalog, interrupts),
+            Command::Matrix(args) => args.run(catalog),
+            Command::Snapshot(args) => args.run(catalog, interrupts),
+            Command::Lint(args) => args.run(catalog, interrupts),
+            Command::Inspect(args) => args.run(catalog, interrupts),
+            Command::Smoke(args) => args.run(catalog),
+            Command::Diagnose(args) => args.run(catalog, interrupts),
+            Command::Explain(args) => args.run(catalog),
             Command::Checks(args) => args.run(),
-            Command::Catalog(args) => args.run(),
+            Command::Catalog(args) => args.run(catalog),
             Command::Worker(args) => args.run(),
         }
     }
@@ -142,6 +147,7 @@ impl Cli {
 
 /// Reads this machine, or the file system below a directory.
 fn read_machine(
+    catalog: &'static Catalog,
     root: Option<&Path>,
     timeout: Duration,
     expected: Expected,
@@ -160,6 +166,6 @@ fn read_machine(
     };
     let recorder = Recorder::new(Arc::new(host));
     interrupts.end_programs();
-    let facts = gather::live(&recorder, deadline, expected);
+    let facts = gather::live(&recorder, deadline, expected, catalog);
     Ok((recorder, facts))
 }

@@ -1,5 +1,6 @@
 //! `envdoc render`.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -86,7 +87,7 @@ enum What {
 }
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.what == What::Ci {
             return self.ci();
         }
@@ -97,8 +98,8 @@ impl Args {
         }
         let mut request = self.image.request()?;
         request.lock.ignored = self.what == What::Lock;
-        let read_here = || self.image.stack.read_here(interrupts);
-        let (plan, notes) = match ::build::plan(World::get(), &request, &read_here)? {
+        let read_here = || self.image.stack.read_here(catalog, interrupts);
+        let (plan, notes) = match ::build::plan(&World::new(catalog), &request, &read_here)? {
             Planned::Plan(plan, notes) => (plan, notes),
             Planned::NoStack(none) => return image::no_stack(&none),
         };

@@ -1,5 +1,6 @@
 //! `envdoc resolve`.
 
+use catalog::Catalog;
 use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 
@@ -81,8 +82,8 @@ enum Format {
 }
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
-        let world = World::get();
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+        let world = &World::new(catalog);
         let Requirements { request, warnings, mut notes } = self.stack.requirements(world, interrupts)?;
         if let Some(thing) = &self.why {
             return why(world, &request, thing);
@@ -102,7 +103,7 @@ impl Args {
         let report = Report { wishes: &whole.wishes, answer: &answer, warnings: &warnings, notes: &notes };
         let Answer::Found(resolution) = &answer else {
             match self.format {
-                Format::Text | Format::Json => terminal::print(&self.report(&report)?)?,
+                Format::Text | Format::Json => terminal::print(&self.report(catalog, &report)?)?,
                 // A file that others read gets no sentence.
                 Format::Requirements | Format::Toml => terminal::note(self.text(&report).trim_end()),
             }
@@ -113,7 +114,7 @@ impl Args {
             file::write(path, &text, self.force)?;
             terminal::note(&format!("wrote the stack to {}", path.display()));
         }
-        terminal::print(&self.report(&report)?)?;
+        terminal::print(&self.report(catalog, &report)?)?;
         Ok(0)
     }
 
@@ -129,14 +130,18 @@ impl Args {
         Ok(Some((lock, name)))
     }
 
-    fn report(&self, report: &Report) -> Result<String, Error> {
+    fn report(&self, catalog: &'static Catalog, report: &Report) -> Result<String, Error> {
         match self.format {
             Format::Text => Ok(self.text(report)),
             Format::Json => json::text(&resolve::report::json::report(report)),
             Format::Requirements | Format::Toml => Ok(match (report.answer, self.format) {
                 (Answer::None(_), _) => String::new(),
-                (Answer::Found(found), Format::Toml) => resolve::report::project::file(report, &found.stack),
-                (Answer::Found(found), _) => resolve::report::requirements::file(report, &found.stack),
+                (Answer::Found(found), Format::Toml) => {
+                    resolve::report::project::file(catalog, report, &found.stack)
+                }
+                (Answer::Found(found), _) => {
+                    resolve::report::requirements::file(catalog, report, &found.stack)
+                }
             }),
         }
     }

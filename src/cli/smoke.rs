@@ -1,5 +1,6 @@
 //! `envdoc smoke`.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -195,7 +196,7 @@ Examples:
   envdoc smoke --baseline last-week.json   # slower than a saved run?";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
         if self.local && self.gpus.is_none() && self.expect_transport.is_some() {
@@ -206,6 +207,7 @@ impl Args {
             .hint("to test NCCL on N GPUs of this machine: envdoc smoke --local --gpus N"));
         }
         let options = Options {
+            catalog,
             sizes,
             iterations: self.iterations.map(|count| count as usize),
             deadline: self.timeout,
@@ -290,7 +292,7 @@ impl Args {
 
     /// NCCL on the GPUs of this machine.
     fn local_gpus(&self, gpus: usize, options: &Options) -> Result<Outcome, Error> {
-        let mut outcome = Outcome::new((0..gpus).map(|gpu| format!("GPU {gpu}")).collect());
+        let mut outcome = Outcome::new(options.catalog, (0..gpus).map(|gpu| format!("GPU {gpu}")).collect());
         outcome.transport = "nccl".into();
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());

@@ -1,5 +1,6 @@
 //! `envdoc snapshot`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,9 +46,14 @@ Examples:
 
 impl Args {
     /// Gathers and writes.
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
-        let (recorder, _) =
-            super::read_machine(self.root.as_deref(), self.timeout, Expected::default(), interrupts)?;
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+        let (recorder, _) = super::read_machine(
+            catalog,
+            self.root.as_deref(),
+            self.timeout,
+            Expected::default(),
+            interrupts,
+        )?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
             snapshot = host::redact::redact(snapshot);

@@ -1,5 +1,6 @@
 //! The options of `resolve`, `render` and `build` that describe a stack.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -128,7 +129,8 @@ impl StackArgs {
     /// The requirements of the options and of the machines that they name.
     pub(super) fn requirements(&self, world: &World, interrupts: &Interrupts) -> Result<Requirements, Error> {
         let understood = parse::wishes(world, &self.typed())?;
-        self.machines().requirements(understood, &today(), &|| self.read_here(interrupts))
+        self.machines()
+            .requirements(world.catalog, understood, &today(), &|| self.read_here(world.catalog, interrupts))
     }
 
     /// The machines that the stack must run on.
@@ -137,8 +139,12 @@ impl StackArgs {
     }
 
     /// Reads this machine.
-    pub(super) fn read_here(&self, interrupts: &Interrupts) -> Result<Facts, Error> {
-        let (_, facts) = super::read_machine(None, self.timeout, Expected::default(), interrupts)?;
+    pub(super) fn read_here(
+        &self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+    ) -> Result<Facts, Error> {
+        let (_, facts) = super::read_machine(catalog, None, self.timeout, Expected::default(), interrupts)?;
         Ok(facts)
     }
 

@@ -97,7 +97,7 @@ impl Case {
 }
 
 fn pypi_build(torch: &str) -> &'static str {
-    catalog::torch::release(torch).unwrap().pypi_build.as_deref().unwrap()
+    catalog::testing::catalog().torch().release(torch).unwrap().pypi_build.as_deref().unwrap()
 }
 
 /// A sample of the grid.

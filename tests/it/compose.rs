@@ -82,7 +82,10 @@ fn what_is_rendered_passes_envdoc_lint() {
             if file.path.ends_with("compose.yaml") || file.path == "stack.yaml" {
                 let name = dir.join(&file.path).display().to_string();
                 let text = String::from_utf8(file.bytes).unwrap();
-                let findings = lint::lint(lint::RULES, &lint::File::new(&name, &text, lint::Kind::Compose));
+                let findings = lint::lint(
+                    lint::RULES,
+                    &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Compose),
+                );
                 let says: Vec<&str> = findings.iter().map(|one| one.found.message.as_str()).collect();
                 // What swarm cannot do is told at the head of the file.
                 assert!(says.is_empty() || text.contains("# Not in here:"), "{name}: {says:?}\n{text}");

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::Path;
 
 use build::Planned;
-use catalog::mirrors;
 use catalog::signatures::{self, Component};
 use checks::fleet::FLEET_CHECKS;
 use checks::report::json;
@@ -22,7 +21,6 @@ use image::request::ImageRequest;
 use lint::{self, RULES, Subject};
 use resolve::parse::{self, Typed};
 use resolve::request::Request;
-use resolve::world::World;
 
 fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -270,7 +268,7 @@ fn request() {
         keys(&mut text, &schema["$defs"][name]);
     }
     text.push_str("\n## Mirrors by name\n\n| name | whose | packages | archive |\n|---|---|---|---|\n");
-    for mirror in mirrors::all() {
+    for mirror in catalog::testing::catalog().mirrors().all() {
         let _ = writeln!(
             text,
             "| `{}` | {} | {} | {} |",
@@ -358,7 +356,7 @@ fn render_transcript() -> String {
     let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
     let mut request = command.image.request().unwrap();
     request.today = "2026-11-21".into();
-    let planned = build::plan(World::get(), &request, &|| panic!("reads no machine")).unwrap();
+    let planned = build::plan(resolve::testing::world(), &request, &|| panic!("reads no machine")).unwrap();
     let Planned::Plan(plan, _) = planned else { panic!("{planned:?}") };
     let text = image::render::dockerfile(&plan).unwrap();
     // Shown without the labels, of which one holds the whole stack.
@@ -369,9 +367,9 @@ fn render_transcript() -> String {
 
 fn resolve_transcript() -> String {
     let typed = Typed { cuda: Some("12.1".into()), python: Some("3.12".into()), ..Typed::default() };
-    let wishes = parse::wishes(World::get(), &typed).unwrap().wishes;
+    let wishes = parse::wishes(resolve::testing::world(), &typed).unwrap().wishes;
     let request = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let answer = resolve::resolve(World::get(), &request);
+    let answer = resolve::resolve(resolve::testing::world(), &request);
     let report =
         resolve::report::Report { wishes: &request.wishes, answer: &answer, warnings: &[], notes: &[] };
     let shown = resolve::report::text::report(&report, LAYOUT);

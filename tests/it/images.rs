@@ -10,7 +10,6 @@ use clap::Parser;
 use envdoc::cli::image::ImageArgs;
 use image::plan::Plan;
 use image::render;
-use resolve::world::World;
 
 use crate::judge;
 
@@ -27,7 +26,9 @@ fn planned(arguments: &[&str]) -> Plan {
     let command = Command::parse_from(["envdoc"].iter().chain(arguments));
     let mut request = command.image.request().unwrap();
     DAY.clone_into(&mut request.today);
-    match build::plan(World::get(), &request, &|| panic!("no example reads this machine")).unwrap() {
+    match build::plan(resolve::testing::world(), &request, &|| panic!("no example reads this machine"))
+        .unwrap()
+    {
         Planned::Plan(plan, _) => *plan,
         Planned::NoStack(none) => panic!("{none:?}"),
     }
@@ -67,7 +68,10 @@ fn dockerfiles() -> Vec<(String, String)> {
 #[test]
 fn what_is_rendered_passes_envdoc_lint() {
     for (name, text) in dockerfiles() {
-        let findings = lint::lint(lint::RULES, &lint::File::new(&name, &text, lint::Kind::Dockerfile));
+        let findings = lint::lint(
+            lint::RULES,
+            &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Dockerfile),
+        );
         assert!(findings.is_empty(), "{name}: {findings:?}\n{text}");
     }
 }

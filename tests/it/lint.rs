@@ -361,7 +361,12 @@ fn traps() {
     let traps: Vec<Trap> = serde_yaml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let mut missed = Vec::new();
     for one in &traps {
-        let file = lint::File::new("Dockerfile", one.lines.join("\n") + "\n", lint::Kind::Dockerfile);
+        let file = lint::File::new(
+            catalog::testing::catalog(),
+            "Dockerfile",
+            one.lines.join("\n") + "\n",
+            lint::Kind::Dockerfile,
+        );
         let found: Vec<&str> = lint::lint(lint::RULES, &file).iter().map(|one| one.rule.id).collect();
         if !found.contains(&one.rule.as_str()) {
             missed.push(format!("{}: {} is not among {found:?}", one.trap, one.rule));
@@ -378,7 +383,7 @@ fn claims() {
         .filter_map(|one| {
             let (rule, name, text) = (one.rule?, one.file?, one.text?);
             let named = lint::file::kind_of_name(&name).or_else(|| lint::file::kind_of_text(&text));
-            let file = lint::File::new(name, text, named.unwrap());
+            let file = lint::File::new(catalog::testing::catalog(), name, text, named.unwrap());
             let found = lint::lint(lint::RULES, &file);
             let ids: Vec<&str> = found.iter().map(|one| one.rule.id).collect();
             (!ids.contains(&rule.as_str()))
@@ -425,7 +430,10 @@ fn damaged_files_break_nothing() {
             ];
             let mark = marks[count % marks.len()];
             for text in [before.to_owned(), after.to_owned(), format!("{before}{mark}{after}")] {
-                lint::lint(lint::RULES, &lint::File::new(name.clone(), text, kind));
+                lint::lint(
+                    lint::RULES,
+                    &lint::File::new(catalog::testing::catalog(), name.clone(), text, kind),
+                );
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The contents of a user's own base image, read by running a container of it.
 
+use catalog::Catalog;
 use std::time::Duration;
 
 use diagnostic::error::{Error, Kind};
@@ -16,16 +17,20 @@ const CONTAINER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Fills in what the request leaves out about its own base image, which must be on the engine; returns what
 /// was found. Does nothing for other base images.
-pub(crate) fn describe(merged: &mut Merged, client: &Client) -> Result<Vec<String>, Error> {
+pub(crate) fn describe(
+    catalog: &'static Catalog,
+    merged: &mut Merged,
+    client: &Client,
+) -> Result<Vec<String>, Error> {
     let Some(name) = merged.request.base_image.clone() else { return Ok(Vec::new()) };
     let inside = inspect(&name, client)?;
-    let system = inside.catalog_system().ok_or_else(|| {
+    let system = inside.catalog_system(catalog).ok_or_else(|| {
         let is = inside.system.as_deref().unwrap_or("unknown");
         Error::new(Kind::Usage, format!("the operating system of {name} ({is}) is not supported"))
             .hint("`envdoc catalog show systems` lists the supported ones")
     })?;
     if let Some(requested) = merged.request.os.as_deref()
-        && parse::system(requested).is_some_and(|requested| requested.id != system)
+        && parse::system(catalog, requested).is_some_and(|requested| requested.id != system)
     {
         return Err(Error::new(Kind::Usage, format!("{name} is {system}, but --os is {requested}"))
             .hint("omit --os: it is read from the image"));

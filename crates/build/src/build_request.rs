@@ -238,7 +238,7 @@ mod tests {
         // No engine listens there: an error about it would show that it was asked.
         let request = BuildRequest { host: Some("unix:///no/such/socket".into()), ..request };
         let read_here = || -> Result<facts::Facts, Error> { panic!("this machine is not asked") };
-        crate::prepare(World::get(), &request, &read_here).unwrap_err().message
+        crate::prepare(resolve::testing::world(), &request, &read_here).unwrap_err().message
     }
 
     #[test]
@@ -248,9 +248,11 @@ mod tests {
         let own = ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() };
         assert_eq!(error(BuildRequest { source: planned(own), ..push.clone() }), "--push requires --tag");
         let named = ImageRequest { name: Some("r.example/train".into()), ..ImageRequest::default() };
-        assert!(BuildRequest { source: planned(named), ..push.clone() }.check(World::get()).is_ok());
+        assert!(
+            BuildRequest { source: planned(named), ..push.clone() }.check(resolve::testing::world()).is_ok()
+        );
         let tags = vec!["r.example/train:1".to_owned()];
-        assert!(BuildRequest { tags, ..push }.check(World::get()).is_ok());
+        assert!(BuildRequest { tags, ..push }.check(resolve::testing::world()).is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Builds, verifies, tags and pushes an image; cleans up after an interruption.
 
+use catalog::Catalog;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +20,7 @@ use crate::image_index;
 /// Builds each platform of a plan in turn, and stops at the first that fails. Each report goes to
 /// `on_report`; the last one after the image indexes are pushed.
 pub fn run(
+    catalog: &'static Catalog,
     plan: &BuildPlan,
     new_progress: &dyn Fn() -> Progress,
     on_report: &mut dyn FnMut(BuildReport) -> Result<(), Error>,
@@ -29,8 +31,8 @@ pub fn run(
     for image in image_index::images(plan) {
         let mut progress = new_progress();
         let logins = Arc::new(plan.client.logins.clone());
-        let mut report =
-            runtime.block_on(Execution::new(&engine, logins, &image).until_interrupted(&mut progress))?;
+        let mut report = runtime
+            .block_on(Execution::new(catalog, &engine, logins, &image).until_interrupted(&mut progress))?;
         report.notes.extend(plan.client.notes.iter().cloned().map(Note::Info));
         report.notes.extend_from_slice(&plan.notes);
         report.stack.clone_from(&plan.stack);
@@ -67,6 +69,7 @@ enum Phase {
 
 /// One image on its way through the engine.
 struct Execution<'a> {
+    catalog: &'static Catalog,
     engine: &'a Engine,
     logins: Arc<Logins>,
     image: &'a ImageBuild,
@@ -76,9 +79,14 @@ struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    fn new(engine: &'a Engine, logins: Arc<Logins>, image: &'a ImageBuild) -> Execution<'a> {
+    fn new(
+        catalog: &'static Catalog,
+        engine: &'a Engine,
+        logins: Arc<Logins>,
+        image: &'a ImageBuild,
+    ) -> Execution<'a> {
         let container = format!("envdoc-verify-{}", std::process::id());
-        Execution { engine, logins, image, container, phase: RefCell::default() }
+        Execution { catalog, engine, logins, image, container, phase: RefCell::default() }
     }
 
     /// After Ctrl-C stops what was started; the error names what remains.
@@ -127,7 +135,7 @@ impl<'a> Execution<'a> {
         let built = match build::build(self.engine, self.logins.clone(), build, &mut on_event).await {
             Ok(built) => built,
             Err(failure) => {
-                report.failure = Some(failed(failure)?);
+                report.failure = Some(failed(self.catalog, failure)?);
                 return Ok(report);
             }
         };
@@ -138,7 +146,8 @@ impl<'a> Execution<'a> {
         let verification = self.verify(&id, progress).await;
         let tag = verification.allows_tag(self.image.strict);
         if !tag {
-            report.failure = Some(failure(report::Phase::Verification, verification.says.clone()));
+            report.failure =
+                Some(failure(self.catalog, report::Phase::Verification, verification.says.clone()));
         }
         report.verification = Some(verification);
         if tag {
@@ -166,7 +175,7 @@ impl<'a> Execution<'a> {
         let image = self.image;
         self.phase.replace(Phase::Tagging(id.to_owned()));
         if let Err(why) = images::tag(self.engine, id, &image.tags).await {
-            report.failure = Some(failure(report::Phase::Tag, why.to_string()));
+            report.failure = Some(failure(self.catalog, report::Phase::Tag, why.to_string()));
             return;
         }
         if let Some(entry) = &mut report.image {
@@ -180,7 +189,7 @@ impl<'a> Execution<'a> {
         }
         self.phase.replace(Phase::Pushing);
         if let Err(why) = images::tag(self.engine, id, &image.cache_names).await {
-            report.failure = Some(failure(report::Phase::Tag, why.to_string()));
+            report.failure = Some(failure(self.catalog, report::Phase::Tag, why.to_string()));
             return;
         }
         for name in names {
@@ -189,7 +198,8 @@ impl<'a> Execution<'a> {
                 Ok(digest) => report.pushed.push(PushedEntry { name, digest }),
                 Err(why) => {
                     report.status = "failed".into();
-                    report.failure = Some(failure(report::Phase::Push, format!("{name}: {why}")));
+                    report.failure =
+                        Some(failure(self.catalog, report::Phase::Push, format!("{name}: {why}")));
                     return;
                 }
             }
@@ -214,17 +224,17 @@ async fn inspect(engine: &Engine, id: &str) -> Result<ImageEntry, Error> {
     Ok(ImageEntry { id: found.id, tags, architecture, bytes: found.bytes, layers })
 }
 
-fn failure(phase: report::Phase, says: String) -> FailureEntry {
-    FailureEntry::new(phase, None, Vec::new(), says)
+fn failure(catalog: &'static Catalog, phase: report::Phase, says: String) -> FailureEntry {
+    FailureEntry::new(catalog, phase, None, Vec::new(), says)
 }
 
 /// The failure of the build; an error if envdoc could not run it.
-fn failed(found: Failure) -> Result<FailureEntry, Error> {
+fn failed(catalog: &'static Catalog, found: Failure) -> Result<FailureEntry, Error> {
     match found {
         Failure::Step { name, last, says } => {
-            Ok(FailureEntry::new(report::Phase::Step, Some(name), last, says))
+            Ok(FailureEntry::new(catalog, report::Phase::Step, Some(name), last, says))
         }
-        Failure::Refused(says) => Ok(failure(report::Phase::Rejected, says)),
+        Failure::Refused(says) => Ok(failure(catalog, report::Phase::Rejected, says)),
         Failure::Context(why) => Err(Error::new(Kind::File, format!("cannot read the build context: {why}"))),
         Failure::Gone(why) => {
             let message = format!("lost the connection to the Docker engine during the build: {why}");

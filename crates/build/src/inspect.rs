@@ -1,10 +1,11 @@
 //! An image of an engine or a registry, described without pulling it.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use catalog::images::{self, Existence};
+use catalog::images::Existence;
 use diagnostic::error::{Error, Kind};
 use docker::client;
 use docker::transport::Transports;
@@ -22,6 +23,8 @@ const ENGINE_TIMEOUT: Duration = Duration::from_secs(5);
 /// An image to be described.
 #[derive(Debug, Clone)]
 pub struct InspectRequest {
+    /// Names the images that exist.
+    pub catalog: &'static Catalog,
     /// Its name.
     pub reference: Reference,
     /// The architecture to read of a multi-platform image: `aarch64`.
@@ -72,12 +75,12 @@ pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, I
     };
     remote::read(&question).map_err(|error| match error.is_not_found() {
         true => InspectError::NotFound(error),
-        false => unreadable(reference, &error).into(),
+        false => unreadable(request.catalog, reference, &error).into(),
     })
 }
 
 /// The error with hints for the usual causes.
-fn unreadable(reference: &Reference, error: &RegistryError) -> Error {
+fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -> Error {
     let mut unreadable = Error::new(Kind::Network, format!("cannot read {reference}: {error}"));
     match error {
         RegistryError::Docker(docker::Error::RegistryLogin(_)) | RegistryError::Denied { .. } => {
@@ -89,9 +92,10 @@ fn unreadable(reference: &Reference, error: &RegistryError) -> Error {
         _ => {}
     }
     let name = reference.familiar();
-    match images::exists(&name) {
+    match catalog.images().exists(&name) {
         Existence::No { why, .. } => {
-            let nearest: Vec<String> = images::nearest(&name).iter().map(|image| image.reference()).collect();
+            let nearest: Vec<String> =
+                catalog.images().nearest(&name).iter().map(|image| image.reference()).collect();
             let instead = match nearest.is_empty() {
                 true => String::new(),
                 false => format!("; nearest: {}", nearest.join(", ")),

@@ -1,5 +1,6 @@
 //! The machines that a stack must run on, as requirements.
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 
 use checks::{CHECKS, Verdict, judge_one};
@@ -45,11 +46,12 @@ impl Machines {
     /// end of life.
     pub fn requirements(
         &self,
+        catalog: &'static Catalog,
         understood: Understood,
         today: &str,
         read_here: ReadMachine<'_>,
     ) -> Result<Requirements, Error> {
-        let machines = self.machines(&understood.wishes, read_here)?;
+        let machines = self.machines(catalog, &understood.wishes, read_here)?;
         let request = Request {
             wishes: understood.wishes,
             prefer: self.prefer,
@@ -68,7 +70,12 @@ impl Machines {
         Ok(all)
     }
 
-    fn machines(&self, wishes: &[Wish], read_here: ReadMachine<'_>) -> Result<Vec<Machine>, Error> {
+    fn machines(
+        &self,
+        catalog: &'static Catalog,
+        wishes: &[Wish],
+        read_here: ReadMachine<'_>,
+    ) -> Result<Vec<Machine>, Error> {
         let questions = Questions {
             bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
             installed: self.prefer == Prefer::Installed,
@@ -79,7 +86,7 @@ impl Machines {
         }
         let mut machines = Vec::new();
         for file in &self.snapshots {
-            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default());
+            let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
             machines.push(with_findings(&self.name(file), &facts, questions));
         }
         if self.here {

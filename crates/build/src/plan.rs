@@ -90,7 +90,7 @@ impl PlanRequest {
         client: &Client,
         read_here: ReadMachine<'_>,
     ) -> Result<Planned, Error> {
-        let notes = base_image::describe(&mut merged, client)?;
+        let notes = base_image::describe(world.catalog, &mut merged, client)?;
         self.resolve(world, merged, notes, read_here)
     }
 
@@ -105,7 +105,7 @@ impl PlanRequest {
         let mut image = std::mem::take(&mut merged.request);
         let machines = self.machines_or_those_of(&image);
         let of_mirrors = if image.mirrors.from_host { host_mirrors::fill_in(&mut image) } else { Vec::new() };
-        let required = machines.requirements(understood, &self.today, read_here)?;
+        let required = machines.requirements(world.catalog, understood, &self.today, read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
         notes.extend(of_machines.into_iter().chain(of_mirrors));
         image.says = required.wishes.iter().map(|wish| wish.source.to_string()).collect();
@@ -127,7 +127,7 @@ impl PlanRequest {
         }
         self.pin_base(&mut image, &resolution)?;
         image.lock = lock.as_ref().map(|lock| lock.lock.clone());
-        let mut plan = plan::plan(&image, &resolution)?;
+        let mut plan = plan::plan(world.catalog, &image, &resolution)?;
         plan.warnings.append(&mut warnings);
         notes.extend(self.ignored_lock(lock.as_ref(), &plan)?);
         Ok(Planned::Plan(Box::new(plan), notes))

@@ -1,10 +1,12 @@
 //! Looking rows up by name, whatever file they stand in: every fact can be shown with its source.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_yaml::Value;
 
+use super::catalog::Catalog;
 use super::embedded::{self, File, Table};
 use super::version::compare;
 use super::{cache, rules};
@@ -37,24 +39,25 @@ pub struct Shown {
 }
 
 /// The text that is used for a file.
-pub fn text(file: &File) -> &'static str {
-    cache::text(&file.name, file.text)
+pub fn text(catalog: &Catalog, file: &File) -> Cow<'static, str> {
+    let newer = catalog.cache().and_then(|cache| cache.newer(&file.name, file.text));
+    newer.map_or(Cow::Borrowed(file.text), |text| text.to_string().into())
 }
 
 /// Every file with its size, day and origin.
-pub fn files() -> Vec<InUse> {
-    embedded::all().map(|file| in_use(&file)).collect()
+pub fn files(catalog: &Catalog) -> Vec<InUse> {
+    embedded::all().map(|file| in_use(catalog, &file)).collect()
 }
 
 /// One file with its size, day and origin.
-pub fn in_use(file: &File) -> InUse {
-    let text = text(file);
-    let cached = cache::cached(&file.name, file.text).and(cache::dir());
+pub fn in_use(catalog: &Catalog, file: &File) -> InUse {
+    let text = text(catalog, file);
+    let cached = catalog.cache().filter(|cache| cache.newer(&file.name, file.text).is_some());
     InUse {
         file: file.name.to_string(),
-        rows: rows(file).len(),
-        checked: cache::newest_day(text).unwrap_or_default().to_owned(),
-        cached: cached.map(|dir| dir.join(&*file.name)),
+        rows: rows(catalog, file).len(),
+        checked: cache::newest_day(&text).unwrap_or_default().to_owned(),
+        cached: cached.map(|cache| cache.dir().join(&*file.name)),
     }
 }
 
@@ -69,9 +72,9 @@ pub fn file(name: &str) -> Option<File> {
 }
 
 /// Every row of a file.
-pub fn rows(file: &File) -> Vec<Shown> {
+pub fn rows(catalog: &Catalog, file: &File) -> Vec<Shown> {
     // The text was read by the rules or by a test.
-    let whole: Value = serde_yaml::from_str(text(file)).unwrap_or_default();
+    let whole: Value = serde_yaml::from_str(&text(catalog, file)).unwrap_or_default();
     let shown = |table: &'static Table, row: &Value| Shown {
         file: file.name.to_string(),
         table: table.name,
@@ -152,9 +155,10 @@ pub fn names(row: &Shown) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::catalog;
 
     fn keys(name: &str, key: &str) -> Vec<String> {
-        find(&rows(&file(name).unwrap()), key).into_iter().map(|row| row.key).collect()
+        find(&rows(catalog(), &file(name).unwrap()), key).into_iter().map(|row| row.key).collect()
     }
 
     #[test]
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn every_row_is_found_by_its_own_name_and_has_a_source_and_a_day() {
         for file in embedded::all() {
-            let rows = rows(&file);
+            let rows = rows(catalog(), &file);
             for row in rows.iter().step_by(40) {
                 assert!(find(&rows, &names(row)[0]).iter().any(|found| found.key == row.key), "{}", row.key);
             }
@@ -206,7 +210,7 @@ mod tests {
 
     #[test]
     fn keys_of_sources_are_written_out() {
-        let rows = rows(&file("torch").unwrap());
+        let rows = rows(catalog(), &file("torch").unwrap());
         let row = &find(&rows, "2.5.1")[0].row;
         let source = row["builds"][1]["source"].as_str().unwrap();
         assert!(source.contains("replicate/cog:"), "{source}");

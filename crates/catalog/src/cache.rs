@@ -1,27 +1,28 @@
 //! Newer files than the embedded ones, in a directory of the user.
 //!
 //! `envdoc catalog refresh` writes there; the newest file wins: by its day, then by that of its newest row. A
-//! file that breaks a rule is not used. The program installs the directory once; the library alone never
-//! looks for one, so that its tests know what they read.
+//! file that breaks a rule is not used. The program gives the directory to its catalog; the library alone
+//! never looks for one, so that its tests know what they read.
 #![expect(clippy::disallowed_methods, reason = "the cache is envdoc's own, not a fact of the machine")]
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::embedded;
 use super::rules::{self, Broken};
 
-struct Cache {
+/// A directory with files that are used where they are newer than the embedded ones.
+#[derive(Debug)]
+pub struct Cache {
     dir: PathBuf,
     note: fn(&str),
     /// The files in it, by their names below `catalog/`: read when first asked for.
     names: OnceLock<Vec<String>>,
     /// Texts of the files that were asked for; `None` where the embedded one is used.
-    texts: Mutex<BTreeMap<String, Option<&'static str>>>,
+    texts: Mutex<BTreeMap<String, Option<Arc<str>>>>,
 }
-
-static CACHE: OnceLock<Cache> = OnceLock::new();
 
 /// The most that is taken of one cached file, in bytes; the largest embedded one has a tenth of it.
 const FILE_MAX: u64 = 4 << 20;
@@ -47,6 +48,37 @@ fn check_format(dir: &Path) -> Result<(), CacheError> {
 }
 
 impl Cache {
+    /// `note` is told of each file that cannot be used, once.
+    pub fn new(dir: PathBuf, note: fn(&str)) -> Cache {
+        Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() }
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The cached text of a file where it is newer than the embedded one and keeps the rules.
+    pub fn newer(&self, name: &str, embedded: &'static str) -> Option<Arc<str>> {
+        if !self.names.get_or_init(|| self.readable_names()).iter().any(|known| known == name) {
+            return None;
+        }
+        let known = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = known().get(name) {
+            return text.clone();
+        }
+        // Not under the lock: holding a file to the rules may read other files.
+        let text = match self.usable(name, embedded) {
+            Ok(text) => text.map(Arc::from),
+            Err(why) => {
+                let path = self.dir.join(name);
+                (self.note)(&format!("the cached catalog file {} is not used: {why}", path.display()));
+                None
+            }
+        };
+        known().entry(name.to_owned()).or_insert(text).clone()
+    }
+
     fn readable_names(&self) -> Vec<String> {
         match check_format(&self.dir) {
             Ok(()) => names(&self.dir),
@@ -56,64 +88,27 @@ impl Cache {
             }
         }
     }
-}
 
-/// From now on files of this directory are used where they are newer. `note` is told of each that cannot be
-/// used, once.
-pub fn install(dir: PathBuf, note: fn(&str)) {
-    // A second directory is not taken: rows may have been read from the first one.
-    let _ = CACHE.set(Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() });
-}
-
-/// The directory that was installed.
-pub fn dir() -> Option<&'static Path> {
-    CACHE.get().map(|cache| cache.dir.as_path())
-}
-
-/// The text to use for a file: the cached one where it is newer and keeps the rules, else the embedded one.
-pub fn text(name: &str, embedded: &'static str) -> &'static str {
-    cached(name, embedded).unwrap_or(embedded)
-}
-
-/// The cached text, where it is used.
-pub fn cached(name: &str, embedded: &'static str) -> Option<&'static str> {
-    let cache = CACHE.get()?;
-    if !cache.names.get_or_init(|| cache.readable_names()).iter().any(|known| known == name) {
-        return None;
-    }
-    let known = || cache.texts.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(text) = known().get(name) {
-        return *text;
-    }
-    // Not under the lock: holding a file to the rules may read other files.
-    let text = match usable(&cache.dir, name, embedded) {
-        Ok(text) => text.map(|text| &*text.leak()),
-        Err(why) => {
-            let path = cache.dir.join(name);
-            (cache.note)(&format!("the cached catalog file {} is not used: {why}", path.display()));
-            None
+    /// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was
+    /// made from the other.
+    fn usable(&self, name: &str, embedded: &str) -> Result<Option<String>, CacheError> {
+        let text = read(&self.dir.join(name))?;
+        // A file of which the rows were held against their sources later is newer, whatever a refresh has
+        // added to the other.
+        let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
+        let Some(cached) = days(&text) else { return Err(CacheError::NoDay) };
+        if days(embedded).is_some_and(|embedded| cached < embedded) {
+            return Ok(None);
         }
-    };
-    *known().entry(name.to_owned()).or_insert(text)
-}
-
-/// The cached text; `None` where the embedded one is newer. Of two of the same day the cached one was made
-/// from the other.
-fn usable(dir: &Path, name: &str, embedded: &str) -> Result<Option<String>, CacheError> {
-    let text = read(&dir.join(name))?;
-    // A file of which the rows were held against their sources later is newer, whatever a refresh has added
-    // to the other.
-    let days = |text: &str| Some((day_of_file(text)?.to_owned(), newest_day(text)?.to_owned()));
-    let Some(cached) = days(&text) else { return Err(CacheError::NoDay) };
-    if days(embedded).is_some_and(|embedded| cached < embedded) {
-        return Ok(None);
-    }
-    let broken = rules::broken(name, &text, &|other| {
-        embedded::file_named(other).map(|file| self::text(other, file.text).into())
-    });
-    match broken.first() {
-        None => Ok(Some(text)),
-        Some(first) => Err(CacheError::Rules { first: first.clone(), more: broken.len() - 1 }),
+        let other = |name: &str| {
+            let file = embedded::file_named(name)?;
+            Some(self.newer(name, file.text).map_or(Cow::Borrowed(file.text), |text| text.to_string().into()))
+        };
+        let broken = rules::broken(name, &text, &other);
+        match broken.first() {
+            None => Ok(Some(text)),
+            Some(first) => Err(CacheError::Rules { first: first.clone(), more: broken.len() - 1 }),
+        }
     }
 }
 
@@ -234,7 +229,7 @@ mod tests {
         let embedded = embedded::file_named("nccl.yaml").unwrap().text;
         let used = |text: &str| {
             std::fs::write(dir.path().join("nccl.yaml"), text).unwrap();
-            usable(dir.path(), "nccl.yaml", embedded)
+            Cache::new(dir.path().to_owned(), |_| {}).usable("nccl.yaml", embedded)
         };
         assert_eq!(
             used(embedded).unwrap(),

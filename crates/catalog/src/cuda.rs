@@ -1,11 +1,10 @@
 //! CUDA toolkits, the drivers they need, and the GPU architectures they know.
 
 use std::cmp::Ordering;
-use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::file::{self, Sources};
+use super::file::{self, Contents, Sources};
 use super::version::{self, Version, compare};
 
 /// One toolkit release.
@@ -93,9 +92,10 @@ pub struct ForwardCompatibility {
 
 file::rows!(Release, Major, Architecture, ForwardCompatibility);
 
-#[derive(Deserialize)]
+/// `catalog/cuda.yaml`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct Cuda {
     checked: String,
     sources: Sources,
     rows: Vec<Release>,
@@ -104,77 +104,80 @@ pub(super) struct File {
     forward_compatibility: Vec<ForwardCompatibility>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File = file::parse("cuda.yaml", include_str!("../../../catalog/cuda.yaml"));
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        for row in file.rows.iter_mut().filter(|row| row.runtime.is_some()) {
+impl Contents for Cuda {
+    const NAME: &str = "cuda.yaml";
+    const TEXT: &str = file::text!("cuda.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        for row in self.rows.iter_mut().filter(|row| row.runtime.is_some()) {
             row.metapackage.get_or_insert_with(|| row.toolkit.clone());
         }
-        file::complete(&mut file.majors, &file.checked, &file.sources);
-        file::complete(&mut file.architectures, &file.checked, &file.sources);
-        file::complete(&mut file.forward_compatibility, &file.checked, &file.sources);
-        file
-    })
-}
-
-/// All toolkit releases, oldest first.
-pub fn all() -> &'static [Release] {
-    &file().rows
-}
-
-/// All major versions.
-pub fn majors() -> &'static [Major] {
-    &file().majors
-}
-
-/// All architectures, oldest first.
-pub fn architectures() -> &'static [Architecture] {
-    &file().architectures
-}
-
-/// All rows on forward compatibility.
-pub fn forward_compatibilities() -> &'static [ForwardCompatibility] {
-    &file().forward_compatibility
-}
-
-/// The toolkit release with this full version (`12.4.1`).
-pub fn release(toolkit: &str) -> Option<&'static Release> {
-    all().iter().find(|row| row.toolkit == toolkit)
-}
-
-/// The first release of a minor version (`12.4`); a full version is taken by its first two numbers.
-pub fn minor(toolkit: &str) -> Option<&'static Release> {
-    let wanted = Version::parse(toolkit)?;
-    if wanted.numbers().len() < 2 {
-        return None;
+        file::complete(&mut self.majors, &self.checked, &self.sources);
+        file::complete(&mut self.architectures, &self.checked, &self.sources);
+        file::complete(&mut self.forward_compatibility, &self.checked, &self.sources);
     }
-    all()
-        .iter()
-        .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted.minor()))
 }
 
-/// The release for which this version of PyPI's cuda-toolkit stands (`13.0.3` and `13.0.3.0` alike).
-pub fn of_metapackage(version: &str) -> Option<&'static Release> {
-    let same = |known: &String| compare(known, version) == Some(Ordering::Equal);
-    all().iter().find(|row| row.metapackage.as_ref().is_some_and(same))
-}
+impl Cuda {
+    /// All toolkit releases, oldest first.
+    pub fn all(&self) -> &[Release] {
+        &self.rows
+    }
 
-/// The oldest driver on which programs of this CUDA major run by minor-version compatibility.
-pub fn major_driver_min(major: u32) -> Option<&'static str> {
-    majors().iter().find(|row| row.major == major).map(|row| row.driver_min.as_str())
-}
+    /// All major versions.
+    pub fn majors(&self) -> &[Major] {
+        &self.majors
+    }
 
-/// What is known of a compute capability.
-pub fn architecture(capability: (u32, u32)) -> Option<&'static Architecture> {
-    architectures().iter().find(|row| version::minor(&row.compute_capability) == Some(capability))
-}
+    /// All architectures, oldest first.
+    pub fn architectures(&self) -> &[Architecture] {
+        &self.architectures
+    }
 
-/// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not known.
-pub fn forward(toolkit: &str) -> Option<&'static ForwardCompatibility> {
-    let wanted = version::minor(toolkit)?;
-    forward_compatibilities().iter().find(|row| version::minor(&row.toolkit) == Some(wanted))
+    /// All rows on forward compatibility.
+    pub fn forward_compatibilities(&self) -> &[ForwardCompatibility] {
+        &self.forward_compatibility
+    }
+
+    /// The toolkit release with this full version (`12.4.1`).
+    pub fn release(&self, toolkit: &str) -> Option<&Release> {
+        self.all().iter().find(|row| row.toolkit == toolkit)
+    }
+
+    /// The first release of a minor version (`12.4`); a full version is taken by its first two numbers.
+    pub fn minor(&self, toolkit: &str) -> Option<&Release> {
+        let wanted = Version::parse(toolkit)?;
+        if wanted.numbers().len() < 2 {
+            return None;
+        }
+        self.all()
+            .iter()
+            .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted.minor()))
+    }
+
+    /// The release for which this version of PyPI's cuda-toolkit stands (`13.0.3` and `13.0.3.0` alike).
+    pub fn of_metapackage(&self, version: &str) -> Option<&Release> {
+        let same = |known: &String| compare(known, version) == Some(Ordering::Equal);
+        self.all().iter().find(|row| row.metapackage.as_ref().is_some_and(same))
+    }
+
+    /// The oldest driver on which programs of this CUDA major run by minor-version compatibility.
+    pub fn major_driver_min(&self, major: u32) -> Option<&str> {
+        self.majors().iter().find(|row| row.major == major).map(|row| row.driver_min.as_str())
+    }
+
+    /// What is known of a compute capability.
+    pub fn architecture(&self, capability: (u32, u32)) -> Option<&Architecture> {
+        self.architectures().iter().find(|row| version::minor(&row.compute_capability) == Some(capability))
+    }
+
+    /// The driver branches on which the compat package of a toolkit (`12.4`) works; `None` where it is not
+    /// known.
+    pub fn forward(&self, toolkit: &str) -> Option<&ForwardCompatibility> {
+        let wanted = version::minor(toolkit)?;
+        self.forward_compatibilities().iter().find(|row| version::minor(&row.toolkit) == Some(wanted))
+    }
 }
 
 /// A compute capability (`9.0`) as the compiler writes it: `sm_90`.
@@ -186,60 +189,64 @@ pub fn sm(capability: &str) -> String {
 mod tests {
     use super::*;
 
+    fn table() -> &'static Cuda {
+        crate::testing::catalog().cuda()
+    }
+
     #[test]
     fn releases() {
-        assert_eq!(release("12.4.1").unwrap().driver_min.as_deref(), Some("550.54.15"));
-        assert_eq!(release("12.3.2").unwrap().driver_min, None);
-        assert!(release("12.4.2").is_none());
-        assert!(release("12.4").is_none());
+        assert_eq!(table().release("12.4.1").unwrap().driver_min.as_deref(), Some("550.54.15"));
+        assert_eq!(table().release("12.3.2").unwrap().driver_min, None);
+        assert!(table().release("12.4.2").is_none());
+        assert!(table().release("12.4").is_none());
     }
 
     #[test]
     fn packages_on_pypi() {
         // torch 2.13 requires cuda-toolkit 13.0.3, which PyPI has as 13.0.3.0.
-        assert_eq!(of_metapackage("13.0.3").unwrap().toolkit, "13.0.3");
-        assert_eq!(of_metapackage("13.0.3.0").unwrap().runtime.as_deref(), Some("13.0.96"));
-        assert_eq!(of_metapackage("12.4.1").unwrap().nvcc.as_deref(), Some("12.4.131"));
-        assert!(of_metapackage("11.7.1").is_none(), "not on PyPI");
+        assert_eq!(table().of_metapackage("13.0.3").unwrap().toolkit, "13.0.3");
+        assert_eq!(table().of_metapackage("13.0.3.0").unwrap().runtime.as_deref(), Some("13.0.96"));
+        assert_eq!(table().of_metapackage("12.4.1").unwrap().nvcc.as_deref(), Some("12.4.131"));
+        assert!(table().of_metapackage("11.7.1").is_none(), "not on PyPI");
     }
 
     #[test]
     fn minors() {
-        assert_eq!(minor("12.4").unwrap().toolkit, "12.4.0");
-        assert_eq!(minor("12.4.99").unwrap().toolkit, "12.4.0");
-        assert_eq!(minor("13.4").unwrap().toolkit, "13.4.1");
-        assert!(minor("12.7").is_none(), "no such toolkit, though drivers report it");
-        assert!(minor("12").is_none());
-        assert!(minor("release").is_none());
+        assert_eq!(table().minor("12.4").unwrap().toolkit, "12.4.0");
+        assert_eq!(table().minor("12.4.99").unwrap().toolkit, "12.4.0");
+        assert_eq!(table().minor("13.4").unwrap().toolkit, "13.4.1");
+        assert!(table().minor("12.7").is_none(), "no such toolkit, though drivers report it");
+        assert!(table().minor("12").is_none());
+        assert!(table().minor("release").is_none());
     }
 
     #[test]
     fn floors_of_majors() {
-        assert_eq!(major_driver_min(11), Some("450.80.02"));
-        assert_eq!(major_driver_min(12), Some("525.60.13"));
-        assert_eq!(major_driver_min(13), Some("580"));
-        assert_eq!(major_driver_min(14), None);
+        assert_eq!(table().major_driver_min(11), Some("450.80.02"));
+        assert_eq!(table().major_driver_min(12), Some("525.60.13"));
+        assert_eq!(table().major_driver_min(13), Some("580"));
+        assert_eq!(table().major_driver_min(14), None);
     }
 
     #[test]
     fn capabilities() {
-        let volta = architecture((7, 0)).unwrap();
+        let volta = table().architecture((7, 0)).unwrap();
         assert_eq!((volta.last_toolkit.as_deref(), volta.last_driver_branch), (Some("12.9"), Some(580)));
-        let hopper = architecture((9, 0)).unwrap();
+        let hopper = table().architecture((9, 0)).unwrap();
         assert_eq!((hopper.architecture.as_str(), &hopper.last_toolkit), ("Hopper", &None));
-        assert_eq!(architecture((12, 0)).unwrap().first_toolkit.as_deref(), Some("12.8"));
-        assert!(architecture((9, 9)).is_none());
+        assert_eq!(table().architecture((12, 0)).unwrap().first_toolkit.as_deref(), Some("12.8"));
+        assert!(table().architecture((9, 9)).is_none());
     }
 
     #[test]
     fn forward_compatibility() {
-        assert_eq!(forward("12.4").unwrap().driver_branches, [470, 525, 535]);
-        assert_eq!(forward("12.4.1").unwrap().toolkit, "12.4");
-        assert_eq!(forward("12.1").unwrap().geforce_branches, [470, 525]);
-        for row in forward_compatibilities() {
+        assert_eq!(table().forward("12.4").unwrap().driver_branches, [470, 525, 535]);
+        assert_eq!(table().forward("12.4.1").unwrap().toolkit, "12.4");
+        assert_eq!(table().forward("12.1").unwrap().geforce_branches, [470, 525]);
+        for row in table().forward_compatibilities() {
             assert!(row.geforce_branches.iter().all(|one| row.driver_branches.contains(one)), "{row:?}");
         }
-        assert!(!forward("13.2").unwrap().driver_branches.contains(&575));
-        assert!(forward("13.3").is_none(), "not known is not an empty list");
+        assert!(!table().forward("13.2").unwrap().driver_branches.contains(&575));
+        assert!(table().forward("13.3").is_none(), "not known is not an empty list");
     }
 }

@@ -1,10 +1,8 @@
 //! The errors of CUDA's runtime: number, name and the text that programs print.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// One error.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,32 +21,36 @@ pub struct CudaError {
     pub checked: String,
 }
 
-file::rows!(CudaError);
+file::table!(CudaError, "cuda_errors.yaml");
 
-/// All errors, by number.
-pub fn all() -> &'static [CudaError] {
-    static ROWS: OnceLock<Vec<CudaError>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("cuda_errors.yaml", include_str!("../../../catalog/cuda_errors.yaml")))
-}
+impl Table<CudaError> {
+    /// The error with this number.
+    pub fn numbered(&self, number: u32) -> Option<&CudaError> {
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+    }
 
-/// The error with this number.
-pub fn numbered(number: u32) -> Option<&'static CudaError> {
-    all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &all()[place])
-}
-
-/// The error with this name, however it is capitalised.
-pub fn named(name: &str) -> Option<&'static CudaError> {
-    all().iter().find(|row| row.name.eq_ignore_ascii_case(name))
+    /// The error with this name, however it is capitalised.
+    pub fn named(&self, name: &str) -> Option<&CudaError> {
+        self.all().iter().find(|row| row.name.eq_ignore_ascii_case(name))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<CudaError> {
+        crate::testing::catalog().cuda_errors()
+    }
+
     #[test]
     fn by_number_and_name() {
-        assert_eq!(numbered(803).unwrap().name, "cudaErrorSystemDriverMismatch");
-        assert_eq!(named("cudaerrorecCuncorrectable").unwrap().number, 214);
-        assert!(numbered(0).is_none() && numbered(77).is_none() && named("cudaSuccess").is_none());
+        assert_eq!(table().numbered(803).unwrap().name, "cudaErrorSystemDriverMismatch");
+        assert_eq!(table().named("cudaerrorecCuncorrectable").unwrap().number, 214);
+        assert!(
+            table().numbered(0).is_none()
+                && table().numbered(77).is_none()
+                && table().named("cudaSuccess").is_none()
+        );
     }
 }

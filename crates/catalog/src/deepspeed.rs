@@ -1,10 +1,8 @@
 //! DeepSpeed releases.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file::{self, Sources};
+use super::file::{self, Contents, Sources};
 
 /// One DeepSpeed release.
 #[derive(Debug, Clone, Deserialize)]
@@ -26,6 +24,9 @@ pub struct Release {
     pub needs_setuptools: Option<bool>,
     /// Key into the lists of CUDA minors among which nvcc and torch may differ; `None` where nobody looked.
     pub cuda_minors: Option<String>,
+    /// The lists of that key.
+    #[serde(skip)]
+    minors: Option<CudaMinors>,
     /// Whether `DS_SKIP_CUDA_CHECK` skips the comparison of nvcc with torch.
     pub skip_cuda_check: Option<bool>,
     /// Where this was read.
@@ -146,9 +147,10 @@ pub struct Operator {
 
 file::rows!(Release, CudaMinors, Incompatibility, Operator);
 
-#[derive(Deserialize)]
+/// `catalog/deepspeed.yaml`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct Deepspeed {
     checked: String,
     sources: Sources,
     cuda_minors: Vec<CudaMinors>,
@@ -157,24 +159,28 @@ pub(super) struct File {
     operators: Vec<Operator>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File = file::parse("deepspeed.yaml", include_str!("../../../catalog/deepspeed.yaml"));
-        file::complete(&mut file.cuda_minors, &file.checked, &file.sources);
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        file::complete(&mut file.incompatibilities, &file.checked, &file.sources);
-        file::complete(&mut file.operators, &file.checked, &file.sources);
-        file
-    })
+impl Contents for Deepspeed {
+    const NAME: &str = "deepspeed.yaml";
+    const TEXT: &str = file::text!("deepspeed.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.cuda_minors, &self.checked, &self.sources);
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        for row in &mut self.rows {
+            let lists = row.cuda_minors.as_ref();
+            row.minors =
+                lists.and_then(|since| self.cuda_minors.iter().find(|list| list.since == *since)).cloned();
+        }
+        file::complete(&mut self.incompatibilities, &self.checked, &self.sources);
+        file::complete(&mut self.operators, &self.checked, &self.sources);
+    }
 }
 
 impl Release {
     /// The CUDA minors of a major among which this release lets nvcc and torch differ; empty where the major
     /// is not listed: then both must be the same. `None`: not known.
-    pub fn cuda_minor_allowed(&self, major: u32) -> Option<&'static [String]> {
-        let since = self.cuda_minors.as_ref()?;
-        cuda_minors().iter().find(|list| list.since == *since).map(|list| list.of(major))
+    pub fn cuda_minor_allowed(&self, major: u32) -> Option<&[String]> {
+        self.minors.as_ref().map(|lists| lists.of(major))
     }
 }
 
@@ -190,71 +196,77 @@ impl CudaMinors {
     }
 }
 
-/// All releases, oldest first.
-pub fn all() -> &'static [Release] {
-    &file().rows
-}
+impl Deepspeed {
+    /// All releases, oldest first.
+    pub fn all(&self) -> &[Release] {
+        &self.rows
+    }
 
-/// The lists of CUDA minors, oldest first.
-pub fn cuda_minors() -> &'static [CudaMinors] {
-    &file().cuda_minors
-}
+    /// The lists of CUDA minors, oldest first.
+    pub fn cuda_minors(&self) -> &[CudaMinors] {
+        &self.cuda_minors
+    }
 
-/// What releases do not work with.
-pub fn incompatibilities() -> &'static [Incompatibility] {
-    &file().incompatibilities
-}
+    /// What releases do not work with.
+    pub fn incompatibilities(&self) -> &[Incompatibility] {
+        &self.incompatibilities
+    }
 
-/// The operators, in the order of the alphabet.
-pub fn operators() -> &'static [Operator] {
-    &file().operators
-}
+    /// The operators, in the order of the alphabet.
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
 
-/// The operator with this name (`fused_adam`) or variable (`DS_BUILD_FUSED_ADAM`).
-pub fn operator(name: &str) -> Option<&'static Operator> {
-    operators().iter().find(|row| row.name == name || row.variable == name)
-}
+    /// The operator with this name (`fused_adam`) or variable (`DS_BUILD_FUSED_ADAM`).
+    pub fn operator(&self, name: &str) -> Option<&Operator> {
+        self.operators().iter().find(|row| row.name == name || row.variable == name)
+    }
 
-/// The release with this version.
-pub fn release(version: &str) -> Option<&'static Release> {
-    all().iter().find(|row| row.version == version)
-}
+    /// The release with this version.
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.all().iter().find(|row| row.version == version)
+    }
 
-/// The CUDA minors of a major among which the newest release lets nvcc and torch differ; empty where the
-/// major is not listed. For a certain release see [`Release::cuda_minor_allowed`].
-pub fn cuda_minor_allowed(major: u32) -> &'static [String] {
-    cuda_minors().last().map_or(&[], |list| list.of(major))
+    /// The CUDA minors of a major among which the newest release lets nvcc and torch differ; empty where the
+    /// major is not listed. For a certain release see [`Release::cuda_minor_allowed`].
+    pub fn cuda_minor_allowed(&self, major: u32) -> &[String] {
+        self.cuda_minors().last().map_or(&[], |list| list.of(major))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Deepspeed {
+        crate::testing::catalog().deepspeed()
+    }
+
     #[test]
     fn cuda_minors_of_releases() {
         assert_eq!(
-            release("0.12.1").unwrap().cuda_minor_allowed(12).unwrap(),
+            table().release("0.12.1").unwrap().cuda_minor_allowed(12).unwrap(),
             ["12.0", "12.1", "12.2", "12.3"]
         );
-        assert!(release("0.9.0").unwrap().cuda_minor_allowed(12).unwrap().is_empty());
-        let newest = cuda_minor_allowed(12);
+        assert!(table().release("0.9.0").unwrap().cuda_minor_allowed(12).unwrap().is_empty());
+        let newest = table().cuda_minor_allowed(12);
         assert!(newest.contains(&"12.9".to_owned()) && !newest.contains(&"12.7".to_owned()));
-        assert!(cuda_minor_allowed(13).is_empty());
-        assert_eq!(all().last().unwrap().cuda_minor_allowed(12).unwrap(), newest);
+        assert!(table().cuda_minor_allowed(13).is_empty());
+        assert_eq!(table().all().last().unwrap().cuda_minor_allowed(12).unwrap(), newest);
     }
 
     #[test]
     fn releases() {
-        assert_eq!(release("0.14.0").unwrap().imports_with_torch_2_4, Some(false));
-        assert_eq!(release("0.14.4").unwrap().imports_with_torch_2_4, Some(true));
-        assert_eq!(release("0.14.3").unwrap().imports_with_numpy_2, Some(false));
-        assert!(release("0.16.10").is_none());
-        assert_eq!(all().last().unwrap().torch.as_deref(), Some(">=2.0.0"));
+        assert_eq!(table().release("0.14.0").unwrap().imports_with_torch_2_4, Some(false));
+        assert_eq!(table().release("0.14.4").unwrap().imports_with_torch_2_4, Some(true));
+        assert_eq!(table().release("0.14.3").unwrap().imports_with_numpy_2, Some(false));
+        assert!(table().release("0.16.10").is_none());
+        assert_eq!(table().all().last().unwrap().torch.as_deref(), Some(">=2.0.0"));
     }
 
     #[test]
     fn incompatibilities_can_be_applied() {
-        let row = |id| incompatibilities().iter().find(|row| row.id == id).unwrap();
+        let row = |id| table().incompatibilities().iter().find(|row| row.id == id).unwrap();
         let torch = row("torch24-log");
         assert_eq!(
             (torch.deepspeed.as_str(), torch.with_package.as_deref(), torch.with_versions.as_deref()),
@@ -267,12 +279,12 @@ mod tests {
 
     #[test]
     fn needs_of_operators() {
-        let aio = operator("async_io").unwrap();
+        let aio = table().operator("async_io").unwrap();
         assert_eq!((aio.needs_nvcc, aio.libraries.as_slice()), (false, &["libaio".to_owned()][..]));
-        assert!(operator("DS_BUILD_FUSED_ADAM").unwrap().needs_nvcc);
-        let quantizer = operator("fp_quantizer").unwrap();
+        assert!(table().operator("DS_BUILD_FUSED_ADAM").unwrap().needs_nvcc);
+        let quantizer = table().operator("fp_quantizer").unwrap();
         assert_eq!(quantizer.compute_capability_min.as_deref(), Some("8.0"));
-        assert!(!operator("cpu_adam").unwrap().needs_toolkit);
-        assert!(operator("ccl_comm").is_none(), "for CPUs only");
+        assert!(!table().operator("cpu_adam").unwrap().needs_toolkit);
+        assert!(table().operator("ccl_comm").is_none(), "for CPUs only");
     }
 }

@@ -1,7 +1,5 @@
 //! Keys of DeepSpeed's configuration.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
 use super::file;
@@ -23,15 +21,7 @@ pub struct Section {
     pub checked: String,
 }
 
-file::rows!(Section);
-
-/// All sections, by name.
-pub fn all() -> &'static [Section] {
-    static ROWS: OnceLock<Vec<Section>> = OnceLock::new();
-    ROWS.get_or_init(|| {
-        file::table("deepspeed_keys.yaml", include_str!("../../../catalog/deepspeed_keys.yaml"))
-    })
-}
+file::table!(Section, "deepspeed_keys.yaml");
 
 impl Section {
     /// The key that was most likely meant.
@@ -44,11 +34,11 @@ impl Section {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn slips() {
-        let section = |name: &str| all().iter().find(|one| one.section == name).unwrap();
+        let section = |name: &str| {
+            crate::testing::catalog().deepspeed_keys().all().iter().find(|one| one.section == name).unwrap()
+        };
         assert_eq!(section("top").nearest("gradient_accumulation_step"), Some("gradient_accumulation_steps"));
         assert_eq!(section("zero_optimization").nearest("overlap_com"), Some("overlap_comm"));
         assert_eq!(section("top").nearest("comms_timeout"), None);

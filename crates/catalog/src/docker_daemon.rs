@@ -1,10 +1,8 @@
 //! Keys of `daemon.json` and the flags of `dockerd` that set the same thing: `catalog/docker_daemon.yaml`.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Contents};
 
 /// One key.
 #[derive(Debug, Clone, Deserialize)]
@@ -51,66 +49,72 @@ pub enum Kind {
     Booleans,
 }
 
-#[derive(Deserialize)]
+/// `catalog/docker_daemon.yaml`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
-    checked: String,
-    source: String,
+pub struct DockerDaemon {
+    /// The day on which it was looked at last.
+    pub checked: String,
+    /// Where it was read.
+    pub source: String,
     rows: Vec<Key>,
 }
 
-/// Every row.
-///
-/// # Panics
-/// When the embedded file is not what its type says; a test reads it.
-pub fn all() -> &'static [Key] {
-    static FILE: OnceLock<File> = OnceLock::new();
-    let file: &File = FILE.get_or_init(|| {
-        file::parse("docker_daemon.yaml", include_str!("../../../catalog/docker_daemon.yaml"))
-    });
-    debug_assert!(!file.source.is_empty() && !file.checked.is_empty());
-    &file.rows
+impl Contents for DockerDaemon {
+    const NAME: &str = "docker_daemon.yaml";
+    const TEXT: &str = file::text!("docker_daemon.yaml");
 }
 
-/// The row of a key, as it is written in `daemon.json`.
-pub fn key(name: &str) -> Option<&'static Key> {
-    all().iter().rev().find(|row| row.key == name)
-}
+impl DockerDaemon {
+    /// Every row.
+    pub fn all(&self) -> &[Key] {
+        &self.rows
+    }
 
-/// The row whose flag bears this name: dockerd takes it for a key too, and then does nothing with it.
-pub fn flag(name: &str) -> Option<&'static Key> {
-    all().iter().rev().find(|row| row.flag.as_deref() == Some(name))
-}
+    /// The row of a key, as it is written in `daemon.json`.
+    pub fn key(&self, name: &str) -> Option<&Key> {
+        self.all().iter().rev().find(|row| row.key == name)
+    }
 
-/// The known key that is nearest to `name`, where one is near.
-pub fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.replace('_', "-").to_lowercase();
-    all()
-        .iter()
-        .map(|row| (row.key.as_str(), strsim::jaro_winkler(&name, &row.key)))
-        .filter(|(_, score)| *score > 0.88)
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))
-        .map(|(key, _)| key)
+    /// The row whose flag bears this name: dockerd takes it for a key too, and then does nothing with it.
+    pub fn flag(&self, name: &str) -> Option<&Key> {
+        self.all().iter().rev().find(|row| row.flag.as_deref() == Some(name))
+    }
+
+    /// The known key that is nearest to `name`, where one is near.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        let name = name.replace('_', "-").to_lowercase();
+        self.all()
+            .iter()
+            .map(|row| (row.key.as_str(), strsim::jaro_winkler(&name, &row.key)))
+            .filter(|(_, score)| *score > 0.88)
+            .max_by(|(_, a), (_, b)| a.total_cmp(b))
+            .map(|(key, _)| key)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static DockerDaemon {
+        crate::testing::catalog().docker_daemon()
+    }
+
     #[test]
     fn the_file_is_whole() {
-        assert!(all().len() > 90);
-        assert!(all().windows(2).all(|pair| pair[0].key < pair[1].key), "each key once, in order");
-        assert_eq!(key("hosts").unwrap().flag.as_deref(), Some("host"));
-        assert!(key("runtimes").unwrap().flat && key("proxies").is_none());
-        assert_eq!(flag("insecure-registry").unwrap().key, "insecure-registries");
+        assert!(table().all().len() > 90);
+        assert!(table().all().windows(2).all(|pair| pair[0].key < pair[1].key), "each key once, in order");
+        assert_eq!(table().key("hosts").unwrap().flag.as_deref(), Some("host"));
+        assert!(table().key("runtimes").unwrap().flat && table().key("proxies").is_none());
+        assert_eq!(table().flag("insecure-registry").unwrap().key, "insecure-registries");
     }
 
     #[test]
     fn a_misspelt_key_has_a_neighbour() {
-        assert_eq!(nearest("default_runtime"), Some("default-runtime"));
-        assert_eq!(nearest("runtime"), Some("runtimes"));
-        assert_eq!(nearest("data-rot"), Some("data-root"));
-        assert_eq!(nearest("something else"), None);
+        assert_eq!(table().nearest("default_runtime"), Some("default-runtime"));
+        assert_eq!(table().nearest("runtime"), Some("runtimes"));
+        assert_eq!(table().nearest("data-rot"), Some("data-root"));
+        assert_eq!(table().nearest("something else"), None);
     }
 }

@@ -1,10 +1,9 @@
 //! NVIDIA's Linux driver branches.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::{file, version};
+use super::file::{self, Table};
+use super::version;
 
 /// One driver branch, named by the first number of its releases.
 #[derive(Debug, Clone, Deserialize)]
@@ -39,47 +38,47 @@ pub struct Branch {
     pub checked: String,
 }
 
-file::rows!(Branch);
+file::table!(Branch, "drivers.yaml");
 
-/// All branches, oldest first.
-pub fn all() -> &'static [Branch] {
-    static ROWS: OnceLock<Vec<Branch>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("drivers.yaml", include_str!("../../../catalog/drivers.yaml")))
-}
+impl Table<Branch> {
+    /// The branch with this number; `None` means that the catalog does not know it.
+    pub fn branch(&self, number: u32) -> Option<&Branch> {
+        self.all().iter().find(|row| row.branch == number)
+    }
 
-/// The branch with this number; `None` means that the catalog does not know it.
-pub fn branch(number: u32) -> Option<&'static Branch> {
-    all().iter().find(|row| row.branch == number)
-}
-
-/// The CUDA (`(12, 4)`) that a branch supports at least: its own, or that of the newest older branch of which
-/// it is known.
-pub fn cuda_at_least(number: u32) -> Option<(u32, u32)> {
-    let known = |row: &Branch| row.cuda.as_deref().and_then(version::minor);
-    all().iter().rev().filter(|row| row.branch <= number).find_map(known)
+    /// The CUDA (`(12, 4)`) that a branch supports at least: its own, or that of the newest older branch of
+    /// which it is known.
+    pub fn cuda_at_least(&self, number: u32) -> Option<(u32, u32)> {
+        let known = |row: &Branch| row.cuda.as_deref().and_then(version::minor);
+        self.all().iter().rev().filter(|row| row.branch <= number).find_map(known)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<Branch> {
+        crate::testing::catalog().drivers()
+    }
+
     #[test]
     fn branches() {
-        let long_term = branch(580).unwrap();
+        let long_term = table().branch(580).unwrap();
         assert_eq!(long_term.cuda.as_deref(), Some("13.0"));
         assert_eq!(long_term.kind.as_deref(), Some("LTSB"));
-        assert_eq!(branch(535).unwrap().end_of_life.as_deref(), Some("2026-06-01"));
-        assert_eq!(branch(565).unwrap().cuda.as_deref(), Some("12.7"));
+        assert_eq!(table().branch(535).unwrap().end_of_life.as_deref(), Some("2026-06-01"));
+        assert_eq!(table().branch(565).unwrap().cuda.as_deref(), Some("12.7"));
         // Sources contradict each other on 610, and 615 has no date at all.
-        assert_eq!(branch(610).unwrap().end_of_life_disputed.as_deref(), Some("2026-08"));
-        assert_eq!(branch(615).unwrap().end_of_life, None);
-        assert!(branch(551).is_none());
+        assert_eq!(table().branch(610).unwrap().end_of_life_disputed.as_deref(), Some("2026-08"));
+        assert_eq!(table().branch(615).unwrap().end_of_life, None);
+        assert!(table().branch(551).is_none());
     }
 
     #[test]
     fn cuda_of_branches() {
-        assert_eq!(cuda_at_least(550), Some((12, 4)));
-        assert_eq!(cuda_at_least(551), Some((12, 4)), "what is newer knows no less");
-        assert_eq!(cuda_at_least(418), None);
+        assert_eq!(table().cuda_at_least(550), Some((12, 4)));
+        assert_eq!(table().cuda_at_least(551), Some((12, 4)), "what is newer knows no less");
+        assert_eq!(table().cuda_at_least(418), None);
     }
 }

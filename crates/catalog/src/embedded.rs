@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
+use super::file::{Contents, Table as RowTable};
 use super::{
-    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, file,
-    flash_attn, gpus, images, mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables,
-    xids,
+    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, flash_attn,
+    gpus, images, mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables, xids,
 };
 
 /// One file of the catalog.
@@ -55,8 +55,8 @@ const fn named(name: &'static str, key: &'static [&'static str], order: Order) -
     Table { name, key, order }
 }
 
-const fn file<T: DeserializeOwned>(name: &'static str, text: &'static str, tables: &'static [Table]) -> File {
-    File { name: Cow::Borrowed(name), text, tables, fits: fits::<T> }
+const fn of<T: Contents>(tables: &'static [Table]) -> File {
+    File { name: Cow::Borrowed(T::NAME), text: T::TEXT, tables, fits: fits::<T> }
 }
 
 fn fits<T: DeserializeOwned>(text: &str) -> Result<(), serde_yaml::Error> {
@@ -67,132 +67,54 @@ use Order::{Alphabet, Free, Numbers, Versions};
 
 /// Every file besides those of packages, in the order of the alphabet.
 static FILES: &[File] = &[
-    file::<cuda::File>(
-        "cuda.yaml",
-        include_str!("../../../catalog/cuda.yaml"),
-        &[
-            by(&["toolkit"], Versions),
-            named("majors", &["major"], Numbers),
-            named("architectures", &["compute_capability"], Versions),
-            named("forward_compatibility", &["toolkit"], Versions),
-        ],
-    ),
-    file::<file::Table<cuda_errors::CudaError>>(
-        "cuda_errors.yaml",
-        include_str!("../../../catalog/cuda_errors.yaml"),
-        &[by(&["number"], Numbers)],
-    ),
-    file::<deepspeed::File>(
-        "deepspeed.yaml",
-        include_str!("../../../catalog/deepspeed.yaml"),
-        &[
-            by(&["version"], Versions),
-            named("cuda_minors", &["since"], Versions),
-            named("incompatibilities", &["id"], Free),
-            named("operators", &["name"], Free),
-        ],
-    ),
-    file::<file::Table<deepspeed_keys::Section>>(
-        "deepspeed_keys.yaml",
-        include_str!("../../../catalog/deepspeed_keys.yaml"),
-        &[by(&["section"], Alphabet)],
-    ),
-    file::<docker_daemon::File>(
-        "docker_daemon.yaml",
-        include_str!("../../../catalog/docker_daemon.yaml"),
-        &[by(&["key"], Alphabet)],
-    ),
-    file::<file::Table<drivers::Branch>>(
-        "drivers.yaml",
-        include_str!("../../../catalog/drivers.yaml"),
-        &[by(&["branch"], Numbers)],
-    ),
-    file::<expected_bandwidth::File>(
-        "expected_bandwidth.yaml",
-        include_str!("../../../catalog/expected_bandwidth.yaml"),
-        &[named("gpus", &["gpu", "count"], Free), named("links", &["kind", "rate"], Free)],
-    ),
-    file::<file::Table<flash_attn::Release>>(
-        "flash_attn.yaml",
-        include_str!("../../../catalog/flash_attn.yaml"),
-        &[by(&["version"], Free)],
-    ),
-    file::<file::Table<gpus::Gpu>>(
-        "gpus.yaml",
-        include_str!("../../../catalog/gpus.yaml"),
-        &[by(&["name"], Free)],
-    ),
-    file::<images::cuda::File>(
-        "images/cuda.yaml",
-        include_str!("../../../catalog/images/cuda.yaml"),
-        &[by(&["cuda", "systems", "flavours"], Free), named("absent", &["reference"], Free)],
-    ),
-    file::<images::ngc::File>(
-        "images/ngc.yaml",
-        include_str!("../../../catalog/images/ngc.yaml"),
-        &[by(&["release"], Versions)],
-    ),
-    file::<images::python::File>(
-        "images/python.yaml",
-        include_str!("../../../catalog/images/python.yaml"),
-        &[by(&["python", "suite"], Free)],
-    ),
-    file::<images::pytorch::File>(
-        "images/pytorch.yaml",
-        include_str!("../../../catalog/images/pytorch.yaml"),
-        &[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)],
-    ),
-    file::<file::Table<mirrors::Mirror>>(
-        "mirrors.yaml",
-        include_str!("../../../catalog/mirrors.yaml"),
-        &[by(&["name"], Alphabet)],
-    ),
-    file::<file::Table<nccl::Release>>(
-        "nccl.yaml",
-        include_str!("../../../catalog/nccl.yaml"),
-        &[by(&["version"], Versions)],
-    ),
-    file::<file::Table<presets::Preset>>(
-        "presets.yaml",
-        include_str!("../../../catalog/presets.yaml"),
-        &[by(&["name"], Alphabet)],
-    ),
-    file::<file::Table<sxids::Sxid>>(
-        "sxids.yaml",
-        include_str!("../../../catalog/sxids.yaml"),
-        &[by(&["number"], Numbers)],
-    ),
-    file::<systems::File>(
-        "systems.yaml",
-        include_str!("../../../catalog/systems.yaml"),
-        &[
-            named("systems", &["id"], Free),
-            named("pythons", &["python"], Versions),
-            named("python_sources", &["system"], Free),
-            named("dnf_pythons", &["system", "python"], Free),
-            named("compilers", &["cuda_from", "cuda_to"], Free),
-        ],
-    ),
-    file::<toolkit::File>(
-        "toolkit.yaml",
-        include_str!("../../../catalog/toolkit.yaml"),
-        &[by(&["version"], Versions), named("cves", &["id"], Free), named("engine", &["series"], Versions)],
-    ),
-    file::<torch::File>(
-        "torch.yaml",
-        include_str!("../../../catalog/torch.yaml"),
-        &[by(&["version"], Versions)],
-    ),
-    file::<file::Table<variables::Variable>>(
-        "variables.yaml",
-        include_str!("../../../catalog/variables.yaml"),
-        &[by(&["name"], Alphabet)],
-    ),
-    file::<file::Table<xids::Xid>>(
-        "xids.yaml",
-        include_str!("../../../catalog/xids.yaml"),
-        &[by(&["number"], Numbers)],
-    ),
+    of::<cuda::Cuda>(&[
+        by(&["toolkit"], Versions),
+        named("majors", &["major"], Numbers),
+        named("architectures", &["compute_capability"], Versions),
+        named("forward_compatibility", &["toolkit"], Versions),
+    ]),
+    of::<RowTable<cuda_errors::CudaError>>(&[by(&["number"], Numbers)]),
+    of::<deepspeed::Deepspeed>(&[
+        by(&["version"], Versions),
+        named("cuda_minors", &["since"], Versions),
+        named("incompatibilities", &["id"], Free),
+        named("operators", &["name"], Free),
+    ]),
+    of::<RowTable<deepspeed_keys::Section>>(&[by(&["section"], Alphabet)]),
+    of::<docker_daemon::DockerDaemon>(&[by(&["key"], Alphabet)]),
+    of::<RowTable<drivers::Branch>>(&[by(&["branch"], Numbers)]),
+    of::<expected_bandwidth::ExpectedBandwidth>(&[
+        named("gpus", &["gpu", "count"], Free),
+        named("links", &["kind", "rate"], Free),
+    ]),
+    of::<RowTable<flash_attn::Release>>(&[by(&["version"], Free)]),
+    of::<RowTable<gpus::Gpu>>(&[by(&["name"], Free)]),
+    of::<images::cuda::File>(&[
+        by(&["cuda", "systems", "flavours"], Free),
+        named("absent", &["reference"], Free),
+    ]),
+    of::<images::ngc::File>(&[by(&["release"], Versions)]),
+    of::<images::python::File>(&[by(&["python", "suite"], Free)]),
+    of::<images::pytorch::File>(&[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)]),
+    of::<RowTable<mirrors::Mirror>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<nccl::Release>>(&[by(&["version"], Versions)]),
+    of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<sxids::Sxid>>(&[by(&["number"], Numbers)]),
+    of::<systems::Systems>(&[
+        named("systems", &["id"], Free),
+        named("pythons", &["python"], Versions),
+        named("python_sources", &["system"], Free),
+        named("dnf_pythons", &["system", "python"], Free),
+        named("compilers", &["cuda_from", "cuda_to"], Free),
+    ]),
+    of::<toolkit::Toolkit>(&[
+        by(&["version"], Versions),
+        named("cves", &["id"], Free),
+        named("engine", &["series"], Versions),
+    ]),
+    of::<torch::Torch>(&[by(&["version"], Versions)]),
+    of::<RowTable<variables::Variable>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<xids::Xid>>(&[by(&["number"], Numbers)]),
 ];
 
 /// A row of a package names several releases; see [`super::packages`].
@@ -242,6 +164,16 @@ mod tests {
         let mut listed: Vec<String> = all().map(|file| file.name.into_owned()).chain(signatures).collect();
         listed.sort();
         assert_eq!(listed, on_disk, "catalog/ and the lists in embedded.rs and packages.rs");
+    }
+
+    #[test]
+    fn every_file_is_there_as_json() {
+        for file in all() {
+            let json = super::super::file::json(&file.name).expect(&file.name);
+            let json: serde_json::Value = serde_json::from_str(json).unwrap();
+            let yaml: serde_json::Value = serde_yaml::from_str(file.text).unwrap();
+            assert_eq!(json, yaml, "{}", file.name);
+        }
     }
 
     #[test]

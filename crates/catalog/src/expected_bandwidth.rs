@@ -1,10 +1,8 @@
 //! What an all-reduce should reach, by GPU and by link: `catalog/expected_bandwidth.yaml`.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Contents};
 
 /// The GPUs of one node, together.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,10 +50,10 @@ pub enum Kind {
     Infiniband,
 }
 
-/// The file.
+/// `catalog/expected_bandwidth.yaml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct ExpectedBandwidth {
     /// The day on which it was looked at last.
     pub checked: String,
     /// By GPU.
@@ -64,35 +62,46 @@ pub struct File {
     pub links: Vec<Link>,
 }
 
-/// All of it.
-pub fn all() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        file::parse("expected_bandwidth.yaml", include_str!("../../../catalog/expected_bandwidth.yaml"))
-    })
+impl Contents for ExpectedBandwidth {
+    const NAME: &str = "expected_bandwidth.yaml";
+    const TEXT: &str = file::text!("expected_bandwidth.yaml");
 }
 
-/// The link of a kind and a rate in Gbit/s.
-pub fn link(kind: Kind, rate: u32) -> Option<&'static Link> {
-    all().links.iter().find(|link| link.kind == kind && link.rate == rate)
-}
+impl ExpectedBandwidth {
+    /// The link of a kind and a rate in Gbit/s.
+    pub fn link(&self, kind: Kind, rate: u32) -> Option<&Link> {
+        self.links.iter().find(|link| link.kind == kind && link.rate == rate)
+    }
 
-/// A whole node of a GPU, by the product's name: `NVIDIA H100 80GB HBM3`.
-pub fn gpus(product: &str, count: u32) -> Option<&'static Gpus> {
-    all().gpus.iter().find(|row| row.count == count && product.split([' ', '-']).any(|word| word == row.gpu))
+    /// A whole node of a GPU, by the product's name: `NVIDIA H100 80GB HBM3`.
+    pub fn gpus(&self, product: &str, count: u32) -> Option<&Gpus> {
+        self.gpus
+            .iter()
+            .find(|row| row.count == count && product.split([' ', '-']).any(|word| word == row.gpu))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static ExpectedBandwidth {
+        crate::testing::catalog().expected_bandwidth()
+    }
+
     #[test]
     fn rows_are_found_and_hold_together() {
-        assert_eq!(gpus("NVIDIA H100 80GB HBM3", 8).map(|row| row.busbw), Some(460.0));
-        assert!(gpus("NVIDIA A100-SXM4-80GB", 8).is_some() && gpus("NVIDIA A100-SXM4-80GB", 4).is_none());
-        assert!(gpus("NVIDIA GH200 480GB", 8).is_none());
-        assert_eq!(link(Kind::Infiniband, 400).map(|link| link.name.as_str()), Some("NDR InfiniBand"));
-        for link in &all().links {
+        assert_eq!(table().gpus("NVIDIA H100 80GB HBM3", 8).map(|row| row.busbw), Some(460.0));
+        assert!(
+            table().gpus("NVIDIA A100-SXM4-80GB", 8).is_some()
+                && table().gpus("NVIDIA A100-SXM4-80GB", 4).is_none()
+        );
+        assert!(table().gpus("NVIDIA GH200 480GB", 8).is_none());
+        assert_eq!(
+            table().link(Kind::Infiniband, 400).map(|link| link.name.as_str()),
+            Some("NDR InfiniBand")
+        );
+        for link in &table().links {
             // No link carries more data than its rate.
             assert!(link.carries < f64::from(link.rate) / 8.0, "{}", link.name);
             assert!(link.tolerance.is_none_or(|part| part > 0.0 && part < 1.0), "{}", link.name);

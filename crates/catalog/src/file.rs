@@ -4,7 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::cache;
+/// A file of the catalog as the program reads it.
+pub(super) trait Contents: DeserializeOwned {
+    /// Its name below `catalog/`.
+    const NAME: &'static str;
+    /// The text that the program was built with.
+    const TEXT: &'static str;
+
+    /// Writes out what rows share: sources, days.
+    fn complete(&mut self) {}
+}
+
+/// The text of a file below `catalog/`.
+macro_rules! text {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/", $name))
+    };
+}
+pub(super) use text;
 
 /// A row that names its source.
 pub(super) trait Row {
@@ -24,35 +41,64 @@ macro_rules! rows {
 }
 pub(super) use rows;
 
+/// A row of a file that has one table.
+pub(super) trait OnlyTable: Row + DeserializeOwned {
+    /// See [`Contents::NAME`].
+    const NAME: &'static str;
+    /// See [`Contents::TEXT`].
+    const TEXT: &'static str;
+}
+
+/// Makes these the rows of the only table of a file.
+macro_rules! table {
+    ($row:ty, $name:literal) => {
+        $crate::file::rows!($row);
+        impl $crate::file::OnlyTable for $row {
+            const NAME: &'static str = $name;
+            const TEXT: &'static str = $crate::file::text!($name);
+        }
+    };
+}
+pub(super) use table;
+
 /// A file with one table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table<R> {
+pub struct Table<R> {
     checked: String,
     #[serde(default)]
     sources: Sources,
     rows: Vec<R>,
 }
 
+impl<R> Table<R> {
+    /// Every row, in the order of the file.
+    pub fn all(&self) -> &[R] {
+        &self.rows
+    }
+}
+
+impl<R: OnlyTable> Contents for Table<R> {
+    const NAME: &'static str = R::NAME;
+    const TEXT: &'static str = R::TEXT;
+
+    fn complete(&mut self) {
+        complete(&mut self.rows, &self.checked, &self.sources);
+    }
+}
+
 /// Sources that many rows share, by a short key.
 pub(super) type Sources = BTreeMap<String, String>;
 
-/// The rows of a file with one table.
-pub(super) fn table<R: Row + DeserializeOwned>(name: &str, embedded: &'static str) -> Vec<R> {
-    let mut table: Table<R> = parse(name, embedded);
-    complete(&mut table.rows, &table.checked, &table.sources);
-    table.rows
-}
-
-/// Parses a file: the newest of the embedded one and a cached one.
+/// Parses a file: `newer` where the cache has a text that is used instead of the embedded one.
 ///
 /// # Panics
 /// When the file is not what its type says. The embedded files are part of the program and a test reads each
 /// of them; a cached one was held to the same rules before it came here.
-pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &'static str) -> T {
-    let read = match (cache::cached(name, embedded), json(name)) {
+pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &str, newer: Option<&str>) -> T {
+    let read = match (newer, json(name)) {
         (None, Some(json)) => serde_json::from_str(json).map_err(|error| error.to_string()),
-        (cached, _) => serde_yaml::from_str(cached.unwrap_or(embedded)).map_err(|error| error.to_string()),
+        (newer, _) => serde_yaml::from_str(newer.unwrap_or(embedded)).map_err(|error| error.to_string()),
     };
     match read {
         Ok(file) => file,
@@ -61,7 +107,7 @@ pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &'static str) -> 
 }
 
 /// An embedded file as JSON, which `build/` made of its YAML.
-fn json(name: &str) -> Option<&'static str> {
+pub(super) fn json(name: &str) -> Option<&'static str> {
     static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
     FILES.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|place| FILES[place].1)
 }
@@ -82,19 +128,4 @@ pub(super) fn in_full(source: &str, sources: &Sources) -> String {
     let parts: Vec<&str> =
         source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
     parts.join("; ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::embedded;
-    use super::json;
-
-    #[test]
-    fn every_file_is_there_as_json() {
-        for file in embedded::all() {
-            let json: serde_json::Value = serde_json::from_str(json(&file.name).expect(&file.name)).unwrap();
-            let yaml: serde_json::Value = serde_yaml::from_str(file.text).unwrap();
-            assert_eq!(json, yaml, "{}", file.name);
-        }
-    }
 }

@@ -1,11 +1,9 @@
 //! The prebuilt wheels of flash-attn: assets of its GitHub releases, made for one torch, CUDA major, Python
 //! and C++ ABI each.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// The wheels of one release.
 #[derive(Debug, Clone, Deserialize)]
@@ -44,17 +42,13 @@ pub struct Wheels {
     pub nightly: bool,
 }
 
-file::rows!(Release);
+file::table!(Release, "flash_attn.yaml");
 
-/// All releases whose wheels are known, oldest first.
-pub fn all() -> &'static [Release] {
-    static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("flash_attn.yaml", include_str!("../../../catalog/flash_attn.yaml")))
-}
-
-/// The wheels of a release; `None` where they are not known.
-pub fn release(version: &str) -> Option<&'static Release> {
-    all().iter().find(|row| row.version == version)
+impl Table<Release> {
+    /// The wheels of a release; `None` where they are not known.
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.all().iter().find(|row| row.version == version)
+    }
 }
 
 impl Release {
@@ -74,24 +68,28 @@ impl Release {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{file::Row, packages, torch};
+    use crate::{file::Row, testing::catalog};
+
+    fn table() -> &'static Table<Release> {
+        crate::testing::catalog().flash_attn()
+    }
 
     #[test]
     fn wheels() {
-        let newest = release("2.8.3").unwrap();
+        let newest = table().release("2.8.3").unwrap();
         assert!(newest.has("2.8", 12, "3.13", true) && newest.has("2.8", 12, "3.13", false));
         assert!(newest.has("2.4", 12, "3.12", true) && !newest.has("2.4", 12, "3.13", true));
         assert!(!newest.has("2.8", 11, "3.12", true) && !newest.has("2.9", 12, "3.12", true));
         // Made with a nightly torch 2.6 in 2.7.3, with 2.6.0 in 2.7.4.
-        assert!(!release("2.7.3").unwrap().has("2.6", 12, "3.12", false));
-        assert!(release("2.7.4.post1").unwrap().has("2.6", 12, "3.12", false));
-        assert!(release("2.8.3.post2").is_none());
+        assert!(!table().release("2.7.3").unwrap().has("2.6", 12, "3.12", false));
+        assert!(table().release("2.7.4.post1").unwrap().has("2.6", 12, "3.12", false));
+        assert!(table().release("2.8.3.post2").is_none());
     }
 
     #[test]
     fn rows_keep_their_rules() {
-        let known = &packages::package("flash-attn").unwrap().rows;
-        for row in all() {
+        let known = &catalog().package("flash-attn").unwrap().rows;
+        for row in table().all() {
             assert!(
                 known.iter().any(|package| package.releases.contains_key(&row.version)),
                 "{}",
@@ -103,8 +101,11 @@ mod tests {
             assert!(checked.parse::<jiff::civil::Date>().is_ok());
             for set in &row.wheels {
                 for series in &set.torch {
-                    let exists =
-                        torch::all().iter().any(|one| one.version.starts_with(&format!("{series}.")));
+                    let exists = catalog()
+                        .torch()
+                        .all()
+                        .iter()
+                        .any(|one| one.version.starts_with(&format!("{series}.")));
                     assert!(exists, "{}: torch {series}", row.version);
                 }
                 let parts = [set.cuda.len(), set.pythons.len(), set.cxx11_abi.len(), set.torch.len()];

@@ -1,11 +1,10 @@
 //! GPU models.
 
 use std::cmp::Reverse;
-use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// One GPU model.
 #[derive(Debug, Clone, Deserialize)]
@@ -52,30 +51,62 @@ pub struct Gpu {
     pub checked: String,
 }
 
-file::rows!(Gpu);
+file::table!(Gpu, "gpus.yaml");
 
-/// All models.
-pub fn all() -> &'static [Gpu] {
-    static ROWS: OnceLock<Vec<Gpu>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("gpus.yaml", include_str!("../../../catalog/gpus.yaml")))
-}
+impl Table<Gpu> {
+    /// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins
+    /// with, at the end of a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
+    pub fn by_name(&self, name: &str) -> Option<&Gpu> {
+        let name = bare(name);
+        let begins = |pattern: &&String| {
+            let pattern = bare(pattern);
+            name.len() >= pattern.len()
+                && name.is_char_boundary(pattern.len())
+                && name[..pattern.len()].eq_ignore_ascii_case(pattern)
+                && !name[pattern.len()..].starts_with(|next: char| next.is_alphanumeric())
+        };
+        self.all()
+            .iter()
+            .filter_map(|gpu| {
+                Some((gpu, gpu.patterns.iter().filter(begins).map(|text| bare(text).len()).max()?))
+            })
+            .max_by_key(|(_, length)| *length)
+            .map(|(gpu, _)| gpu)
+    }
 
-/// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins with,
-/// at the end of a word. `NVIDIA`, `GeForce`, `Quadro` and `Tesla` in front may be there or not.
-pub fn by_name(name: &str) -> Option<&'static Gpu> {
-    let name = bare(name);
-    let begins = |pattern: &&String| {
-        let pattern = bare(pattern);
-        name.len() >= pattern.len()
-            && name.is_char_boundary(pattern.len())
-            && name[..pattern.len()].eq_ignore_ascii_case(pattern)
-            && !name[pattern.len()..].starts_with(|next: char| next.is_alphanumeric())
-    };
-    all()
-        .iter()
-        .filter_map(|gpu| Some((gpu, gpu.patterns.iter().filter(begins).map(|text| bare(text).len()).max()?)))
-        .max_by_key(|(_, length)| *length)
-        .map(|(gpu, _)| gpu)
+    /// The model with this PCI device id of vendor 10de (`0x2330`).
+    pub fn by_pci(&self, device: u16) -> Option<&Gpu> {
+        self.all().iter().find(|gpu| gpu.pci_ids.contains(&device))
+    }
+
+    /// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product
+    /// name. Case, spaces and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
+    pub fn by_alias(&self, text: &str) -> Option<&Gpu> {
+        let wanted = squeezed(text);
+        let one_of = |names: &[String]| names.iter().any(|name| squeezed(name) == wanted);
+        self.all()
+            .iter()
+            .find(|gpu| one_of(&gpu.aliases))
+            .or_else(|| self.all().iter().find(|gpu| one_of(&gpu.patterns)))
+    }
+
+    /// The short name that is nearest to one that no model has, by letters changed, where one is near; of
+    /// several, the one that begins like it (`h1000` means `h100` rather than `p1000`).
+    pub fn nearest_alias(&self, text: &str) -> Option<&str> {
+        let wanted = squeezed(text);
+        let limit = wanted.len().div_ceil(4);
+        self.all()
+            .iter()
+            .flat_map(|gpu| &gpu.aliases)
+            .map(|alias| {
+                let name = squeezed(alias);
+                let alike = name.bytes().zip(wanted.bytes()).take_while(|(one, other)| one == other).count();
+                (strsim::damerau_levenshtein(&wanted, &name), Reverse(alike), alias)
+            })
+            .filter(|(distance, ..)| *distance <= limit)
+            .min_by_key(|(distance, alike, _)| (*distance, *alike))
+            .map(|(.., alias)| alias.as_str())
+    }
 }
 
 /// A product name without the words that some drivers print and others do not.
@@ -85,37 +116,6 @@ fn bare(name: &str) -> &str {
         name = name.strip_prefix(word).unwrap_or(name);
     }
     name
-}
-
-/// The model with this PCI device id of vendor 10de (`0x2330`).
-pub fn by_pci(device: u16) -> Option<&'static Gpu> {
-    all().iter().find(|gpu| gpu.pci_ids.contains(&device))
-}
-
-/// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product
-/// name. Case, spaces and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
-pub fn by_alias(text: &str) -> Option<&'static Gpu> {
-    let wanted = squeezed(text);
-    let one_of = |names: &[String]| names.iter().any(|name| squeezed(name) == wanted);
-    all().iter().find(|gpu| one_of(&gpu.aliases)).or_else(|| all().iter().find(|gpu| one_of(&gpu.patterns)))
-}
-
-/// The short name that is nearest to one that no model has, by letters changed, where one is near; of
-/// several, the one that begins like it (`h1000` means `h100` rather than `p1000`).
-pub fn nearest_alias(text: &str) -> Option<&'static str> {
-    let wanted = squeezed(text);
-    let limit = wanted.len().div_ceil(4);
-    all()
-        .iter()
-        .flat_map(|gpu| &gpu.aliases)
-        .map(|alias| {
-            let name = squeezed(alias);
-            let alike = name.bytes().zip(wanted.bytes()).take_while(|(one, other)| one == other).count();
-            (strsim::damerau_levenshtein(&wanted, &name), Reverse(alike), alias)
-        })
-        .filter(|(distance, ..)| *distance <= limit)
-        .min_by_key(|(distance, alike, _)| (*distance, *alike))
-        .map(|(.., alias)| alias.as_str())
 }
 
 /// Letters and digits of a name, lower-case, without the maker's and the product line's name in front.
@@ -135,7 +135,11 @@ mod tests {
     use super::*;
 
     fn found(name: &str) -> Option<&'static str> {
-        by_name(name).map(|gpu| gpu.name.as_str())
+        table().by_name(name).map(|gpu| gpu.name.as_str())
+    }
+
+    fn table() -> &'static Table<Gpu> {
+        crate::testing::catalog().gpus()
     }
 
     #[test]
@@ -164,7 +168,7 @@ mod tests {
             ("NVIDIA GeForce GT 1030", "6.1", false),
             ("NVIDIA GB10", "12.1", false),
         ] {
-            let gpu = by_name(name).unwrap();
+            let gpu = table().by_name(name).unwrap();
             assert_eq!(
                 (gpu.compute_capability.as_str(), gpu.data_centre),
                 (capability, data_centre),
@@ -178,10 +182,10 @@ mod tests {
         assert_eq!(found("NVIDIA GeForce RTX 3080 Ti"), Some("RTX 3080 Ti"));
         assert_eq!(found("NVIDIA GeForce RTX 3080"), Some("RTX 3080"));
         assert_eq!(found("NVIDIA L4"), Some("L4"));
-        assert_eq!(by_name("Quadro RTX 6000").unwrap().architecture, "Turing");
-        assert_eq!(by_name("NVIDIA RTX 6000 Ada Generation").unwrap().architecture, "Ada");
+        assert_eq!(table().by_name("Quadro RTX 6000").unwrap().architecture, "Turing");
+        assert_eq!(table().by_name("NVIDIA RTX 6000 Ada Generation").unwrap().architecture, "Ada");
         assert_eq!(
-            by_name("NVIDIA GeForce RTX 4090 Laptop GPU").unwrap().name,
+            table().by_name("NVIDIA GeForce RTX 4090 Laptop GPU").unwrap().name,
             "Ada laptop and embedded GPUs"
         );
     }
@@ -204,11 +208,11 @@ mod tests {
             ("NVIDIA H100 80GB HBM3", "H100 80GB HBM3"),
             ("gb200", "GB200"),
         ] {
-            assert_eq!(by_alias(text).map(|gpu| gpu.name.as_str()), Some(name), "{text}");
+            assert_eq!(table().by_alias(text).map(|gpu| gpu.name.as_str()), Some(name), "{text}");
         }
         // RTX 6000 is a Turing card, an Ada card, and short for a Blackwell card.
         for text in ["", "nvidia", "rtx 6000", "h10", "sm_90", "9.0", "RTX"] {
-            assert!(by_alias(text).is_none(), "{text}");
+            assert!(table().by_alias(text).is_none(), "{text}");
         }
     }
 
@@ -217,34 +221,35 @@ mod tests {
         for (text, alias) in
             [("h1000", "h100"), ("rtx4091", "rtx-4090"), ("gb20", "gb200"), ("gtx 1080 it", "gtx-1080-ti")]
         {
-            assert_eq!(nearest_alias(text), Some(alias), "{text}");
+            assert_eq!(table().nearest_alias(text), Some(alias), "{text}");
         }
         for text in ["", "mi300x", "radeon", "sm_90"] {
-            assert_eq!(nearest_alias(text), None, "{text}");
+            assert_eq!(table().nearest_alias(text), None, "{text}");
         }
     }
 
     #[test]
     fn what_is_not_known() {
         for name in ["Graphics Device", "NVIDIA", "", "NVIDIA H1000", "NVIDIA GeForce ...", "NVIDIA Rubin"] {
-            assert!(by_name(name).is_none(), "{name}");
+            assert!(table().by_name(name).is_none(), "{name}");
         }
-        assert!(by_pci(0x0000).is_none());
-        assert!(by_pci(0x22a3).is_none(), "an NVSwitch is no GPU");
+        assert!(table().by_pci(0x0000).is_none());
+        assert!(table().by_pci(0x22a3).is_none(), "an NVSwitch is no GPU");
     }
 
     #[test]
     fn pci_ids_of_real_machines() {
-        assert_eq!(by_pci(0x2330).unwrap().name, "H100 80GB HBM3");
-        assert!(by_pci(0x20b2).unwrap().name.starts_with("A100-SXM4-80GB"));
-        assert_eq!(by_pci(0x2bb4).unwrap().name, "RTX PRO 6000 Blackwell Max-Q Workstation Edition");
-        assert_eq!(by_pci(0x1eb8).unwrap().name, "Tesla T4");
-        assert_eq!(by_pci(0x1b06).unwrap().name, "GTX 1080 Ti");
+        assert_eq!(table().by_pci(0x2330).unwrap().name, "H100 80GB HBM3");
+        assert!(table().by_pci(0x20b2).unwrap().name.starts_with("A100-SXM4-80GB"));
+        assert_eq!(table().by_pci(0x2bb4).unwrap().name, "RTX PRO 6000 Blackwell Max-Q Workstation Edition");
+        assert_eq!(table().by_pci(0x1eb8).unwrap().name, "Tesla T4");
+        assert_eq!(table().by_pci(0x1b06).unwrap().name, "GTX 1080 Ti");
     }
 
     #[test]
     fn memory_and_links() {
-        let of = |alias: &str| by_alias(alias).map(|gpu| (gpu.memory_gib, gpu.nvlink_generation)).unwrap();
+        let of =
+            |alias: &str| table().by_alias(alias).map(|gpu| (gpu.memory_gib, gpu.nvlink_generation)).unwrap();
         assert_eq!(of("h100"), (Some(80.0), Some(4)));
         assert_eq!(of("b200"), (Some(180.0), Some(5)));
         assert_eq!(of("rtx 4090"), (Some(24.0), None));
@@ -254,9 +259,9 @@ mod tests {
 
     #[test]
     fn kernel_modules() {
-        assert_eq!(by_name("NVIDIA B200").unwrap().open_module_only, Some(true));
-        assert_eq!(by_name("NVIDIA GH200 480GB").unwrap().open_module_only, Some(true));
-        assert_eq!(by_name("NVIDIA H100 PCIe").unwrap().open_module_only, Some(false));
-        assert_eq!(by_name("Tesla V100-SXM2-32GB").unwrap().open_module, Some(false));
+        assert_eq!(table().by_name("NVIDIA B200").unwrap().open_module_only, Some(true));
+        assert_eq!(table().by_name("NVIDIA GH200 480GB").unwrap().open_module_only, Some(true));
+        assert_eq!(table().by_name("NVIDIA H100 PCIe").unwrap().open_module_only, Some(false));
+        assert_eq!(table().by_name("Tesla V100-SXM2-32GB").unwrap().open_module, Some(false));
     }
 }

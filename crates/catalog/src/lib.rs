@@ -3,12 +3,13 @@
 //! Every file is `{checked, sources, rows}`. A row's `source` holds keys of `sources` or plain text, several
 //! parted by `; `; reading replaces the keys. `checked` is the day on which the row was held against its
 //! source; a row without its own has the file's. [`rules`] holds a file to this, embedded or cached;
-//! [`cache`] has the newer files that a refresh wrote. Signatures of failures ([`signatures`]) are one file
-//! each and have a form of their own. What a source did not tell is left out of the row and is `None` here:
-//! it means "not known", never "no".
+//! [`cache`] has the newer files that a refresh wrote. [`Catalog`] holds all tables. Signatures of failures
+//! ([`signatures`]) are one file each and have a form of their own. What a source did not tell is left out of
+//! the row and is `None` here: it means "not known", never "no".
 
 pub mod browse;
 pub mod cache;
+mod catalog;
 pub mod cuda;
 pub mod cuda_errors;
 pub mod deepspeed;
@@ -20,6 +21,7 @@ pub mod expected_bandwidth;
 mod file;
 pub mod flash_attn;
 pub mod gpus;
+pub mod image_index;
 pub mod images;
 pub mod mirrors;
 pub mod nccl;
@@ -29,11 +31,16 @@ pub mod rules;
 pub mod signatures;
 pub mod sxids;
 pub mod systems;
+#[doc(hidden)]
+pub mod testing;
 pub mod toolkit;
 pub mod torch;
 pub mod variables;
 pub mod version;
 pub mod xids;
+
+pub use catalog::Catalog;
+pub use file::Table;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,8 @@
 //! Mirrors of PyPI and of the archives of Ubuntu and Debian, under short names.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// A mirror.
 #[derive(Debug, Clone, Deserialize)]
@@ -25,27 +23,27 @@ pub struct Mirror {
     pub checked: String,
 }
 
-file::rows!(Mirror);
+file::table!(Mirror, "mirrors.yaml");
 
-/// All mirrors, in the order of the alphabet.
-pub fn all() -> &'static [Mirror] {
-    static ROWS: OnceLock<Vec<Mirror>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("mirrors.yaml", include_str!("../../../catalog/mirrors.yaml")))
-}
-
-/// The mirror with this name.
-pub fn mirror(name: &str) -> Option<&'static Mirror> {
-    all().iter().find(|row| row.name == name)
+impl Table<Mirror> {
+    /// The mirror with this name.
+    pub fn mirror(&self, name: &str) -> Option<&Mirror> {
+        self.all().iter().find(|row| row.name == name)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<Mirror> {
+        crate::testing::catalog().mirrors()
+    }
+
     #[test]
     fn archives_need_no_certificates() {
-        assert!(all().is_sorted_by(|one, other| one.name < other.name));
-        for row in all() {
+        assert!(table().all().is_sorted_by(|one, other| one.name < other.name));
+        for row in table().all() {
             assert!(row.pip_index.starts_with("https://") && row.pip_index.ends_with("/simple"), "{row:?}");
             assert!(row.apt.starts_with("http://") && !row.apt.ends_with('/'), "{row:?}");
             assert!(row.summary.ends_with('.') && row.source.len() > 6 && !row.checked.is_empty(), "{row:?}");

@@ -1,10 +1,8 @@
 //! NCCL releases.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// One NCCL release.
 #[derive(Debug, Clone, Deserialize)]
@@ -42,29 +40,29 @@ pub struct Release {
     pub checked: String,
 }
 
-file::rows!(Release);
+file::table!(Release, "nccl.yaml");
 
-/// All releases, oldest first.
-pub fn all() -> &'static [Release] {
-    static ROWS: OnceLock<Vec<Release>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("nccl.yaml", include_str!("../../../catalog/nccl.yaml")))
-}
-
-/// The release with this version.
-pub fn release(version: &str) -> Option<&'static Release> {
-    all().iter().find(|row| row.version == version)
+impl Table<Release> {
+    /// The release with this version.
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.all().iter().find(|row| row.version == version)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<Release> {
+        crate::testing::catalog().nccl()
+    }
+
     #[test]
     fn releases() {
-        assert_eq!(release("2.21.5").unwrap().checks_versions, Some(false));
-        assert_eq!(release("2.23.4").unwrap().checks_versions, Some(true));
-        assert_eq!(release("2.28.3").unwrap().fixed_in.as_deref(), Some("2.28.7"));
-        assert_eq!(release("2.32.3").unwrap().architectures, None);
-        assert!(release("2.25.0").is_none());
+        assert_eq!(table().release("2.21.5").unwrap().checks_versions, Some(false));
+        assert_eq!(table().release("2.23.4").unwrap().checks_versions, Some(true));
+        assert_eq!(table().release("2.28.3").unwrap().fixed_in.as_deref(), Some("2.28.7"));
+        assert_eq!(table().release("2.32.3").unwrap().architectures, None);
+        assert!(table().release("2.25.0").is_none());
     }
 }

@@ -6,11 +6,10 @@
 //! are kept: the rest is pip's business.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{self, Sources};
+use super::file::{self, Sources, text};
 
 /// Releases of one package that differ in nothing but their version and day.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -99,24 +98,24 @@ pub struct Package {
 
 /// Name and file of every package.
 pub(super) const FILES: &[(&str, &str)] = &[
-    ("accelerate", include_str!("../../../catalog/packages/accelerate.yaml")),
-    ("bitsandbytes", include_str!("../../../catalog/packages/bitsandbytes.yaml")),
-    ("datasets", include_str!("../../../catalog/packages/datasets.yaml")),
-    ("flash-attn", include_str!("../../../catalog/packages/flash-attn.yaml")),
-    ("gymnasium", include_str!("../../../catalog/packages/gymnasium.yaml")),
-    ("huggingface-hub", include_str!("../../../catalog/packages/huggingface-hub.yaml")),
-    ("numba", include_str!("../../../catalog/packages/numba.yaml")),
-    ("numpy", include_str!("../../../catalog/packages/numpy.yaml")),
-    ("peft", include_str!("../../../catalog/packages/peft.yaml")),
-    ("pydantic", include_str!("../../../catalog/packages/pydantic.yaml")),
-    ("setuptools", include_str!("../../../catalog/packages/setuptools.yaml")),
-    ("stable-baselines3", include_str!("../../../catalog/packages/stable-baselines3.yaml")),
-    ("tokenizers", include_str!("../../../catalog/packages/tokenizers.yaml")),
-    ("transformers", include_str!("../../../catalog/packages/transformers.yaml")),
-    ("triton", include_str!("../../../catalog/packages/triton.yaml")),
-    ("trl", include_str!("../../../catalog/packages/trl.yaml")),
-    ("vllm", include_str!("../../../catalog/packages/vllm.yaml")),
-    ("xformers", include_str!("../../../catalog/packages/xformers.yaml")),
+    ("accelerate", text!("packages/accelerate.yaml")),
+    ("bitsandbytes", text!("packages/bitsandbytes.yaml")),
+    ("datasets", text!("packages/datasets.yaml")),
+    ("flash-attn", text!("packages/flash-attn.yaml")),
+    ("gymnasium", text!("packages/gymnasium.yaml")),
+    ("huggingface-hub", text!("packages/huggingface-hub.yaml")),
+    ("numba", text!("packages/numba.yaml")),
+    ("numpy", text!("packages/numpy.yaml")),
+    ("peft", text!("packages/peft.yaml")),
+    ("pydantic", text!("packages/pydantic.yaml")),
+    ("setuptools", text!("packages/setuptools.yaml")),
+    ("stable-baselines3", text!("packages/stable-baselines3.yaml")),
+    ("tokenizers", text!("packages/tokenizers.yaml")),
+    ("transformers", text!("packages/transformers.yaml")),
+    ("triton", text!("packages/triton.yaml")),
+    ("trl", text!("packages/trl.yaml")),
+    ("vllm", text!("packages/vllm.yaml")),
+    ("xformers", text!("packages/xformers.yaml")),
 ];
 
 /// The names of all packages, in the order of the alphabet.
@@ -124,17 +123,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// The package with this normalised name.
-pub fn package(name: &str) -> Option<&'static Package> {
-    static PACKAGES: [OnceLock<Package>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
-    let place = FILES.iter().position(|(known, _)| *known == name)?;
-    Some(PACKAGES[place].get_or_init(|| {
-        let (name, text) = FILES[place];
-        let mut package: Package = file::parse(&format!("packages/{name}.yaml"), text);
-        file::complete(&mut package.rows, &package.checked, &package.sources);
-        file::complete(&mut package.incompatible, &package.checked, &package.sources);
-        package
-    }))
+impl Package {
+    /// Writes out what rows share.
+    pub(super) fn complete(&mut self) {
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        file::complete(&mut self.incompatible, &self.checked, &self.sources);
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +139,7 @@ mod tests {
     use pep440_rs::{Version, VersionSpecifiers};
 
     use super::*;
+    use crate::testing::catalog;
 
     /// Packages with a table of their own.
     const ELSEWHERE: &[&str] = &["torch", "torchvision", "torchaudio", "deepspeed"];
@@ -166,21 +161,21 @@ mod tests {
         let names: Vec<&str> = names().collect();
         assert!(names.is_sorted(), "{names:?}");
         for name in names {
-            let package = package(name).unwrap();
+            let package = catalog().package(name).unwrap();
             assert_eq!(package.name, name);
             assert!(
                 !package.rows.is_empty() && !package.summary.is_empty() && date(&package.checked),
                 "{name}"
             );
         }
-        assert!(package("no-such-package").is_none());
+        assert!(catalog().package("no-such-package").is_none());
     }
 
     #[test]
     fn every_release_stands_once_and_is_a_version() {
         for name in names() {
             let mut seen = BTreeSet::new();
-            for (version, day) in package(name).unwrap().rows.iter().flat_map(|row| &row.releases) {
+            for (version, day) in catalog().package(name).unwrap().rows.iter().flat_map(|row| &row.releases) {
                 let parsed =
                     Version::from_str(version).unwrap_or_else(|error| panic!("{name} {version}: {error}"));
                 assert!(!parsed.any_prerelease() && !parsed.is_local(), "{name} {version}");
@@ -193,7 +188,7 @@ mod tests {
     #[test]
     fn the_row_with_the_newest_release_is_last() {
         for name in names() {
-            let newest: Vec<Version> = package(name).unwrap().rows.iter().map(newest).collect();
+            let newest: Vec<Version> = catalog().package(name).unwrap().rows.iter().map(newest).collect();
             assert!(newest.is_sorted(), "{name}: {newest:?}");
         }
     }
@@ -205,7 +200,7 @@ mod tests {
     #[test]
     fn equal_releases_share_a_row() {
         for name in names() {
-            let rows = &package(name).unwrap().rows;
+            let rows = &catalog().package(name).unwrap().rows;
             let bodies: BTreeSet<String> = rows
                 .iter()
                 .map(|row| serde_json::to_string(&Row { releases: BTreeMap::new(), ..row.clone() }).unwrap())
@@ -217,7 +212,7 @@ mod tests {
     #[test]
     fn rows_keep_their_rules() {
         for name in names() {
-            for row in &package(name).unwrap().rows {
+            for row in &catalog().package(name).unwrap().rows {
                 let place = format!("{name} {}", newest(row));
                 assert!(row.source.len() > 6 && date(&row.checked), "{place}");
                 let python = row.python.as_deref().map(|text| specifier(&place, text));
@@ -243,7 +238,7 @@ mod tests {
     #[test]
     fn incompatibilities_speak_of_known_packages() {
         for name in names() {
-            let package = package(name).unwrap();
+            let package = catalog().package(name).unwrap();
             for one in &package.incompatible {
                 assert!(known(&one.with) && one.with != name, "{name}: {}", one.with);
                 let releases = specifier(name, &one.releases);

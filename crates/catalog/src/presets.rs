@@ -1,10 +1,8 @@
 //! Packages that are often wanted together, under one name.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// Packages under one name.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,17 +25,13 @@ pub struct Preset {
     pub checked: String,
 }
 
-file::rows!(Preset);
+file::table!(Preset, "presets.yaml");
 
-/// All presets, in the order of the alphabet.
-pub fn all() -> &'static [Preset] {
-    static ROWS: OnceLock<Vec<Preset>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("presets.yaml", include_str!("../../../catalog/presets.yaml")))
-}
-
-/// The preset with this name.
-pub fn preset(name: &str) -> Option<&'static Preset> {
-    all().iter().find(|row| row.name == name)
+impl Table<Preset> {
+    /// The preset with this name.
+    pub fn preset(&self, name: &str) -> Option<&Preset> {
+        self.all().iter().find(|row| row.name == name)
+    }
 }
 
 #[cfg(test)]
@@ -47,12 +41,16 @@ mod tests {
     use pep440_rs::VersionSpecifiers;
 
     use super::*;
-    use crate::packages;
+    use crate::testing::catalog;
+
+    fn table() -> &'static Table<Preset> {
+        crate::testing::catalog().presets()
+    }
 
     #[test]
     fn presets_name_known_packages() {
-        assert!(all().is_sorted_by(|one, other| one.name < other.name));
-        for row in all() {
+        assert!(table().all().is_sorted_by(|one, other| one.name < other.name));
+        for row in table().all() {
             assert!(
                 row.summary.ends_with('.') && row.source.len() > 6 && !row.checked.is_empty(),
                 "{}",
@@ -66,7 +64,7 @@ mod tests {
                 let end = text.find(['<', '>', '=', '!', '~']).unwrap_or(text.len());
                 let (name, versions) = text.split_at(end);
                 let known =
-                    ["torchvision", "torchaudio"].contains(&name) || packages::package(name).is_some();
+                    ["torchvision", "torchaudio"].contains(&name) || catalog().package(name).is_some();
                 assert!(known, "{}: {name}", row.name);
                 VersionSpecifiers::from_str(versions).unwrap();
             }
@@ -75,8 +73,11 @@ mod tests {
 
     #[test]
     fn by_name() {
-        assert_eq!(preset("rl").unwrap().with, ["stable-baselines3", "gymnasium"]);
-        assert!(preset("rl").unwrap().deepspeed.is_none() && preset("train").unwrap().deepspeed.is_some());
-        assert!(preset("no-such-preset").is_none());
+        assert_eq!(table().preset("rl").unwrap().with, ["stable-baselines3", "gymnasium"]);
+        assert!(
+            table().preset("rl").unwrap().deepspeed.is_none()
+                && table().preset("train").unwrap().deepspeed.is_some()
+        );
+        assert!(table().preset("no-such-preset").is_none());
     }
 }

@@ -1,10 +1,8 @@
 //! SXids: the numbers under which NVIDIA's driver reports errors of NVSwitches to the kernel log.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// What an error does to the fabric, by NVIDIA's guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -69,27 +67,27 @@ pub struct Sxid {
     pub checked: String,
 }
 
-file::rows!(Sxid);
+file::table!(Sxid, "sxids.yaml");
 
-/// All SXids, by number.
-pub fn all() -> &'static [Sxid] {
-    static ROWS: OnceLock<Vec<Sxid>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("sxids.yaml", include_str!("../../../catalog/sxids.yaml")))
-}
-
-/// The SXid with this number.
-pub fn sxid(number: u32) -> Option<&'static Sxid> {
-    all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &all()[place])
+impl Table<Sxid> {
+    /// The SXid with this number.
+    pub fn sxid(&self, number: u32) -> Option<&Sxid> {
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<Sxid> {
+        crate::testing::catalog().sxids()
+    }
+
     #[test]
     fn numbers() {
-        assert_eq!(sxid(10003).unwrap().class, Class::AlwaysFatal);
-        assert_eq!(sxid(11012).unwrap().severity, Severity::Info);
-        assert!(sxid(0).is_none() && sxid(79).is_none());
+        assert_eq!(table().sxid(10003).unwrap().class, Class::AlwaysFatal);
+        assert_eq!(table().sxid(11012).unwrap().severity, Severity::Info);
+        assert!(table().sxid(0).is_none() && table().sxid(79).is_none());
     }
 }

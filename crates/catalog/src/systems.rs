@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::file::{self, Sources};
+use super::file::{self, Contents, Sources};
 use super::version;
 
 /// A release of a distribution.
@@ -187,9 +187,10 @@ pub struct DnfPython {
 
 file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes);
 
-#[derive(Deserialize)]
+/// `catalog/systems.yaml`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct Systems {
     checked: String,
     sources: Sources,
     systems: Vec<System>,
@@ -199,104 +200,110 @@ pub(super) struct File {
     deadsnakes: Deadsnakes,
     dnf_pythons: Vec<DnfPython>,
     compilers: Vec<Compilers>,
+    /// `python_sources`, one a system and a Python: made when first asked for.
+    #[serde(skip)]
+    expanded_sources: OnceLock<Vec<PythonSource>>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File = file::parse("systems.yaml", include_str!("../../../catalog/systems.yaml"));
-        file::complete(&mut file.systems, &file.checked, &file.sources);
-        file::complete(&mut file.pythons, &file.checked, &file.sources);
-        file::complete(std::slice::from_mut(&mut file.uv), &file.checked, &file.sources);
-        file::complete(&mut file.python_sources, &file.checked, &file.sources);
-        file::complete(std::slice::from_mut(&mut file.deadsnakes), &file.checked, &file.sources);
-        file::complete(&mut file.dnf_pythons, &file.checked, &file.sources);
-        file::complete(&mut file.compilers, &file.checked, &file.sources);
-        file
-    })
+impl Contents for Systems {
+    const NAME: &str = "systems.yaml";
+    const TEXT: &str = file::text!("systems.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.systems, &self.checked, &self.sources);
+        file::complete(&mut self.pythons, &self.checked, &self.sources);
+        file::complete(std::slice::from_mut(&mut self.uv), &self.checked, &self.sources);
+        file::complete(&mut self.python_sources, &self.checked, &self.sources);
+        file::complete(std::slice::from_mut(&mut self.deadsnakes), &self.checked, &self.sources);
+        file::complete(&mut self.dnf_pythons, &self.checked, &self.sources);
+        file::complete(&mut self.compilers, &self.checked, &self.sources);
+    }
 }
 
 fn has(list: &str, word: &str) -> bool {
     list == "all" || list.split(' ').any(|one| one == word)
 }
 
-fn expand(lists: &PythonLists) -> impl Iterator<Item = PythonSource> + '_ {
+fn expand<'a>(lists: &'a PythonLists, systems: &'a Systems) -> impl Iterator<Item = PythonSource> + 'a {
     let told = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
     };
-    let glibc = system(&lists.system).and_then(|system| system.glibc.as_deref());
-    let fits = glibc.and_then(|glibc| version::compare(glibc, &uv().glibc)).map(|order| order.is_ge());
-    pythons().iter().map(move |series| PythonSource {
+    let uv = &systems.uv;
+    let glibc = systems.system(&lists.system).and_then(|system| system.glibc.as_deref());
+    let fits = glibc.and_then(|glibc| version::compare(glibc, &uv.glibc)).map(|order| order.is_ge());
+    systems.pythons.iter().map(move |series| PythonSource {
         system: lists.system.clone(),
         python: series.python.clone(),
         distribution: told(&series.python, &lists.distribution, &lists.not_distribution),
         deadsnakes: told(&series.python, &lists.deadsnakes, &lists.not_deadsnakes),
-        uv: fits.filter(|fits| !fits || has(&uv().pythons, &series.python)),
+        uv: fits.filter(|fits| !fits || has(&uv.pythons, &series.python)),
         pre_release: has(&lists.pre_release, &series.python),
         note: lists.note.clone(),
-        source: format!("{}; {}", lists.source, uv().source),
+        source: format!("{}; {}", lists.source, uv.source),
         checked: lists.checked.clone(),
     })
 }
 
-/// All systems, by family, oldest first.
-pub fn all() -> &'static [System] {
-    &file().systems
-}
+impl Systems {
+    /// All systems, by family, oldest first.
+    pub fn all(&self) -> &[System] {
+        &self.systems
+    }
 
-/// All Python series, oldest first.
-pub fn pythons() -> &'static [Python] {
-    &file().pythons
-}
+    /// All Python series, oldest first.
+    pub fn pythons(&self) -> &[Python] {
+        &self.pythons
+    }
 
-/// Where systems get their Pythons from: every system with every Python.
-pub fn python_sources() -> &'static [PythonSource] {
-    static SOURCES: OnceLock<Vec<PythonSource>> = OnceLock::new();
-    SOURCES.get_or_init(|| file().python_sources.iter().flat_map(expand).collect())
-}
+    /// Where systems get their Pythons from: every system with every Python.
+    pub fn python_sources(&self) -> &[PythonSource] {
+        let lists = || self.python_sources.iter().flat_map(|lists| expand(lists, self)).collect();
+        self.expanded_sources.get_or_init(lists)
+    }
 
-/// What `uv python install` brings.
-pub fn uv() -> &'static Uv {
-    &file().uv
-}
+    /// What `uv python install` brings.
+    pub fn uv(&self) -> &Uv {
+        &self.uv
+    }
 
-/// The deadsnakes archive.
-pub fn deadsnakes() -> &'static Deadsnakes {
-    &file().deadsnakes
-}
+    /// The deadsnakes archive.
+    pub fn deadsnakes(&self) -> &Deadsnakes {
+        &self.deadsnakes
+    }
 
-/// The Pythons of a system whose packages come through dnf, newest first.
-pub fn dnf_pythons(system: &str) -> impl Iterator<Item = &'static DnfPython> {
-    file().dnf_pythons.iter().filter(move |row| row.system == system)
-}
+    /// The Pythons of a system whose packages come through dnf, newest first.
+    pub fn dnf_pythons(&self, system: &str) -> impl Iterator<Item = &DnfPython> {
+        self.dnf_pythons.iter().filter(move |row| row.system == system)
+    }
 
-/// Which compilers nvcc accepts, oldest CUDA first.
-pub fn compilers() -> &'static [Compilers] {
-    &file().compilers
-}
+    /// Which compilers nvcc accepts, oldest CUDA first.
+    pub fn compilers(&self) -> &[Compilers] {
+        &self.compilers
+    }
 
-/// The system with this id (`ubuntu22.04`).
-pub fn system(id: &str) -> Option<&'static System> {
-    all().iter().find(|row| row.id == id)
-}
+    /// The system with this id (`ubuntu22.04`).
+    pub fn system(&self, id: &str) -> Option<&System> {
+        self.all().iter().find(|row| row.id == id)
+    }
 
-/// The Python series with this number (`3.12`).
-pub fn python(series: &str) -> Option<&'static Python> {
-    pythons().iter().find(|row| row.python == series)
-}
+    /// The Python series with this number (`3.12`).
+    pub fn python(&self, series: &str) -> Option<&Python> {
+        self.pythons().iter().find(|row| row.python == series)
+    }
 
-/// Where a system gets a Python from; `None` where it is not known.
-pub fn python_source(system: &str, python: &str) -> Option<&'static PythonSource> {
-    python_sources().iter().find(|row| row.system == system && row.python == python)
-}
+    /// Where a system gets a Python from; `None` where it is not known.
+    pub fn python_source(&self, system: &str, python: &str) -> Option<&PythonSource> {
+        self.python_sources().iter().find(|row| row.system == system && row.python == python)
+    }
 
-/// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts); `None`
-/// where it is not known.
-pub fn gcc_range(cuda: &str) -> Option<&'static Compilers> {
-    compilers().iter().find(|row| {
-        let from = version::compare(&row.cuda_from, cuda).is_some_and(|order| order.is_le());
-        from && version::compare(cuda, &row.cuda_to).is_some_and(|order| order.is_le())
-    })
+    /// The gcc versions that the nvcc of this CUDA accepts (`12.4.1`; of `12.4` the first release counts);
+    /// `None` where it is not known.
+    pub fn gcc_range(&self, cuda: &str) -> Option<&Compilers> {
+        self.compilers().iter().find(|row| {
+            let from = version::compare(&row.cuda_from, cuda).is_some_and(|order| order.is_le());
+            from && version::compare(cuda, &row.cuda_to).is_some_and(|order| order.is_le())
+        })
+    }
 }

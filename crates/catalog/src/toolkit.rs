@@ -1,10 +1,8 @@
 //! The NVIDIA container toolkit, and the container software around it.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file::{self, Sources};
+use super::file::{self, Contents, Sources};
 use super::version::Version;
 
 /// The first Docker Engine with `docker run --gpus`. Source: Docker release notes 19.03.
@@ -86,9 +84,10 @@ pub struct EngineSeries {
 
 file::rows!(Release, Cve, EngineSeries);
 
-#[derive(Deserialize)]
+/// `catalog/toolkit.yaml`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct Toolkit {
     checked: String,
     sources: Sources,
     rows: Vec<Release>,
@@ -96,42 +95,60 @@ pub(super) struct File {
     engine: Vec<EngineSeries>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File = file::parse("toolkit.yaml", include_str!("../../../catalog/toolkit.yaml"));
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        file::complete(&mut file.cves, &file.checked, &file.sources);
-        file::complete(&mut file.engine, &file.checked, &file.sources);
-        file
-    })
+impl Contents for Toolkit {
+    const NAME: &str = "toolkit.yaml";
+    const TEXT: &str = file::text!("toolkit.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        file::complete(&mut self.cves, &self.checked, &self.sources);
+        file::complete(&mut self.engine, &self.checked, &self.sources);
+    }
 }
 
-/// All toolkit releases, oldest first.
-pub fn all() -> &'static [Release] {
-    &file().rows
-}
+impl Toolkit {
+    /// All toolkit releases, oldest first.
+    pub fn all(&self) -> &[Release] {
+        &self.rows
+    }
 
-/// The toolkit release with this version.
-pub fn release(version: &str) -> Option<&'static Release> {
-    all().iter().find(|row| row.version == version)
-}
+    /// The toolkit release with this version.
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.all().iter().find(|row| row.version == version)
+    }
 
-/// All vulnerabilities.
-pub fn all_cves() -> &'static [Cve] {
-    &file().cves
-}
+    /// All vulnerabilities.
+    pub fn all_cves(&self) -> &[Cve] {
+        &self.cves
+    }
 
-/// The vulnerabilities of a component.
-pub fn cves(component: &str) -> impl Iterator<Item = &'static Cve> {
-    all_cves().iter().filter(move |cve| cve.component == component)
-}
+    /// The vulnerabilities of a component.
+    pub fn cves(&self, component: &str) -> impl Iterator<Item = &Cve> {
+        self.all_cves().iter().filter(move |cve| cve.component == component)
+    }
 
-/// The vulnerabilities that a version is certain to have. Those of which it cannot be said are not among them
-/// (see [`Cve::exposure`]), and a version with a packager's suffix (`1.1.7-0ubuntu1`) has none that is
-/// certain: distributions mend without a new number.
-pub fn vulnerable(component: &str, version: &str) -> Vec<&'static Cve> {
-    cves(component).filter(|cve| cve.exposure(version) == Exposure::Vulnerable).collect()
+    /// The vulnerabilities that a version is certain to have. Those of which it cannot be said are not among
+    /// them (see [`Cve::exposure`]), and a version with a packager's suffix (`1.1.7-0ubuntu1`) has none that
+    /// is certain: distributions mend without a new number.
+    pub fn vulnerable(&self, component: &str, version: &str) -> Vec<&Cve> {
+        self.cves(component).filter(|cve| cve.exposure(version) == Exposure::Vulnerable).collect()
+    }
+
+    /// All series of Docker Engine, oldest first.
+    pub fn all_engine_series(&self) -> &[EngineSeries] {
+        &self.engine
+    }
+
+    /// The series of a Docker Engine version or series: `20.10`, `28.5.2`, `26.1.4`.
+    pub fn engine_series(&self, version: &str) -> Option<&EngineSeries> {
+        let version = Version::parse(version)?;
+        self.all_engine_series().iter().find(|row| {
+            Version::parse(&row.series).is_some_and(|series| {
+                let length = series.numbers().len();
+                version.numbers().len() >= length && series.numbers() == &version.numbers()[..length]
+            })
+        })
+    }
 }
 
 /// Whether a version has a vulnerability.
@@ -198,37 +215,25 @@ fn holds(bound: &str, version: &Version) -> Option<bool> {
     }
 }
 
-/// All series of Docker Engine, oldest first.
-pub fn all_engine_series() -> &'static [EngineSeries] {
-    &file().engine
-}
-
-/// The series of a Docker Engine version or series: `20.10`, `28.5.2`, `26.1.4`.
-pub fn engine_series(version: &str) -> Option<&'static EngineSeries> {
-    let version = Version::parse(version)?;
-    all_engine_series().iter().find(|row| {
-        Version::parse(&row.series).is_some_and(|series| {
-            let length = series.numbers().len();
-            version.numbers().len() >= length && series.numbers() == &version.numbers()[..length]
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn ids(component: &str, version: &str) -> Vec<&'static str> {
-        vulnerable(component, version).into_iter().map(|cve| cve.id.as_str()).collect()
+        table().vulnerable(component, version).into_iter().map(|cve| cve.id.as_str()).collect()
+    }
+
+    fn table() -> &'static Toolkit {
+        crate::testing::catalog().toolkit()
     }
 
     #[test]
     fn toolkits() {
-        assert!(release("1.17.8").is_some() && release("1.17.10").is_none());
+        assert!(table().release("1.17.8").is_some() && table().release("1.17.10").is_none());
         assert_eq!(ids("nvidia-container-toolkit", "1.17.7"), ["CVE-2025-23266", "CVE-2025-23267"]);
         assert!(ids("nvidia-container-toolkit", "1.17.8").is_empty());
         assert!(ids("nvidia-container-toolkit", "1.16.1").contains(&"CVE-2024-0132"));
-        assert_eq!(cves("nvidia-container-toolkit").count(), 9);
+        assert_eq!(table().cves("nvidia-container-toolkit").count(), 9);
     }
 
     #[test]
@@ -243,25 +248,28 @@ mod tests {
 
     #[test]
     fn what_cannot_be_said() {
-        let cve = cves("docker-engine").find(|cve| cve.id == "CVE-2026-34040").unwrap();
+        let cve = table().cves("docker-engine").find(|cve| cve.id == "CVE-2026-34040").unwrap();
         assert_eq!(cve.exposure("29.3.0"), Exposure::Vulnerable);
         assert_eq!(cve.exposure("29.4.0"), Exposure::Safe);
         assert_eq!(cve.exposure("28.5.2"), Exposure::Unknown, "only the fix in 29 is known");
         // Ubuntu mends without a new upstream number.
         assert!(ids("runc", "1.1.7-0ubuntu1~22.04.7").is_empty());
-        assert_eq!(cves("runc").next().unwrap().exposure("1.1.7-0ubuntu1~22.04.7"), Exposure::Unknown);
-        assert_eq!(cves("podman").count(), 0);
+        assert_eq!(
+            table().cves("runc").next().unwrap().exposure("1.1.7-0ubuntu1~22.04.7"),
+            Exposure::Unknown
+        );
+        assert_eq!(table().cves("podman").count(), 0);
     }
 
     #[test]
     fn series_of_the_engine() {
-        assert_eq!(engine_series("20.10").unwrap().end_of_life.as_deref(), Some("2023-12-10"));
-        assert_eq!(engine_series("20.10.24").unwrap().series, "20.10");
-        assert_eq!(engine_series("28.5.2").unwrap().series, "28");
-        assert_eq!(engine_series("26.1.3").unwrap().series, "26.1");
-        assert_eq!(engine_series("29.1.0").unwrap().end_of_life, None);
-        assert!(engine_series("18.09.1").is_none());
-        assert!(engine_series("2").is_none());
-        assert!(engine_series("dev").is_none());
+        assert_eq!(table().engine_series("20.10").unwrap().end_of_life.as_deref(), Some("2023-12-10"));
+        assert_eq!(table().engine_series("20.10.24").unwrap().series, "20.10");
+        assert_eq!(table().engine_series("28.5.2").unwrap().series, "28");
+        assert_eq!(table().engine_series("26.1.3").unwrap().series, "26.1");
+        assert_eq!(table().engine_series("29.1.0").unwrap().end_of_life, None);
+        assert!(table().engine_series("18.09.1").is_none());
+        assert!(table().engine_series("2").is_none());
+        assert!(table().engine_series("dev").is_none());
     }
 }

@@ -1,10 +1,8 @@
 //! PyTorch releases and their CUDA builds (Linux; x86_64 where nothing else is said).
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file::{self, Sources};
+use super::file::{self, Contents, Sources};
 
 /// One torch release.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -64,6 +62,9 @@ pub struct Release {
     pub builds: Vec<Build>,
     /// What else is to know.
     pub note: Option<String>,
+    /// The CUDA builds for which its torchaudio was made, where that is the last one and older than torch.
+    #[serde(skip)]
+    torchaudio_builds: Option<Vec<String>>,
     /// Where this was read.
     pub source: String,
     /// When.
@@ -109,9 +110,10 @@ pub struct Build {
 
 file::rows!(Release);
 
-#[derive(Deserialize)]
+/// `catalog/torch.yaml`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct Torch {
     checked: String,
     index: String,
     cpu_build: String,
@@ -145,26 +147,25 @@ impl Release {
     /// (measured: PyPI's, of CUDA 13.0, beside torch 2.15.0+cu132; see
     /// docs/measurements/resolve-installs.md).
     pub fn torchaudio_of(&self, build: &str) -> Option<&String> {
-        let torchaudio = self.torchaudio.as_ref()?;
-        let ended = torchaudio == LAST_TORCHAUDIO && self.version != LAST_TORCHAUDIO;
-        let built = || release(LAST_TORCHAUDIO).is_some_and(|own| own.build(build).is_some());
-        (!ended || built()).then_some(torchaudio)
+        let built = |builds: &Vec<String>| builds.iter().any(|name| name == build);
+        self.torchaudio.as_ref().filter(|_| self.torchaudio_builds.as_ref().is_none_or(built))
     }
 }
 
 /// torchaudio's last release.
 pub const LAST_TORCHAUDIO: &str = "2.11.0";
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File = file::parse("torch.yaml", include_str!("../../../catalog/torch.yaml"));
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        for release in &mut file.rows {
-            complete_builds(release, &file.sources);
+impl Contents for Torch {
+    const NAME: &str = "torch.yaml";
+    const TEXT: &str = file::text!("torch.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        for release in &mut self.rows {
+            complete_builds(release, &self.sources);
         }
-        file
-    })
+        self.complete_torchaudio();
+    }
 }
 
 /// Writes out what the builds of a release share.
@@ -182,9 +183,44 @@ fn complete_builds(release: &mut Release, sources: &Sources) {
     }
 }
 
-/// All releases, oldest first.
-pub fn all() -> &'static [Release] {
-    &file().rows
+impl Torch {
+    /// See [`Release::torchaudio_of`].
+    fn complete_torchaudio(&mut self) {
+        let last = self.release(LAST_TORCHAUDIO);
+        let builds: Vec<String> =
+            last.into_iter().flat_map(|row| &row.builds).map(|build| build.build.clone()).collect();
+        let later = |row: &&mut Release| row.version != LAST_TORCHAUDIO;
+        for row in self.rows.iter_mut().filter(later) {
+            if row.torchaudio.as_deref() == Some(LAST_TORCHAUDIO) {
+                row.torchaudio_builds = Some(builds.clone());
+            }
+        }
+    }
+
+    /// All releases, oldest first.
+    pub fn all(&self) -> &[Release] {
+        &self.rows
+    }
+
+    /// The index that has the wheels of a build: `https://download.pytorch.org/whl/cu121`.
+    pub fn index_url(&self, build: &Build) -> String {
+        self.index.replace("{build}", &build.build)
+    }
+
+    /// The index that has the wheels without CUDA.
+    pub fn cpu_index_url(&self) -> String {
+        self.index.replace("{build}", &self.cpu_build)
+    }
+
+    /// Where the addresses of the indexes were read.
+    pub fn index_source(&self) -> &str {
+        &self.index_source
+    }
+
+    /// The release with this version, without a local part (`2.5.1`, not `2.5.1+cu124`).
+    pub fn release(&self, version: &str) -> Option<&Release> {
+        self.all().iter().find(|row| row.version == version)
+    }
 }
 
 /// The CUDA that the name of a build stands for: `13.2` of `cu132`. `None`: it is none of CUDA.
@@ -195,99 +231,90 @@ pub fn cuda_of(build: &str) -> Option<String> {
         .then(|| format!("{major}.{minor}"))
 }
 
-/// The index that has the wheels of a build: `https://download.pytorch.org/whl/cu121`.
-pub fn index_url(build: &Build) -> String {
-    file().index.replace("{build}", &build.build)
-}
-
-/// The index that has the wheels without CUDA.
-pub fn cpu_index_url() -> String {
-    file().index.replace("{build}", &file().cpu_build)
-}
-
-/// Where the addresses of the indexes were read.
-pub fn index_source() -> &'static str {
-    &file().index_source
-}
-
-/// The release with this version, without a local part (`2.5.1`, not `2.5.1+cu124`).
-pub fn release(version: &str) -> Option<&'static Release> {
-    all().iter().find(|row| row.version == version)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Torch {
+        crate::testing::catalog().torch()
+    }
+
     #[test]
     fn builds() {
-        let torch = release("2.5.1").unwrap();
+        let torch = table().release("2.5.1").unwrap();
         assert_eq!(torch.pypi_build.as_deref(), Some("cu124"));
         let build = torch.build("cu121").unwrap();
         assert_eq!(build.nccl.as_deref(), Some("2.21.5"));
         assert!(build.source.as_ref().unwrap().contains("replicate/cog:"), "keys are written out");
         assert!(build.architectures.as_ref().unwrap().contains(&"9.0".to_owned()));
-        let newer = release("2.12.0").unwrap().build("cu132").unwrap();
+        let newer = table().release("2.12.0").unwrap().build("cu132").unwrap();
         assert_eq!(newer.ptx, None, "nobody looked");
         assert_eq!(torch.build("cu124").unwrap().ptx.as_deref(), Some(&[][..]), "looked for, not there");
     }
 
     #[test]
     fn what_does_not_exist() {
-        let torch = release("2.6.0").unwrap();
+        let torch = table().release("2.6.0").unwrap();
         assert!(torch.builds_complete && torch.build("cu121").is_none());
         assert!(torch.build("cu126").is_some());
-        assert!(!release("2.15.0").unwrap().builds_complete);
-        assert!(release("2.5.2").is_none());
-        assert!(release("2.5.1+cu124").is_none());
+        assert!(!table().release("2.15.0").unwrap().builds_complete);
+        assert!(table().release("2.5.2").is_none());
+        assert!(table().release("2.5.1+cu124").is_none());
     }
 
     #[test]
     fn pairs() {
-        let torch = release("2.4.0").unwrap();
+        let torch = table().release("2.4.0").unwrap();
         assert_eq!(
             (torch.torchvision.as_deref(), torch.torchaudio.as_deref()),
             (Some("0.19.0"), Some("2.4.0"))
         );
-        assert_eq!(release("2.7.0").unwrap().glibc_min.as_deref(), Some("2.28"));
-        assert_eq!(release("1.13.1").unwrap().nccl, None);
+        assert_eq!(table().release("2.7.0").unwrap().glibc_min.as_deref(), Some("2.28"));
+        assert_eq!(table().release("1.13.1").unwrap().nccl, None);
         // Wheels of torch for a Python that its partners were not built for.
-        assert_eq!(release("2.5.1").unwrap().torchvision_lacks, ["3.13"]);
-        assert_eq!(release("2.15.0").unwrap().torchaudio_lacks, ["3.15", "3.15t"]);
-        let torchaudio = |version, build| release(version).unwrap().torchaudio_of(build).map(String::as_str);
+        assert_eq!(table().release("2.5.1").unwrap().torchvision_lacks, ["3.13"]);
+        assert_eq!(table().release("2.15.0").unwrap().torchaudio_lacks, ["3.15", "3.15t"]);
+        let torchaudio =
+            |version, build| table().release(version).unwrap().torchaudio_of(build).map(String::as_str);
         assert_eq!(torchaudio("2.15.0", "cu132"), None, "its last release has no build for CUDA 13.2");
         assert_eq!(torchaudio("2.14.1", "cu132"), None);
         assert_eq!(torchaudio("2.14.1", "cu130"), Some("2.11.0"));
         assert_eq!(torchaudio("2.14.1", "cu126"), Some("2.11.0"));
         assert_eq!(torchaudio("2.0.1", "cu118"), Some("2.0.2"));
-        assert!(release("2.15.0").unwrap().torchvision_lacks.is_empty(), "one wheel for every Python");
+        assert!(
+            table().release("2.15.0").unwrap().torchvision_lacks.is_empty(),
+            "one wheel for every Python"
+        );
     }
 
     #[test]
     fn pythons_of_builds() {
-        let pythons = |version: &str, build: &str| release(version)?.build(build)?.pythons.clone();
+        let pythons = |version: &str, build: &str| table().release(version)?.build(build)?.pythons.clone();
         assert_eq!(pythons("2.5.1", "cu124").unwrap().last().unwrap(), "3.13", "PyPI has it");
         assert_eq!(pythons("2.5.1", "cu121").unwrap().last().unwrap(), "3.12", "the matrix does not");
-        assert_eq!(pythons("2.7.0", "cu118"), release("2.7.0").unwrap().pythons);
+        assert_eq!(pythons("2.7.0", "cu118"), table().release("2.7.0").unwrap().pythons);
         assert_eq!(pythons("2.9.1", "cu129").unwrap(), ["3.10", "3.11", "3.12", "3.13", "3.14"]);
         assert_eq!(pythons("2.13.0", "cu129"), None, "seen, but not for which Python");
-        assert_eq!(release("2.3.1").unwrap().triton_python_below.as_deref(), Some("3.12"));
+        assert_eq!(table().release("2.3.1").unwrap().triton_python_below.as_deref(), Some("3.12"));
     }
 
     #[test]
     fn other_machines_and_other_indexes() {
-        let torch = release("2.10.0").unwrap();
+        let torch = table().release("2.10.0").unwrap();
         assert_eq!(torch.aarch64_build.as_deref(), Some("cpu"));
         assert_eq!(torch.build("cu130").unwrap().aarch64, Some(true));
         assert_eq!(torch.build("cu129").unwrap().aarch64, None);
-        let torch = release("2.11.0").unwrap();
+        let torch = table().release("2.11.0").unwrap();
         assert_eq!(torch.aarch64_build.as_deref(), Some("cu130"));
         let thor = torch.build("cu130").unwrap().aarch64_architectures.as_ref().unwrap();
         assert!(thor.contains(&"11.0".to_owned()));
-        assert_eq!(index_url(torch.build("cu126").unwrap()), "https://download.pytorch.org/whl/cu126");
-        assert_eq!(cpu_index_url(), "https://download.pytorch.org/whl/cpu");
-        assert!(index_source().contains('@'));
-        let torch = release("2.6.0").unwrap();
+        assert_eq!(
+            table().index_url(torch.build("cu126").unwrap()),
+            "https://download.pytorch.org/whl/cu126"
+        );
+        assert_eq!(table().cpu_index_url(), "https://download.pytorch.org/whl/cpu");
+        assert!(table().index_source().contains('@'));
+        let torch = table().release("2.6.0").unwrap();
         assert_eq!(torch.glibc_min.as_deref(), Some("2.17"));
         assert_eq!(torch.build("cu126").unwrap().glibc_min.as_deref(), Some("2.28"));
         assert_eq!(torch.aarch64_glibc_min.as_deref(), Some("2.28"));

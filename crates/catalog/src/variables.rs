@@ -1,11 +1,8 @@
 //! Environment variables of the stack.
 
-use std::collections::HashSet;
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// Whether a variable is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -78,8 +75,8 @@ fn current() -> Status {
 }
 
 impl Variable {
-    /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing where the bounds are
-    /// written otherwise, or where whoever reads it takes further words.
+    /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing
+    /// where the bounds are written otherwise, or where whoever reads it takes further words.
     pub fn takes(&self, value: &str) -> Option<bool> {
         let allowed = self
             .allowed
@@ -127,76 +124,66 @@ fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
     Some(bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim())))
 }
 
-file::rows!(Variable);
+file::table!(Variable, "variables.yaml");
 
-/// All variables, by name.
-pub fn all() -> &'static [Variable] {
-    static ROWS: OnceLock<Vec<Variable>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("variables.yaml", TEXT))
-}
-
-const TEXT: &str = include_str!("../../../catalog/variables.yaml");
-
-/// The variable with this name.
-pub fn variable(name: &str) -> Option<&'static Variable> {
-    // Most names asked for are in no row: their list alone saves parsing 436 rows, most of the time of a
-    // whole check.
-    static NAMES: OnceLock<HashSet<&str>> = OnceLock::new();
-    let names =
-        || TEXT.lines().filter_map(|line| line.strip_prefix("- {name: ")?.split(',').next()).collect();
-    if !NAMES.get_or_init(names).contains(name) {
-        return None;
+impl Table<Variable> {
+    /// The variable with this name.
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.all().binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &self.all()[place])
     }
-    all().binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &all()[place])
-}
 
-/// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by
-/// letters changed, when it is near enough to be a slip.
-pub fn nearest(name: &str) -> Option<&'static Variable> {
-    let limit = match name.len() {
-        0..=5 => return None,
-        6..=11 => 1,
-        12..=19 => 2,
-        _ => 3,
-    };
-    all()
-        .iter()
-        .filter(|row| matches!(row.status, Status::Current | Status::Deprecated) && row.name != name)
-        .filter(|row| row.name.len().abs_diff(name.len()) <= limit)
-        .map(|row| (strsim::damerau_levenshtein(name, &row.name), row))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, row)| (*distance, !row.documented))
-        .map(|(_, row)| row)
+    /// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by
+    /// letters changed, when it is near enough to be a slip.
+    pub fn nearest(&self, name: &str) -> Option<&Variable> {
+        let limit = match name.len() {
+            0..=5 => return None,
+            6..=11 => 1,
+            12..=19 => 2,
+            _ => 3,
+        };
+        self.all()
+            .iter()
+            .filter(|row| matches!(row.status, Status::Current | Status::Deprecated) && row.name != name)
+            .filter(|row| row.name.len().abs_diff(name.len()) <= limit)
+            .map(|row| (strsim::damerau_levenshtein(name, &row.name), row))
+            .filter(|(distance, _)| *distance <= limit)
+            .min_by_key(|(distance, row)| (*distance, !row.documented))
+            .map(|(_, row)| row)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<Variable> {
+        crate::testing::catalog().variables()
+    }
+
     #[test]
     fn every_row_is_found_by_its_name() {
-        for row in all() {
-            assert_eq!(variable(&row.name).map(|found| &found.name), Some(&row.name));
+        for row in table().all() {
+            assert_eq!(table().variable(&row.name).map(|found| &found.name), Some(&row.name));
         }
-        assert!(variable("NCCL_").is_none() && variable("").is_none());
+        assert!(table().variable("NCCL_").is_none() && table().variable("").is_none());
     }
 
     #[test]
     fn known_names() {
-        assert_eq!(variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
-        assert_eq!(variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
-        assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
+        assert_eq!(table().variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
+        assert_eq!(table().variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
+        assert_eq!(table().variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
         assert_eq!(
-            variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
+            table().variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
             Some("TORCH_NCCL_ASYNC_ERROR_HANDLING")
         );
-        assert!(variable("NCCL_SOCKET_IFNAMES").is_none());
-        assert!(variable("").is_none());
+        assert!(table().variable("NCCL_SOCKET_IFNAMES").is_none());
+        assert!(table().variable("").is_none());
     }
 
     #[test]
     fn every_default_is_taken() {
-        for row in all() {
+        for row in table().all() {
             // A default in words ("auto", "unset") is no value.
             let default = row.default.as_deref().filter(|text| text.parse::<i64>().is_ok_and(|n| n >= 0));
             let Some((allowed, default)) = row.allowed.as_deref().zip(default) else { continue };
@@ -211,7 +198,7 @@ mod tests {
 
     #[test]
     fn slips() {
-        let meant = |name| nearest(name).map(|row| row.name.as_str());
+        let meant = |name| table().nearest(name).map(|row| row.name.as_str());
         assert_eq!(meant("NCCL_SOCKET_IFNAMES"), Some("NCCL_SOCKET_IFNAME"));
         assert_eq!(meant("NCCL_SOKCET_IFNAME"), Some("NCCL_SOCKET_IFNAME"));
         assert_eq!(meant("NCCL_IB_DISABEL"), Some("NCCL_IB_DISABLE"));

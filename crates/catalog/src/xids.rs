@@ -1,10 +1,8 @@
 //! Xids: the numbers under which NVIDIA's driver reports GPU faults to the kernel log.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::file;
+use super::file::{self, Table};
 
 /// What a fault means for the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -43,30 +41,30 @@ pub struct Xid {
     pub checked: String,
 }
 
-file::rows!(Xid);
+file::table!(Xid, "xids.yaml");
 
-/// All Xids, by number.
-pub fn all() -> &'static [Xid] {
-    static ROWS: OnceLock<Vec<Xid>> = OnceLock::new();
-    ROWS.get_or_init(|| file::table("xids.yaml", include_str!("../../../catalog/xids.yaml")))
-}
-
-/// The Xid with this number.
-pub fn xid(number: u32) -> Option<&'static Xid> {
-    all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &all()[place])
+impl Table<Xid> {
+    /// The Xid with this number.
+    pub fn xid(&self, number: u32) -> Option<&Xid> {
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn table() -> &'static Table<Xid> {
+        crate::testing::catalog().xids()
+    }
+
     #[test]
     fn numbers() {
-        assert_eq!(xid(79).unwrap().severity, Severity::Fatal);
-        assert_eq!(xid(13).unwrap().severity, Severity::Application);
-        assert_eq!(xid(63).unwrap().severity, Severity::Info);
-        assert_eq!(xid(119).unwrap().nvidia.as_deref(), Some("RESET_GPU"));
-        assert!(xid(0).is_none() && xid(42).is_none() && xid(999).is_none());
+        assert_eq!(table().xid(79).unwrap().severity, Severity::Fatal);
+        assert_eq!(table().xid(13).unwrap().severity, Severity::Application);
+        assert_eq!(table().xid(63).unwrap().severity, Severity::Info);
+        assert_eq!(table().xid(119).unwrap().nvidia.as_deref(), Some("RESET_GPU"));
+        assert!(table().xid(0).is_none() && table().xid(42).is_none() && table().xid(999).is_none());
         assert!(Severity::Fatal > Severity::Error && Severity::Application > Severity::Info);
     }
 }

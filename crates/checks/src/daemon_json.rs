@@ -1,6 +1,4 @@
 //! daemon.json: its keys, and how a corrected file is validated.
-
-use catalog::docker_daemon;
 use facts::docker::State;
 use facts::{Fact, Facts};
 use serde_json::Value;
@@ -8,11 +6,11 @@ use serde_json::Value;
 use crate::{Fix, FixClass};
 
 /// The keys that dockerd sees: those of an object that is no value of its own count as keys of the file.
-pub(crate) fn keys(value: &Value) -> Vec<&str> {
+pub(crate) fn keys<'v>(facts: &Facts, value: &'v Value) -> Vec<&'v str> {
     let mut keys = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
         match value.as_object() {
-            Some(inner) if !docker_daemon::key(name).is_some_and(|row| row.flat) => {
+            Some(inner) if !facts.catalog.docker_daemon().key(name).is_some_and(|row| row.flat) => {
                 keys.extend(inner.keys().map(String::as_str))
             }
             _ => keys.push(name.as_str()),

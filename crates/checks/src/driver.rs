@@ -1,6 +1,4 @@
 //! The NVIDIA driver: which one is in use, and how another is installed or built.
-
-use catalog::gpus;
 use facts::driver::DriverVersion;
 use facts::{Fact, Facts};
 
@@ -95,8 +93,10 @@ pub(crate) fn replace(facts: &Facts) -> Fix {
 pub(crate) fn install(facts: &Facts) -> Fix {
     const GUIDE: &str = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/";
     // The open modules do not drive what came before Turing.
-    let older =
-        facts.pci.gpus().any(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module) == Some(false));
+    let older = facts
+        .pci
+        .gpus()
+        .any(|gpu| facts.catalog.gpus().by_pci(gpu.device).and_then(|row| row.open_module) == Some(false));
     let major =
         facts.system.os.known().and_then(|os| os.version_id.as_deref()).and_then(|v| v.split('.').next());
     let repository = format!("Set up NVIDIA's repository ({GUIDE}), then install the driver:");

@@ -1,6 +1,5 @@
 //! GPUs on the PCI bus: their names and the kernel drivers that may have them.
-
-use catalog::gpus;
+use facts::Facts;
 use facts::pci::Device;
 
 /// Drivers of the kernel itself for NVIDIA GPUs, which know nothing of CUDA.
@@ -12,6 +11,10 @@ pub(crate) fn is_pass_through(driver: &str) -> bool {
 }
 
 /// The catalog's name of a GPU, else its PCI id.
-pub(crate) fn name(gpu: &Device) -> String {
-    gpus::by_pci(gpu.device).map_or_else(|| format!("[10de:{:04x}]", gpu.device), |gpu| gpu.name.clone())
+pub(crate) fn name(facts: &Facts, gpu: &Device) -> String {
+    facts
+        .catalog
+        .gpus()
+        .by_pci(gpu.device)
+        .map_or_else(|| format!("[10de:{:04x}]", gpu.device), |gpu| gpu.name.clone())
 }

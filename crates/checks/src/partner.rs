@@ -1,5 +1,6 @@
 //! A package that is released with PyTorch and must match it: torchvision, torchaudio, triton.
 
+use catalog::Catalog;
 use catalog::torch::Release;
 use catalog::version::Version;
 use diagnostic::Diagnostic;
@@ -13,6 +14,7 @@ pub(crate) struct Partner<'a> {
     pub(crate) installed: &'a str,
     environment: &'a PythonEnvironment,
     torch: &'a Torch,
+    catalog: &'static Catalog,
 }
 
 impl<'a> Partner<'a> {
@@ -20,10 +22,11 @@ impl<'a> Partner<'a> {
         name: &'static str,
         environment: &'a PythonEnvironment,
         torch: &'a Torch,
+        catalog: &'static Catalog,
     ) -> Result<Partner<'a>, Verdict> {
         let installed = environment.package(name);
         let installed = *installed.require(&format!("{name} is not installed"))?;
-        Ok(Partner { name, installed, environment, torch })
+        Ok(Partner { name, installed, environment, torch, catalog })
     }
 
     /// Without its build: `0.20.1`.
@@ -38,7 +41,7 @@ impl<'a> Partner<'a> {
 
     /// The catalog's row for this torch.
     pub(crate) fn release(&self) -> Result<&'static Release, Verdict> {
-        catalog::torch::release(&self.torch.version).ok_or_else(|| self.unknown())
+        self.catalog.torch().release(&self.torch.version).ok_or_else(|| self.unknown())
     }
 
     pub(crate) fn unknown(&self) -> Verdict {

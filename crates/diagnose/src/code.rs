@@ -1,8 +1,9 @@
 //! Failures by number or name: `xid 79`, `sxid 12028`, `CUDA error 803`, `cudaErrorSystemDriverMismatch`.
 
-use catalog::cuda_errors::{self, CudaError};
-use catalog::sxids::{self, Sxid};
-use catalog::xids::{self, Xid};
+use catalog::Catalog;
+use catalog::cuda_errors::CudaError;
+use catalog::sxids::Sxid;
+use catalog::xids::Xid;
 
 /// What a number or name stands for.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,7 @@ pub enum Code {
 }
 
 /// The code that a text asks for; `None` where it asks for something else.
-pub fn code(text: &str) -> Option<Code> {
+pub fn code(catalog: &'static Catalog, text: &str) -> Option<Code> {
     let lower = text.trim().to_ascii_lowercase();
     let lower = lower.strip_suffix('.').unwrap_or(&lower);
     let number = |words: &[&str]| {
@@ -26,20 +27,27 @@ pub fn code(text: &str) -> Option<Code> {
         rest.trim_start_matches([' ', ':', '#', '=', '-']).parse::<u32>().ok()
     };
     if let Some(number) = number(&["xid"]) {
-        return Some(xids::xid(number).map_or(Code::Unknown("Xid", number), Code::Xid));
+        return Some(catalog.xids().xid(number).map_or(Code::Unknown("Xid", number), Code::Xid));
     }
     if let Some(number) = number(&["sxid"]) {
-        return Some(sxids::sxid(number).map_or(Code::Unknown("SXid", number), Code::Sxid));
+        return Some(catalog.sxids().sxid(number).map_or(Code::Unknown("SXid", number), Code::Sxid));
     }
     if let Some(number) = number(&["cuda error", "cudaerror"]) {
-        return Some(cuda_errors::numbered(number).map_or(Code::Unknown("CUDA error", number), Code::Cuda));
+        return Some(
+            catalog.cuda_errors().numbered(number).map_or(Code::Unknown("CUDA error", number), Code::Cuda),
+        );
     }
-    cuda_errors::named(lower).map(Code::Cuda)
+    catalog.cuda_errors().named(lower).map(Code::Cuda)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, code};
+    use super::Code;
+    use catalog::testing::catalog;
+
+    fn code(text: &str) -> Option<Code> {
+        super::code(catalog(), text)
+    }
 
     #[test]
     fn numbers_and_names() {

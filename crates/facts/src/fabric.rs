@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Fact, Facts, gpu, pci};
 use crate::IntoFact;
 use crate::Unavailable;
-use catalog;
+use catalog::Catalog;
 use host::{Host, Reading};
 
 /// Where packages and administrators put units.
@@ -31,10 +31,10 @@ pub struct Fabric {
 }
 
 /// Gathers the group.
-pub fn gather(host: &dyn Host) -> Fabric {
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> Fabric {
     let absent =
         Fabric { manager: Fact::Absent, version: Fact::Absent, process: Fact::Absent, imex: Fact::Absent };
-    match has_fabric(host) {
+    match has_fabric(host, catalog) {
         Fact::Known(true) => {}
         Fact::Unknown(why) => {
             return Fabric {
@@ -67,12 +67,14 @@ pub fn gather(host: &dyn Host) -> Fabric {
 }
 
 /// Whether an NVSwitch is on the bus or a GPU reports a fabric.
-fn has_fabric(host: &dyn Host) -> Fact<bool> {
+fn has_fabric(host: &dyn Host, catalog: &Catalog) -> Fact<bool> {
     let bus = pci::gather(host).devices.map(|devices| devices.iter().any(pci::Device::is_nvswitch));
     if bus == Fact::Known(true) {
         return bus;
     }
-    let gpus = gpu::gather(host).list.map(|gpus| gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_))));
+    let gpus = gpu::gather(host, catalog)
+        .list
+        .map(|gpus| gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_))));
     match (bus, gpus) {
         (_, Fact::Known(true)) => Fact::Known(true),
         // No NVSwitch, and no GPU that could tell of one: there is none that this machine would have to run.
@@ -153,7 +155,10 @@ pub fn runs_here(facts: &Facts) -> Result<(), Unavailable> {
     let gpus: Vec<&pci::Device> = devices.iter().filter(|device| device.is_gpu()).collect();
     let names: Vec<&str> = match &facts.gpu.list {
         Fact::Known(gpus) => gpus.iter().map(|gpu| gpu.name.as_str()).collect(),
-        _ => gpus.iter().filter_map(|gpu| Some(catalog::gpus::by_pci(gpu.device)?.name.as_str())).collect(),
+        _ => gpus
+            .iter()
+            .filter_map(|gpu| Some(facts.catalog.gpus().by_pci(gpu.device)?.name.as_str()))
+            .collect(),
     };
     if names.iter().any(|name| is_hgx_blackwell(name)) {
         return match &facts.system.virtualisation {

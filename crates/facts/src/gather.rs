@@ -7,6 +7,7 @@ use super::{
     Expected, Fact, Facts, clock, cuda, docker, driver, environment, fabric, gpu, kernel_log, libraries,
     limits, modules, network, pci, python, rdma, system, toolkit,
 };
+use catalog::Catalog;
 use host::record::{Recorder, Replay};
 use host::{Host, Missing, MissingKind};
 
@@ -15,8 +16,11 @@ use host::{Host, Missing, MissingKind};
 /// Each group has a thread. When one is held by the kernel beyond the deadline (a dead file server), the
 /// group is gathered again from what had been answered by then; only what hung, and what would have been
 /// asked after it, is unknown.
-pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
-    fn start<T: Send + 'static>(host: &Recorder, gather: fn(&dyn Host) -> T) -> Receiver<T> {
+pub fn live(host: &Recorder, deadline: Instant, expected: Expected, catalog: &'static Catalog) -> Facts {
+    fn start<T: Send + 'static>(
+        host: &Recorder,
+        gather: impl FnOnce(&dyn Host) -> T + Send + 'static,
+    ) -> Receiver<T> {
         let (sender, receiver) = channel();
         let host = host.clone();
         // A thread that cannot be started or that panics drops the sender: the group is then gathered as
@@ -28,7 +32,7 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
         receiver: &Receiver<T>,
         host: &Recorder,
         deadline: Instant,
-        gather: fn(&dyn Host) -> T,
+        gather: impl FnOnce(&dyn Host) -> T,
     ) -> T {
         let left = deadline.saturating_duration_since(Instant::now());
         receiver.recv_timeout(left).unwrap_or_else(|error| {
@@ -43,9 +47,11 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
             gather(&Replay::new(host.readings(), reason))
         })
     }
+    let gpu_groups = move |host: &dyn Host| gpu_groups(host, catalog);
+    let docker_group = move |host: &dyn Host| docker::gather(host, catalog);
     // Slow ones first: programs and engines answer while files are read.
     let gpus = start(host, gpu_groups);
-    let docker = start(host, docker::gather);
+    let docker = start(host, docker_group);
     let driver = start(host, driver::gather);
     let kernel_log = start(host, kernel_log::gather);
     let python = start(host, python::gather);
@@ -55,23 +61,23 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected) -> Facts {
         gpus: finish(&gpus, host, deadline, gpu_groups),
         driver: finish(&driver, host, deadline, driver::gather),
         kernel_log: finish(&kernel_log, host, deadline, kernel_log::gather),
-        docker: finish(&docker, host, deadline, docker::gather),
+        docker: finish(&docker, host, deadline, docker_group),
         python: finish(&python, host, deadline, python::gather),
     };
-    groups.facts(expected)
+    groups.facts(expected, catalog)
 }
 
 /// Gathers everything from a host that cannot hang: a recorded one.
-pub fn recorded(host: &dyn Host, expected: Expected) -> Facts {
+pub fn recorded(host: &dyn Host, expected: Expected, catalog: &'static Catalog) -> Facts {
     let groups = Groups {
         files: file_groups(host),
-        gpus: gpu_groups(host),
+        gpus: gpu_groups(host, catalog),
         driver: driver::gather(host),
         kernel_log: kernel_log::gather(host),
-        docker: docker::gather(host),
+        docker: docker::gather(host, catalog),
         python: python::gather(host),
     };
-    groups.facts(expected)
+    groups.facts(expected, catalog)
 }
 
 /// Results of the threads.
@@ -85,9 +91,10 @@ struct Groups {
 }
 
 impl Groups {
-    fn facts(self, expected: Expected) -> Facts {
+    fn facts(self, expected: Expected, catalog: &'static Catalog) -> Facts {
         let Groups { files, gpus: (gpu, fabric), driver, kernel_log, docker, python } = self;
         Facts {
+            catalog,
             expected,
             live: Fact::Absent,
             system: files.system,
@@ -112,8 +119,8 @@ impl Groups {
 }
 
 /// The fabric asks what the GPUs say: one after the other, so that `nvidia-smi` is not started twice at once.
-fn gpu_groups(host: &dyn Host) -> (gpu::Gpus, fabric::Fabric) {
-    (gpu::gather(host), fabric::gather(host))
+fn gpu_groups(host: &dyn Host, catalog: &Catalog) -> (gpu::Gpus, fabric::Fabric) {
+    (gpu::gather(host, catalog), fabric::gather(host, catalog))
 }
 
 /// The groups that only read small files: a thread for each would cost more than it saves.
@@ -153,6 +160,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use catalog::testing::catalog;
     use host::{Ask, Reading};
 
     /// A machine on which one reading is held by the kernel, as files of a dead file server are.
@@ -176,7 +184,7 @@ mod tests {
     fn what_hangs_is_unknown_in_time_and_the_rest_is_known() {
         let started = Instant::now();
         let deadline = started + Duration::from_millis(300);
-        let facts = live(&Recorder::new(Arc::new(Held)), deadline, Expected::default());
+        let facts = live(&Recorder::new(Arc::new(Held)), deadline, Expected::default(), catalog());
         assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
         let loaded = &facts.modules.loaded;
         assert!(matches!(loaded, Fact::Unknown(why) if why.detail.contains("--timeout")), "{loaded:?}");
@@ -197,7 +205,7 @@ mod tests {
     #[test]
     fn a_fault_in_one_group_leaves_the_others() {
         let deadline = Instant::now() + Duration::from_secs(5);
-        let facts = live(&Recorder::new(Arc::new(Panics)), deadline, Expected::default());
+        let facts = live(&Recorder::new(Arc::new(Panics)), deadline, Expected::default(), catalog());
         assert!(matches!(&facts.clock.now, Fact::Unknown(why) if why.detail.contains("envdoc crashed")));
         assert_eq!(facts.docker.program, Fact::Absent);
     }

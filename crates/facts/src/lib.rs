@@ -32,6 +32,7 @@ pub mod system;
 pub mod testing;
 pub mod toolkit;
 
+use catalog::Catalog;
 pub use diagnostic::{Missing, MissingKind, Unavailable};
 pub use expected::{Expected, Role};
 pub use fact::Fact;
@@ -40,6 +41,8 @@ pub use reading::IntoFact;
 /// Everything that is known of one machine.
 #[derive(Debug, Clone)]
 pub struct Facts {
+    /// What the facts are compared with.
+    pub catalog: &'static Catalog,
     /// What the user said that this machine should be.
     pub expected: Expected,
     /// Operating system, kernel, virtualisation, container.

@@ -1,6 +1,7 @@
 //! What a real container of this machine's engine showed (`check --live`).
 
 use super::{Expected, Fact, Facts, gather};
+use catalog::Catalog;
 use host::Host;
 use host::snapshot::Snapshot;
 
@@ -46,14 +47,14 @@ pub enum NotTried {
 
 /// Facts of the container out of the snapshot that was recorded in it. Absent stays for runs without
 /// `--live`.
-pub fn of(answer: Result<Answer, NotTried>, gpus: bool) -> Fact<Live> {
+pub fn of(answer: Result<Answer, NotTried>, gpus: bool, catalog: &'static Catalog) -> Fact<Live> {
     let answer = match answer {
         Ok(answer) => answer,
         Err(NotTried::Interrupted) => return Fact::unknown("interrupted"),
         Err(NotTried::Because(why)) => return Fact::unknown(format!("no container was started: {why}")),
     };
     let inside = answer.outcome.and_then(|text| match serde_json::from_str::<Snapshot>(&text) {
-        Ok(snapshot) => Ok(Box::new(facts(&snapshot.host()))),
+        Ok(snapshot) => Ok(Box::new(facts(&snapshot.host(), catalog))),
         Err(error) => Err(Failure {
             step: "reading what envdoc said inside",
             says: format!("not a snapshot: {error}"),
@@ -63,6 +64,6 @@ pub fn of(answer: Result<Answer, NotTried>, gpus: bool) -> Fact<Live> {
     Fact::Known(Live { image: answer.image, gpus, inside })
 }
 
-fn facts(host: &dyn Host) -> Facts {
-    gather::recorded(host, Expected { role: Some(super::Role::Container), ..Expected::default() })
+fn facts(host: &dyn Host, catalog: &'static Catalog) -> Facts {
+    gather::recorded(host, Expected { role: Some(super::Role::Container), ..Expected::default() }, catalog)
 }

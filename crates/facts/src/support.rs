@@ -4,7 +4,7 @@ use super::driver::DriverVersion;
 use super::libraries::Library;
 use super::python::{PythonEnvironment, Torch};
 use super::{Fact, Facts, cuda};
-use catalog;
+use catalog::Catalog;
 use catalog::torch::{Build, Release};
 use catalog::version::{Version, at_least};
 
@@ -35,15 +35,16 @@ impl Facts {
         };
         self.driver_version().and_then(|driver| {
             let reported = self.gpu.cuda.known().cloned();
-            let of_branch = catalog::drivers::branch(driver.branch).and_then(|branch| branch.cuda.clone());
-            let shipped = catalog::cuda::minor(minor).and_then(|row| row.driver_min.as_deref());
+            let of_branch =
+                self.catalog.drivers().branch(driver.branch).and_then(|branch| branch.cuda.clone());
+            let shipped = self.catalog.cuda().minor(minor).and_then(|row| row.driver_min.as_deref());
             if [&reported, &of_branch].into_iter().flatten().any(|cuda| at_least(cuda, minor) == Some(true))
                 || shipped.is_some_and(|needs| at_least(&driver.to_string(), needs) == Some(true))
             {
                 return Fact::Known(CudaSupport::Full);
             }
             let major = Version::parse(minor).and_then(|version| u32::try_from(version.number(0)).ok());
-            let Some(floor) = major.and_then(catalog::cuda::major_driver_min) else {
+            let Some(floor) = major.and_then(|major| self.catalog.cuda().major_driver_min(major)) else {
                 return Fact::unknown(format!(
                     "envdoc's catalog does not know which driver CUDA {minor} needs"
                 ));
@@ -72,11 +73,12 @@ impl Facts {
         };
         let newer = |library: &&Library| {
             let branch = library.version.known().and_then(|version| version.parse::<DriverVersion>().ok());
-            let cuda = branch.and_then(|version| catalog::drivers::branch(version.branch)?.cuda.as_deref());
+            let cuda =
+                branch.and_then(|version| self.catalog.drivers().branch(version.branch)?.cuda.as_deref());
             library.found_in != "cuda" && cuda.is_some_and(|cuda| at_least(cuda, minor) == Some(true))
         };
         let Some(library) = libraries.iter().find(newer) else { return no };
-        match (catalog::cuda::forward(minor), self.data_centre_gpus()) {
+        match (self.catalog.cuda().forward(minor), self.data_centre_gpus()) {
             (_, Fact::Known(false)) => no,
             (Some(row), Fact::Known(true)) if row.driver_branches.contains(&driver.branch) => {
                 Fact::Known(CudaSupport::Forward(library.path.clone()))
@@ -93,7 +95,7 @@ impl Facts {
     /// Whether every GPU is a data-centre card, the kind on which forward compatibility works.
     pub fn data_centre_gpus(&self) -> Fact<bool> {
         self.gpu.list.as_ref().and_then(|gpus| {
-            let rows = gpus.iter().map(|gpu| (gpu, catalog::gpus::by_name(&gpu.name)));
+            let rows = gpus.iter().map(|gpu| (gpu, self.catalog.gpus().by_name(&gpu.name)));
             let mut all = true;
             for (gpu, row) in rows {
                 match row {
@@ -196,9 +198,9 @@ pub fn code_for(compiled: &[(u32, u32)], ptx: Option<&[(u32, u32)]>, capability:
 
 impl PythonEnvironment {
     /// The command that puts another build of the same torch in, with its companions that are installed here.
-    pub fn reinstall(&self, torch: &Torch, build: &str) -> String {
+    pub fn reinstall(&self, catalog: &Catalog, torch: &Torch, build: &str) -> String {
         let mut packages = vec![format!("torch=={}+{build}", torch.version)];
-        if let Some(release) = catalog::torch::release(&torch.version) {
+        if let Some(release) = catalog.torch().release(&torch.version) {
             let partners =
                 [("torchvision", release.torchvision.as_ref()), ("torchaudio", release.torchaudio_of(build))];
             for (name, version) in partners {

@@ -166,7 +166,7 @@ mod tests {
 
     fn says(file: &str, options: &str) -> Vec<String> {
         let merged = Merged::new(request(file), &request(options));
-        let requirements = merged.requirements(World::get()).unwrap();
+        let requirements = merged.requirements(resolve::testing::world()).unwrap();
         requirements.wishes.into_iter().map(|wish| wish.source.to_string()).collect()
     }
 
@@ -199,7 +199,8 @@ mod tests {
     fn a_mistake_in_the_file_names_the_file_and_the_key() {
         let mut file = request("gpus: [no-such-gpu]\n");
         file.origin = Some("r.yaml".into());
-        let error = Merged::new(file, &ImageRequest::default()).requirements(World::get()).unwrap_err();
+        let error =
+            Merged::new(file, &ImageRequest::default()).requirements(resolve::testing::world()).unwrap_err();
         assert!(error.message.starts_with("r.yaml: gpus: no GPU"), "{error}");
     }
 }

@@ -13,7 +13,6 @@ use resolve::lock::Lock;
 use resolve::parameter::Source;
 use resolve::parse::{self, Typed};
 use resolve::request::{Base, Want, Wish};
-use resolve::world::World;
 
 /// A request for an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -233,7 +232,7 @@ impl ImageRequest {
 
     /// The part of it that the resolver answers, as if it had been typed.
     pub fn typed(&self) -> Typed {
-        let known = parse::package_names(World::get());
+        let known = parse::package_names();
         let (known, _) = self
             .packages
             .iter()

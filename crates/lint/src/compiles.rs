@@ -2,7 +2,6 @@
 
 use super::read::dockerfile::Run;
 use super::read::dockerfile::install::Install;
-use catalog::deepspeed;
 
 /// What is certainly compiled while this is installed: DeepSpeed's operators built ahead, flash-attn that is
 /// told to; `None`: nothing that is known.
@@ -23,6 +22,6 @@ pub(crate) fn deepspeed_ahead(run: &Run) -> Option<&'static str> {
     if on("DS_BUILD_OPS") {
         return Some("DS_BUILD_OPS");
     }
-    let compiled = deepspeed::operators().iter().filter(|one| one.needs_nvcc);
+    let compiled = run.state.catalog.deepspeed().operators().iter().filter(|one| one.needs_nvcc);
     compiled.map(|one| one.variable.as_str()).find(|name| on(name))
 }

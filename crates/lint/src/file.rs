@@ -1,5 +1,6 @@
 //! What kind of file a name or a text is.
 
+use catalog::Catalog;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -29,6 +30,8 @@ pub struct World {
 /// A file to be judged.
 #[derive(Debug, Clone)]
 pub struct File {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     /// Its name, as findings show it.
     pub name: String,
     /// Its text.
@@ -72,10 +75,16 @@ pub enum Stack {
 
 impl File {
     /// A file of a kind; its name decides whether it is a stack file.
-    pub fn new(name: impl Into<String>, text: impl Into<String>, kind: Kind) -> File {
+    pub fn new(
+        catalog: &'static Catalog,
+        name: impl Into<String>,
+        text: impl Into<String>,
+        kind: Kind,
+    ) -> File {
         let name = name.into();
         let stack = if base(&name).contains("stack") { Stack::Yes } else { Stack::Unsaid };
         File {
+            catalog,
             name,
             text: text.into(),
             kind,

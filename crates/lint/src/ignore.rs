@@ -72,16 +72,19 @@ fn asked(text: &str) -> impl Iterator<Item = (usize, &str)> {
 mod tests {
     use super::*;
     use crate::file::Context;
+    use catalog::testing::catalog;
 
     #[test]
     fn in_a_dockerfile() {
         let text = "FROM a\n# envdoc: ignore=one,two\nRUN b && \\\n    c\n\
             RUN d && \\\n    # envdoc: ignore=three\n    e\nRUN f\n";
-        let ignores = Ignores::of_dockerfile(text, &Dockerfile::read(text, &Context::new()));
+        let ignores = Ignores::of_dockerfile(text, &Dockerfile::read(catalog(), text, &Context::new()));
         assert!(ignores.cover("one", 3) && ignores.cover("two", 4) && ignores.cover("three", 5));
         assert!(!ignores.cover("one", 1) && !ignores.cover("one", 5) && !ignores.cover("three", 8));
         let head = "# envdoc: ignore=one\nFROM a\nRUN b\n";
-        assert!(Ignores::of_dockerfile(head, &Dockerfile::read(head, &Context::new())).cover("one", 3));
+        assert!(
+            Ignores::of_dockerfile(head, &Dockerfile::read(catalog(), head, &Context::new())).cover("one", 3)
+        );
     }
 
     #[test]

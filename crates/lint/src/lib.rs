@@ -73,7 +73,7 @@ impl Content {
         let mut content = Content::default();
         match file.kind {
             Kind::Dockerfile => {
-                let read = Dockerfile::read(&file.text, &file.context);
+                let read = Dockerfile::read(file.catalog, &file.text, &file.context);
                 content.settings = Some(Settings::of_dockerfile(&read, file));
                 content.dockerfile = Some(read);
             }
@@ -86,7 +86,7 @@ impl Content {
                 content.settings = Some(Settings::of_lines(file));
             }
             Kind::Shell | Kind::Profile => {
-                let read = Script::read(&file.text);
+                let read = Script::read(file.catalog, &file.text);
                 content.settings = Some(Settings::of_script(&read, file));
                 content.script = Some(read);
             }
@@ -98,7 +98,7 @@ impl Content {
             Kind::Requirements => content.dockerfile = Some(requirements(file)),
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
-                content.machine = Some(Machine { kind: file.kind, name, text, facts });
+                content.machine = Some(Machine { catalog: file.catalog, kind: file.kind, name, text, facts });
             }
             Kind::Python => {
                 content.program = Some(Program { facts: file.facts.clone(), ..Program::read(&file.text) });
@@ -168,6 +168,7 @@ fn config(file: &File) -> Config {
     });
     let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
     Config {
+        catalog: file.catalog,
         json: Json::read(&file.text),
         template,
         world: file.world.clone().or(told),
@@ -179,6 +180,7 @@ fn config(file: &File) -> Config {
 fn requirements(file: &File) -> Dockerfile {
     let context = [("requirements.txt".to_owned(), Some(file.text.clone()))].into();
     Dockerfile::read(
+        file.catalog,
         "ARG BASE\nFROM $BASE\nCOPY requirements.txt .\nRUN pip install --no-cache-dir -r requirements.txt\n",
         &context,
     )
@@ -190,7 +192,7 @@ pub fn asks(file: &File) -> Asks {
     if file.kind != Kind::Dockerfile || !(file.text.contains(".txt") || file.text.contains(".in")) {
         return Asks::default();
     }
-    let Dockerfile { copies, wants, .. } = Dockerfile::read(&file.text, &file.context);
+    let Dockerfile { copies, wants, .. } = Dockerfile::read(file.catalog, &file.text, &file.context);
     Asks { copies, wants }
 }
 

@@ -11,14 +11,18 @@ use host::snapshot::Snapshot;
 /// The facts of a recorded machine of tests/servers.
 fn facts(name: &str) -> Facts {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers").join(name);
-    gather::recorded(&*Snapshot::open(&path).unwrap().host(), Expected::default())
+    gather::recorded(
+        &*Snapshot::open(&path).unwrap().host(),
+        Expected::default(),
+        catalog::testing::catalog(),
+    )
 }
 
 fn file(example: &Example) -> File {
     let kind = file::kind_of_name(example.name).or_else(|| file::kind_of_text(example.text));
     // A broken file tells less of itself.
     let kind = kind.unwrap_or(Kind::DeepspeedConfig);
-    let mut file = File::new(example.name, example.text, kind);
+    let mut file = File::new(catalog::testing::catalog(), example.name, example.text, kind);
     if let Some((_, machine)) = example.companions.iter().find(|(name, _)| *name == "server.json") {
         file.facts = Some(Rc::new(facts(machine)));
         return file;

@@ -1,5 +1,6 @@
 //! What the catalog says of torch, torchvision and torchaudio as an installation names them.
 
+use catalog::Catalog;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -7,7 +8,7 @@ use pep440_rs::Version;
 use super::read::dockerfile::install::{Install, Requirement};
 use super::read::dockerfile::{Dockerfile, Run};
 use super::rule::Found;
-use catalog::torch::{self, Release};
+use catalog::torch::Release;
 
 /// torch and the packages that are released with it.
 pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
@@ -24,11 +25,13 @@ pub(crate) enum Known {
 }
 
 /// Looks up the version that a requirement pins.
-pub(crate) fn known(requirement: &Requirement) -> Known {
+pub(crate) fn known(catalog: &'static Catalog, requirement: &Requirement) -> Known {
     let Some(pin) = requirement.pin.as_ref().filter(|pin| !pin.any_prerelease()) else {
         return Known::Unknown;
     };
-    let versions: Vec<(Version, &'static Release)> = torch::all()
+    let versions: Vec<(Version, &'static Release)> = catalog
+        .torch()
+        .all()
         .iter()
         .filter_map(|release| Some((Version::from_str(version(release, &requirement.name)?).ok()?, release)))
         .collect();
@@ -40,7 +43,7 @@ pub(crate) fn known(requirement: &Requirement) -> Known {
     // none.
     let last = versions.last().filter(|(last, _)| requirement.name == "torchaudio" && last < pin);
     if let Some((_, release)) = last
-        && torch::release(&requirement.pin_text).is_some()
+        && catalog.torch().release(&requirement.pin_text).is_some()
     {
         return Known::Never(release.torchaudio.as_deref().into_iter().collect());
     }

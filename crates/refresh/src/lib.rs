@@ -15,6 +15,7 @@ pub(crate) mod release;
 mod tables;
 mod torch;
 
+use catalog::Catalog;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
+use catalog::embedded;
 use catalog::rules::{self, Broken};
-use catalog::{embedded, images};
 use docker::registry::Client;
 
 /// A row that is to be added, or lines that are to be added to one.
@@ -58,6 +59,8 @@ pub struct Request<'r> {
     pub texts: BTreeMap<String, String>,
     /// Told what is asked next.
     pub progress: fn(&str),
+    /// The images that are known.
+    pub catalog: &'static Catalog,
     /// The PyTorch wheel index, with `{build}` for the build.
     pub wheel_index: String,
     /// The image registries: repository and registry.
@@ -236,7 +239,7 @@ fn tags(request: &Request<'_>, outcome: &mut Outcome) {
             Ok(tags) => {
                 outcome.answered += 1;
                 let known: BTreeSet<&str> =
-                    images::of(repository).iter().map(|image| image.tag.as_str()).collect();
+                    request.catalog.images().of(repository).iter().map(|image| image.tag.as_str()).collect();
                 let new: Vec<&str> =
                     tags.iter().map(String::as_str).filter(|tag| !known.contains(tag)).collect();
                 if known.is_empty() || new.is_empty() {

@@ -9,7 +9,6 @@ use super::search::Choice;
 use super::wanted::Wanted;
 use super::world::{Build, Python, Release, series};
 use catalog::images::Image;
-use catalog::{cuda, systems};
 
 /// The stack of a choice.
 pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
@@ -38,12 +37,12 @@ pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
         system: choice.place.base.system.map(|system| system.id.clone()),
         architecture: wanted.architecture().to_owned(),
         index_url: index_url(choice.place.build),
-        driver_min: driver_min(choice.place.build),
+        driver_min: driver_min(wanted, choice.place.build),
         gpu_archs: build.architectures.clone(),
         python_from: python_from(wanted, choice),
         install: Vec::new(),
     };
-    stack.install = super::install::commands(&stack);
+    stack.install = super::install::commands(wanted.catalog, &stack);
     stack
 }
 
@@ -59,12 +58,13 @@ pub fn installs<'w, 's>(
 }
 
 /// The oldest driver: of the image's own documentation, or of the build's CUDA.
-fn driver_min(build: &Build) -> Option<String> {
+fn driver_min(wanted: &Wanted, build: &Build) -> Option<String> {
     let of_image = |image: &Image| {
-        let toolkit = || cuda::minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
+        let toolkit =
+            || wanted.catalog.cuda().minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
         image.driver_min.clone().or_else(toolkit)
     };
-    let of_major = || cuda::major_driver_min(build.cuda_major()).map(str::to_owned);
+    let of_major = || wanted.catalog.cuda().major_driver_min(build.cuda_major()).map(str::to_owned);
     build.image.and_then(of_image).or_else(of_major)
 }
 
@@ -95,8 +95,8 @@ pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
         return "machine".into();
     }
     let Some(system) = base.system else { return "machine".into() };
-    let source = systems::python_source(&system.id, &python.text);
-    if rank::own_python(python, base) {
+    let source = wanted.catalog.systems().python_source(&system.id, &python.text);
+    if rank::own_python(wanted, python, base) {
         let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
         return if debian { "apt" } else { "dnf" }.into();
     }

@@ -5,6 +5,7 @@
 //! Where torch's build is PyPI's own, the first two are one. DeepSpeed is on PyPI as source, and builds
 //! without torch and without nvcc: its operators are compiled when they are first used.
 
+use catalog::Catalog;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -12,18 +13,17 @@ use pep440_rs::Version;
 use super::answer::Stack;
 use super::parse;
 use catalog::images::{self, Existence};
-use catalog::{flash_attn, torch};
 
 /// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had
 /// `cu123`).
 const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
 
 /// Commands for the active environment, in order.
-pub fn commands(stack: &Stack) -> Vec<String> {
+pub fn commands(catalog: &Catalog, stack: &Stack) -> Vec<String> {
     if torch_of_image(stack) {
         return beside_image(stack);
     }
-    let install = format!("{} install{}", installer(stack), overriding(stack));
+    let install = format!("{} install{}", installer(stack), overriding(catalog, stack));
     let with_torch = partners(stack);
     let rest = others(stack);
     let mut commands = Vec::new();
@@ -41,7 +41,7 @@ pub fn commands(stack: &Stack) -> Vec<String> {
         }
     }
     if let Some(version) = stack.packages.get("flash-attn") {
-        commands.extend(flash_attn(stack, version, &install));
+        commands.extend(flash_attn(catalog, stack, version, &install));
     }
     commands
 }
@@ -91,8 +91,8 @@ pub(crate) const OVERRIDE: &str = "--break-system-packages";
 
 /// That option, where the Python of the image needs it: on top of its torch there is no other way
 /// without a virtual environment.
-fn overriding(stack: &Stack) -> String {
-    let managed = || match images::exists(stack.base_image.as_deref()?) {
+fn overriding(catalog: &Catalog, stack: &Stack) -> String {
+    let managed = || match catalog.images().exists(stack.base_image.as_deref()?) {
         Existence::Yes(image) => image.externally_managed,
         _ => None,
     };
@@ -128,8 +128,8 @@ pub fn others(stack: &Stack) -> Vec<String> {
 
 /// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there.
 /// Its setup fetches a wheel that fits by itself, or compiles for a long time.
-fn flash_attn(stack: &Stack, version: &str, install: &str) -> Vec<String> {
-    if let Some(url) = flash_attn_wheel(stack, version) {
+fn flash_attn(catalog: &Catalog, stack: &Stack, version: &str, install: &str) -> Vec<String> {
+    if let Some(url) = flash_attn_wheel(catalog, stack, version) {
         return vec![format!("{install} {} {url}", torch_pin(stack))];
     }
     vec![
@@ -139,17 +139,17 @@ fn flash_attn(stack: &Stack, version: &str, install: &str) -> Vec<String> {
 }
 
 /// The address of the wheel of flash-attn, where the catalog knows that there is one.
-pub fn flash_attn_wheel(stack: &Stack, version: &str) -> Option<String> {
+pub fn flash_attn_wheel(catalog: &Catalog, stack: &Stack, version: &str) -> Option<String> {
     let number = Version::from_str(version).ok()?;
     if number.release() < FLASH_ATTN_NAMES_SINCE.as_slice() {
         return None;
     }
-    let release = torch::release(&stack.torch)?;
+    let release = catalog.torch().release(&stack.torch)?;
     let build = release.build(&stack.torch_build)?;
     let abi = build.cxx11_abi.or_else(|| release.cxx11_abi.filter(|_| stack.index_url.is_none()))?;
     let series = stack.torch.rsplit_once('.').map(|(series, _)| series)?;
     let cuda: u32 = stack.cuda.split('.').next()?.parse().ok()?;
-    let row = flash_attn::release(version)?;
+    let row = catalog.flash_attn().release(version)?;
     let built_for = stack.architecture == "x86_64" || (stack.architecture == "aarch64" && row.aarch64);
     if !built_for || !row.has(series, cuda, &stack.python, abi) {
         return None;
@@ -165,12 +165,13 @@ pub fn flash_attn_wheel(stack: &Stack, version: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use catalog::testing::catalog;
     use std::collections::BTreeMap;
 
     use super::*;
 
     fn stack(torch: &str, build: &str, cuda: &str, index: bool) -> Stack {
-        let release = torch::release(torch).unwrap();
+        let release = catalog().torch().release(torch).unwrap();
         Stack {
             python: "3.12".into(),
             torch: torch.into(),
@@ -199,7 +200,7 @@ mod tests {
         let mut stack = stack("2.5.1", "cu124", "12.4", false);
         stack.deepspeed = Some("0.16.4".into());
         assert_eq!(
-            commands(&stack),
+            commands(catalog(), &stack),
             [
                 "pip install torch==2.5.1 torchvision==0.20.1 torchaudio==2.5.1 deepspeed==0.16.4 numpy==1.26.4"
             ]
@@ -211,7 +212,7 @@ mod tests {
         let mut stack = stack("2.5.1", "cu121", "12.1", true);
         stack.python_from = "uv".into();
         assert_eq!(
-            commands(&stack),
+            commands(catalog(), &stack),
             [
                 "uv pip install torch==2.5.1+cu121 torchvision==0.20.1 torchaudio==2.5.1 --index-url https://download.pytorch.org/whl/cu121",
                 "uv pip install torch==2.5.1+cu121 numpy==1.26.4",
@@ -223,7 +224,7 @@ mod tests {
     fn flash_attn_is_built_with_the_torch_that_is_there() {
         let mut stack = stack("2.6.0", "cu124", "12.4", false);
         stack.packages.insert("flash-attn".into(), "2.6.3".into());
-        let commands = commands(&stack);
+        let commands = commands(catalog(), &stack);
         assert_eq!(commands.len(), 3, "{commands:?}");
         assert!(!commands[0].contains("flash-attn"));
         assert_eq!(commands[2], "pip install --no-build-isolation torch==2.6.0 flash-attn==2.6.3");
@@ -232,14 +233,14 @@ mod tests {
     #[test]
     fn flash_attn_wheels() {
         // Without a row nothing is claimed; with one, the address is that of the release.
-        for row in flash_attn::all() {
+        for row in catalog().flash_attn().all() {
             for set in row.wheels.iter().filter(|_| row.version.starts_with("2.7")) {
                 let mut stack = stack("2.6.0", "cu124", "12.4", false);
                 stack.python = "3.10".into();
                 if !set.torch.contains(&"2.6".to_owned()) || !row.has("2.6", 12, "3.10", false) {
                     continue;
                 }
-                let url = flash_attn_wheel(&stack, &row.version).unwrap();
+                let url = flash_attn_wheel(catalog(), &stack, &row.version).unwrap();
                 assert!(
                     url.ends_with(&format!(
                         "/v{0}/flash_attn-{0}+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",

@@ -24,6 +24,8 @@ mod releases;
 pub mod report;
 pub mod request;
 mod search;
+#[doc(hidden)]
+pub mod testing;
 mod verdict;
 mod wanted;
 pub mod world;
@@ -38,8 +40,8 @@ pub fn resolve(world: &World, request: &Request) -> Answer {
     let mut trace = search::Trace::default();
     match search::best(world, request, Some(&mut trace)) {
         Some((choice, tolerance)) => {
-            let stack = assemble::stack(&Wanted::of(request), &choice);
-            let wanted = Wanted::of(request);
+            let stack = assemble::stack(&Wanted::of(world.catalog, request), &choice);
+            let wanted = Wanted::of(world.catalog, request);
             let answered = explain::Answered { request, wanted, choice: &choice, tolerance, trace: &trace };
             let (because, rejected, warnings) = answered.explain(world);
             Answer::Found(Box::new(Resolution { stack, because, rejected, warnings }))

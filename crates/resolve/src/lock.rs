@@ -136,14 +136,14 @@ mod tests {
     use crate::answer::Answer;
     use crate::parse::{self, Typed};
     use crate::request::Request;
-    use crate::world::World;
+    use crate::testing::world;
 
     fn resolve(wishes: Vec<Wish>) -> Answer {
-        crate::resolve(World::get(), &Request { wishes, today: "2026-11-21".into(), ..Request::default() })
+        crate::resolve(world(), &Request { wishes, today: "2026-11-21".into(), ..Request::default() })
     }
 
     fn locked(typed: &Typed) -> Lock {
-        let wishes = parse::wishes(World::get(), typed).unwrap().wishes;
+        let wishes = parse::wishes(world(), typed).unwrap().wishes;
         match resolve(wishes.clone()) {
             Answer::Found(found) => Lock::of(&found.stack, &wishes),
             Answer::None(conflict) => panic!("{conflict:?}"),

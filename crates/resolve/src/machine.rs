@@ -2,13 +2,14 @@
 //!
 //! What is not known of a machine is no wish, and is never passed over in silence: it becomes a warning.
 
+use catalog::Catalog;
 use std::collections::BTreeMap;
 
 use super::answer::Warning;
 use super::parse;
 use super::request::{Gpu, Want, Wish};
 use crate::parameter::Source;
-use catalog::{self, gpus};
+use catalog::gpus;
 use facts::driver::DriverVersion;
 use facts::python::PythonEnvironment;
 use facts::{Fact, Facts};
@@ -89,7 +90,7 @@ impl Machine {
     fn gpus(&mut self, name: &str, facts: &Facts) {
         let mut found: Vec<(String, Fact<Gpu>)> = Vec::new();
         for gpu in facts.gpu.list.known().into_iter().flatten() {
-            let model = catalog_model(gpu);
+            let model = catalog_model(facts.catalog, gpu);
             let called = gpu.compute_capability.clone().map(|capability| Gpu {
                 name: gpu.name.clone(),
                 capability,
@@ -101,7 +102,7 @@ impl Machine {
         // Beside a working nvidia-smi the bus counts for what the driver does not show.
         let described = facts.gpu.list.known().map_or(0, Vec::len);
         if facts.pci.gpus().count() > described {
-            found.extend(facts.pci.gpus().map(on_bus));
+            found.extend(facts.pci.gpus().map(|it| on_bus(facts.catalog, it)));
         }
         if found.is_empty() {
             let why = match (&facts.gpu.list, &facts.pci.devices) {
@@ -113,7 +114,7 @@ impl Machine {
         let mut seen: Vec<Gpu> = Vec::new();
         for (called, gpu) in found {
             match gpu {
-                Fact::Known(gpu) if seen.iter().any(|known| same_model(known, &gpu)) => {}
+                Fact::Known(gpu) if seen.iter().any(|known| same_model(facts.catalog, known, &gpu)) => {}
                 Fact::Known(gpu) => {
                     seen.push(gpu.clone());
                     self.wish(format!("GPU of {name}: {called}"), Want::Gpu(gpu));
@@ -146,7 +147,7 @@ impl Machine {
         let says = match &facts.system.os {
             Fact::Known(os) => {
                 let release = os.version_id.as_deref().unwrap_or_default();
-                if let Some(system) = parse::system_of_release(&os.id, release) {
+                if let Some(system) = parse::system_of_release(facts.catalog, &os.id, release) {
                     let says = format!("system of {name}: {}", system.name);
                     return self.wish(says, Want::System(system.id.clone()));
                 }
@@ -207,13 +208,13 @@ fn driver(facts: &Facts) -> Fact<DriverVersion> {
     loaded.or_look(|| facts.gpu.driver.clone()).or_look(|| facts.driver.library.clone())
 }
 
-fn catalog_model(gpu: &facts::gpu::Gpu) -> Option<&'static gpus::Gpu> {
-    facts::gpu::model(gpu)
+fn catalog_model(catalog: &'static Catalog, gpu: &facts::gpu::Gpu) -> Option<&'static gpus::Gpu> {
+    facts::gpu::model(catalog, gpu)
 }
 
 /// A GPU of which only the bus tells.
-fn on_bus(device: &facts::pci::Device) -> (String, Fact<Gpu>) {
-    match catalog::gpus::by_pci(device.device) {
+fn on_bus(catalog: &'static Catalog, device: &facts::pci::Device) -> (String, Fact<Gpu>) {
+    match catalog.gpus().by_pci(device.device) {
         Some(model) => {
             let gpu = parse::of_model(&model.name, model);
             let unreadable = || Fact::Unknown("the catalog has no compute capability of it".into());
@@ -227,8 +228,10 @@ fn on_bus(device: &facts::pci::Device) -> (String, Fact<Gpu>) {
 }
 
 /// Whether two are one model as far as a stack is concerned: the driver and the catalog call it differently.
-fn same_model(one: &Gpu, other: &Gpu) -> bool {
-    let row = |gpu: &Gpu| gpus::by_name(&gpu.name).or_else(|| gpus::by_alias(&gpu.name)).map(|row| &row.name);
+fn same_model(catalog: &'static Catalog, one: &Gpu, other: &Gpu) -> bool {
+    let row = |gpu: &Gpu| {
+        catalog.gpus().by_name(&gpu.name).or_else(|| catalog.gpus().by_alias(&gpu.name)).map(|row| &row.name)
+    };
     one.name == other.name
         || (one.capability == other.capability && row(one).is_some() && row(one) == row(other))
 }

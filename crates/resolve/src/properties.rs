@@ -1,5 +1,7 @@
 //! What holds for every request.
 
+use crate::testing::world;
+use catalog::testing::catalog;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -9,9 +11,8 @@ use super::request::{Gpu, Request, Want, Wish};
 use super::search::{self, Choice, ORDER};
 use super::verdict::Judgement;
 use super::wanted::Wanted;
-use super::world::{World, series};
+use super::world::series;
 use crate::parameter::Source;
-use catalog::gpus;
 
 fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<Value = Option<Wish>> {
     prop::option::weighted(0.4, select(pool)).prop_map(move |text| {
@@ -27,7 +28,7 @@ fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<
 }
 
 fn gpu(name: &str) -> Want {
-    let row = gpus::by_alias(name).unwrap();
+    let row = catalog().gpus().by_alias(name).unwrap();
     let (major, minor) = row.compute_capability.split_once('.').unwrap();
     Want::Gpu(Gpu {
         name: row.name.clone(),
@@ -98,7 +99,7 @@ pub(super) fn requests() -> impl Strategy<Value = Request> {
 }
 
 fn best(request: &Request) -> Option<(Choice<'static>, Tolerance)> {
-    search::best(World::get(), request, None)
+    search::best(world(), request, None)
 }
 
 fn says(request: &Request) -> Vec<String> {
@@ -107,14 +108,14 @@ fn says(request: &Request) -> Vec<String> {
 
 /// What must be put up with for a stack.
 fn tolerance(request: &Request, choice: &Choice) -> Option<Tolerance> {
-    let judgements = search::judge(request, choice);
+    let judgements = search::judge(catalog(), request, choice);
     let allowed = |tolerance: &Tolerance| judgements.iter().all(|judged| tolerance.allows(&judged.judgement));
     Tolerance::ALL.into_iter().find(allowed)
 }
 
 /// Whether the first stack comes before the second, or is as good, in the order of a request.
 fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'static>) -> bool {
-    let wanted = Wanted::of(request);
+    let wanted = Wanted::of(catalog(), request);
     let tolerances = (tolerance(request, one).unwrap(), tolerance(request, two).unwrap());
     if tolerances.0 != tolerances.1 {
         return tolerances.0 < tolerances.1;
@@ -126,7 +127,7 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
             return one.version > two.version;
         }
     }
-    let builds = rank::builds(World::get(), &wanted);
+    let builds = rank::builds(world(), &wanted);
     let build = |choice: &Choice| builds.iter().position(|build| std::ptr::eq(*build, choice.place.build));
     if build(one) != build(two) {
         return build(one) < build(two);
@@ -160,7 +161,7 @@ proptest! {
     #[test]
     fn stacks_meet_their_constraints(request in requests()) {
         if let Some((choice, used)) = best(&request) {
-            for judged in search::judge(&request, &choice) {
+            for judged in search::judge(catalog(), &request, &choice) {
                 prop_assert!(!matches!(judged.judgement, Judgement::Fails(_)), "{:?}: {judged:?}", says(&request));
                 prop_assert!(used.allows(&judged.judgement), "{:?}: {judged:?}", says(&request));
             }
@@ -194,7 +195,7 @@ proptest! {
         (Just(request.clone()), Just(wishes).prop_shuffle().prop_map(move |wishes| Request { wishes, ..request.clone() }))
     })) {
         let stack = |request: &Request| best(request).map(|(choice, _)| {
-            super::assemble::stack(&Wanted::of(request), &choice)
+            super::assemble::stack(&Wanted::of(catalog(), request), &choice)
         });
         prop_assert_eq!(stack(&request), stack(&shuffled));
     }
@@ -217,8 +218,8 @@ proptest! {
 
 #[test]
 fn the_order_names_every_package() {
-    for name in World::get().package_names() {
+    for name in world().package_names() {
         assert!(ORDER.contains(&name), "{name} is missing in search::ORDER");
     }
-    assert!(World::get().builds.iter().any(|build| series(&build.version) == (2, 15)));
+    assert!(world().builds.iter().any(|build| series(&build.version) == (2, 15)));
 }

@@ -17,7 +17,6 @@ use super::verdict::Judgement;
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World, series};
 use catalog::images::{self, Flavour};
-use catalog::systems;
 
 /// The builds, best first.
 pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
@@ -33,7 +32,7 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
                 && wanted.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
             wanted.prefer == Prefer::Stable && first_of_newest,
             Reverse(build.version.clone()),
-            wanted.oldest_driver().is_some_and(|driver| !build.known_to(driver)),
+            wanted.oldest_driver().is_some_and(|driver| !build.known_to(wanted.catalog, driver)),
             !build.pypi,
             Reverse(build.cuda.clone()),
             // Of two images with one torch the newer one.
@@ -175,12 +174,12 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Bui
             // A Python for which there is everything that comes beside torch.
             without_partner(build, python),
             // A family that everybody knows before a Python that needs no further step.
-            system_place(base).0,
-            !own_python(python, base),
+            system_place(wanted, base).0,
+            !own_python(wanted, python, base),
             // cuDNN comes with torch.
             has_cudnn(base),
             flavour(base, wanted),
-            system_place(base),
+            system_place(wanted, base),
             Reverse(python.version.clone()),
             Reverse(base.cuda.clone()),
         )
@@ -198,13 +197,13 @@ fn has_cudnn(base: &Base) -> bool {
 }
 
 /// Whether the image or its system brings this Python.
-pub fn own_python(python: &Python, base: &Base) -> bool {
+pub fn own_python(wanted: &Wanted, python: &Python, base: &Base) -> bool {
     let in_image = base.image.and_then(|image| image.python.as_deref());
     let of_system = base.system.and_then(|system| system.python.as_deref());
     [in_image, of_system].contains(&Some(python.text.as_str()))
         || base
             .system
-            .and_then(|system| systems::python_source(&system.id, &python.text))
+            .and_then(|system| wanted.catalog.systems().python_source(&system.id, &python.text))
             .is_some_and(|source| source.distribution == Some(true))
 }
 
@@ -228,10 +227,10 @@ fn flavour(base: &Base, wanted: &Wanted) -> u8 {
 }
 
 /// Ubuntu first, for which NVIDIA's images and most instructions are made; within a family the newest.
-fn system_place(base: &Base) -> (usize, Reverse<usize>) {
+fn system_place(wanted: &Wanted, base: &Base) -> (usize, Reverse<usize>) {
     let id = base.system.map_or("", |system| system.id.as_str());
     let family = ["ubuntu", "debian", "rockylinux", "ubi"].iter().position(|name| id.starts_with(name));
-    let age = systems::all().iter().position(|system| system.id == id);
+    let age = wanted.catalog.systems().all().iter().position(|system| system.id == id);
     (family.unwrap_or(usize::MAX), Reverse(age.unwrap_or(0)))
 }
 

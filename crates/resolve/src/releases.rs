@@ -5,6 +5,7 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::world::Python;
+use catalog::Catalog;
 use catalog::deepspeed::{self, Severity};
 use catalog::{flash_attn, packages};
 
@@ -92,8 +93,8 @@ impl Release {
 
 impl Package {
     /// The package with this normalised name, which the catalog has.
-    pub(super) fn of(name: &'static str) -> Package {
-        if name == "deepspeed" { deepspeeds() } else { of_catalog(name) }
+    pub(super) fn of(catalog: &'static Catalog, name: &'static str) -> Package {
+        if name == "deepspeed" { deepspeeds(catalog) } else { of_catalog(catalog, name) }
     }
 }
 
@@ -106,8 +107,8 @@ fn specifiers(text: &str) -> Option<VersionSpecifiers> {
     VersionSpecifiers::from_str(text).ok()
 }
 
-fn of_catalog(name: &'static str) -> Package {
-    let package = packages::package(name);
+fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
+    let package = catalog.package(name);
     let rows = package.map_or(&[][..], |package| &package.rows);
     let rules: About<Incompatible> = package
         .map_or(&[][..], |package| &package.incompatible)
@@ -121,7 +122,7 @@ fn of_catalog(name: &'static str) -> Package {
     let mut releases: Vec<Release> = rows
         .iter()
         .filter(|row| !row.yanked)
-        .flat_map(|row| row.releases.iter().filter_map(|(text, day)| release(name, row, text, day)))
+        .flat_map(|row| row.releases.iter().filter_map(|(text, day)| release(catalog, name, row, text, day)))
         .collect();
     let has_wheels = rows.iter().any(|row| !row.source_only);
     for release in &mut releases {
@@ -137,7 +138,13 @@ fn about(rules: &[(VersionSpecifiers, Incompatible)], version: &Version) -> Vec<
     rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
 }
 
-fn release(name: &'static str, row: &'static packages::Row, text: &str, day: &str) -> Option<Release> {
+fn release(
+    catalog: &'static Catalog,
+    name: &'static str,
+    row: &'static packages::Row,
+    text: &str,
+    day: &str,
+) -> Option<Release> {
     let requires = row.requires.iter().filter_map(|(name, text)| Some((name.as_str(), specifiers(text)?)));
     Some(Release {
         package: name,
@@ -152,7 +159,7 @@ fn release(name: &'static str, row: &'static packages::Row, text: &str, day: &st
         lacks_wheel: false,
         requires: requires.collect(),
         deepspeed: None,
-        flash_attn: (name == "flash-attn").then(|| flash_attn::release(text)).flatten(),
+        flash_attn: (name == "flash-attn").then(|| catalog.flash_attn().release(text)).flatten(),
         incompatible: Vec::new(),
         beside: Vec::new(),
         source: &row.source,
@@ -160,8 +167,8 @@ fn release(name: &'static str, row: &'static packages::Row, text: &str, day: &st
 }
 
 /// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
-fn deepspeeds() -> Package {
-    let (rules, beside) = deepspeed_rules();
+fn deepspeeds(catalog: &'static Catalog) -> Package {
+    let (rules, beside) = deepspeed_rules(catalog);
     let release = |row: &'static deepspeed::Release| {
         let requires =
             [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
@@ -192,7 +199,10 @@ fn deepspeeds() -> Package {
             source: &row.source,
         })
     };
-    Package { name: "deepspeed", releases: deepspeed::all().iter().rev().filter_map(release).collect() }
+    Package {
+        name: "deepspeed",
+        releases: catalog.deepspeed().all().iter().rev().filter_map(release).collect(),
+    }
 }
 
 /// Rules, each with the releases that it is about.
@@ -202,9 +212,11 @@ type About<T> = Vec<(VersionSpecifiers, T)>;
 type Beside = (&'static str, VersionSpecifiers);
 
 /// What breaks the import of some releases of DeepSpeed; and what has to be there so that it does not.
-fn deepspeed_rules() -> (About<Incompatible>, About<Beside>) {
+fn deepspeed_rules(catalog: &'static Catalog) -> (About<Incompatible>, About<Beside>) {
     let (mut rules, mut beside) = (Vec::new(), Vec::new());
-    for row in deepspeed::incompatibilities().iter().filter(|row| row.severity == Severity::ImportError) {
+    for row in
+        catalog.deepspeed().incompatibilities().iter().filter(|row| row.severity == Severity::ImportError)
+    {
         let (Some(releases), Some(with)) = (specifiers(&row.deepspeed), row.with_package.as_deref()) else {
             continue;
         };

@@ -6,6 +6,8 @@
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best
 //! there is: a wish less can never give a worse stack.
 
+use catalog::Catalog;
+
 use super::constraint::{Constraint, Judge, Place, Tolerance};
 use super::constraints::CONSTRAINTS;
 use super::rank;
@@ -82,7 +84,7 @@ pub fn best<'w>(
     request: &Request,
     mut trace: Option<&mut Trace<'w>>,
 ) -> Option<(Choice<'w>, Tolerance)> {
-    let wanted = Wanted::of(request);
+    let wanted = Wanted::of(world.catalog, request);
     for (place, tolerance) in Tolerance::ALL.into_iter().enumerate() {
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
@@ -110,7 +112,7 @@ pub fn any_within<'w>(
     tolerance: Tolerance,
     trace: Option<&mut Trace<'w>>,
 ) -> Option<Choice<'w>> {
-    let wanted = &Wanted::of(request);
+    let wanted = &Wanted::of(world.catalog, request);
     Search { world, wanted, tolerance, fixed: Vec::new(), trace }.run()
 }
 
@@ -124,8 +126,8 @@ pub struct Judged<'w> {
 }
 
 /// Every judgement on a finished stack other than [`Judgement::Holds`].
-pub fn judge<'w>(request: &Request, choice: &Choice<'w>) -> Vec<Judged<'w>> {
-    let wanted = Wanted::of(request);
+pub fn judge<'w>(catalog: &'static Catalog, request: &Request, choice: &Choice<'w>) -> Vec<Judged<'w>> {
+    let wanted = Wanted::of(catalog, request);
     let (place, packages) = (choice.place, &choice.packages);
     let mut all = Vec::new();
     for constraint in CONSTRAINTS {

@@ -2,12 +2,13 @@
 
 use super::answer::{Answer, Stack};
 use super::request::{Base, Gpu, Request, Want, Wish};
-use super::{resolve, search, world::World};
+use super::{resolve, search};
 use crate::parameter::Source;
-use catalog::gpus;
+use crate::testing::world;
+use catalog::testing::catalog;
 
 fn gpu(alias: &str) -> Gpu {
-    let row = gpus::by_alias(alias).unwrap();
+    let row = catalog().gpus().by_alias(alias).unwrap();
     let (major, minor) = row.compute_capability.split_once('.').unwrap();
     Gpu {
         name: row.name.clone(),
@@ -42,7 +43,7 @@ fn request(words: &[&str]) -> Request {
 }
 
 fn stack(words: &[&str]) -> Stack {
-    match resolve(World::get(), &request(words)) {
+    match resolve(world(), &request(words)) {
         Answer::Found(resolution) => resolution.stack,
         Answer::None(conflict) => panic!("{words:?}: {conflict:?}"),
     }
@@ -59,7 +60,7 @@ fn cuda_12_1_with_python_3_12() {
 /// The stack that was chosen, `torch+build on base`, or why there is none: every reason of the search.
 fn chosen(words: &[&str]) -> Result<String, Vec<String>> {
     let mut trace = search::Trace::default();
-    match search::best(World::get(), &request(words), Some(&mut trace)) {
+    match search::best(world(), &request(words), Some(&mut trace)) {
         Some((choice, _)) => {
             let build = choice.place.build;
             Ok(format!("{}+{} on {}", build.release.version, build.build.build, choice.place.base.name()))
@@ -181,7 +182,7 @@ fn images_of_nvidia() {
 
 #[test]
 fn what_was_named_comes_before_the_newest_torch() {
-    let newest = World::get().package("vllm").unwrap().releases[0].text.clone();
+    let newest = world().package("vllm").unwrap().releases[0].text.clone();
     let stack = stack(&["vllm"]);
     assert_eq!(stack.packages["vllm"], newest, "not an old one that lets any torch be");
 }

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use pep440_rs::Version;
 
 use super::request::{Base, Gpu, Prefer, Request, Versions, Want};
+use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 /// What the constraints look at.
 #[derive(Debug)]
 pub struct Wanted<'r> {
+    /// What the parts are compared with.
+    pub catalog: &'static Catalog,
     /// CUDA versions; every one of them must hold, as for all lists here.
     pub cuda: Vec<&'r Versions>,
     /// Pythons.
@@ -42,9 +45,10 @@ pub struct Wanted<'r> {
 
 impl<'r> Wanted<'r> {
     /// Sorts the wishes of a request.
-    pub fn of(request: &'r Request) -> Wanted<'r> {
+    pub fn of(catalog: &'static Catalog, request: &'r Request) -> Wanted<'r> {
         let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));
         let mut wanted = Wanted {
+            catalog,
             cuda: vec![],
             python: vec![],
             torch: vec![],

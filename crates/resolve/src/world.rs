@@ -8,16 +8,19 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 pub use super::releases::{Package, Release};
 use crate::wanted::Wanted;
+use catalog::Catalog;
 use catalog::images::{self, Flavour, Image};
 use catalog::systems::{self, System};
 use catalog::version::minor;
-use catalog::{cuda, drivers, packages, torch};
+use catalog::{packages, torch};
 use facts::driver::DriverVersion;
 use facts::support::capabilities;
 
 /// Everything that a stack can be put together from.
 #[derive(Debug)]
 pub struct World {
+    /// What it was made from.
+    pub catalog: &'static Catalog,
     /// Every CUDA build of every torch release.
     pub builds: Vec<Build>,
     /// The Python series, oldest first.
@@ -84,8 +87,8 @@ impl Build {
     }
 
     /// Whether a driver is as new as its CUDA, which then works in full; false where that is not known.
-    pub fn known_to(&self, driver: DriverVersion) -> bool {
-        drivers::cuda_at_least(driver.branch).is_some_and(|cuda| cuda >= self.cuda_minor)
+    pub fn known_to(&self, catalog: &Catalog, driver: DriverVersion) -> bool {
+        catalog.drivers().cuda_at_least(driver.branch).is_some_and(|cuda| cuda >= self.cuda_minor)
             || self.driver_full.is_some_and(|full| driver >= full)
     }
 
@@ -186,24 +189,25 @@ impl Base {
 }
 
 impl World {
-    /// The catalog that this program uses.
-    pub fn get() -> &'static World {
-        static WORLD: OnceLock<World> = OnceLock::new();
-        WORLD.get_or_init(|| World {
-            builds: builds(),
-            pythons: pythons(),
+    /// Parses the versions of torch and Python; the rest when it is asked for.
+    pub fn new(catalog: &'static Catalog) -> World {
+        let names = packages::names().chain(["deepspeed"]);
+        World {
+            catalog,
+            builds: builds(catalog),
+            pythons: pythons(catalog),
             bases: [const { OnceLock::new() }; BASES.len()],
             machines: OnceLock::new(),
             in_images: OnceLock::new(),
-            packages: packages::names().chain(["deepspeed"]).map(|name| (name, OnceLock::new())).collect(),
-        })
+            packages: names.map(|name| (name, OnceLock::new())).collect(),
+        }
     }
 
     /// The builds that come into question: those that NVIDIA's images bring where one of these was asked for,
     /// else PyTorch's releases.
     pub fn candidates(&self, wanted: &Wanted) -> &[Build] {
         match wanted.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
-            true => self.in_images.get_or_init(in_images),
+            true => self.in_images.get_or_init(|| in_images(self.catalog)),
             false => &self.builds,
         }
     }
@@ -211,21 +215,23 @@ impl World {
     /// The images of a repository; empty where the catalog has none.
     pub fn bases(&self, repository: &str) -> &[Base] {
         let Some(place) = BASES.iter().position(|known| *known == repository) else { return &[] };
-        self.bases[place].get_or_init(|| images::of(repository).iter().map(base).collect())
+        self.bases[place].get_or_init(|| {
+            self.catalog.images().of(repository).iter().map(|image| base(self.catalog, image)).collect()
+        })
     }
 
     /// Machines without an image: one of an unknown system first, then one of every system.
     pub fn machines(&self) -> &[Base] {
         self.machines.get_or_init(|| {
             let machine = |system| Base { image: None, system, cuda: None, flavour: Flavour::Plain };
-            std::iter::once(None).chain(systems::all().iter().map(Some)).map(machine).collect()
+            std::iter::once(None).chain(self.catalog.systems().all().iter().map(Some)).map(machine).collect()
         })
     }
 
     /// The package with this normalised name.
     pub fn package(&self, name: &str) -> Option<&Package> {
         let (name, package) = self.packages.get_key_value(name)?;
-        Some(package.get_or_init(|| Package::of(name)))
+        Some(package.get_or_init(|| Package::of(self.catalog, name)))
     }
 
     /// The names of all packages.
@@ -239,43 +245,33 @@ fn version(text: &str) -> Option<Version> {
     Version::from_str(text).ok()
 }
 
-fn builds() -> Vec<Build> {
-    let of =
-        |release: &'static torch::Release| release.builds.iter().filter_map(move |row| build(release, row));
-    torch::all().iter().flat_map(of).collect()
+fn builds(catalog: &'static Catalog) -> Vec<Build> {
+    let of = |release: &'static torch::Release| {
+        release.builds.iter().filter_map(move |row| build(catalog, release, row))
+    };
+    catalog.torch().all().iter().flat_map(of).collect()
 }
 
 /// The torch of every image of NVIDIA's of which it is known for which CUDA and which Python it was built.
-fn in_images() -> Vec<Build> {
-    images::of(images::NGC).iter().filter_map(in_image).collect()
-}
-
-/// A torch that an image brings: `2.9.0a0+145a3a7bda` of 25.10 calls itself `2.9.0a0+145a3a7bda.nv25.10`.
-fn in_image(image: &'static Image) -> Option<Build> {
-    let (version, commit) = image.torch.as_deref()?.split_once('+')?;
-    let row = torch::Build {
-        build: format!("{commit}.nv{}", image.tag.strip_suffix("-py3")?),
-        cuda: Some(minor(image.cuda.as_deref()?).map(|(major, minor)| format!("{major}.{minor}"))?),
-        pythons: Some(vec![image.python.clone()?]),
-        nccl: image.nccl.clone(),
-        cudnn: image.cudnn.clone(),
-        ..torch::Build::default()
+fn in_images(catalog: &'static Catalog) -> Vec<Build> {
+    let of = |(image, release): (&'static Image, &'static torch::Release)| {
+        Some(Build { image: Some(image), ..build(catalog, release, release.builds.first()?)? })
     };
-    image.system.as_ref()?;
-    let release = torch::Release::of_image(version.to_owned(), row, image.source);
-    // Made once, for as long as the program runs.
-    let release: &'static torch::Release = Box::leak(Box::new(release));
-    Some(Build { image: Some(image), ..build(release, release.builds.first()?)? })
+    catalog.images().torches().filter_map(of).collect()
 }
 
-fn build(release: &'static torch::Release, build: &'static torch::Build) -> Option<Build> {
+fn build(
+    catalog: &'static Catalog,
+    release: &'static torch::Release,
+    build: &'static torch::Build,
+) -> Option<Build> {
     let text = build.cuda.as_deref()?;
     let number = version(text)?;
     let partner = |text: &Option<String>| text.as_deref().and_then(version);
     let parsed = |list: &Option<Vec<String>>| list.as_deref().map(capabilities);
     Some(Build {
         version: version(&release.version)?,
-        toolkits: toolkits(series(&number)),
+        toolkits: toolkits(catalog, series(&number)),
         setuptools: release.setuptools.as_deref().and_then(|text| text.parse().ok()),
         pypi: release.pypi_build.as_deref() == Some(&build.build),
         compiled: parsed(&build.architectures),
@@ -285,8 +281,8 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
         cxx11_abi: build
             .cxx11_abi
             .or(release.cxx11_abi.filter(|_| release.pypi_build.as_ref() == Some(&build.build))),
-        driver_full: cuda::minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
-        driver_floor: driver_floor(minor(text)?.0),
+        driver_full: catalog.cuda().minor(text).and_then(|row| row.driver_min.as_deref()?.parse().ok()),
+        driver_floor: driver_floor(catalog, minor(text)?.0),
         torchvision: partner(&release.torchvision),
         torchvision_python: release.torchvision_python.as_deref().and_then(|text| text.parse().ok()),
         torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
@@ -301,13 +297,19 @@ fn build(release: &'static torch::Release, build: &'static torch::Build) -> Opti
 }
 
 /// The releases of a CUDA minor.
-fn toolkits(minor: (u64, u64)) -> Vec<Version> {
-    cuda::all().iter().filter_map(|row| version(&row.toolkit)).filter(|full| series(full) == minor).collect()
+fn toolkits(catalog: &Catalog, minor: (u64, u64)) -> Vec<Version> {
+    catalog
+        .cuda()
+        .all()
+        .iter()
+        .filter_map(|row| version(&row.toolkit))
+        .filter(|full| series(full) == minor)
+        .collect()
 }
 
 /// The oldest driver of a CUDA major; a branch alone (`580`) means its first release.
-fn driver_floor(major: u32) -> Option<(&'static str, DriverVersion)> {
-    let text = cuda::major_driver_min(major)?;
+fn driver_floor(catalog: &'static Catalog, major: u32) -> Option<(&'static str, DriverVersion)> {
+    let text = catalog.cuda().major_driver_min(major)?;
     let whole = text
         .parse()
         .ok()
@@ -321,7 +323,7 @@ fn required(text: &str) -> Option<VersionSpecifiers> {
     VersionSpecifiers::from_str(&if pinned { format!("=={text}") } else { text.to_owned() }).ok()
 }
 
-fn pythons() -> Vec<Python> {
+fn pythons(catalog: &Catalog) -> Vec<Python> {
     let of = |row: &systems::Python| {
         let number = version(&row.python)?;
         let (major, minor) = series(&number);
@@ -333,13 +335,13 @@ fn pythons() -> Vec<Python> {
             end_of_life: row.end_of_life.clone(),
         })
     };
-    systems::pythons().iter().filter_map(of).collect()
+    catalog.systems().pythons().iter().filter_map(of).collect()
 }
 
-fn base(image: &'static Image) -> Base {
+fn base(catalog: &'static Catalog, image: &'static Image) -> Base {
     Base {
         image: Some(image),
-        system: image.system.as_deref().and_then(systems::system),
+        system: image.system.as_deref().and_then(|it| catalog.systems().system(it)),
         cuda: image.cuda.as_deref().and_then(version),
         flavour: image.flavour,
     }

@@ -2,6 +2,7 @@
 
 mod options;
 
+use catalog::Catalog;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -168,10 +169,10 @@ enum Shown {
 }
 
 impl Args {
-    pub(in crate::cli) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(in crate::cli) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let request = self.request()?;
-        let read_here = || self.image.stack.read_here(interrupts);
-        let plan = match prepare(World::get(), &request, &read_here)? {
+        let read_here = || self.image.stack.read_here(catalog, interrupts);
+        let plan = match prepare(&World::new(catalog), &request, &read_here)? {
             Prepared::Build(plan) => plan,
             Prepared::NoStack(none) => return no_stack(&none),
         };
@@ -180,7 +181,7 @@ impl Args {
         }
         interrupts.leave_to_command();
         let mut reports = Vec::new();
-        let finished = execute::run(&plan, &|| self.progress(), &mut |report| {
+        let finished = execute::run(catalog, &plan, &|| self.progress(), &mut |report| {
             self.print(&report)?;
             reports.push(report);
             Ok(())

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 
+use catalog::Catalog;
 use catalog::browse::{self, InUse, Shown};
-use catalog::cache;
+use catalog::cache::{self, Cache};
 use catalog::embedded::{self, File};
 use catalog::rules::{self, Broken};
 use diagnostic::error::{Error, Kind};
@@ -101,11 +102,11 @@ impl Format {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         match self.command {
-            Command::Show(args) => args.run().map(|()| 0),
-            Command::Verify(args) => args.run(),
-            Command::Refresh(args) => args.run(),
+            Command::Show(args) => args.run(catalog).map(|()| 0),
+            Command::Verify(args) => args.run(catalog),
+            Command::Refresh(args) => args.run(catalog),
         }
     }
 }
@@ -126,16 +127,16 @@ struct Rows {
 }
 
 impl Show {
-    fn run(self) -> Result<(), Error> {
+    fn run(self, catalog: &Catalog) -> Result<(), Error> {
         let Some(name) = &self.file else {
-            let files = browse::files();
+            let files = browse::files(catalog);
             return terminal::print(&match self.format {
                 Format::Text => report::files(&files),
                 format => format.machine(&Files { schema: 1, files })?,
             });
         };
         let file = named(name)?;
-        let (about, rows) = (browse::in_use(&file), browse::rows(&file));
+        let (about, rows) = (browse::in_use(catalog, &file), browse::rows(catalog, &file));
         let found = match &self.row {
             None => rows,
             Some(key) => self.find(&file, &rows, key)?,
@@ -188,10 +189,10 @@ struct Verified {
 }
 
 impl Verify {
-    fn run(self) -> Result<u8, Error> {
+    fn run(self, catalog: &Catalog) -> Result<u8, Error> {
         let verified = match &self.dir {
             Some(dir) => folder(dir)?,
-            None => in_use()?,
+            None => in_use(catalog)?,
         };
         terminal::print(&match self.format {
             Format::Text => report::verified(verified.files, verified.rows, &verified.broken),
@@ -206,12 +207,12 @@ fn embedded_text(name: &str) -> Option<Cow<'static, str>> {
 }
 
 /// The embedded and the cached files.
-fn in_use() -> Result<Verified, Error> {
+fn in_use(catalog: &Catalog) -> Result<Verified, Error> {
     let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
     for file in embedded::all() {
         verified.add(&file.name, file.text, &embedded_text);
     }
-    if let Some(dir) = cache::dir() {
+    if let Some(dir) = catalog.cache().map(Cache::dir) {
         for name in cache::names(dir) {
             verified.add_file(dir, &name)?;
         }
@@ -264,16 +265,17 @@ pub(super) fn directory() -> Option<PathBuf> {
 }
 
 /// The version, with `verbose` also the catalog files in use.
-pub(super) fn version(verbose: bool) -> String {
+pub(super) fn version(catalog: &Catalog, verbose: bool) -> String {
     let mut text = format!("envdoc {}\n", env!("CARGO_PKG_VERSION"));
     if verbose {
         let newest =
             embedded::all().filter_map(|file| cache::newest_day(file.text)).max().unwrap_or_default();
         text.push_str(&format!("catalog: embedded, {newest}\n"));
         for file in embedded::all() {
-            if let (Some(newer), Some(dir)) = (cache::cached(&file.name, file.text), cache::dir()) {
-                let day = cache::newest_day(newer).unwrap_or_default();
-                text.push_str(&format!("catalog: {}, {day}\n", dir.join(&*file.name).display()));
+            let Some(cache) = catalog.cache() else { break };
+            if let Some(newer) = cache.newer(&file.name, file.text) {
+                let day = cache::newest_day(&newer).unwrap_or_default();
+                text.push_str(&format!("catalog: {}, {day}\n", cache.dir().join(&*file.name).display()));
             }
         }
     }

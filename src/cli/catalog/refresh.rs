@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use catalog::{browse, cache, embedded};
+use catalog::{Catalog, browse, cache, embedded};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::registry::{Client, without_password};
@@ -58,9 +58,9 @@ Examples:
   envdoc catalog refresh --only torch,cuda --dry-run";
 
 impl Refresh {
-    pub(super) fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let only = only(&self.only)?;
-        let target = self.target()?;
+        let target = self.target(catalog)?;
         let host = Live::new(Instant::now() + self.timeout);
         let address = address::find(&host, self.index_url.as_deref()).map_err(|why| {
             Error::new(Kind::Network, why.to_string())
@@ -73,10 +73,11 @@ impl Refresh {
         terminal::note(&format!("querying {} ({})", without_password(&address.urls[0]), address.from));
         let outcome = refresh::refresh(&Request {
             urls: address.urls,
+            catalog,
             client: &client,
             only,
             today: today(&host)?,
-            texts: self.texts()?,
+            texts: self.texts(catalog)?,
             progress: |file| terminal::note(&format!("  {}", file.trim_end_matches(".yaml"))),
             wheel_index: self.wheel_index.clone(),
             registries: ["nvidia/cuda", "pytorch/pytorch"]
@@ -96,7 +97,7 @@ impl Refresh {
         terminal::print(&super::report::refreshed(&outcome, target)).map(|()| 0)
     }
 
-    fn target(&self) -> Result<PathBuf, Error> {
+    fn target(&self, catalog: &Catalog) -> Result<PathBuf, Error> {
         if let Some(dir) = &self.in_repo {
             let catalog = dir.join("catalog");
             return match cache::names(&catalog).iter().any(|name| name == "torch.yaml") {
@@ -105,18 +106,18 @@ impl Refresh {
                     .hint("--in-repo requires the directory of the envdoc sources")),
             };
         }
-        cache::dir().map(Path::to_owned).ok_or_else(|| {
+        catalog.cache().map(|cache| cache.dir().to_owned()).ok_or_else(|| {
             Error::new(Kind::Usage, "no cache directory for catalog files")
                 .hint("set ENVDOC_CATALOG_DIR or HOME, or use --in-repo")
         })
     }
 
     /// The current files: those of the sources, or those in use.
-    fn texts(&self) -> Result<BTreeMap<String, String>, Error> {
+    fn texts(&self, catalog: &Catalog) -> Result<BTreeMap<String, String>, Error> {
         let mut texts = BTreeMap::new();
         for file in embedded::all() {
             let text = match &self.in_repo {
-                None => browse::text(&file).to_owned(),
+                None => browse::text(catalog, &file).into_owned(),
                 Some(dir) => {
                     let path = dir.join("catalog").join(&*file.name);
                     cache::read(&path).map_err(|why| {

@@ -1,5 +1,6 @@
 //! `envdoc cluster check`.
 
+use catalog::Catalog;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -94,10 +95,10 @@ Examples:
   envdoc cluster check --from gpu1.json gpu2.json  # recorded machines";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let looked = match self.from.is_empty() {
-            false => recorded(&self.from)?,
-            true => self.look(&super::read(&self.file)?.1)?,
+            false => recorded(catalog, &self.from)?,
+            true => self.look(catalog, &super::read(&self.file)?.1)?,
         };
         let results = fleet::judge(&looked.fleet);
         let text = || {
@@ -110,9 +111,13 @@ impl Args {
         Ok(self.fail_on.exit_code(&report::summary(&looked, &results), self.strict))
     }
 
-    fn look(&self, plan: &ClusterPlan) -> Result<Looked, Error> {
-        let options =
-            Options { limits: self.reaching.limits(), look: self.timeout, content: self.content_timeout };
+    fn look(&self, catalog: &'static Catalog, plan: &ClusterPlan) -> Result<Looked, Error> {
+        let options = Options {
+            catalog,
+            limits: self.reaching.limits(),
+            look: self.timeout,
+            content: self.content_timeout,
+        };
         let runtime = runtime()?;
         let looked = runtime.block_on(async {
             tokio::select! {
@@ -140,12 +145,12 @@ pub(super) fn asked(missing: &Missing) -> bool {
     std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
-fn recorded(files: &[PathBuf]) -> Result<Looked, Error> {
+fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Looked, Error> {
     let why = "recorded machines do not include the network between them";
     let unknown = || why.to_owned();
     let (mut members, mut nodes) = (Vec::new(), Vec::new());
     for file in files {
-        let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default());
+        let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
         let name = file
             .file_stem()
             .map_or_else(|| file.display().to_string(), |name| name.to_string_lossy().into_owned());

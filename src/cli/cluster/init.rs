@@ -1,5 +1,6 @@
 //! `envdoc cluster init`.
 
+use catalog::Catalog;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,13 +57,13 @@ Examples:
   envdoc cluster init --nodes 10.0.0.1,10.0.0.2 --user ubuntu --image team/train:1.0";
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if let Some(twice) = self.nodes.iter().enumerate().find(|(at, node)| self.nodes[..*at].contains(node))
         {
             return Err(Error::new(Kind::Usage, format!("--nodes names {} twice", twice.1))
                 .hint("list each machine once"));
         }
-        let found = self.found(interrupts)?;
+        let found = self.found(catalog, interrupts)?;
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
         let text = init::text(&asked)?;
         if self.output.as_os_str() == "-" {
@@ -80,7 +81,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Args {
     /// What was found, in the order of the machines.
-    fn found(&self, interrupts: &Interrupts) -> Result<Vec<Found>, Error> {
+    fn found(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<Vec<Found>, Error> {
         let far: Vec<&str> = self
             .nodes
             .iter()
@@ -89,18 +90,19 @@ impl Args {
             .collect();
         let mut seen = match far.is_empty() {
             true => Vec::new(),
-            false => self.far(&far)?,
+            false => self.far(catalog, &far)?,
         };
         let found = |address: &String| match seen.iter().position(|found| found.address == *address) {
             Some(place) => seen.swap_remove(place),
-            None => here(address, interrupts),
+            None => here(catalog, address, interrupts),
         };
         Ok(self.nodes.iter().map(found).collect())
     }
 
-    fn far(&self, addresses: &[&str]) -> Result<Vec<Found>, Error> {
+    fn far(&self, catalog: &'static Catalog, addresses: &[&str]) -> Result<Vec<Found>, Error> {
         let plan = self.connections(addresses)?;
         let options = Options {
+            catalog,
             limits: Limits { each: CONNECT_TIMEOUT, ..Limits::default() },
             look: READ_TIMEOUT,
             content: READ_TIMEOUT,
@@ -138,8 +140,8 @@ impl Args {
     }
 }
 
-fn here(address: &str, interrupts: &Interrupts) -> Found {
-    match crate::cli::read_machine(None, READ_TIMEOUT, Expected::default(), interrupts) {
+fn here(catalog: &'static Catalog, address: &str, interrupts: &Interrupts) -> Found {
+    match crate::cli::read_machine(catalog, None, READ_TIMEOUT, Expected::default(), interrupts) {
         Ok((_, facts)) => Found::of(address, true, &facts),
         Err(error) => Found::unseen(address, true, &error.message),
     }

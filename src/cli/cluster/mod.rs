@@ -12,6 +12,7 @@ mod status;
 mod up;
 mod work;
 
+use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,10 +59,10 @@ enum Command {
 }
 
 impl Args {
-    pub(super) fn run(self, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         match self.command {
-            Command::Init(args) => args.run(interrupts),
-            Command::Check(args) => args.run(),
+            Command::Init(args) => args.run(catalog, interrupts),
+            Command::Check(args) => args.run(catalog),
             Command::Render(args) => args.run(),
             Command::Up(args) => args.run(),
             Command::Status(args) => args.run(),

@@ -7,6 +7,7 @@ use ::image::inspect::judge::QUESTIONS;
 use ::image::report::RULES as BUILD_RULES;
 use ::lint::RULES;
 use ::lint::report as lint_report;
+use catalog::Catalog;
 use catalog::signatures;
 use checks::CHECKS;
 use checks::fleet::FLEET_CHECKS;
@@ -44,7 +45,7 @@ Examples:
   envdoc explain 'RuntimeError: CUDA error: no kernel image is available for execution'";
 
 impl Args {
-    pub(crate) fn run(self) -> Result<u8, Error> {
+    pub(crate) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let text = self.words.join(" ");
         let text = text.trim();
         let id = text.to_ascii_lowercase();
@@ -63,14 +64,15 @@ impl Args {
         if let Some(rule) = BUILD_RULES.iter().find(|rule| rule.id == id) {
             return terminal::print(&explain::build(rule)).map(|()| 0);
         }
-        if let Some(shown) = failure(text, &id) {
+        if let Some(shown) = failure(catalog, text, &id) {
             return shown.and_then(|shown| terminal::print(&shown)).map(|()| 0);
         }
         // Names have few words; the nearest name to a sentence would be a guess.
         if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
             return Err(unmatched());
         }
-        if let Some(explanation) = exists::thing(World::get(), text) {
+        let world = &World::new(catalog);
+        if let Some(explanation) = exists::thing(world, text) {
             return terminal::print(&explain::thing(&explanation, terminal::width())).map(|()| 0);
         }
         let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));
@@ -83,7 +85,7 @@ impl Args {
                 .chain(RULES.iter().map(|rule| rule.id))
                 .chain(QUESTIONS.iter().map(|question| question.id))
                 .chain(BUILD_RULES.iter().map(|rule| rule.id))
-                .chain(exists::names(World::get()))
+                .chain(exists::names(world))
         };
         let error = match nearest(&id, names()).or_else(|| nearest(name, names())) {
             Some(near) => error.hint(format!("did you mean {near}?")),
@@ -95,17 +97,17 @@ impl Args {
 }
 
 /// The explanation of a signature id, an error code or a log line; `None` if it is none of them.
-fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
+fn failure(catalog: &'static Catalog, text: &str, id: &str) -> Option<Result<String, Error>> {
     let width = terminal::width();
     if let Some(one) = signatures::signature(id) {
         return Some(Ok(signature::signature(one, width)));
     }
-    match code(text) {
+    match code(catalog, text) {
         Some(Code::Xid(row)) => return Some(Ok(signature::of_xid(row, width))),
         Some(Code::Sxid(row)) => return Some(Ok(signature::of_sxid(row, width))),
         Some(Code::Cuda(row)) => {
             let lines = format!("CUDA error: {}\n{}", row.text, row.name);
-            return Some(Ok(signature::of_cuda(row, &found(&lines), width)));
+            return Some(Ok(signature::of_cuda(catalog, row, &found(&lines), width)));
         }
         Some(Code::Unknown(kind, number)) => {
             let error = Error::new(Kind::Usage, format!("the catalog has no {kind} {number}"));
@@ -119,7 +121,7 @@ fn failure(text: &str, id: &str) -> Option<Result<String, Error>> {
         None => {}
     }
     let hits = found(text);
-    (!hits.is_empty()).then(|| Ok(signature::hits(&hits, width)))
+    (!hits.is_empty()).then(|| Ok(signature::hits(catalog, &hits, width)))
 }
 
 /// The matching signatures, each once, root causes first.

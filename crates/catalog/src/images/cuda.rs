@@ -1,10 +1,8 @@
 //! nvidia/cuda: the rows of `catalog/images/cuda.yaml`, and what their lists prove.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::super::file::{self, Sources};
+use super::super::file::{self, Contents, Sources};
 use super::super::version::Version;
 use super::existence::Existence;
 use super::image::{AbsentTag, Evidence, Flavour, Image, Repository};
@@ -50,7 +48,7 @@ fn listed_evidence() -> Evidence {
     Evidence::Listed
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     checked: String,
@@ -58,42 +56,131 @@ pub(crate) struct File {
     repository: Repository,
     absent: Vec<AbsentTag>,
     rows: Vec<Row>,
+    /// Every tag.
+    #[serde(skip)]
+    images: Vec<Image>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File =
-            file::parse("images/cuda.yaml", include_str!("../../../../catalog/images/cuda.yaml"));
-        for row in &mut file.rows {
+impl Contents for File {
+    const NAME: &str = "images/cuda.yaml";
+    const TEXT: &str = file::text!("images/cuda.yaml");
+
+    fn complete(&mut self) {
+        for row in &mut self.rows {
             row.listed = row.source.split("; ").any(|key| key == "list");
         }
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        file::complete(&mut file.absent, &file.checked, &file.sources);
-        file::complete(std::slice::from_mut(&mut file.repository), &file.checked, &file.sources);
-        file
-    })
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        file::complete(&mut self.absent, &self.checked, &self.sources);
+        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
+        self.images = self.expanded();
+    }
 }
 
-/// Every tag, oldest CUDA first.
-pub(super) fn all() -> &'static [Image] {
-    static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
-    IMAGES.get_or_init(|| {
-        // Some 1,200 today.
+impl File {
+    pub(crate) fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Every tag, oldest CUDA first: some 1,200 today.
+    fn expanded(&self) -> Vec<Image> {
         let mut images = Vec::with_capacity(1500);
-        for row in &file().rows {
+        for row in &self.rows {
             expand(row, &mut images);
         }
         images
-    })
-}
+    }
 
-pub(super) fn repository() -> &'static Repository {
-    &file().repository
-}
+    pub(crate) fn absent(&self) -> &[AbsentTag] {
+        &self.absent
+    }
 
-pub(super) fn absent() -> &'static [AbsentTag] {
-    &file().absent
+    /// What the lists say of a tag that is not in them.
+    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
+        let repository = &self.repository;
+        let release = tag.split('-').next().unwrap_or_default();
+        let Some(version) = Version::parse(release) else {
+            return unknown(format!("tags of nvidia/cuda are written {}", repository.scheme));
+        };
+        if let Some(word) =
+            tag.split('-').find(|word| repository.left_out.split(' ').any(|left| left == *word))
+        {
+            return unknown(format!("the catalog leaves out the images with {word}"));
+        }
+        let (from, until) = (self.complete_from(), repository.complete_until.as_deref().unwrap_or_default());
+        let without_system =
+            tag.rsplit('-').next().is_some_and(|word| ["base", "runtime", "devel"].contains(&word));
+        if version.numbers().len() != 3 || without_system {
+            return match from.as_ref().is_some_and(|from| version >= *from) {
+                true if without_system && version.numbers().len() == 3 => {
+                    self.no("a tag names the system at its end (ubuntu22.04, rockylinux9, ubi9)".to_owned())
+                }
+                true => self
+                    .no(format!("a tag names the CUDA release with three numbers{}", self.patches(&version))),
+                false => unknown(format!("what tags CUDA {release} had is not known in full")),
+            };
+        }
+        if self.listed(&version) {
+            return self
+                .no(format!("NVIDIA's lists up to {until} have CUDA {release}, but not this tag of it"));
+        }
+        match self.passed_over(&version) {
+            true => self
+                .no(format!("NVIDIA's lists up to {until} have later CUDA releases, but no CUDA {release}")),
+            false => unknown(format!("NVIDIA's lists that were read end on {until}; it was not seen in use")),
+        }
+    }
+
+    fn no(&self, why: String) -> Existence<'static> {
+        Existence::No { why, source: self.repository.source.clone() }
+    }
+
+    fn complete_from(&self) -> Option<Version> {
+        self.repository.complete_from.as_deref().and_then(Version::parse)
+    }
+
+    /// The releases of which the lists have every tag.
+    fn fully_listed(&self) -> impl Iterator<Item = Version> {
+        let to = self.repository.complete_to.as_deref().and_then(Version::parse);
+        let listed = self.rows.iter().filter(|row| row.listed).filter_map(|row| Version::parse(&row.cuda));
+        listed.filter(move |row| row.numbers().len() == 3 && to.as_ref().is_some_and(|to| row <= to))
+    }
+
+    fn listed(&self, version: &Version) -> bool {
+        self.fully_listed().any(|row| row == *version)
+    }
+
+    /// True where the lists went on without this release: they have a later one of its minor, or none of its
+    /// minor and a later minor. (A minor can get a patch after the next minor came out.)
+    fn passed_over(&self, version: &Version) -> bool {
+        let seen = self.rows.iter().filter_map(|row| Version::parse(&row.cuda)).any(|row| row == *version);
+        let same_minor = self.fully_listed().any(|row| row.minor() == version.minor());
+        let later = self.fully_listed().any(|row| {
+            row > *version
+                && row.number(0) == version.number(0)
+                && (row.minor() == version.minor() || !same_minor)
+        });
+        !seen && later && self.complete_from().is_some_and(|from| *version >= from)
+    }
+
+    /// `: 12.1.0, 12.1.1`, the releases that begin with these numbers.
+    fn patches(&self, version: &Version) -> String {
+        let mut found: Vec<&str> = Vec::new();
+        for row in &self.rows {
+            let same =
+                Version::parse(&row.cuda).is_some_and(|row| row.numbers().starts_with(version.numbers()));
+            if same && !found.contains(&row.cuda.as_str()) {
+                found.push(&row.cuda);
+            }
+        }
+        match found.is_empty() {
+            true => String::new(),
+            false => format!(": {}", found.join(", ")),
+        }
+    }
 }
 
 /// A flavour as rows write it, and what it means: with cuDNN, and how large.
@@ -105,7 +192,7 @@ const FLAVOURS: &[(&str, bool, Flavour)] = &[
     ("cudnn-devel", true, Flavour::Devel),
 ];
 
-fn expand(row: &'static Row, images: &mut Vec<Image>) {
+fn expand(row: &Row, images: &mut Vec<Image>) {
     for system in row.systems.split(' ') {
         for &(name, with_cudnn, flavour) in FLAVOURS {
             let present = match &row.flavours {
@@ -119,7 +206,7 @@ fn expand(row: &'static Row, images: &mut Vec<Image>) {
     }
 }
 
-fn image(row: &'static Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
+fn image(row: &Row, system: &str, with_cudnn: bool, flavour: Flavour) -> Image {
     let size = match flavour {
         Flavour::Base => "base",
         Flavour::Runtime => "runtime",
@@ -157,84 +244,6 @@ fn image(row: &'static Row, system: &str, with_cudnn: bool, flavour: Flavour) ->
     }
 }
 
-/// What the lists say of a tag that is not in them.
-pub(super) fn missing(tag: &str) -> Existence {
-    let repository = repository();
-    let release = tag.split('-').next().unwrap_or_default();
-    let Some(version) = Version::parse(release) else {
-        return unknown(format!("tags of nvidia/cuda are written {}", repository.scheme));
-    };
-    if let Some(word) = tag.split('-').find(|word| repository.left_out.split(' ').any(|left| left == *word)) {
-        return unknown(format!("the catalog leaves out the images with {word}"));
-    }
-    let (from, until) = (complete_from(), repository.complete_until.as_deref().unwrap_or_default());
-    let without_system =
-        tag.rsplit('-').next().is_some_and(|word| ["base", "runtime", "devel"].contains(&word));
-    if version.numbers().len() != 3 || without_system {
-        return match from.as_ref().is_some_and(|from| version >= *from) {
-            true if without_system && version.numbers().len() == 3 => {
-                no("a tag names the system at its end (ubuntu22.04, rockylinux9, ubi9)".to_owned())
-            }
-            true => no(format!("a tag names the CUDA release with three numbers{}", patches(&version))),
-            false => unknown(format!("what tags CUDA {release} had is not known in full")),
-        };
-    }
-    if listed(&version) {
-        return no(format!("NVIDIA's lists up to {until} have CUDA {release}, but not this tag of it"));
-    }
-    match passed_over(&version) {
-        true => no(format!("NVIDIA's lists up to {until} have later CUDA releases, but no CUDA {release}")),
-        false => unknown(format!("NVIDIA's lists that were read end on {until}; it was not seen in use")),
-    }
-}
-
-fn unknown(why: String) -> Existence {
+fn unknown(why: String) -> Existence<'static> {
     Existence::Unknown { why }
-}
-
-fn no(why: String) -> Existence {
-    Existence::No { why, source: repository().source.clone() }
-}
-
-fn complete_from() -> Option<Version> {
-    repository().complete_from.as_deref().and_then(Version::parse)
-}
-
-/// The releases of which the lists have every tag.
-fn complete() -> impl Iterator<Item = Version> {
-    let to = repository().complete_to.as_deref().and_then(Version::parse);
-    let listed = file().rows.iter().filter(|row| row.listed).filter_map(|row| Version::parse(&row.cuda));
-    listed.filter(move |row| row.numbers().len() == 3 && to.as_ref().is_some_and(|to| row <= to))
-}
-
-fn listed(version: &Version) -> bool {
-    complete().any(|row| row == *version)
-}
-
-/// True where the lists went on without this release: they have a later one of its minor, or none of its
-/// minor and a later minor. (A minor can get a patch after the next minor came out.)
-fn passed_over(version: &Version) -> bool {
-    let seen = file().rows.iter().filter_map(|row| Version::parse(&row.cuda)).any(|row| row == *version);
-    let same_minor = complete().any(|row| row.minor() == version.minor());
-    let later = complete().any(|row| {
-        row > *version
-            && row.number(0) == version.number(0)
-            && (row.minor() == version.minor() || !same_minor)
-    });
-    !seen && later && complete_from().is_some_and(|from| *version >= from)
-}
-
-/// `: 12.1.0, 12.1.1`, the releases that begin with these numbers.
-fn patches(version: &Version) -> String {
-    let mut found: Vec<&str> = Vec::new();
-    for row in &file().rows {
-        let same = Version::parse(&row.cuda).is_some_and(|row| row.numbers().starts_with(version.numbers()));
-        if same && !found.contains(&row.cuda.as_str()) {
-            found.push(&row.cuda);
-        }
-    }
-    match found.is_empty() {
-        true => String::new(),
-        false => format!(": {}", found.join(", ")),
-    }
 }

@@ -69,17 +69,12 @@ pub struct Image {
     /// The last day on which a list or a lock file named it; empty where none is known.
     pub seen: String,
     /// Where this was read.
-    pub source: &'static str,
+    pub source: String,
 }
 
 impl Image {
     /// An image of which nothing else is known.
-    pub(super) fn new(
-        repository: &'static str,
-        tag: String,
-        flavour: Flavour,
-        source: &'static str,
-    ) -> Image {
+    pub(super) fn new(repository: &'static str, tag: String, flavour: Flavour, source: &str) -> Image {
         Image {
             repository,
             tag,
@@ -98,7 +93,7 @@ impl Image {
             note: None,
             evidence: Evidence::Listed,
             seen: String::new(),
-            source,
+            source: source.to_owned(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! NVIDIA's PyTorch images on NGC: the rows of `catalog/images/ngc.yaml`.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::super::file::{self, Sources};
+use super::super::file::{self, Contents, Sources};
+use super::super::torch::{Build, Release};
+use super::super::version::minor;
 use super::existence::Existence;
 use super::image::{Evidence, Flavour, Image, Repository};
 
@@ -29,37 +29,88 @@ struct Row {
 
 file::rows!(Row);
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     checked: String,
     sources: Sources,
     repository: Repository,
     rows: Vec<Row>,
+    /// Every tag.
+    #[serde(skip)]
+    images: Vec<Image>,
+    /// The torch of every image of which it is known for which CUDA and which Python it was built, after the
+    /// image's place in `images`.
+    #[serde(skip)]
+    torches: Vec<(usize, Release)>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let mut file: File =
-            file::parse("images/ngc.yaml", include_str!("../../../../catalog/images/ngc.yaml"));
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        file::complete(std::slice::from_mut(&mut file.repository), &file.checked, &file.sources);
-        file
-    })
+impl Contents for File {
+    const NAME: &str = "images/ngc.yaml";
+    const TEXT: &str = file::text!("images/ngc.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
+        self.images = self.expanded();
+        let torch = |(place, image)| Some((place, torch_of(image)?));
+        self.torches = self.images.iter().enumerate().filter_map(torch).collect();
+    }
 }
 
-/// Every release, oldest first.
-pub(super) fn all() -> &'static [Image] {
-    static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
-    IMAGES.get_or_init(|| file().rows.iter().map(image).collect())
+impl File {
+    pub(crate) fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub(crate) fn torches(&self) -> impl Iterator<Item = (&Image, &Release)> {
+        self.torches.iter().map(|(place, release)| (&self.images[*place], release))
+    }
+
+    /// Every release, oldest first.
+    fn expanded(&self) -> Vec<Image> {
+        self.rows.iter().map(image).collect()
+    }
+
+    /// A release is a month; which months have none is not known.
+    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
+        let release = tag.split('-').next().unwrap_or_default();
+        let month = release.split_once('.').and_then(|(_, month)| month.parse::<u8>().ok());
+        match month {
+            Some(month) if !(1..=12).contains(&month) => Existence::No {
+                why: format!("a release is a year and a month, and {month} is none"),
+                source: self.repository.source.clone(),
+            },
+            _ => Existence::Unknown {
+                why: format!(
+                    "none of NVIDIA's pages that were read has it; tags are written {}",
+                    self.repository.scheme
+                ),
+            },
+        }
+    }
 }
 
-pub(super) fn repository() -> &'static Repository {
-    &file().repository
+/// A torch that an image brings: `2.9.0a0+145a3a7bda` of 25.10 calls itself `2.9.0a0+145a3a7bda.nv25.10`.
+fn torch_of(image: &Image) -> Option<Release> {
+    let (version, commit) = image.torch.as_deref()?.split_once('+')?;
+    image.system.as_ref()?;
+    let build = Build {
+        build: format!("{commit}.nv{}", image.tag.strip_suffix("-py3")?),
+        cuda: Some(minor(image.cuda.as_deref()?).map(|(major, minor)| format!("{major}.{minor}"))?),
+        pythons: Some(vec![image.python.clone()?]),
+        nccl: image.nccl.clone(),
+        cudnn: image.cudnn.clone(),
+        ..Build::default()
+    };
+    Some(Release::of_image(version.to_owned(), build, &image.source))
 }
 
-fn image(row: &'static Row) -> Image {
+fn image(row: &Row) -> Image {
     let tag = format!("{}-py3", row.release);
     Image {
         system: row.system.clone(),
@@ -74,23 +125,5 @@ fn image(row: &'static Row) -> Image {
         evidence: row.evidence.unwrap_or(Evidence::Listed),
         note: row.note.clone(),
         ..Image::new("nvcr.io/nvidia/pytorch", tag, Flavour::Devel, &row.source)
-    }
-}
-
-/// A release is a month; which months have none is not known.
-pub(super) fn missing(tag: &str) -> Existence {
-    let release = tag.split('-').next().unwrap_or_default();
-    let month = release.split_once('.').and_then(|(_, month)| month.parse::<u8>().ok());
-    match month {
-        Some(month) if !(1..=12).contains(&month) => Existence::No {
-            why: format!("a release is a year and a month, and {month} is none"),
-            source: repository().source.clone(),
-        },
-        _ => Existence::Unknown {
-            why: format!(
-                "none of NVIDIA's pages that were read has it; tags are written {}",
-                repository().scheme
-            ),
-        },
     }
 }

@@ -1,24 +1,31 @@
 //! Bare systems: the images of `catalog/systems.yaml`.
 
-use std::sync::OnceLock;
-
-use super::super::systems::{self, System};
+use super::super::systems::{System, Systems};
 use super::existence::split;
 use super::image::{Flavour, Image, Repository};
 
 /// The repositories of bare systems.
 pub(super) const REPOSITORIES: &[&str] = &["ubuntu", "debian", "rockylinux"];
 
-/// What is known of one of the repositories as a whole.
-pub(super) fn repository(name: &str) -> Option<&'static Repository> {
-    static ALL: OnceLock<Vec<Repository>> = OnceLock::new();
-    let all = ALL.get_or_init(|| REPOSITORIES.iter().filter_map(|name| whole(name)).collect());
-    all.iter().find(|row| row.name == name)
+/// One of the repositories, with every tag, oldest system first.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    pub(crate) repository: Repository,
+    pub(crate) images: Vec<Image>,
 }
 
-fn whole(name: &str) -> Option<Repository> {
-    let newest = of(name).last()?;
-    let system = newest.system.as_deref().and_then(systems::system)?;
+/// Every one of the repositories that has an image.
+pub(crate) fn repositories(systems: &Systems) -> Vec<Plain> {
+    let one = |name: &&'static str| {
+        let images = images(name, systems);
+        Some(Plain { repository: whole(name, &images, systems)?, images })
+    };
+    REPOSITORIES.iter().filter_map(one).collect()
+}
+
+/// What is known of one of the repositories as a whole.
+fn whole(name: &str, images: &[Image], systems: &Systems) -> Option<Repository> {
+    let system = images.last()?.system.as_deref().and_then(|id| systems.system(id))?;
     let example = system.image.as_deref()?;
     Some(Repository {
         name: name.to_owned(),
@@ -32,16 +39,8 @@ fn whole(name: &str) -> Option<Repository> {
     })
 }
 
-/// Every tag of one of the repositories, oldest system first.
-pub(super) fn of(repository: &str) -> &'static [Image] {
-    static IMAGES: OnceLock<Vec<Vec<Image>>> = OnceLock::new();
-    let all = IMAGES.get_or_init(|| REPOSITORIES.iter().map(|name| images(name)).collect());
-    let place = REPOSITORIES.iter().position(|name| *name == repository);
-    place.map_or(&[], |place| &all[place])
-}
-
-fn images(repository: &'static str) -> Vec<Image> {
-    let image = |system: &'static System, tag: &str| Image {
+fn images(repository: &'static str, systems: &Systems) -> Vec<Image> {
+    let image = |system: &System, tag: &str| Image {
         system: Some(system.id.clone()),
         has_cudnn: Some(false),
         cudnn_known: true,
@@ -49,7 +48,8 @@ fn images(repository: &'static str) -> Vec<Image> {
         seen: system.image_seen.clone(),
         ..Image::new(repository, tag.to_owned(), Flavour::Plain, &system.source)
     };
-    systems::all()
+    systems
+        .all()
         .iter()
         .filter_map(|system| Some((system, split(system.image.as_deref()?))))
         .filter(|(_, (name, _))| *name == repository)

@@ -1,10 +1,8 @@
 //! pytorch/pytorch: the rows of `catalog/images/pytorch.yaml`, and what the release workflow proves.
 
-use std::sync::OnceLock;
-
 use serde::Deserialize;
 
-use super::super::file::{self, Sources};
+use super::super::file::{self, Contents, Sources};
 use super::existence::Existence;
 use super::image::{AbsentTag, Evidence, Flavour, Image, Repository};
 
@@ -31,7 +29,7 @@ struct Row {
 
 file::rows!(Row);
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     checked: String,
@@ -39,45 +37,77 @@ pub(crate) struct File {
     repository: Repository,
     unconfirmed: Vec<AbsentTag>,
     rows: Vec<Row>,
+    /// Every tag.
+    #[serde(skip)]
+    images: Vec<Image>,
 }
 
-fn file() -> &'static File {
-    static FILE: OnceLock<File> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let text = include_str!("../../../../catalog/images/pytorch.yaml");
-        let mut file: File = file::parse("images/pytorch.yaml", text);
-        file::complete(&mut file.rows, &file.checked, &file.sources);
-        file::complete(&mut file.unconfirmed, &file.checked, &file.sources);
-        file::complete(std::slice::from_mut(&mut file.repository), &file.checked, &file.sources);
-        file
-    })
+impl Contents for File {
+    const NAME: &str = "images/pytorch.yaml";
+    const TEXT: &str = file::text!("images/pytorch.yaml");
+
+    fn complete(&mut self) {
+        file::complete(&mut self.rows, &self.checked, &self.sources);
+        file::complete(&mut self.unconfirmed, &self.checked, &self.sources);
+        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
+        self.images = self.expanded();
+    }
 }
 
-/// Every tag, oldest torch first.
-pub(super) fn all() -> &'static [Image] {
-    static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
-    IMAGES.get_or_init(|| {
+impl File {
+    pub(crate) fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Every tag, oldest torch first.
+    fn expanded(&self) -> Vec<Image> {
         let mut images = Vec::new();
-        for row in &file().rows {
+        for row in &self.rows {
             for cuda in row.cuda.split(' ') {
                 images.push(image(row, cuda, Flavour::Runtime, "runtime"));
                 images.push(image(row, cuda, Flavour::Devel, "devel"));
             }
         }
         images
-    })
+    }
+
+    /// Tags that somebody named and nobody confirmed.
+    pub(crate) fn unconfirmed(&self) -> &[AbsentTag] {
+        &self.unconfirmed
+    }
+
+    /// What the release workflow says of a tag that no list has.
+    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
+        if let Some(row) = self.unconfirmed().iter().find(|row| row.reference.ends_with(&format!(":{tag}"))) {
+            return Existence::Unknown { why: row.why.clone() };
+        }
+        let torch = tag.split('-').next().unwrap_or_default();
+        // The workflow tells which CUDA and cuDNN a release comes with, and nothing of tags of another form.
+        let formed = tag.split('-').nth(1).is_some_and(|word| word.starts_with("cuda"));
+        match self.rows.iter().find(|row| row.torch == torch && row.matrix) {
+            Some(row) if formed => Existence::No {
+                why: format!(
+                    "the images of torch {torch} are for CUDA {} with cuDNN {}, runtime and devel",
+                    row.cuda.replace(' ', ", "),
+                    row.cudnn
+                ),
+                source: row.source.clone(),
+            },
+            _ => Existence::Unknown {
+                why: format!(
+                    "no list of that release's images was read; tags are written {}",
+                    self.repository.scheme
+                ),
+            },
+        }
+    }
 }
 
-pub(super) fn repository() -> &'static Repository {
-    &file().repository
-}
-
-/// Tags that somebody named and nobody confirmed.
-pub(super) fn unconfirmed() -> &'static [AbsentTag] {
-    &file().unconfirmed
-}
-
-fn image(row: &'static Row, cuda: &str, flavour: Flavour, size: &str) -> Image {
+fn image(row: &Row, cuda: &str, flavour: Flavour, size: &str) -> Image {
     let in_list = |list: &str| list.split(' ').any(|one| one == cuda);
     let tag = format!("{}-cuda{cuda}-cudnn{}-{size}", row.torch, row.cudnn);
     Image {
@@ -95,31 +125,5 @@ fn image(row: &'static Row, cuda: &str, flavour: Flavour, size: &str) -> Image {
             _ => Evidence::Workflow,
         },
         ..Image::new("pytorch/pytorch", tag, flavour, &row.source)
-    }
-}
-
-/// What the release workflow says of a tag that no list has.
-pub(super) fn missing(tag: &str) -> Existence {
-    if let Some(row) = unconfirmed().iter().find(|row| row.reference.ends_with(&format!(":{tag}"))) {
-        return Existence::Unknown { why: row.why.clone() };
-    }
-    let torch = tag.split('-').next().unwrap_or_default();
-    // The workflow tells which CUDA and cuDNN a release comes with, and nothing of tags of another form.
-    let formed = tag.split('-').nth(1).is_some_and(|word| word.starts_with("cuda"));
-    match file().rows.iter().find(|row| row.torch == torch && row.matrix) {
-        Some(row) if formed => Existence::No {
-            why: format!(
-                "the images of torch {torch} are for CUDA {} with cuDNN {}, runtime and devel",
-                row.cuda.replace(' ', ", "),
-                row.cudnn
-            ),
-            source: row.source.clone(),
-        },
-        _ => Existence::Unknown {
-            why: format!(
-                "no list of that release's images was read; tags are written {}",
-                repository().scheme
-            ),
-        },
     }
 }

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use catalog::testing::catalog;
 use catalog::torch::{Build, Release};
-use catalog::{cuda, deepspeed, drivers, gpus, nccl, torch};
 
 /// One line of the table: a fact, how many rows have it, and the names of those that have not.
 struct Line {
@@ -32,13 +32,18 @@ impl Line {
 
 fn torch_lines() -> Vec<Line> {
     type Pair = (&'static Release, &'static Build);
-    let builds: Vec<Pair> =
-        torch::all().iter().flat_map(|row| row.builds.iter().map(move |build| (row, build))).collect();
+    let builds: Vec<Pair> = catalog()
+        .torch()
+        .all()
+        .iter()
+        .flat_map(|row| row.builds.iter().map(move |build| (row, build)))
+        .collect();
     let build = |fact, known| {
         let name = |(release, build): &Pair| format!("{} {}", release.version, build.build);
         Line::count("torch builds", fact, &builds, name, known)
     };
-    let release = |fact, known| Line::count("torch", fact, torch::all(), |row| row.version.clone(), known);
+    let release =
+        |fact, known| Line::count("torch", fact, catalog().torch().all(), |row| row.version.clone(), known);
     vec![
         release("day, Pythons, glibc, partners", |row| {
             let partners = row.torchvision.is_some() && row.torchaudio.is_some();
@@ -55,27 +60,32 @@ fn torch_lines() -> Vec<Line> {
 }
 
 fn cuda_lines() -> Vec<Line> {
-    let release = |fact, known| Line::count("CUDA", fact, cuda::all(), |row| row.toolkit.clone(), known);
-    let mut minors: Vec<String> =
-        cuda::all().iter().filter_map(|row| Some(row.toolkit.rsplit_once('.')?.0.to_owned())).collect();
+    let release =
+        |fact, known| Line::count("CUDA", fact, catalog().cuda().all(), |row| row.toolkit.clone(), known);
+    let mut minors: Vec<String> = catalog()
+        .cuda()
+        .all()
+        .iter()
+        .filter_map(|row| Some(row.toolkit.rsplit_once('.')?.0.to_owned()))
+        .collect();
     minors.dedup();
     vec![
         release("driver for all features", |row| row.driver_min.is_some()),
         release("oldest driver", |row| row.driver_min_minor_compat.is_some()),
         Line::count("CUDA minors", "forward compatibility", &minors, String::clone, |minor| {
-            cuda::forward(minor).is_some()
+            catalog().cuda().forward(minor).is_some()
         }),
         Line::count(
             "driver branches",
             "highest CUDA",
-            drivers::all(),
+            catalog().drivers().all(),
             |row| row.branch.to_string(),
             |row| row.cuda.is_some(),
         ),
         Line::count(
             "driver branches",
             "end of life",
-            drivers::all(),
+            catalog().drivers().all(),
             |row| row.branch.to_string(),
             |row| row.end_of_life.is_some(),
         ),
@@ -83,9 +93,12 @@ fn cuda_lines() -> Vec<Line> {
 }
 
 fn other_lines() -> Vec<Line> {
-    let gpu = |fact, known| Line::count("GPUs", fact, gpus::all(), |row| row.name.clone(), known);
-    let ds = |fact, known| Line::count("DeepSpeed", fact, deepspeed::all(), |row| row.version.clone(), known);
-    let nccl = |fact, known| Line::count("NCCL", fact, nccl::all(), |row| row.version.clone(), known);
+    let gpu = |fact, known| Line::count("GPUs", fact, catalog().gpus().all(), |row| row.name.clone(), known);
+    let ds = |fact, known| {
+        Line::count("DeepSpeed", fact, catalog().deepspeed().all(), |row| row.version.clone(), known)
+    };
+    let nccl =
+        |fact, known| Line::count("NCCL", fact, catalog().nccl().all(), |row| row.version.clone(), known);
     vec![
         ds("day, nvcc rule", |row| row.released.is_some() && row.skip_cuda_check.is_some()),
         ds("import with torch 2.4, with numpy 2", |row| {
@@ -94,14 +107,14 @@ fn other_lines() -> Vec<Line> {
         Line::count(
             "DeepSpeed operators",
             "what building needs",
-            deepspeed::operators(),
+            catalog().deepspeed().operators(),
             |row| row.name.clone(),
             |_| true,
         ),
         Line::count(
             "DeepSpeed incompatibilities",
             "as package and versions",
-            deepspeed::incompatibilities(),
+            catalog().deepspeed().incompatibilities(),
             |row| row.id.clone(),
             |row| row.with_package.is_some(),
         ),

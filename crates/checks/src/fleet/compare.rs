@@ -65,7 +65,7 @@ fn gpus(facts: &Facts) -> Fact<String> {
         (Fact::Known(list), _) if !list.is_empty() => list.iter().for_each(|gpu| add(gpu.name.clone())),
         (_, Fact::Known(_)) if facts.pci.gpus().count() > 0 => {
             facts.pci.gpus().for_each(|device| {
-                let model = catalog::gpus::by_pci(device.device);
+                let model = facts.catalog.gpus().by_pci(device.device);
                 add(model
                     .map_or_else(|| format!("GPU 10de:{:04x}", device.device), |model| model.name.clone()));
             });

@@ -4,7 +4,6 @@ use crate::driver::is_open;
 use crate::driver::replace;
 use crate::gpu::name;
 use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
-use catalog::gpus;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -22,7 +21,9 @@ fn judge(facts: &Facts) -> Judged {
     let needy: Vec<_> = facts
         .pci
         .gpus()
-        .filter(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module_only) == Some(true))
+        .filter(|gpu| {
+            facts.catalog.gpus().by_pci(gpu.device).and_then(|row| row.open_module_only) == Some(true)
+        })
         .collect();
     let Some(first) = needy.first() else {
         return Ok(Verdict::NotApplicable("no GPU here is known to need the open kernel module".into()));
@@ -33,11 +34,11 @@ fn judge(facts: &Facts) -> Judged {
     crate::yield_to(&[&super::driver_too_old_for_gpu::CHECK], facts)?;
     let message = format!(
         "the proprietary kernel module is installed, but {} works only with NVIDIA's open kernel module",
-        name(first)
+        name(facts, first)
     );
     Ok(needy.iter().fold(
         Verdict::error(message, replace(facts)).about(Subject::name(first.address.clone())),
-        |verdict, gpu| verdict.evidence(format!("{} {}", gpu.address, name(gpu))),
+        |verdict, gpu| verdict.evidence(format!("{} {}", gpu.address, name(facts, gpu))),
     ))
 }
 
@@ -45,14 +46,18 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::testing::expect;
+    use catalog::testing::catalog;
     use facts::Fact;
     use facts::testing::server::{first, server};
 
     #[test]
     fn the_closed_module_does_not_drive_them() {
         expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
-        let row =
-            gpus::all().iter().find(|row| row.open_module_only == Some(true) && !row.pci_ids.is_empty());
+        let row = catalog()
+            .gpus()
+            .all()
+            .iter()
+            .find(|row| row.open_module_only == Some(true) && !row.pci_ids.is_empty());
         let Some(row) = row else { return };
         let on = |open: bool| {
             server(|f| {

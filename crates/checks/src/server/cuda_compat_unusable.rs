@@ -43,8 +43,9 @@ fn judge(facts: &Facts) -> Judged {
             }
             "it does not work on GeForce and TITAN cards, so CUDA programs fail with error 804".to_owned()
         } else {
-            let cuda = catalog::drivers::branch(version.branch).and_then(|branch| branch.cuda.as_deref());
-            let row = cuda.and_then(catalog::cuda::forward);
+            let cuda =
+                facts.catalog.drivers().branch(version.branch).and_then(|branch| branch.cuda.as_deref());
+            let row = cuda.and_then(|it| facts.catalog.cuda().forward(it));
             let row = row.ok_or_else(|| {
                 Verdict::Unknown(
                     format!("could not determine which driver branches {} works on", library.path).into(),

@@ -30,7 +30,7 @@ fn judge(facts: &Facts) -> Judged {
                     .into(),
             )
         };
-        let row = catalog::cuda::architecture((major, below)).ok_or_else(unknown)?;
+        let row = facts.catalog.cuda().architecture((major, below)).ok_or_else(unknown)?;
         let newer =
             row.last_toolkit.as_deref().and_then(|last| compare(minor, last)) == Some(Ordering::Greater);
         let older =

@@ -1,7 +1,6 @@
 //! The same thing is set by a flag and in daemon.json.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::docker_daemon;
 use facts::Facts;
 use facts::docker::flags;
 
@@ -28,11 +27,11 @@ fn judge(facts: &Facts) -> Judged {
             return Err(Verdict::NotApplicable("no docker.service and no running dockerd".into()));
         }
     };
-    let keys = crate::daemon_json::keys(value);
-    let mut twice: Vec<(&str, String)> = flags(argv)
+    let keys = crate::daemon_json::keys(facts, value);
+    let mut twice: Vec<(&str, String)> = flags(facts.catalog, argv)
         .iter()
         .filter_map(|(flag, value)| {
-            let key = &docker_daemon::flag(flag)?.key;
+            let key = &facts.catalog.docker_daemon().flag(flag)?.key;
             let there = keys.contains(&key.as_str()) && key != "runtimes";
             there.then(|| (key.as_str(), format!("{key:?} and --{flag}={value}")))
         })

@@ -1,7 +1,7 @@
 //! daemon.json is not what dockerd can read.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::docker_daemon::{self, Kind};
+use catalog::docker_daemon::Kind;
 use facts::docker::{DaemonJson, DaemonJsonError, State};
 use facts::{Fact, Facts};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
             }
         }
     }
-    let wrong = wrong_types(value);
+    let wrong = wrong_types(facts, value);
     let Some((first, _)) = wrong.first() else { return Ok(Verdict::Pass) };
     let message = format!(
         "{}: {}; {later}",
@@ -71,10 +71,10 @@ fn invalid_syntax(file: &DaemonJson, error: &DaemonJsonError, later: &str, fix: 
 }
 
 /// Keys whose values are of another type than dockerd reads into, and what is wrong with each.
-fn wrong_types(value: &Value) -> Vec<(&str, String)> {
+fn wrong_types<'v>(facts: &Facts, value: &'v Value) -> Vec<(&'v str, String)> {
     let mut wrong = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
-        let Some(row) = docker_daemon::key(name) else { continue };
+        let Some(row) = facts.catalog.docker_daemon().key(name) else { continue };
         let (right, wanted) = match row.kind {
             _ if value.is_null() => (true, ""),
             Kind::Boolean => (value.is_boolean(), "true or false"),

@@ -32,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
         .is_some_and(|(started, modified)| started > modified);
     let newest = Version::parse(NEWEST);
     let beyond = version.zip(newest.as_ref()).is_some_and(|(v, newest)| v.number(0) > newest.number(0));
-    let (unknown, idle) = classify(value, version);
+    let (unknown, idle) = classify(facts, value, version);
     let fix = crate::daemon_json::validate("Correct the key", facts, &file.path);
     if let Some((first, _)) = unknown.first().filter(|_| !read) {
         if beyond {
@@ -59,14 +59,18 @@ fn judge(facts: &Facts) -> Judged {
 type Wrong<'a> = (&'a str, String);
 
 /// Keys that dockerd does not know, and keys that it accepts and ignores.
-fn classify<'a>(value: &'a Value, version: Option<&Version>) -> (Vec<Wrong<'a>>, Vec<Wrong<'a>>) {
+fn classify<'a>(
+    facts: &Facts,
+    value: &'a Value,
+    version: Option<&Version>,
+) -> (Vec<Wrong<'a>>, Vec<Wrong<'a>>) {
     let (mut unknown, mut idle) = (Vec::new(), Vec::new());
-    for name in crate::daemon_json::keys(value) {
-        let Some(row) = docker_daemon::key(name) else {
-            match docker_daemon::flag(name) {
+    for name in crate::daemon_json::keys(facts, value) {
+        let Some(row) = facts.catalog.docker_daemon().key(name) else {
+            match facts.catalog.docker_daemon().flag(name) {
                 Some(row) => idle.push((name, format!("{name:?} (use {:?})", row.key))),
                 None => {
-                    let what = match docker_daemon::nearest(name) {
+                    let what = match facts.catalog.docker_daemon().nearest(name) {
                         Some(near) => format!("{name:?} (did you mean {near:?}?)"),
                         None => format!("{name:?}"),
                     };
@@ -76,7 +80,14 @@ fn classify<'a>(value: &'a Value, version: Option<&Version>) -> (Vec<Wrong<'a>>,
             continue;
         };
         let Some(version) = version else { continue };
-        if docker_daemon::all().iter().filter(|row| row.key == *name).any(|row| accepts(row, version)) {
+        if facts
+            .catalog
+            .docker_daemon()
+            .all()
+            .iter()
+            .filter(|row| row.key == *name)
+            .any(|row| accepts(row, version))
+        {
             continue;
         }
         let what = match Version::parse(&row.since).is_some_and(|since| *version < since) {

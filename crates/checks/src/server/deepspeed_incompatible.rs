@@ -24,16 +24,16 @@ fn judge(facts: &Facts) -> Judged {
     const NONE: &str = "DeepSpeed is not installed in the Python environments found here";
     let environments = facts.python.environments.require(NONE)?;
     let judged = environments.iter().map(|environment| {
-        one(environment).map(|verdict| if environment.active() { verdict } else { verdict.softened() })
+        one(facts, environment).map(|verdict| if environment.active() { verdict } else { verdict.softened() })
     });
     Verdict::together(judged, NONE)
 }
 
-fn one(environment: &PythonEnvironment) -> Judged {
+fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let installed = environment.package("deepspeed");
     let installed = *installed.require("DeepSpeed is not installed")?;
     let public = |version: &str| version.split('+').next().unwrap_or_default().to_owned();
-    let release = catalog::deepspeed::release(&public(installed)).ok_or_else(|| {
+    let release = facts.catalog.deepspeed().release(&public(installed)).ok_or_else(|| {
         Verdict::Unknown(format!("could not determine what DeepSpeed {installed} works with").into())
     })?;
     let install = environment.pip("install");

@@ -1,7 +1,6 @@
 //! The engine gets no more fixes.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::toolkit;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -23,7 +22,7 @@ fn judge(facts: &Facts) -> Judged {
     let text = docker.info_text(&["ServerVersion"]);
     let text = text.require("the engine reports no version")?;
     let now = facts.clock.now.require("no clock")?;
-    let Some(row) = toolkit::engine_series(text) else {
+    let Some(row) = facts.catalog.toolkit().engine_series(text) else {
         return Err(Verdict::unknown(format!("envdoc does not know the end of life of Docker {text}")));
     };
     let Some(end) = &row.end_of_life else { return Ok(Verdict::Pass) };
@@ -33,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
     if *end >= today.strftime("%Y-%m-%d").to_string() {
         return Ok(Verdict::Pass);
     }
-    let newest = toolkit::all_engine_series().iter().find(|row| row.end_of_life.is_none());
+    let newest = facts.catalog.toolkit().all_engine_series().iter().find(|row| row.end_of_life.is_none());
     let newest = newest
         .and_then(|row| row.latest.as_deref())
         .map(|latest| format!("; the current release is {latest}"));

@@ -23,7 +23,7 @@ fn judge(facts: &Facts) -> Judged {
     let value = docker.configured();
     let file = value.decided()?;
     let argv = docker.unit.decided()?.map(|unit| &unit.argv);
-    let given = argv.map(|argv| flags(argv)).unwrap_or_default();
+    let given = argv.map(|argv| flags(facts.catalog, argv)).unwrap_or_default();
     let by_flag = given.iter().find(|(name, _)| name == "default-runtime").map(|(_, value)| value.as_str());
     let by_file = file.and_then(|file| file.get("default-runtime")).and_then(Value::as_str);
     if by_file.or(by_flag) != Some("nvidia") {

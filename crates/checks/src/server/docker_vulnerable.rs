@@ -1,7 +1,7 @@
 //! The engine or its runc has known vulnerabilities.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::toolkit::{self, Exposure};
+use catalog::toolkit::Exposure;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -32,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
     parts.extend(runc.map(|version| ("runc", "runc", version)));
     let (mut found, mut open) = (Vec::new(), Vec::new());
     for (component, name, version) in parts {
-        for cve in toolkit::cves(component) {
+        for cve in facts.catalog.toolkit().cves(component) {
             match cve.exposure(version) {
                 Exposure::Vulnerable => found.push((name, version, cve)),
                 Exposure::Unknown => open.push(format!("{} ({name} {version})", cve.id)),

@@ -2,7 +2,6 @@
 
 use crate::driver::loaded;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::drivers;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -20,7 +19,7 @@ fn judge(facts: &Facts) -> Judged {
     let version = version.require("the driver is not loaded")?;
     let today = date(*facts.clock.now.require("the time is unknown")?);
     let today = today.ok_or_else(|| Verdict::unknown("could not read a date from the clock"))?;
-    let Some(branch) = drivers::branch(version.branch) else {
+    let Some(branch) = facts.catalog.drivers().branch(version.branch) else {
         return Ok(Verdict::NotApplicable(format!(
             "envdoc's catalog does not know branch {}",
             version.branch
@@ -46,7 +45,10 @@ fn judge(facts: &Facts) -> Judged {
          support for new kernels",
         branch.branch
     );
-    let supported: Vec<String> = drivers::all()
+    let supported: Vec<String> = facts
+        .catalog
+        .drivers()
+        .all()
         .iter()
         .filter(|other| other.branch > branch.branch)
         .filter(|other| other.end_of_life.as_ref().is_some_and(|end| !over(end, &today)))

@@ -2,7 +2,6 @@
 
 use crate::driver::loaded;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::drivers;
 use facts::expected::contains;
 use facts::{Fact, Facts};
 
@@ -40,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     if let Some(range) = cuda {
         let version = facts.gpu.cuda.clone().or_look(|| {
-            let row = drivers::branch(loaded.branch).and_then(|row| row.cuda.clone());
+            let row = facts.catalog.drivers().branch(loaded.branch).and_then(|row| row.cuda.clone());
             row.map_or_else(|| Fact::Unknown("the driver's CUDA version is unknown".into()), Fact::Known)
         });
         let version = version.require("the driver's CUDA version is unknown")?;

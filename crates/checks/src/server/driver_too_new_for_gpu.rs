@@ -3,7 +3,6 @@
 use crate::driver::installed;
 use crate::gpu::name;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::{cuda, gpus};
 use facts::Facts;
 use facts::pci::Device;
 
@@ -23,8 +22,10 @@ fn judge(facts: &Facts) -> Judged {
     let mut known = 0;
     let mut left: Vec<(&Device, &str, u32)> = Vec::new();
     for gpu in facts.pci.gpus() {
-        let Some(row) = gpus::by_pci(gpu.device) else { continue };
-        let Some(architecture) = capability(&row.compute_capability).and_then(cuda::architecture) else {
+        let Some(row) = facts.catalog.gpus().by_pci(gpu.device) else { continue };
+        let Some(architecture) =
+            capability(&row.compute_capability).and_then(|it| facts.catalog.cuda().architecture(it))
+        else {
             continue;
         };
         known += 1;
@@ -40,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
     };
     let message = format!(
         "driver {version} no longer supports {}; {last} is the last branch for {architecture} GPUs",
-        name(gpu)
+        name(facts, gpu)
     );
     let fix = Fix::needs_reboot(
         format!(
@@ -55,7 +56,7 @@ fn judge(facts: &Facts) -> Judged {
             verdict.evidence(format!(
                 "{} {}: {architecture}, supported up to branch {last}",
                 gpu.address,
-                name(gpu)
+                name(facts, gpu)
             ))
         },
     ))
@@ -71,13 +72,18 @@ fn capability(text: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
     use crate::testing::expect;
+    use catalog::testing::catalog;
     use facts::Fact;
     use facts::testing::server::{first, server};
 
     #[test]
     fn a_driver_that_left_the_architecture_behind_is_an_error() {
         expect(&CHECK, &server(|_| {}), "pass", "");
-        let volta = gpus::all().iter().find(|row| row.compute_capability == "7.0" && !row.pci_ids.is_empty());
+        let volta = catalog()
+            .gpus()
+            .all()
+            .iter()
+            .find(|row| row.compute_capability == "7.0" && !row.pci_ids.is_empty());
         let Some(volta) = volta else { return };
         let with = |branch: u32| {
             server(|f| {

@@ -4,7 +4,6 @@ use crate::driver::is_open;
 use crate::driver::{installed, replace};
 use crate::gpu::name;
 use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
-use catalog::gpus;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -24,7 +23,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut certain = false;
     let mut old = Vec::new();
     for gpu in facts.pci.gpus() {
-        let Some(row) = gpus::by_pci(gpu.device) else { continue };
+        let Some(row) = facts.catalog.gpus().by_pci(gpu.device) else { continue };
         let Some(minimum) = row.driver_branch_min else { continue };
         known += 1;
         if version.branch >= minimum {
@@ -44,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
             _ => Verdict::Pass,
         });
     };
-    let gpu = name(old[0].0);
+    let gpu = name(facts, old[0].0);
     let verdict = if certain {
         let message = format!(
             "driver {version} is too old for {gpu}, which needs branch {needed} or newer; the GPU does not \
@@ -59,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
         Verdict::warning(message, replace(facts)).about(Subject::name(old[0].0.address.clone()))
     };
     Ok(old.iter().fold(verdict, |verdict, (gpu, minimum)| {
-        verdict.evidence(format!("{} {}: branch {minimum} or newer", gpu.address, name(gpu)))
+        verdict.evidence(format!("{} {}: branch {minimum} or newer", gpu.address, name(facts, gpu)))
     }))
 }
 
@@ -67,12 +66,15 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::testing::expect;
+    use catalog::gpus;
+    use catalog::testing::catalog;
     use facts::Fact;
     use facts::testing::server::{first, server};
 
     /// A GPU of the catalog that has an oldest branch, and works with the open module only or with both.
     fn row(only_open: bool) -> &'static gpus::Gpu {
-        let mut rows = gpus::all().iter().filter(|row| row.driver_branch_min.is_some_and(|b| b > 500));
+        let mut rows =
+            catalog().gpus().all().iter().filter(|row| row.driver_branch_min.is_some_and(|b| b > 500));
         rows.find(|row| !row.pci_ids.is_empty() && row.open_module_only == Some(only_open)).unwrap()
     }
 

@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let without = |gpu: &Gpu| match model(gpu) {
+    let without = |gpu: &Gpu| match model(facts.catalog, gpu) {
         Some(model) if model.data_centre => gpu.ecc.as_ref().map(|&(now, next)| !now || !next),
         _ => Fact::Absent,
     };

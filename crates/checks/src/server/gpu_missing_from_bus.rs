@@ -55,10 +55,9 @@ fn judge(facts: &Facts) -> Judged {
         )
     };
     let verdict = Verdict::error(message, fix);
-    Ok(facts
-        .pci
-        .gpus()
-        .fold(verdict, |verdict, gpu| verdict.evidence(format!("{} {}", gpu.address, crate::gpu::name(gpu)))))
+    Ok(facts.pci.gpus().fold(verdict, |verdict, gpu| {
+        verdict.evidence(format!("{} {}", gpu.address, crate::gpu::name(facts, gpu)))
+    }))
 }
 
 fn count(found: usize) -> String {

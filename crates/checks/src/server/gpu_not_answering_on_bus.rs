@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo dmesg | grep -i -E 'xid|fallen off'", "sudo poweroff"],
     );
     Ok(gone.iter().fold(Verdict::error(message, fix), |verdict, gpu| {
-        verdict.evidence(format!("{} {}: configuration space reads ff", gpu.address, name(gpu)))
+        verdict.evidence(format!("{} {}: configuration space reads ff", gpu.address, name(facts, gpu)))
     }))
 }
 

@@ -47,7 +47,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut verdict = verdict(facts, &without, gpus.len());
     for (gpu, driver) in without {
         let driver = driver.map_or("no driver".to_owned(), |name| format!("driver {name}"));
-        verdict = verdict.evidence(format!("{} {}: {driver}", gpu.address, name(gpu)));
+        verdict = verdict.evidence(format!("{} {}: {driver}", gpu.address, name(facts, gpu)));
     }
     Ok(verdict)
 }

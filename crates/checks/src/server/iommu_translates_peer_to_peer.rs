@@ -3,7 +3,6 @@
 use crate::distribution::{Family, family};
 use crate::gpu::{is_pass_through, name};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::gpus;
 use facts::Facts;
 use facts::pci::Device;
 
@@ -25,7 +24,8 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::NotApplicable("checked on x86-64 only".into()));
     }
     let devices = facts.pci.devices.require("no PCI bus")?;
-    let data_centre = |gpu: &&Device| gpus::by_pci(gpu.device).is_some_and(|row| row.data_centre);
+    let data_centre =
+        |gpu: &&Device| facts.catalog.gpus().by_pci(gpu.device).is_some_and(|row| row.data_centre);
     let gpus: Vec<&Device> = facts.pci.gpus().filter(data_centre).collect();
     let over_pcie = !devices.iter().any(Device::is_nvswitch) || devices.iter().any(Device::is_adapter);
     if gpus.len() < 2 || !over_pcie {
@@ -66,7 +66,7 @@ fn judge(facts: &Facts) -> Judged {
     };
     Ok(translated.iter().fold(Verdict::warning(message, fix), |verdict, gpu| {
         let kind = gpu.iommu_type.known().map_or("", String::as_str);
-        verdict.evidence(format!("{} {}: IOMMU group type {kind}", gpu.address, name(gpu)))
+        verdict.evidence(format!("{} {}: IOMMU group type {kind}", gpu.address, name(facts, gpu)))
     }))
 }
 

@@ -24,7 +24,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let packages = environment.packages.require("no packages")?;
     let wheel = packages.iter().find(|package| package.name.starts_with("nvidia-nccl-cu"));
     let wheel = wheel.ok_or_else(|| Verdict::NotApplicable("no NCCL wheel".into()))?;
-    let release = catalog::nccl::release(&wheel.version);
+    let release = facts.catalog.nccl().release(&wheel.version);
     let release = release.ok_or_else(|| {
         Verdict::Unknown(format!("envdoc's catalog does not list NCCL {}", wheel.version).into())
     })?;

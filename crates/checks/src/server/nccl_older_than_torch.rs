@@ -20,10 +20,10 @@ pub const CHECK: Check = Check {
 const MISSED: &[(&str, &str)] = &[("2.19.3", "ncclCommRegister"), ("2.29.7", "ncclCommResume")];
 
 fn judge(facts: &Facts) -> Judged {
-    each_torch(&facts.python, one)
+    each_torch(&facts.python, |environment, torch| one(facts, environment, torch))
 }
 
-fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
+fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged {
     let build = torch.cuda_build();
     let build =
         build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;
@@ -35,7 +35,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
             format!("could not determine which NCCL torch {} was built with", torch.full()).into(),
         )
     };
-    let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
+    let release = facts.catalog.torch().release(&torch.version).ok_or_else(unknown)?;
     let wanted = release.build(build).and_then(|build| build.nccl.as_deref()).ok_or_else(unknown)?;
     match at_least(installed, wanted) {
         Some(true) => Ok(Verdict::Pass),

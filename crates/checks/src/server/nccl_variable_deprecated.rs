@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use catalog::variables::{self, Status};
+use catalog::variables::Status;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -23,11 +23,14 @@ fn judge(facts: &Facts) -> Judged {
     let settings = settings.require("no environment")?;
     let mut old = Vec::new();
     for setting in settings {
-        let Some(row) = variables::variable(setting.name) else { continue };
+        let Some(row) = facts.catalog.variables().variable(setting.name) else { continue };
         if row.status != Status::Deprecated {
             continue;
         }
-        let Some(new) = row.deprecated_by.as_deref().and_then(variables::variable) else { continue };
+        let Some(new) = row.deprecated_by.as_deref().and_then(|it| facts.catalog.variables().variable(it))
+        else {
+            continue;
+        };
         let Some(since) = new.since.as_deref().and_then(|since| Version::from_str(since).ok()) else {
             continue;
         };

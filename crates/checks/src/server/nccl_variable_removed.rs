@@ -1,7 +1,7 @@
 //! A variable is set that newer releases do not read any more.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::variables::{self, Status};
+use catalog::variables::Status;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut any = false;
     let mut gone = Vec::new();
     for setting in settings {
-        let Some(row) = variables::variable(setting.name) else { continue };
+        let Some(row) = facts.catalog.variables().variable(setting.name) else { continue };
         if !matches!(row.owner.as_str(), "nccl" | "pytorch") {
             continue;
         }

@@ -1,7 +1,7 @@
 //! An NCCL variable is set that nothing reads.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::variables::{self, Status};
+use catalog::variables::Status;
 use facts::Facts;
 
 /// `nccl-variable-unknown`.
@@ -37,18 +37,18 @@ fn judge(facts: &Facts) -> Judged {
     }
     let mut wrong = Vec::new();
     for setting in &set {
-        match variables::variable(setting.name) {
+        match facts.catalog.variables().variable(setting.name) {
             Some(row) if row.status == Status::NotRead => {
                 let meaning = row.meaning.clone().unwrap_or_else(|| "nothing reads it".into());
                 wrong.push((
                     setting,
                     meaning.trim_end_matches('.').to_owned(),
-                    variables::nearest(setting.name),
+                    facts.catalog.variables().nearest(setting.name),
                 ));
             }
             Some(_) => {}
             None => {
-                if let Some(near) = variables::nearest(setting.name) {
+                if let Some(near) = facts.catalog.variables().nearest(setting.name) {
                     wrong.push((
                         setting,
                         format!("nothing reads it; did you mean {}?", near.name),
@@ -65,7 +65,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let export =
         near.filter(|_| wrong.len() == 1).map(|near| format!("export {}={}", near.name, first.value));
-    commands.extend(export.as_deref().filter(|_| variables::variable(first.name).is_none()));
+    commands.extend(export.as_deref().filter(|_| facts.catalog.variables().variable(first.name).is_none()));
     let fix = Fix::safe("Remove the variable where it is set:", &commands);
     let verdict = Verdict::warning(message, fix).about(Subject::name(first.name));
     Ok(wrong.iter().fold(verdict, |verdict, (setting, why, _)| {

@@ -44,7 +44,7 @@ fn judge(facts: &Facts) -> Judged {
     let verdict =
         if nvidia { Verdict::warning(message, fix(facts)) } else { Verdict::error(message, fix(facts)) };
     Ok(bound.iter().fold(verdict, |verdict, (gpu, driver)| {
-        verdict.evidence(format!("{} {}: driver {driver}", gpu.address, name(gpu)))
+        verdict.evidence(format!("{} {}: driver {driver}", gpu.address, name(facts, gpu)))
     }))
 }
 

@@ -32,7 +32,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         return Ok(Verdict::Pass);
     }
     let public = deepspeed.split('+').next().unwrap_or(deepspeed);
-    let release = catalog::deepspeed::release(public);
+    let release = facts.catalog.deepspeed().release(public);
     let unknown = || {
         Verdict::Unknown(
             format!("could not determine which CUDA versions DeepSpeed {deepspeed} accepts together").into(),

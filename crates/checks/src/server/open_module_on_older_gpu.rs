@@ -3,7 +3,6 @@
 use crate::driver::is_open;
 use crate::gpu::name;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::gpus;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -21,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let older: Vec<_> = facts
         .pci
         .gpus()
-        .filter(|gpu| gpus::by_pci(gpu.device).and_then(|row| row.open_module) == Some(false))
+        .filter(|gpu| facts.catalog.gpus().by_pci(gpu.device).and_then(|row| row.open_module) == Some(false))
         .collect();
     let Some(first) = older.first() else {
         return Ok(Verdict::NotApplicable(
@@ -33,7 +32,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     crate::yield_to(&[&super::driver_too_new_for_gpu::CHECK], facts)?;
     let message =
-        format!("the open kernel module is installed, but {} needs the proprietary one", name(first));
+        format!("the open kernel module is installed, but {} needs the proprietary one", name(facts, first));
     let fix = Fix::needs_reboot(
         "Install the proprietary module of branch 580, the last for this GPU: \
          https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
@@ -42,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
     Ok(older
         .iter()
         .fold(Verdict::error(message, fix).about(Subject::name(first.address.clone())), |verdict, gpu| {
-            verdict.evidence(format!("{} {}", gpu.address, name(gpu)))
+            verdict.evidence(format!("{} {}", gpu.address, name(facts, gpu)))
         }))
 }
 
@@ -50,6 +49,7 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::testing::expect;
+    use catalog::testing::catalog;
     use facts::Fact;
     use facts::testing::server::{first, server};
 
@@ -57,7 +57,11 @@ mod tests {
     fn the_open_module_does_not_drive_them() {
         expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
         // The newest of them: drivers of today still drive it.
-        let row = gpus::all().iter().rfind(|row| row.open_module == Some(false) && !row.pci_ids.is_empty());
+        let row = catalog()
+            .gpus()
+            .all()
+            .iter()
+            .rfind(|row| row.open_module == Some(false) && !row.pci_ids.is_empty());
         let Some(row) = row else { return };
         let mut facts = server(|f| first(f, |gpu| gpu.device = row.pci_ids[0]));
         expect(&CHECK, &facts, "error", "proprietary");

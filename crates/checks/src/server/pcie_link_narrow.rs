@@ -25,7 +25,7 @@ fn judge(facts: &Facts) -> Judged {
         narrow.len(),
         links.len(),
         gpu.address,
-        name(gpu),
+        name(facts, gpu),
         link.width,
         link.width_max.min(port.width_max)
     );
@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
             verdict.evidence(format!(
                 "{} {}: x{} now, GPU x{}, port x{}",
                 gpu.address,
-                name(gpu),
+                name(facts, gpu),
                 link.width,
                 link.width_max,
                 port.width_max

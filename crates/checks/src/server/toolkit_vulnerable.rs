@@ -1,7 +1,7 @@
 //! The toolkit has known vulnerabilities.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::toolkit::{self, Exposure};
+use catalog::toolkit::Exposure;
 use catalog::version::Version;
 use facts::Fact;
 use facts::Facts;
@@ -19,7 +19,7 @@ pub const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let text = facts.toolkit.version.require("the container toolkit is not installed")?;
     let (mut found, mut open) = (Vec::new(), Vec::new());
-    for cve in toolkit::cves("nvidia-container-toolkit") {
+    for cve in facts.catalog.toolkit().cves("nvidia-container-toolkit") {
         match cve.exposure(text) {
             Exposure::Vulnerable => found.push(cve),
             Exposure::Unknown => open.push(cve.id.as_str()),

@@ -32,11 +32,12 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         torch.full(),
         environment.prefix
     );
-    let build = catalog::torch::release(&torch.version).and_then(|release| facts.suitable_build(release));
+    let build =
+        facts.catalog.torch().release(&torch.version).and_then(|release| facts.suitable_build(release));
     let fix = match (build, &torch.build) {
         (Some(build), _) => Fix::safe(
             format!("Install the CUDA {} build of the same version:", build.cuda.as_deref().unwrap_or("")),
-            &[&environment.reinstall(torch, &build.build)],
+            &[&environment.reinstall(facts.catalog, torch, &build.build)],
         ),
         (None, Fact::Absent) if environment.kind == "conda" => {
             Fix::manual("Install the CUDA variant of pytorch in this conda environment.")

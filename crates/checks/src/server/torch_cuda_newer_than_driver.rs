@@ -34,7 +34,8 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         torch.full(),
         environment.prefix
     );
-    let build = catalog::torch::release(&torch.version).and_then(|release| facts.suitable_build(release));
+    let build =
+        facts.catalog.torch().release(&torch.version).and_then(|release| facts.suitable_build(release));
     let fix = match build {
         Some(build) => Fix::safe(
             format!(
@@ -42,7 +43,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
                  {needs}):",
                 build.cuda.as_deref().unwrap_or("of an older release")
             ),
-            &[&environment.reinstall(torch, &build.build)],
+            &[&environment.reinstall(facts.catalog, torch, &build.build)],
         ),
         None => Fix::needs_reboot(
             format!("Install driver {needs} or newer, or a PyTorch built with an older CUDA."),

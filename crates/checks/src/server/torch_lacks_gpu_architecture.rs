@@ -28,7 +28,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
             format!("could not determine which GPUs torch {} was compiled for", torch.full()).into(),
         )
     };
-    let release = catalog::torch::release(&torch.version).ok_or_else(unknown)?;
+    let release = facts.catalog.torch().release(&torch.version).ok_or_else(unknown)?;
     let build = torch.cuda_build().and_then(|name| release.build(name)).ok_or_else(unknown)?;
     let mut lacking = Vec::new();
     for &capability in capabilities {
@@ -56,7 +56,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
                 "Install the build for CUDA {}, which supports the GPU:",
                 other.cuda.as_deref().unwrap_or("")
             ),
-            &[&environment.reinstall(torch, &other.build)],
+            &[&environment.reinstall(facts.catalog, torch, &other.build)],
         ),
         None => match newest_that_runs(facts) {
             Some((version, build)) => Fix::safe(
@@ -78,7 +78,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
 }
 
 fn newest_that_runs(facts: &Facts) -> Option<(&'static str, &'static str)> {
-    catalog::torch::all().iter().rev().find_map(|release| {
+    facts.catalog.torch().all().iter().rev().find_map(|release| {
         facts.suitable_build(release).map(|build| (release.version.as_str(), build.build.as_str()))
     })
 }

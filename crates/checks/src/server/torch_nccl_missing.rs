@@ -28,7 +28,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let build = torch.cuda_build();
     let build =
         build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;
-    let release = catalog::torch::release(&torch.version).ok_or_else(|| {
+    let release = facts.catalog.torch().release(&torch.version).ok_or_else(|| {
         Verdict::Unknown(format!("could not determine which NCCL torch {} requires", torch.version).into())
     })?;
     if release.pypi_build.as_deref() != Some(build) {

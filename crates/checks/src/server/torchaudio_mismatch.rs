@@ -21,11 +21,11 @@ pub const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let x86 = facts.system.architecture.known().is_some_and(|name| name == "x86_64");
-    each_torch(&facts.python, |environment, torch| one(environment, torch, x86))
+    each_torch(&facts.python, |environment, torch| one(facts, environment, torch, x86))
 }
 
-fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
-    let partner = Partner::find("torchaudio", environment, torch)?;
+fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
+    let partner = Partner::find("torchaudio", environment, torch, facts.catalog)?;
     let release = partner.release()?;
     let last = release.torchaudio.as_deref().ok_or_else(|| partner.unknown())?;
     // None: it ended before this build's CUDA came.
@@ -43,7 +43,7 @@ fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
             wanted.map_or("none exists for its CUDA version".to_owned(), |wanted| format!("{wanted} does"));
         let message = format!("torchaudio {installed} does not match torch {full} in {prefix}; {own}{must}");
         (message, if linked { Severity::Error } else { Severity::Warning })
-    } else if let Some((own, of_torch)) = other_cuda(&partner, torch, x86) {
+    } else if let Some((own, of_torch)) = other_cuda(facts, &partner, torch, x86) {
         let message = format!(
             "torchaudio {installed} in {prefix} is built for CUDA {own} but torch {full} for CUDA \
              {of_torch}; `import torchaudio` fails"
@@ -58,12 +58,12 @@ fn one(environment: &PythonEnvironment, torch: &Torch, x86: bool) -> Judged {
 
 /// The CUDA of torchaudio and that of torch, where both are known and differ. A distribution without a build
 /// in its version is PyPI's; which CUDA that is was measured for the last release on x86-64 alone.
-fn other_cuda(partner: &Partner, torch: &Torch, x86: bool) -> Option<(String, String)> {
+fn other_cuda(facts: &Facts, partner: &Partner, torch: &Torch, x86: bool) -> Option<(String, String)> {
     let of_torch = torch.cuda_build()?;
     let own = match partner.build() {
         Some(build) => build,
         None if x86 && partner.version() == LAST_TORCHAUDIO => {
-            catalog::torch::release(LAST_TORCHAUDIO)?.pypi_build.as_deref()?
+            facts.catalog.torch().release(LAST_TORCHAUDIO)?.pypi_build.as_deref()?
         }
         None => return None,
     };

@@ -19,11 +19,11 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    each_torch(&facts.python, one)
+    each_torch(&facts.python, |environment, torch| one(facts, environment, torch))
 }
 
-fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
-    let partner = Partner::find("torchvision", environment, torch)?;
+fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged {
+    let partner = Partner::find("torchvision", environment, torch, facts.catalog)?;
     let wanted = partner.release()?.torchvision.as_deref().ok_or_else(|| partner.unknown())?;
     let loose =
         at_least(partner.version(), "0.29.1") == Some(true) && at_least(&torch.version, "2.14") == Some(true);

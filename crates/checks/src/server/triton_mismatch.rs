@@ -23,11 +23,11 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    each_torch(&facts.python, one)
+    each_torch(&facts.python, |environment, torch| one(facts, environment, torch))
 }
 
-fn one(environment: &PythonEnvironment, torch: &Torch) -> Judged {
-    let partner = Partner::find("triton", environment, torch)?;
+fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged {
+    let partner = Partner::find("triton", environment, torch, facts.catalog)?;
     let build = torch.cuda_build();
     let build =
         build.ok_or_else(|| Verdict::NotApplicable("this PyTorch is not an official CUDA wheel".into()))?;

@@ -1,7 +1,6 @@
 //! A variable has a value that its reader does not take.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::variables;
 use facts::Facts;
 
 pub const CHECK: Check = Check {
@@ -19,7 +18,7 @@ fn judge(facts: &Facts) -> Judged {
     let settings = settings.require("no environment")?;
     let mut any = false;
     for setting in settings.iter().filter(|setting| !setting.value.is_empty()) {
-        let Some(row) = variables::variable(setting.name) else { continue };
+        let Some(row) = facts.catalog.variables().variable(setting.name) else { continue };
         let Some(takes) = row.takes(setting.value) else { continue };
         any = true;
         if takes {

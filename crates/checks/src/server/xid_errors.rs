@@ -28,12 +28,12 @@ fn judge(facts: &Facts) -> Judged {
     }
     let mut events: Vec<_> = counts
         .into_iter()
-        .map(|((number, address), (count, line))| (weight(number), number, address, count, line))
+        .map(|((number, address), (count, line))| (weight(facts, number), number, address, count, line))
         .filter(|(weight, ..)| *weight > Weight::Notice)
         .collect();
     events.sort_by_key(|(weight, number, ..)| (std::cmp::Reverse(*weight), *number));
     let Some(&(worst, number, address, ..)) = events.first() else { return fallen.map(|()| Verdict::Pass) };
-    let row = xids::xid(number);
+    let row = facts.catalog.xids().xid(number);
     let meaning =
         row.map_or("not in envdoc's catalog".to_owned(), |row| format!("{}: {}", row.name, row.meaning));
     let message = format!("Xid {number} since boot ({meaning})");
@@ -60,8 +60,8 @@ enum Weight {
     Fault,
 }
 
-fn weight(number: u32) -> Weight {
-    match xids::xid(number).map(|row| row.severity) {
+fn weight(facts: &Facts, number: u32) -> Weight {
+    match facts.catalog.xids().xid(number).map(|row| row.severity) {
         Some(xids::Severity::Info) => Weight::Notice,
         Some(xids::Severity::Application) => Weight::Program,
         Some(xids::Severity::Error | xids::Severity::Fatal) => Weight::Fault,

@@ -63,7 +63,11 @@ fn damage(reading: &Reading, rng: &mut TestRng) -> Reading {
 }
 
 fn judge(readings: BTreeMap<String, Reading>) -> Vec<checks::CheckResult> {
-    let facts = gather::recorded(&Replay::new(readings, facts::Missing::not_recorded()), Expected::default());
+    let facts = gather::recorded(
+        &Replay::new(readings, facts::Missing::not_recorded()),
+        Expected::default(),
+        catalog::testing::catalog(),
+    );
     let results = checks::judge(CHECKS, &facts);
     let layout = diagnostic::layout::Layout { width: 60, unicode: false, verbose: true, root: false };
     diagnostic::render::text::report(&report::report(&facts, &results), layout);
@@ -94,7 +98,11 @@ fn a_damaged_machine_gets_a_verdict() {
 #[test]
 fn a_machine_that_answers_nothing_is_never_healthy() {
     for why in ["permission denied", "it did not answer before envdoc's deadline (--timeout)"] {
-        let facts = gather::recorded(&Replay::new(BTreeMap::new(), why), Expected::default());
+        let facts = gather::recorded(
+            &Replay::new(BTreeMap::new(), why),
+            Expected::default(),
+            catalog::testing::catalog(),
+        );
         for result in checks::judge(CHECKS, &facts) {
             let id = result.check.id;
             assert!(

@@ -85,7 +85,7 @@ fn servers() -> Vec<Server> {
         let header = header(&name, &kept);
         let snapshot =
             Snapshot::open(&path(&name, ".json")).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let facts = gather::recorded(&snapshot.host(), header.expect.clone());
+        let facts = gather::recorded(&snapshot.host(), header.expect.clone(), catalog::testing::catalog());
         let results = checks::judge(CHECKS, &facts);
         Server { name, header, kept, results }
     };
@@ -133,7 +133,10 @@ fn redaction_changes_no_answer() {
     for server in servers() {
         let snapshot = Snapshot::open(&path(&server.name, ".json")).unwrap();
         let redacted = host::redact::redact(snapshot).host();
-        let results = checks::judge(CHECKS, &gather::recorded(&redacted, server.header.expect.clone()));
+        let results = checks::judge(
+            CHECKS,
+            &gather::recorded(&redacted, server.header.expect.clone(), catalog::testing::catalog()),
+        );
         for (before, after) in server.results.iter().zip(&results) {
             if std::mem::discriminant(&before.verdict) != std::mem::discriminant(&after.verdict) {
                 let id = before.check.id;

@@ -45,16 +45,18 @@ pub(super) async fn look(
 }
 
 async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: Options) -> Facts {
-    let nothing = |why: &str| gather::recorded(&Replay::new(Default::default(), why), Expected::default());
+    let nothing = |why: &str| {
+        gather::recorded(&Replay::new(Default::default(), why), Expected::default(), options.catalog)
+    };
     match (node.place(), program) {
         (Place::Here, _) => {
-            let look = options.look;
+            let (look, catalog) = (options.look, options.catalog);
             let here = tokio::task::spawn_blocking(move || {
                 let deadline = Instant::now() + look;
                 let recorder = Recorder::new(Arc::new(
                     Live::new(deadline - look / 20).with_engines(Arc::new(Transports::default())),
                 ));
-                gather::live(&recorder, deadline, Expected::default())
+                gather::live(&recorder, deadline, Expected::default(), catalog)
             });
             here.await.unwrap_or_else(|_| nothing("envdoc failed while it inspected this machine"))
         }
@@ -65,7 +67,7 @@ async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: O
                 None => node.snapshot(&program.command, options.look, deadline).await,
             };
             match snapshot {
-                Ok(snapshot) => gather::recorded(&snapshot.host(), Expected::default()),
+                Ok(snapshot) => gather::recorded(&snapshot.host(), Expected::default(), options.catalog),
                 Err(why) => nothing(&why.to_string()),
             }
         }

@@ -4,6 +4,7 @@ mod bootstrap;
 mod member;
 mod probe;
 
+use catalog::Catalog;
 use std::time::{Duration, Instant};
 
 use self::bootstrap::{Envdoc, Packing, Program};
@@ -18,6 +19,8 @@ use facts::fleet::{Fleet, Member, Port};
 /// How it is done.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
+    /// What the facts are compared with.
+    pub catalog: &'static Catalog,
     /// How many at once, and how long reaching one machine may take.
     pub limits: Limits,
     /// How long envdoc may look at one machine.

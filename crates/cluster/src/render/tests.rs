@@ -70,8 +70,10 @@ fn rendered_compose_files_pass_lint() {
         let plan = plan(text);
         for node in &plan.nodes {
             let compose = compose(&plan, node).unwrap();
-            let findings =
-                lint::lint(lint::RULES, &lint::File::new("compose.yaml", &compose, lint::Kind::Compose));
+            let findings = lint::lint(
+                lint::RULES,
+                &lint::File::new(catalog::testing::catalog(), "compose.yaml", &compose, lint::Kind::Compose),
+            );
             assert!(findings.is_empty(), "{findings:?}\n{compose}");
         }
     }
@@ -161,7 +163,10 @@ fn the_stack_has_what_swarm_accepts() {
         let read: serde_yaml::Value =
             serde_yaml::from_str(&stack).unwrap_or_else(|error| panic!("{error}\n{stack}"));
         assert_eq!(read["services"].as_mapping().map(|services| services.len()), Some(2), "{stack}");
-        let findings = lint::lint(lint::RULES, &lint::File::new("stack.yaml", &stack, lint::Kind::Compose));
+        let findings = lint::lint(
+            lint::RULES,
+            &lint::File::new(catalog::testing::catalog(), "stack.yaml", &stack, lint::Kind::Compose),
+        );
         assert!(
             findings.is_empty(),
             "{:?}\n{stack}",

@@ -158,7 +158,7 @@ mod tests {
     use crate::smoke::outcome::Measured;
 
     fn run(bus: f64, seconds: f64) -> Outcome {
-        let mut outcome = Outcome::new(vec!["node1".into(), "node2".into()]);
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["node1".into(), "node2".into()]);
         outcome.verdict = Verdict::Ok;
         let of = |bytes, seconds, bus| Measured { bytes, seconds, algorithm: bus, bus, wrong: 0 };
         outcome.results = vec![of(8, seconds, 1e5), of(65_536, 1.0, 1.0), of(16 << 20, 0.1, bus)];

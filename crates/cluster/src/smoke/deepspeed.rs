@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn outcome(lines: &[String], how: Option<&str>) -> Outcome {
-        let mut outcome = Outcome::new(vec!["node1".into(), "node2".into()]);
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["node1".into(), "node2".into()]);
         outcome.verdict = Verdict::Ok;
         let _ = told(&plan(), lines, how.map(str::to_owned), Instant::now(), &mut outcome);
         outcome

@@ -2,7 +2,8 @@
 
 use super::bandwidth::{median, size};
 use super::outcome::{Outcome, Verdict};
-use catalog::expected_bandwidth::{self, Kind};
+use catalog::Catalog;
+use catalog::expected_bandwidth::Kind;
 
 /// The part of what the path carries that the ring must reach: below it something other than the network is
 /// the limit. Measured on two cores, where the ranks share the processors with the kernel's side of the
@@ -29,6 +30,7 @@ const NCCL_JUDGED_FROM_BYTES: usize = 256 << 20;
 /// InfiniBand cards of one, whose ports have these rates in Gbit/s. `None` where nothing is known, or the
 /// data is too small to tell.
 pub fn expected_of_nccl(
+    catalog: &Catalog,
     gpu: &str,
     nodes: usize,
     ranks: usize,
@@ -40,11 +42,11 @@ pub fn expected_of_nccl(
     }
     if nodes == 1 {
         let count = u32::try_from(ranks).ok()?;
-        let row = expected_bandwidth::gpus(gpu, count)?;
+        let row = catalog.expected_bandwidth().gpus(gpu, count)?;
         return Some((row.busbw * 1e9 * SMALLER_SIZE_FACTOR * row.tolerance, format!("{count} {}", row.gpu)));
     }
     let card = |rate: &u32| {
-        let link = expected_bandwidth::link(Kind::Infiniband, *rate)?;
+        let link = catalog.expected_bandwidth().link(Kind::Infiniband, *rate)?;
         Some(link.carries * 1e9 * link.tolerance?)
     };
     let cards: Vec<f64> = rates.iter().map(card).collect::<Option<_>>()?;
@@ -161,8 +163,10 @@ fn far(outcome: &Outcome) -> Option<(String, &'static str)> {
 /// Less than gigabit Ethernet, whatever the link is.
 fn thin(outcome: &Outcome) -> Option<(String, &'static str)> {
     let path = outcome.expected.as_ref()?.bus;
-    if let Some(link) =
-        outcome.network.speed.and_then(|speed| expected_bandwidth::link(Kind::Ethernet, speed / 1000))
+    if let Some(link) = outcome
+        .network
+        .speed
+        .and_then(|speed| outcome.catalog.expected_bandwidth().link(Kind::Ethernet, speed / 1000))
     {
         let least = link.carries * 1e9 * link.tolerance.unwrap_or(0.0);
         return (path < least).then(|| {
@@ -217,7 +221,10 @@ mod tests {
     use crate::smoke::outcome::{Expected, Measured};
 
     fn healthy() -> Outcome {
-        let mut outcome = Outcome::new(["node1", "node2", "node3"].map(str::to_owned).to_vec());
+        let mut outcome = Outcome::new(
+            catalog::testing::catalog(),
+            ["node1", "node2", "node3"].map(str::to_owned).to_vec(),
+        );
         outcome.expected =
             Some(Expected { bus: 1.2e9, tolerance: TOLERANCE, from: String::new(), measured: true });
         outcome.links = vec![1.2e9, 1.3e9, 1.25e9];

@@ -1,5 +1,6 @@
 //! What came of a smoke test.
 
+use catalog::Catalog;
 use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
@@ -11,6 +12,8 @@ use diagnose::root_cause::{self, Diagnosis};
 /// The whole.
 #[derive(Debug, Clone)]
 pub struct Outcome {
+    /// What the measurements are compared with.
+    pub catalog: &'static Catalog,
     /// The verdict.
     pub verdict: Verdict,
     /// Why, in a sentence or two.
@@ -98,8 +101,9 @@ pub struct PhaseFailed;
 
 impl Outcome {
     /// Nothing was tried yet.
-    pub fn new(ranks: Vec<String>) -> Outcome {
+    pub fn new(catalog: &'static Catalog, ranks: Vec<String>) -> Outcome {
         Outcome {
+            catalog,
             verdict: Verdict::Failed,
             says: String::new(),
             ranks,
@@ -122,7 +126,8 @@ impl Outcome {
         self.captured.extend(captured);
         let read = |one: &Captured| read::text(&one.from, &(one.lines.join("\n") + "\n"));
         if !self.captured.is_empty() {
-            self.causes = root_cause::diagnose(&self.captured.iter().map(read).collect::<Vec<_>>(), None);
+            self.causes =
+                root_cause::diagnose(self.catalog, &self.captured.iter().map(read).collect::<Vec<_>>(), None);
         }
     }
 

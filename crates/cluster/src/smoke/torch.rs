@@ -1,6 +1,7 @@
 //! The image's own torch does the all-reduce: with NCCL where it sees GPUs, else with Gloo. It proves what
 //! training will use, and NCCL's log of it says which transport carried the data.
 
+use catalog::Catalog;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -228,11 +229,16 @@ fn told(
 }
 
 /// What NCCL should reach at least, where that is known.
-fn expected(first: &Said, results: &[(String, Said)], bytes: usize) -> Option<(f64, String)> {
+fn expected(
+    catalog: &Catalog,
+    first: &Said,
+    results: &[(String, Said)],
+    bytes: usize,
+) -> Option<(f64, String)> {
     let nodes: BTreeSet<&String> = results.iter().map(|(node, _)| node).collect();
     let rates = first.infiniband.rates.iter().map(|rate| rate.parse::<f64>().ok().map(|rate| rate as u32));
     let rates: Vec<u32> = rates.collect::<Option<_>>()?;
-    expected_of_nccl(first.device.as_deref()?, nodes.len(), results.len(), &rates, bytes)
+    expected_of_nccl(catalog, first.device.as_deref()?, nodes.len(), results.len(), &rates, bytes)
 }
 
 /// The nodes, each with what its ranks wrote and what its container sees.
@@ -295,7 +301,9 @@ fn passed(
         return outcome.finish_phase(PhaseId::Transport, start, vec![(results[0].0.clone(), why)], "");
     }
     outcome.says += &format!("; {says}");
-    if let Some((least, from)) = expected(first, results, bytes).filter(|(least, _)| reached < *least) {
+    if let Some((least, from)) =
+        expected(outcome.catalog, first, results, bytes).filter(|(least, _)| reached < *least)
+    {
         outcome.verdict = Verdict::Slow;
         outcome.says += &format!("; below the {} expected of {from}", rate(least));
     }

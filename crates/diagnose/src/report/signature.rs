@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use crate::message;
 use crate::scan::Hit;
+use catalog::Catalog;
 use catalog::cuda_errors::CudaError;
 use catalog::signatures::{Cause, Signature};
-use catalog::sxids::{Sxid, sxid};
-use catalog::xids::{Xid, xid};
+use catalog::sxids::Sxid;
+use catalog::xids::Xid;
 use checks::CHECKS;
 use diagnostic::layout::hanging;
 
@@ -24,7 +25,7 @@ pub fn signature(one: &Signature, width: usize) -> String {
 }
 
 /// What lines match: the first in full, and roots of the same line too; of the others the sentence.
-pub fn hits(hits: &[Hit], width: usize) -> String {
+pub fn hits(catalog: &Catalog, hits: &[Hit], width: usize) -> String {
     let mut text = String::new();
     let Some(first) = hits.first() else { return text };
     let (full, others): (Vec<&Hit>, Vec<&Hit>) =
@@ -34,7 +35,7 @@ pub fn hits(hits: &[Hit], width: usize) -> String {
             text.push('\n');
         }
         let _ = write!(text, "# {}\n\n{}", hit.signature.id, hanging(&hit.message(), 0, width));
-        numbers(&mut text, hit, width);
+        numbers(catalog, &mut text, hit, width);
         rest(&mut text, hit.signature, width);
     }
     if !others.is_empty() {
@@ -47,16 +48,16 @@ pub fn hits(hits: &[Hit], width: usize) -> String {
 }
 
 /// The row of the number that a line of the kernel's log has.
-fn numbers(text: &mut String, hit: &Hit, width: usize) {
+fn numbers(catalog: &Catalog, text: &mut String, hit: &Hit, width: usize) {
     let number = |name: &str| hit.captured(name).and_then(|number| number.parse::<u32>().ok());
-    if let Some(row) = number("xid").and_then(xid) {
+    if let Some(row) = number("xid").and_then(|number| catalog.xids().xid(number)) {
         text.push_str(&hanging(
             &format!("Xid {}, {}: {} {}", row.number, row.name, row.meaning, row.action),
             0,
             width,
         ));
     }
-    if let Some(row) = number("sxid").and_then(sxid) {
+    if let Some(row) = number("sxid").and_then(|number| catalog.sxids().sxid(number)) {
         let message = format!("SXid {}, {}: {} {}", row.number, row.name, row.meaning, row.action);
         text.push_str(&hanging(&message, 0, width));
     }
@@ -146,12 +147,12 @@ fn number(title: &str, message: &[&str], place: &str, check: &str, source: &str,
 }
 
 /// An error of CUDA, and the signatures of its text.
-pub fn of_cuda(row: &CudaError, found: &[Hit], width: usize) -> String {
+pub fn of_cuda(catalog: &Catalog, row: &CudaError, found: &[Hit], width: usize) -> String {
     let mut text = format!("# CUDA error {}: {}\n\nCUDA message: {}\n", row.number, row.name, row.text);
     let _ = write!(text, "\n{}\n", hanging(&format!("Source: {}", row.source), 2, width));
     match found.is_empty() {
         true => text.push_str("No signature matches this error.\n"),
-        false => text.push_str(&hits(found, width)),
+        false => text.push_str(&hits(catalog, found, width)),
     }
     text
 }

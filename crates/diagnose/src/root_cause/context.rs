@@ -70,9 +70,10 @@ fn numbered(lines: &[String], first: u64) -> impl Iterator<Item = (u64, &String)
 mod tests {
     use crate::read::{self, Read};
     use crate::root_cause::diagnose_text;
+    use catalog::testing::catalog;
 
     fn around(log: &str) -> Vec<(u64, String)> {
-        let cause = diagnose_text("a.log", log).causes.into_iter().next();
+        let cause = diagnose_text(catalog(), "a.log", log).causes.into_iter().next();
         cause.map(|cause| cause.context).into_iter().flatten().map(|line| (line.line, line.text)).collect()
     }
 
@@ -105,7 +106,11 @@ bye
     #[test]
     fn where_nothing_is_known_the_last_lines_are_told() {
         let last = |log: &str| {
-            diagnose_text("a.log", log).last.into_iter().map(|line| line.line).collect::<Vec<u64>>()
+            diagnose_text(catalog(), "a.log", log)
+                .last
+                .into_iter()
+                .map(|line| line.line)
+                .collect::<Vec<u64>>()
         };
         assert_eq!(last("a\nb\n\nc\nd\ne\nf\n\n"), [2, 4, 5, 6, 7]);
         assert_eq!(last("a"), [1]);

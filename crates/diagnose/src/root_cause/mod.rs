@@ -18,6 +18,7 @@ mod traceback;
 
 use crate::read::{self, Read};
 use analysis::Analysis;
+use catalog::Catalog;
 use catalog::signatures::{Cause as Choice, Component, Role, Signature};
 use facts::Facts;
 use timeline::Timeline;
@@ -140,8 +141,8 @@ impl Diagnosis {
 const UNMATCHED: usize = 50;
 
 /// The diagnosis of several sources; with facts, the checks that a cause names are judged by them.
-pub fn diagnose(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
-    let timeline = timeline::from_reads(reads);
+pub fn diagnose(catalog: &'static Catalog, reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
+    let timeline = timeline::from_reads(catalog, reads);
     let analysis = Analysis::of(&timeline);
     let chosen = ranking::causes(&analysis);
     let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
@@ -177,8 +178,8 @@ pub fn diagnose(reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
 }
 
 /// The diagnosis of a text.
-pub fn diagnose_text(name: &str, text: &str) -> Diagnosis {
-    diagnose(&[read::text(name, text)], None)
+pub fn diagnose_text(catalog: &'static Catalog, name: &str, text: &str) -> Diagnosis {
+    diagnose(catalog, &[read::text(name, text)], None)
 }
 
 fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {

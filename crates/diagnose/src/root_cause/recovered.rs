@@ -222,12 +222,13 @@ impl<'t> Recovery<'t> {
 #[cfg(test)]
 mod tests {
     use crate::root_cause::diagnose_text;
+    use catalog::testing::catalog;
 
     const REFUSED: &str = "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>\n";
     const FULL: &str = "OSError: [Errno 28] No space left on device\n";
 
     fn causes(log: &str) -> Vec<String> {
-        diagnose_text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
+        diagnose_text(catalog(), "a.log", log).causes.into_iter().map(|cause| cause.id).collect()
     }
 
     fn lines(count: usize) -> String {

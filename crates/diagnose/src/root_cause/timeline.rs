@@ -14,7 +14,9 @@ use crate::expression::constant;
 use crate::log_prefix::{self, Level, LogPrefix, Time};
 use crate::message;
 use crate::read::{Found, Read};
+use catalog::Catalog;
 use catalog::signatures::{self, Component, Derived, Report, Role, Severity, Signature};
+use catalog::xids::Xid;
 
 /// Which event of a [`Timeline`]: its index in the order of sources and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,9 +41,17 @@ pub struct Event {
     pub message: String,
     /// What it is here: a root that the line itself calls a warning is context.
     pub role: Role,
+    /// The driver's fault whose number the line has.
+    pub xid: Option<&'static Xid>,
 }
 
 impl Event {
+    /// The number of the fault that a line of the driver tells, or of the one before that it names as its
+    /// cause.
+    fn xid_number(&self) -> Option<u32> {
+        self.captured("previous").or_else(|| self.captured("xid"))?.parse().ok()
+    }
+
     /// The value of a capture.
     pub fn captured(&self, name: &str) -> Option<&str> {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
@@ -162,7 +172,7 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The timeline of some sources.
-pub fn from_reads(reads: &[Read]) -> Timeline {
+pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
     let nodes = nodes(reads);
     let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
     let mut timeline =
@@ -178,6 +188,9 @@ pub fn from_reads(reads: &[Read]) -> Timeline {
             known(&mut timeline, &from(line).0, line);
         }
         one_read(&mut timeline, place, read, &from);
+    }
+    for event in &mut timeline.events {
+        event.xid = event.xid_number().and_then(|number| catalog.xids().xid(number));
     }
     recovered::downgrade(&mut timeline);
     times(&mut timeline);
@@ -240,6 +253,7 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
                 signature: hit.signature,
                 captures: hit.captures.clone(),
                 message: hit.message(),
+                xid: None,
             });
         }
         timeline.crashed.extend(traceback::crashed(found).map(|place| (prefix.rank, place)));
@@ -272,6 +286,7 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
                 signature,
                 captures: Vec::new(),
                 message: message::fill(signature.message, &|_| None).unwrap_or_default(),
+                xid: None,
             });
             continue;
         }
@@ -311,6 +326,7 @@ fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, 
         captures: vec![(group, told.to_owned())],
         message: message.unwrap_or_default(),
         role: signature.role,
+        xid: None,
     }
 }
 
@@ -364,6 +380,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
             captures: vec![("exception", raised.name.clone()), ("message", raised.message.clone())],
             message: raised.sentence(),
             role: Role::Root,
+            xid: None,
         });
     }
     timeline.events.extend(new);

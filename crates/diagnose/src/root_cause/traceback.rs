@@ -272,9 +272,10 @@ fn indent(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use crate::root_cause::diagnose_text;
+    use catalog::testing::catalog;
 
     fn causes(log: &str) -> Vec<String> {
-        diagnose_text("a.log", log).causes.into_iter().map(|cause| cause.id).collect()
+        diagnose_text(catalog(), "a.log", log).causes.into_iter().map(|cause| cause.id).collect()
     }
 
     fn twice(log: &str) -> String {

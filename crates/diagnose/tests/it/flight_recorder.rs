@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use catalog::testing::catalog;
 use diagnose::read::{self, Source};
 use diagnose::root_cause;
 
@@ -20,7 +21,7 @@ fn diagnose(dumps: &[(u32, Vec<u8>)]) -> root_cause::Diagnosis {
             read::read(&source).unwrap()
         })
         .collect();
-    root_cause::diagnose(&reads, None)
+    root_cause::diagnose(catalog(), &reads, None)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
+use catalog::testing::catalog;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +89,7 @@ fn damage_never_panics() {
         let read = read::read(&Source::Bytes { name, bytes }).unwrap();
         let kept: usize = read.found.iter().map(|found| found.text.len()).sum();
         assert!(kept < 32 << 20, "round {round}: {kept} bytes are kept of {size}");
-        let diagnosis = root_cause::diagnose(&[read], None);
+        let diagnosis = root_cause::diagnose(catalog(), &[read], None);
         assert!(diagnosis.causes.len() <= 4, "round {round}");
     }
 }

@@ -12,6 +12,7 @@
     reason = "tests read the source tree and tell what they counted"
 )]
 
+use catalog::testing::catalog;
 use std::path::{Path, PathBuf};
 
 use catalog::signatures::Role;
@@ -113,7 +114,7 @@ fn failures_are_named() {
     for (set, floor, all) in SETS {
         let of_set: Vec<&Failure> = failures.iter().filter(|failure| failure.set == *set).collect();
         let named = |failure: &&&Failure| {
-            let diagnosis = root_cause::diagnose_text(&failure.file, &read(&failure.file));
+            let diagnosis = root_cause::diagnose_text(catalog(), &failure.file, &read(&failure.file));
             let right = right(&diagnosis, failure);
             if !right {
                 println!(
@@ -138,7 +139,7 @@ fn healthy_logs_raise_no_alarm() {
     let healthy: Vec<Healthy> = list("healthy.yaml");
     assert!(healthy.len() >= 30);
     for log in healthy {
-        let diagnosis = root_cause::diagnose_text(&log.file, &read(&log.file));
+        let diagnosis = root_cause::diagnose_text(catalog(), &log.file, &read(&log.file));
         let causes: Vec<&str> = diagnosis.causes.iter().map(|cause| cause.id.as_str()).collect();
         assert!(!diagnosis.failed(), "{}: {causes:?} {:?}", log.file, diagnosis.unmatched_errors);
     }

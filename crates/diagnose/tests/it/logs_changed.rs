@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the source tree")]
 
+use catalog::testing::catalog;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -33,7 +34,7 @@ static LOGS: LazyLock<Vec<Log>> = LazyLock::new(|| {
     tune.map(|failure| {
         let bytes = std::fs::read(folder().join(&failure.file)).unwrap();
         let lines: Vec<String> = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-        let diagnosis = root_cause::diagnose_text("log", &lines.join("\n"));
+        let diagnosis = root_cause::diagnose_text(catalog(), "log", &lines.join("\n"));
         let evidence = diagnosis.causes.iter().flat_map(|cause| &cause.evidence).map(|line| line.line).min();
         let first = usize::try_from(evidence.unwrap_or(1)).unwrap();
         (failure.file, lines, diagnosis.causes.first().map(|cause| cause.id.clone()), first)
@@ -42,7 +43,10 @@ static LOGS: LazyLock<Vec<Log>> = LazyLock::new(|| {
 });
 
 fn cause(lines: &[String]) -> Option<String> {
-    root_cause::diagnose_text("log", &lines.join("\n")).causes.first().map(|cause| cause.id.clone())
+    root_cause::diagnose_text(catalog(), "log", &lines.join("\n"))
+        .causes
+        .first()
+        .map(|cause| cause.id.clone())
 }
 
 /// The rank at the start of a line, where a launcher put it there.

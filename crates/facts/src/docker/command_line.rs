@@ -2,7 +2,8 @@
 
 use crate::Fact;
 use crate::IntoFact;
-use catalog::docker_daemon;
+use catalog::Catalog;
+use catalog::docker_daemon::Kind;
 use host::Host;
 
 /// What a unit starts.
@@ -144,7 +145,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The flags of a dockerd command line: long name without dashes, and value. Short ones are written out.
-pub fn flags(argv: &[String]) -> Vec<(String, String)> {
+pub fn flags(catalog: &Catalog, argv: &[String]) -> Vec<(String, String)> {
     let mut flags = Vec::new();
     let mut rest = argv.iter().skip(1).peekable();
     while let Some(argument) = rest.next() {
@@ -153,14 +154,14 @@ pub fn flags(argv: &[String]) -> Vec<(String, String)> {
             (name.to_owned(), value)
         } else if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
             let (letter, value) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
-            let row = docker_daemon::all().iter().find(|row| row.short.as_deref() == Some(letter));
+            let row = catalog.docker_daemon().all().iter().find(|row| row.short.as_deref() == Some(letter));
             let Some(name) = row.and_then(|row| row.flag.clone()) else { continue };
             let value = value.strip_prefix('=').unwrap_or(value);
             (name, (!value.is_empty()).then(|| value.to_owned()))
         } else {
             continue;
         };
-        let boolean = docker_daemon::flag(&name).is_some_and(|row| row.kind == docker_daemon::Kind::Boolean);
+        let boolean = catalog.docker_daemon().flag(&name).is_some_and(|row| row.kind == Kind::Boolean);
         let value = match value {
             Some(value) => value,
             None if boolean => "true".to_owned(),
@@ -174,6 +175,7 @@ pub fn flags(argv: &[String]) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::testing::catalog;
 
     fn argv(line: &str) -> Vec<String> {
         words(line)
@@ -183,7 +185,8 @@ mod tests {
     fn flags_are_read_in_every_form() {
         // The second line of the running process in
         // docker/docker-status-and-runtimes-of-host-with-failing-gpu-containers.txt.
-        let read = flags(&argv("/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock"));
+        let read =
+            flags(catalog(), &argv("/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock"));
         assert_eq!(
             read,
             [
@@ -191,9 +194,10 @@ mod tests {
                 ("containerd".to_owned(), "/run/containerd/containerd.sock".to_owned())
             ]
         );
-        let read = flags(&argv(
-            "dockerd -D --debug --data-root /data -Hunix:///x.sock --live-restore=false $DOCKER_OPTS",
-        ));
+        let read = flags(
+            catalog(),
+            &argv("dockerd -D --debug --data-root /data -Hunix:///x.sock --live-restore=false $DOCKER_OPTS"),
+        );
         let names: Vec<(&str, &str)> = read.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         assert_eq!(
             names,

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::command_line::{Unit, flags};
 use crate::Fact;
 use crate::IntoFact;
+use catalog::Catalog;
 use host::{Host, Stat};
 
 /// `daemon.json`, raw and parsed.
@@ -34,6 +35,7 @@ pub struct DaemonJsonError {
 const DEFAULT: &str = "/etc/docker/daemon.json";
 
 pub(super) fn find(
+    catalog: &Catalog,
     host: &dyn Host,
     running: &Fact<Vec<String>>,
     unit: &Fact<Unit>,
@@ -41,7 +43,8 @@ pub(super) fn find(
 ) -> Fact<DaemonJson> {
     let system = unit.known().filter(|_| rootless.is_none());
     let argv = running.known().or(system.map(|unit| &unit.argv));
-    let named = argv.and_then(|argv| flags(argv).into_iter().rev().find(|(name, _)| name == "config-file"));
+    let named =
+        argv.and_then(|argv| flags(catalog, argv).into_iter().rev().find(|(name, _)| name == "config-file"));
     let path = named.map(|(_, path)| path);
     let path = path
         .or_else(|| rootless.map(|config| format!("{config}/daemon.json")))

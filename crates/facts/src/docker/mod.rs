@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::Fact;
 use crate::IntoFact;
 use crate::service_path::in_service_path;
+use catalog::Catalog;
 use host::{Host, Space, Stat};
 
 pub use command_line::{Unit, flags};
@@ -172,7 +173,7 @@ pub fn texts(value: Option<&Value>) -> Vec<String> {
 }
 
 /// Gathers the group.
-pub fn gather(host: &dyn Host) -> Docker {
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> Docker {
     let variables = host.environment().text().map(|text| super::environment::parse(&text));
     let program = host.program("docker").text().and_then(|path| real(host, path));
     let daemon_program = host.program("dockerd").text().or_look(|| in_service_path(host, "dockerd"));
@@ -197,8 +198,13 @@ pub fn gather(host: &dyn Host) -> Docker {
     let idle = idle(host, &asked, &socket, &command_line);
     let (info, version) = ask(host, &asked, &socket, &idle);
     let idle = idle.known;
-    let daemon_json =
-        daemon_json::find(host, &command_line, &unit, rootless.as_ref().map(|(config, _)| config.as_str()));
+    let daemon_json = daemon_json::find(
+        catalog,
+        host,
+        &command_line,
+        &unit,
+        rootless.as_ref().map(|(config, _)| config.as_str()),
+    );
     let data_root = data_root(host, &info, &daemon_json);
     let proxies = info.as_ref().map(|info| {
         let set =

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::Sparse;
+use catalog::testing::catalog;
 use host::Missing;
 
 const OUTPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/outputs/docker/");
@@ -12,7 +13,7 @@ fn output(name: &str) -> String {
 }
 
 fn gathered(readings: &[(&str, &str)]) -> Docker {
-    gather(&Sparse::new(readings))
+    gather(&Sparse::new(readings), catalog())
 }
 
 const SOCKET: &str =
@@ -70,7 +71,7 @@ fn an_engine_that_systemd_would_start_is_not_asked() {
     assert!(matches!(&docker.idle, Fact::Unknown(why) if why.detail.contains("/proc/net/unix")));
     assert!(matches!(docker.info, Fact::Unknown(_)));
     let denied = Sparse::new(&readings).failing(&[("read /proc/net/unix", Missing::denied())]);
-    let docker = gather(&denied);
+    let docker = gather(&denied, catalog());
     assert!(
         matches!((&docker.idle, &docker.info), (Fact::Unknown(one), Fact::Unknown(_)) if one.is_denied())
     );
@@ -94,7 +95,8 @@ fn an_engine_that_systemd_would_start_is_not_asked() {
 #[test]
 fn what_is_denied_stays_unknown() {
     let user = ("environment", "HOME=/home/b\nXDG_RUNTIME_DIR=/run/user/1000");
-    let denied = |key: &'static str| gather(&Sparse::new(&[user]).failing(&[(key, Missing::denied())]));
+    let denied =
+        |key: &'static str| gather(&Sparse::new(&[user]).failing(&[(key, Missing::denied())]), catalog());
     let docker = denied("stat /run/user/1000/docker.sock");
     assert!(matches!(docker.endpoint, Fact::Unknown(why) if why.is_denied()));
     let docker = denied("stat /run/user/1000/podman/podman.sock");

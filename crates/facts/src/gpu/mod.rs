@@ -12,7 +12,7 @@ use super::driver::DriverVersion;
 use super::{Fact, pci};
 use crate::IntoFact;
 use crate::Unavailable;
-use catalog;
+use catalog::Catalog;
 use host::Missing;
 use host::{Host, Reading};
 
@@ -201,7 +201,7 @@ pub fn names(gpus: &[&Gpu]) -> String {
 }
 
 /// Gathers the group.
-pub fn gather(host: &dyn Host) -> Gpus {
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> Gpus {
     let nothing = |fact: Fact<()>| Gpus {
         list: fact.clone().and_then(|()| Fact::Absent),
         driver: fact.clone().and_then(|()| Fact::Absent),
@@ -241,9 +241,9 @@ pub fn gather(host: &dyn Host) -> Gpus {
         let told = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
         for gpu in &mut gpus {
             gpu.compute_capability =
-                told.get(&gpu.address).map_or_else(|| capability(gpu), |&known| Fact::Known(known));
+                told.get(&gpu.address).map_or_else(|| capability(catalog, gpu), |&known| Fact::Known(known));
         }
-        ask_for_links(host, &program, &mut gpus);
+        ask_for_links(catalog, host, &program, &mut gpus);
         gpus
     });
     Gpus { list, driver, cuda, attached, failure, warnings }
@@ -274,13 +274,13 @@ fn failure(reading: &Reading) -> Option<Failure> {
 }
 
 /// The model of this GPU in the catalog: by PCI id, else by name.
-pub fn model(gpu: &Gpu) -> Option<&'static catalog::gpus::Gpu> {
-    let by_pci = gpu.pci_device.known().and_then(|&id| catalog::gpus::by_pci(id));
-    by_pci.or_else(|| catalog::gpus::by_name(&gpu.name))
+pub fn model<'c>(catalog: &'c Catalog, gpu: &Gpu) -> Option<&'c catalog::gpus::Gpu> {
+    let by_pci = gpu.pci_device.known().and_then(|&id| catalog.gpus().by_pci(id));
+    by_pci.or_else(|| catalog.gpus().by_name(&gpu.name))
 }
 
-fn capability(gpu: &Gpu) -> Fact<(u32, u32)> {
-    model(gpu).and_then(|row| smi::version_pair(&row.compute_capability)).map_or_else(
+fn capability(catalog: &Catalog, gpu: &Gpu) -> Fact<(u32, u32)> {
+    model(catalog, gpu).and_then(|row| smi::version_pair(&row.compute_capability)).map_or_else(
         || {
             Fact::unknown(format!(
                 "neither nvidia-smi nor envdoc's catalog tells the compute capability of {}",
@@ -292,10 +292,10 @@ fn capability(gpu: &Gpu) -> Fact<(u32, u32)> {
 }
 
 /// Asks for the state of NVLinks where a GPU can have them.
-fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
+fn ask_for_links(catalog: &Catalog, host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
     let linked = |gpu: &Gpu| {
         matches!(gpu.fabric, Fact::Known(_))
-            || model(gpu).is_some_and(|row| row.nvlink == Some(true) && row.data_centre)
+            || model(catalog, gpu).is_some_and(|row| row.nvlink == Some(true) && row.data_centre)
     };
     if !gpus.iter().any(linked) {
         return;
@@ -318,6 +318,7 @@ fn ask_for_links(host: &dyn Host, program: &str, gpus: &mut [Gpu]) {
 mod tests {
     use super::*;
     use crate::testing::smi::machine;
+    use catalog::testing::catalog;
 
     #[test]
     fn gpus_are_named_in_few_words() {
@@ -337,7 +338,7 @@ mod tests {
             readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
         readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
         let host = host::record::Replay::new(readings, "asked for more");
-        assert_eq!(gather(&host).list, Fact::Absent);
+        assert_eq!(gather(&host, catalog()).list, Fact::Absent);
     }
 
     #[test]
@@ -347,7 +348,7 @@ mod tests {
             readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
         readings.insert("list /sys/bus".into(), Reading::Text("usb".into()));
         // Neither /dev/dxg nor one of the places of nvidia-smi could be seen.
-        let gpus = gather(&host::record::Replay::new(readings, "permission denied"));
+        let gpus = gather(&host::record::Replay::new(readings, "permission denied"), catalog());
         assert_eq!(gpus.list, Fact::unknown("nvidia-smi: permission denied"));
     }
 

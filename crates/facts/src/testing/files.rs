@@ -18,7 +18,8 @@ pub fn machine(files: &[(&str, &str)]) -> Facts {
             (key, Reading::Text((*value).to_owned()))
         })
         .collect();
-    let mut facts = gather::recorded(&Closed::new(readings), Expected::default());
+    let mut facts =
+        gather::recorded(&Closed::new(readings), Expected::default(), catalog::testing::catalog());
     facts.system.container = Fact::Absent;
     facts.pci.devices = Fact::Known(Vec::new());
     facts.system.architecture = Fact::Known("x86_64".into());

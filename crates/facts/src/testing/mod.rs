@@ -21,7 +21,7 @@ pub use sparse::Sparse;
 
 /// A machine of which nothing is known, for this reason.
 pub fn nothing_known(why: impl Into<Missing>) -> Facts {
-    gather::recorded(&Replay::new(Default::default(), why), Expected::default())
+    gather::recorded(&Replay::new(Default::default(), why), Expected::default(), catalog::testing::catalog())
 }
 
 /// The same, as an old snapshot says it.

@@ -7,7 +7,7 @@ use crate::{Expected, Fact, Facts, Role, gather};
 
 /// A machine of this role, on which everything else is absent or (where something must exist) unknown.
 pub fn machine(role: Role) -> Facts {
-    let mut facts = gather::recorded(&Sparse::default(), Expected::default());
+    let mut facts = gather::recorded(&Sparse::default(), Expected::default(), catalog::testing::catalog());
     facts.expected.role = Some(role);
     facts.system.container = match role {
         Role::Container => Fact::Known("docker".into()),

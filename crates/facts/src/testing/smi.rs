@@ -31,8 +31,11 @@ pub fn said(reading: Reading) -> Facts {
         ("program nvidia-smi".to_owned(), text("/usr/bin/nvidia-smi")),
         ("run nvidia-smi -q -x".to_owned(), reading),
     ];
-    let mut facts =
-        gather::recorded(&Replay::new(readings.into(), "not in this snapshot"), Expected::default());
+    let mut facts = gather::recorded(
+        &Replay::new(readings.into(), "not in this snapshot"),
+        Expected::default(),
+        catalog::testing::catalog(),
+    );
     facts.system.container = Fact::Absent;
     facts.system.wsl = Fact::Absent;
     facts.system.virtualisation = Fact::Absent;

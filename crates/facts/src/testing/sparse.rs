@@ -40,7 +40,7 @@ impl Host for Sparse {
 pub fn host(sparse: &Sparse) -> Facts {
     let mut sparse = sparse.clone();
     sparse.0.entry("environment".into()).or_insert_with(|| Reading::Text("HOME=/root\nUSER=me".into()));
-    let mut facts = gather::recorded(&sparse, Expected::default());
+    let mut facts = gather::recorded(&sparse, Expected::default(), catalog::testing::catalog());
     facts.system.container = Fact::Absent;
     facts.pci.devices = Fact::Known(Vec::new());
     facts

@@ -9,6 +9,7 @@
 //! end
 //! ```
 
+use catalog::Catalog;
 use resolve::parse;
 
 /// Prints a line for each thing that is there. Needs a POSIX shell, and nothing else.
@@ -62,9 +63,9 @@ impl Inside {
     }
 
     /// The catalog's name of the system: `debian12`, `rockylinux9`; `None` where it does not have it.
-    pub fn catalog_system(&self) -> Option<&'static str> {
+    pub fn catalog_system(&self, catalog: &'static Catalog) -> Option<&'static str> {
         let (id, release) = self.system.as_deref()?.split_once(' ')?;
-        parse::system_of_release(id, release).map(|system| system.id.as_str())
+        parse::system_of_release(catalog, id, release).map(|system| system.id.as_str())
     }
 
     /// The Python, where it is not the one of the system.
@@ -84,15 +85,21 @@ mod tests {
         let text =
             "system=debian 12\npython=3.11 /usr/bin/python3\nnvcc=12.4 /usr/local/cuda/bin/nvcc\nend\n";
         let inside = Inside::parse(text).unwrap();
-        assert_eq!(inside.catalog_system(), Some("debian12"));
+        assert_eq!(inside.catalog_system(catalog::testing::catalog()), Some("debian12"));
         assert_eq!(inside.own_python(), None);
         assert_eq!(inside.nvcc, Some(("12.4".into(), "/usr/local/cuda/bin/nvcc".into())));
         let conda = Inside::parse("system=ubuntu 22.04\npython=3.10 /opt/conda/bin/python3\nend\n").unwrap();
-        assert_eq!((conda.catalog_system(), conda.own_python()), (Some("ubuntu22.04"), Some("3.10")));
+        assert_eq!(
+            (conda.catalog_system(catalog::testing::catalog()), conda.own_python()),
+            (Some("ubuntu22.04"), Some("3.10"))
+        );
         let rocky = Inside::parse("system=rocky 9.4\nend\n").unwrap();
-        assert_eq!(rocky.catalog_system(), Some("rockylinux9"));
+        assert_eq!(rocky.catalog_system(catalog::testing::catalog()), Some("rockylinux9"));
         assert_eq!(Inside::parse("system=debian 12\n"), None, "cut short");
-        assert_eq!(Inside::parse("system=alpine 3.20\nend").unwrap().catalog_system(), None);
+        assert_eq!(
+            Inside::parse("system=alpine 3.20\nend").unwrap().catalog_system(catalog::testing::catalog()),
+            None
+        );
     }
 
     /// The script in this machine's own shell, whatever is installed here.

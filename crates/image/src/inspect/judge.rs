@@ -1,6 +1,6 @@
 //! Whether an image runs on a machine.
 
-use catalog::{cuda, torch};
+use catalog::torch;
 use checks::{CHECKS, Fix, Group, Severity, Verdict, judge_one};
 use diagnostic::rule;
 use facts::support::CudaSupport;
@@ -282,7 +282,10 @@ fn runs(version: &str, from: &str, facts: &Facts) -> Verdict {
     let driver = facts.driver_version().known().copied();
     let name = driver.map_or_else(String::new, |driver| format!(" {driver}"));
     // nvidia/cuda images carry the package; whether this one does cannot be seen from outside.
-    let forward = cuda::forward(version)
+    let forward = facts
+        .catalog
+        .cuda()
+        .forward(version)
         .is_some_and(|row| driver.is_some_and(|driver| row.driver_branches.contains(&driver.branch)));
     if forward && facts.data_centre_gpus() != Fact::Known(false) {
         return Verdict::unknown(format!(
@@ -310,7 +313,7 @@ fn gpu_code(image: &Image, facts: &Facts) -> Verdict {
     let Some((version, build, from)) = torch_of(image) else {
         return Verdict::NotApplicable("no label or variable of the image names a torch version".into());
     };
-    let Some(release) = torch::release(&version) else {
+    let Some(release) = facts.catalog.torch().release(&version) else {
         return Verdict::unknown(format!("torch {version} ({from}) is not in the catalog"));
     };
     let Some(build) = build else {

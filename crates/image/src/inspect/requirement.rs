@@ -11,11 +11,9 @@
 //! the first GPU. Conditions on anything else are passed over. `NVIDIA_DISABLE_REQUIRE` turns all of it off.
 //! Source: NVIDIA/nvidia-container-toolkit:internal/requirements@2da32970 and its image.go@3de6c52a.
 
-use std::cmp::Ordering;
-
-use catalog::drivers;
 use catalog::version::compare;
 use facts::{Fact, Facts};
+use std::cmp::Ordering;
 
 use super::Image;
 
@@ -36,7 +34,8 @@ impl Properties {
     /// Those of a machine.
     pub fn of(facts: &Facts) -> Properties {
         let driver = facts.driver_version().known().copied();
-        let of_branch = || driver.and_then(|driver| drivers::branch(driver.branch)?.cuda.clone());
+        let of_branch =
+            || driver.and_then(|driver| facts.catalog.drivers().branch(driver.branch)?.cuda.clone());
         let first = facts.gpu.list.known().and_then(|gpus| gpus.first());
         let capability = first.and_then(|gpu| gpu.compute_capability.known());
         Properties {

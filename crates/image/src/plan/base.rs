@@ -2,8 +2,9 @@
 
 use super::super::request::{Compile, ImageRequest};
 use super::refused;
+use catalog::Catalog;
 use catalog::images::{self, Flavour, Image};
-use catalog::systems::{self, System};
+use catalog::systems::System;
 use diagnostic::error::Error;
 use resolve::answer::{Stack, Warning};
 use resolve::install::flash_attn_wheel;
@@ -65,9 +66,11 @@ pub enum Need {
 }
 
 /// When nvcc is needed, and why.
-pub fn need(request: &ImageRequest, stack: &Stack) -> (Need, String) {
-    let flash_attn =
-        stack.packages.get("flash-attn").filter(|version| flash_attn_wheel(stack, version).is_none());
+pub fn need(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) -> (Need, String) {
+    let flash_attn = stack
+        .packages
+        .get("flash-attn")
+        .filter(|version| flash_attn_wheel(catalog, stack, version).is_none());
     match (request.compile, &stack.deepspeed, flash_attn) {
         (Some(Compile::Run), ..) => {
             (Need::Run, "CUDA code is compiled in the running container, as requested".into())
@@ -95,30 +98,30 @@ pub fn need(request: &ImageRequest, stack: &Stack) -> (Need, String) {
 }
 
 /// Decides the images.
-pub fn settle(request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
+pub fn settle(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
     if let Some(own) = &request.base_image {
-        return own_image(request, stack, own);
+        return own_image(catalog, request, stack, own);
     }
     let Some(reference) = &stack.base_image else {
         return Err(refused("an image needs a base image, but `--base none` was requested")
             .hint("remove `--base none`, or set your own image with `base_image`"));
     };
-    let known = known(reference);
+    let known = known(catalog, reference);
     let mut base = Base {
         image: reference.clone(),
         digest: request.base_digest.clone(),
         known,
-        system: stack.system.as_deref().and_then(systems::system),
+        system: stack.system.as_deref().and_then(|it| catalog.systems().system(it)),
         nvcc: known.is_some_and(|image| image.flavour == Flavour::Devel),
         why: Vec::new(),
         build: None,
         build_why: Vec::new(),
         warnings: Vec::new(),
     };
-    let (need, reason) = need(request, stack);
+    let (need, reason) = need(catalog, request, stack);
     match (need, base.nvcc) {
         (Need::Run, true) => base.why.push(format!("devel image: {reason}.")),
-        (Need::Build, true) => match lean(known) {
+        (Need::Build, true) => match lean(catalog, known) {
             Some(lean) => {
                 base.build_why = vec![format!("nvcc stays in this build stage: {reason}.")];
                 base.build = Some(base.reference());
@@ -161,12 +164,17 @@ fn without_nvcc(image: &str, reason: &str) -> Warning {
 }
 
 /// An image of one's own: what is in it is told by the request.
-fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, Error> {
-    let Some(system) = stack.system.as_deref().and_then(systems::system) else {
+fn own_image(
+    catalog: &'static Catalog,
+    request: &ImageRequest,
+    stack: &Stack,
+    own: &str,
+) -> Result<Base, Error> {
+    let Some(system) = stack.system.as_deref().and_then(|it| catalog.systems().system(it)) else {
         return Err(refused(format!("the catalog does not know {own}, so its operating system is unknown"))
             .hint("set `os`, for example ubuntu22.04 or debian12"));
     };
-    let (need, reason) = need(request, stack);
+    let (need, reason) = need(catalog, request, stack);
     let mut warnings = Vec::new();
     let devel =
         request.base_devel.as_ref().filter(|_| need == Need::Build && request.base_nvcc != Some(true));
@@ -199,15 +207,15 @@ fn own_image(request: &ImageRequest, stack: &Stack, own: &str) -> Result<Base, E
 }
 
 /// The image in the catalog.
-pub fn known(reference: &str) -> Option<&'static Image> {
+pub fn known(catalog: &'static Catalog, reference: &str) -> Option<&'static Image> {
     let (repository, tag) = reference.rsplit_once(':')?;
-    images::of(repository).iter().find(|image| image.tag == tag)
+    catalog.images().of(repository).iter().find(|image| image.tag == tag)
 }
 
 /// The image of the same CUDA and system without nvcc.
-fn lean(devel: Option<&'static Image>) -> Option<&'static Image> {
+fn lean(catalog: &'static Catalog, devel: Option<&'static Image>) -> Option<&'static Image> {
     let devel = devel.filter(|image| image.repository == "nvidia/cuda")?;
-    images::of("nvidia/cuda").iter().find(|image| {
+    catalog.images().of("nvidia/cuda").iter().find(|image| {
         image.flavour == Flavour::Base && image.cuda == devel.cuda && image.system == devel.system
     })
 }

@@ -22,7 +22,7 @@ pub use step::{Instruction, Stage, Step};
 use super::lock;
 use super::request::{Hidden, ImageRequest};
 use crate::verify::Expectations;
-use catalog::mirrors;
+use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
 use resolve::answer::{Resolution, Stack, Warning};
 use resolve::install;
@@ -91,11 +91,15 @@ pub struct Secret {
 pub const LOCKED: [&str; 2] = ["requirements.torch.lock", "requirements.lock"];
 
 /// Settles everything.
-pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Error> {
-    let request = &mirrored(request, &resolution.stack)?;
-    let stack = &wanted(request, &resolution.stack);
-    let base = base::settle(request, stack)?;
-    let python = python::settle(request, stack, &base)?;
+pub fn plan(
+    catalog: &'static Catalog,
+    request: &ImageRequest,
+    resolution: &Resolution,
+) -> Result<Plan, Error> {
+    let request = &mirrored(catalog, request, &resolution.stack)?;
+    let stack = &wanted(catalog, request, &resolution.stack);
+    let base = base::settle(catalog, request, stack)?;
+    let python = python::settle(catalog, request, stack, &base)?;
     if base.build.is_some() && python.environment.is_none() {
         return Err(refused(format!(
             "`base_devel`: Python {} belongs to {}, and packages installed into it cannot be copied from \
@@ -104,7 +108,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
         ))
         .hint("request a Python that is not in the image, or a base image with nvcc"));
     }
-    let mut work = Work { request, resolution, stack, base: &base, python: &python, locked: None };
+    let mut work = Work { catalog, request, resolution, stack, base: &base, python: &python, locked: None };
     let requirements = packages::requirements(&work);
     let lock_drift = match &request.lock {
         Some(kept) => lock::drift(kept, &resolution.stack, &requirements),
@@ -182,6 +186,7 @@ pub fn plan(request: &ImageRequest, resolution: &Resolution) -> Result<Plan, Err
 /// What the parts of planning look at.
 #[derive(Debug)]
 struct Work<'a> {
+    catalog: &'static Catalog,
     request: &'a ImageRequest,
     resolution: &'a Resolution,
     stack: &'a Stack,
@@ -247,23 +252,23 @@ fn last(work: &Work, mut steps: Vec<Step>) -> Result<Stage, Error> {
 }
 
 /// The stack as far as it is installed.
-fn wanted(request: &ImageRequest, stack: &Stack) -> Stack {
+fn wanted(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Stack {
     let mut stack = stack.clone();
     if request.partners == Some(false) {
         stack.torchvision = None;
         stack.torchaudio = None;
-        stack.install = install::commands(&stack);
+        stack.install = install::commands(catalog, &stack);
     }
     let brought = !["image", "machine"].contains(&stack.python_from.as_str());
     if let Some(from) = request.python_from.filter(|_| brought) {
         stack.python_from = from.name().into();
-        stack.install = install::commands(&stack);
+        stack.install = install::commands(catalog, &stack);
     }
     stack
 }
 
 /// The request with the addresses of the mirror that it names; an address of its own wins.
-fn mirrored(request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error> {
+fn mirrored(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error> {
     let mut request = request.clone();
     let family =
         stack.system.as_deref().unwrap_or_default().trim_end_matches(|c: char| !c.is_ascii_alphabetic());
@@ -271,8 +276,8 @@ fn mirrored(request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error
         request.mirrors.apt.get_or_insert_with(|| address.clone());
     }
     let Some(name) = request.mirrors.preset.clone() else { return Ok(request) };
-    let Some(mirror) = mirrors::mirror(&name) else {
-        let names: Vec<&str> = mirrors::all().iter().map(|mirror| mirror.name.as_str()).collect();
+    let Some(mirror) = catalog.mirrors().mirror(&name) else {
+        let names: Vec<&str> = catalog.mirrors().all().iter().map(|mirror| mirror.name.as_str()).collect();
         return Err(refused(format!("unknown mirror {name:?}")).hint(format!(
             "known mirrors: {}; set any other by URL with pip_index and apt",
             names.join(", ")

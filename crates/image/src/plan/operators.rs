@@ -1,6 +1,7 @@
 //! DeepSpeed's operators that are compiled while the image is built, so that the finished image needs no
 //! nvcc.
 
+use catalog::Catalog;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -11,7 +12,7 @@ use super::python::Source;
 use super::step::{Instruction, Step};
 use super::system::has_dnf;
 use super::{Work, refused};
-use catalog::deepspeed::{self, Operator};
+use catalog::deepspeed::Operator;
 use diagnostic::error::Error;
 use diagnostic::words;
 use resolve::answer::Warning;
@@ -22,8 +23,8 @@ const BROUGHT: [&str; 2] = ["libaio", "curand"];
 
 /// The rows of the operators that are asked for; those that the catalog does not know are left out, see
 /// [`check`].
-fn asked(request: &ImageRequest) -> impl Iterator<Item = &'static Operator> + '_ {
-    let row = |name: &String| deepspeed::operators().iter().find(|row| row.name == *name);
+fn asked(catalog: &'static Catalog, request: &ImageRequest) -> impl Iterator<Item = &'static Operator> {
+    let row = |name: &String| catalog.deepspeed().operators().iter().find(|row| row.name == *name);
     request.deepspeed_ops.iter().filter_map(row)
 }
 
@@ -43,18 +44,19 @@ pub fn check(work: &Work) -> Result<(), Error> {
         .hint("remove the lock, or remove `deepspeed_ops`: operators are then compiled on first use"));
     }
     for name in &request.deepspeed_ops {
-        let Some(row) = deepspeed::operators().iter().find(|row| row.name == *name) else {
-            return Err(no_operator(name));
+        let Some(row) = work.catalog.deepspeed().operators().iter().find(|row| row.name == *name) else {
+            return Err(no_operator(work.catalog, name));
         };
         operator(work, row, version)?;
     }
     Ok(())
 }
 
-/// One that is not in the catalog, with the nearest that is.
-fn no_operator(name: &str) -> Error {
-    let names =
-        || deepspeed::operators().iter().filter(|row| row.module.is_some()).map(|row| row.name.as_str());
+/// One that is not in the work.catalog, with the nearest that is.
+fn no_operator(catalog: &'static Catalog, name: &str) -> Error {
+    let names = || {
+        catalog.deepspeed().operators().iter().filter(|row| row.module.is_some()).map(|row| row.name.as_str())
+    };
     let score = |known: &&str| strsim::jaro_winkler(name, known);
     let near =
         names().max_by(|one, other| score(one).total_cmp(&score(other))).filter(|near| score(near) > 0.8);
@@ -118,24 +120,25 @@ fn operator(work: &Work, row: &Operator, version: &str) -> Result<(), Error> {
 
 /// System packages that the operators are compiled with and run with.
 pub fn libraries(work: &Work) -> Vec<&'static str> {
-    let aio = asked(work.request).any(|row| row.libraries.iter().any(|library| library == "libaio"));
+    let aio =
+        asked(work.catalog, work.request).any(|row| row.libraries.iter().any(|library| library == "libaio"));
     // Its library is called otherwise on every system; this one brings it along.
     let dnf = work.base.system.is_some_and(|system| has_dnf(&system.id));
     let aio = aio.then_some(if dnf { "libaio-devel" } else { "libaio-dev" });
     // Those for the processor are compiled with OpenMP, whose library is not in every base image.
-    let openmp = !dnf && asked(work.request).any(|row| row.name.starts_with("cpu_"));
+    let openmp = !dnf && asked(work.catalog, work.request).any(|row| row.name.starts_with("cpu_"));
     aio.into_iter().chain(openmp.then_some("libgomp1")).collect()
 }
 
 /// The modules that the operators become.
 pub fn modules(work: &Work) -> Vec<String> {
-    asked(work.request).filter_map(|row| row.module.clone()).collect()
+    asked(work.catalog, work.request).filter_map(|row| row.module.clone()).collect()
 }
 
 /// What is to know of the finished image.
 pub fn warnings(work: &Work) -> Vec<Warning> {
     let mut all = Vec::new();
-    let names: Vec<&str> = asked(work.request).map(|row| row.name.as_str()).collect();
+    let names: Vec<&str> = asked(work.catalog, work.request).map(|row| row.name.as_str()).collect();
     if names.is_empty() {
         return all;
     }
@@ -166,7 +169,8 @@ pub fn warnings(work: &Work) -> Vec<Warning> {
 
 /// The steps that build DeepSpeed with its operators.
 pub fn steps(work: &Work) -> Vec<Step> {
-    let variables: Vec<String> = asked(work.request).map(|row| format!("{}=1", row.variable)).collect();
+    let variables: Vec<String> =
+        asked(work.catalog, work.request).map(|row| format!("{}=1", row.variable)).collect();
     let Some(version) = work.stack.deepspeed.as_ref().filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };

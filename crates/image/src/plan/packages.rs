@@ -8,7 +8,6 @@ use diagnostic::error::Error;
 use resolve::answer::Warning;
 use resolve::install::{HELD, flash_attn_wheel, held, hold, others, partners, torch_of_image, torch_pin};
 use resolve::parse;
-use resolve::world::World;
 
 /// Where the directory of wheels is mounted.
 const WHEELS: &str = "/run/wheels";
@@ -26,7 +25,7 @@ pub fn pip_cache(work: &Work) -> Vec<String> {
 
 /// Packages of the request that the catalog does not know: pip chooses their versions.
 pub fn unknown(work: &Work) -> Vec<String> {
-    let known = parse::package_names(World::get());
+    let known = parse::package_names();
     let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
     work.request.packages.iter().filter(foreign).cloned().collect()
 }
@@ -37,7 +36,7 @@ pub fn warning(work: &Work) -> Option<Warning> {
     if unknown.is_empty() || work.locked.is_some() {
         return None;
     }
-    let known = parse::package_names(World::get());
+    let known = parse::package_names();
     let typing_errors = unknown.iter().filter_map(|text| {
         let name = parse::package_name(text);
         let near = known.iter().find(|known| strsim::jaro_winkler(&name, known) > 0.93)?;
@@ -57,9 +56,11 @@ pub fn warning(work: &Work) -> Option<Warning> {
 /// Everything that is installed, as a requirements file names it.
 pub fn requirements(work: &Work) -> Vec<String> {
     let stack = work.stack;
-    let flash_attn = stack.packages.get("flash-attn").map(|version| match flash_attn_wheel(stack, version) {
-        Some(url) => format!("flash-attn @ {url}"),
-        None => format!("flash-attn=={version}"),
+    let flash_attn = stack.packages.get("flash-attn").map(|version| {
+        match flash_attn_wheel(work.catalog, stack, version) {
+            Some(url) => format!("flash-attn @ {url}"),
+            None => format!("flash-attn=={version}"),
+        }
     });
     // NVIDIA's torch is in its image and on no index.
     let torch = (!torch_of_image(stack)).then(|| torch_pin(stack));
@@ -228,7 +229,7 @@ fn flash_attn(work: &Work) -> Vec<Step> {
     let Some(version) = work.stack.packages.get("flash-attn") else { return Vec::new() };
     // PyPI does not know its build; the one that is there satisfies the version.
     let pin = format!("torch=={}", work.stack.torch);
-    if let Some(url) = flash_attn_wheel(work.stack, version) {
+    if let Some(url) = flash_attn_wheel(work.catalog, work.stack, version) {
         return vec![
             install(work, &[], &[pin, url])
                 .because("Prebuilt flash-attn wheel for this torch, Python and CUDA; nothing is compiled."),
@@ -254,7 +255,7 @@ fn flash_attn(work: &Work) -> Vec<Step> {
 
 /// For which GPUs is compiled.
 pub fn arch_list(work: &Work) -> Option<Step> {
-    if need(work.request, work.stack).0 == Need::Never {
+    if need(work.catalog, work.request, work.stack).0 == Need::Never {
         return None;
     }
     let (list, why) = arch_list::list(work)?;

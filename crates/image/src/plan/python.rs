@@ -5,7 +5,8 @@ use super::base::Base;
 use super::packages::pip_cache;
 use super::step::{Instruction, Stage, Step};
 use super::{Work, refused, system};
-use catalog::systems::{self, DnfPython, System};
+use catalog::Catalog;
+use catalog::systems::{DnfPython, System};
 use diagnostic::error::Error;
 use resolve::answer::Stack;
 
@@ -47,7 +48,12 @@ pub struct Python {
 }
 
 /// Decides.
-pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Python, Error> {
+pub fn settle(
+    catalog: &'static Catalog,
+    request: &ImageRequest,
+    stack: &Stack,
+    base: &Base,
+) -> Result<Python, Error> {
     let in_image = request.base_python.as_deref() == Some(&stack.python) && request.base_image.is_some();
     let of_pytorch = stack.python_from == "machine" && base.known.is_some();
     let source = match stack.python_from.as_str() {
@@ -66,9 +72,9 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
         }
     };
     if let Some(system) = base.system {
-        dnf(source, &system.id, &system.name, &stack.python)?;
+        dnf(catalog, source, &system.id, &system.name, &stack.python)?;
         if let Some(from) = request.python_from {
-            brought(from, source, system, &stack.python)?;
+            brought(catalog, from, source, system, &stack.python)?;
         }
     }
     if source == Source::Uv && request.wheels.is_some() {
@@ -103,12 +109,18 @@ pub fn settle(request: &ImageRequest, stack: &Stack, base: &Base) -> Result<Pyth
 }
 
 /// Refuses a Python that nobody is known to bring in the way that was asked for.
-fn brought(from: PythonFrom, source: Source, system: &System, python: &str) -> Result<(), Error> {
+fn brought(
+    catalog: &'static Catalog,
+    from: PythonFrom,
+    source: Source,
+    system: &System,
+    python: &str,
+) -> Result<(), Error> {
     if source == Source::Image {
         return Err(refused(format!("`python_from`: Python {python} is already in the base image"))
             .hint("remove `python_from`"));
     }
-    let row = systems::python_source(&system.id, python);
+    let row = catalog.systems().python_source(&system.id, python);
     let (who, has) = match from {
         PythonFrom::Uv => ("uv", row.and_then(|row| row.uv)),
         PythonFrom::Deadsnakes => ("the deadsnakes PPA", row.and_then(|row| row.deadsnakes)),
@@ -147,14 +159,14 @@ pub fn headers(work: &Work) -> Option<String> {
 /// The packages of the chosen Python, where they come through dnf.
 fn row(work: &Work) -> Option<&'static DnfPython> {
     let system = &work.base.system?.id;
-    systems::dnf_pythons(system).find(|row| row.python == work.stack.python)
+    work.catalog.systems().dnf_pythons(system).find(|row| row.python == work.stack.python)
 }
 
 /// Refuses a Python of which it is not known how a system with dnf gets it.
-fn dnf(source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> {
-    let known = systems::dnf_pythons(id).any(|row| row.python == python);
+fn dnf(catalog: &'static Catalog, source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> {
+    let known = catalog.systems().dnf_pythons(id).any(|row| row.python == python);
     let other = || {
-        let rows: Vec<&str> = systems::dnf_pythons(id).map(|row| row.python.as_str()).collect();
+        let rows: Vec<&str> = catalog.systems().dnf_pythons(id).map(|row| row.python.as_str()).collect();
         match rows.is_empty() {
             true => "set another `os`, for example rockylinux9 or ubuntu24.04".to_owned(),
             false => format!("known versions: {}, and those that uv installs", rows.join(", ")),
@@ -165,7 +177,7 @@ fn dnf(source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> 
             Err(refused(format!("the package name of Python {python} on {name} is unknown")).hint(other()))
         }
         // uv comes through a pip that is new enough for its wheels.
-        Source::Uv if system::has_dnf(id) && systems::dnf_pythons(id).next().is_none() => {
+        Source::Uv if system::has_dnf(id) && catalog.systems().dnf_pythons(id).next().is_none() => {
             Err(refused(format!(
                 "Python {python} would come from uv, but envdoc does not know how to install \
                  uv on {name}"
@@ -177,8 +189,10 @@ fn dnf(source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> 
 }
 
 /// The release that uv installs: `3.12.16`.
-fn release(series: &str) -> String {
-    let newest = systems::uv()
+fn release(catalog: &'static Catalog, series: &str) -> String {
+    let newest = catalog
+        .systems()
+        .uv()
         .newest
         .split(' ')
         .find(|release| release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.')));
@@ -195,7 +209,7 @@ pub fn stages(work: &Work) -> Vec<Stage> {
     }
     let series = &work.stack.python;
     // A pip that is new enough for uv's wheels: of RHEL 8's family the system's own is not.
-    let newest = work.base.system.and_then(|system| systems::dnf_pythons(&system.id).next());
+    let newest = work.base.system.and_then(|system| work.catalog.systems().dnf_pythons(&system.id).next());
     let (program, packages) = match newest {
         Some(row) => {
             (format!("python{}", row.python), vec!["ca-certificates", row.package.as_str(), row.pip.as_str()])
@@ -210,12 +224,14 @@ pub fn stages(work: &Work) -> Vec<Stage> {
         vec![work.trusting(format!("{program} -m pip install --target /opt/uv uv=={UV}"))],
         vec![format!(
             "UV_PYTHON_INSTALL_DIR={PYTHONS} /opt/uv/bin/uv python install --no-bin {}",
-            release(series)
+            release(work.catalog, series)
         )],
     ];
     let mounts = [pip_cache(work), work.trust()].concat();
     steps.push(Step::of(Instruction::Run { mounts, commands }));
-    let has = |system: &System| systems::python_source(&system.id, series).and_then(|row| row.distribution);
+    let has = |system: &System| {
+        work.catalog.systems().python_source(&system.id, series).and_then(|row| row.distribution)
+    };
     let why = match work.base.system {
         Some(system) if has(system) == Some(false) => {
             format!("{} has no Python {series}, so uv installs it.", system.name)
@@ -228,7 +244,7 @@ pub fn stages(work: &Work) -> Vec<Stage> {
 
 /// The stage that fetches the key of the deadsnakes archive: what fetches it stays there.
 fn archive(work: &Work) -> Stage {
-    let deadsnakes = systems::deadsnakes();
+    let deadsnakes = work.catalog.systems().deadsnakes();
     let mut steps = system::preamble(work, None);
     steps.push(system::install(work, &["ca-certificates", "dirmngr", "gnupg"]));
     let key = &deadsnakes.key;
@@ -277,7 +293,7 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
             let command = format!(
                 "UV_PYTHON_INSTALL_DIR={PYTHONS} /mnt/uv venv --no-python-downloads --seed --python {} \
                  {ENVIRONMENT}",
-                release(&work.stack.python)
+                release(work.catalog, &work.stack.python)
             );
             vec![Step::of(copied).maybe_because(because), run(uv_mounts(work), &work.trusting(command))]
         }

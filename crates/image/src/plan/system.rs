@@ -4,7 +4,6 @@ use super::base::Need;
 use super::python::{self, KEPT, KEY, Source};
 use super::step::{Instruction, Step};
 use super::{Work, base, operators, refused};
-use catalog::systems;
 use diagnostic::error::Error;
 
 /// Whether a system's packages come through apt.
@@ -70,7 +69,8 @@ pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
         (Source::Dnf, Some(_)) => names.extend(python::system_packages(work)),
         _ => names.extend(python::system_packages(work)),
     }
-    let compiles = base::need(work.request, work.stack).0 != Need::Never && work.base.build.is_none();
+    let compiles =
+        base::need(work.catalog, work.request, work.stack).0 != Need::Never && work.base.build.is_none();
     if compiles {
         names.extend(compiler(work));
     }
@@ -131,7 +131,7 @@ fn check(work: &Work, package: &str) -> Result<(), Error> {
     let (Some(system), Some(rest)) = (work.base.system, name.strip_prefix("python3.")) else { return Ok(()) };
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     let series = format!("3.{digits}");
-    let source = systems::python_source(&system.id, &series);
+    let source = work.catalog.systems().python_source(&system.id, &series);
     if source.is_some_and(|source| source.distribution == Some(false)) {
         return Err(refused(format!("`apt`: {} has no {name}", system.name))
             .hint(format!("set `python: \"{series}\"`; envdoc then installs that Python")));
@@ -195,7 +195,9 @@ fn deadsnakes(work: &Work, names: &[&str]) -> Option<String> {
     let codename = work.base.system?.codename.as_ref()?;
     let there =
         work.python.source == Source::Deadsnakes && names.iter().any(|name| name.starts_with(&python));
-    there.then(|| format!("deb [signed-by={KEY}] {} {codename} main", systems::deadsnakes().address))
+    there.then(|| {
+        format!("deb [signed-by={KEY}] {} {codename} main", work.catalog.systems().deadsnakes().address)
+    })
 }
 
 /// The list of that source while packages are installed.

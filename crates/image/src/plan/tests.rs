@@ -1,15 +1,16 @@
 use super::*;
 use crate::render;
+use catalog::testing::catalog;
 use resolve::answer::Answer;
 use resolve::lock::Lock;
 use resolve::parse;
 use resolve::request::{Request, Want};
-use resolve::world::World;
+use resolve::testing::world;
 
 /// The plan of a request in YAML, resolved as the command line does it.
 fn planned(text: &str) -> Result<Plan, Error> {
     let request = ImageRequest::parse("request.yaml", text).unwrap();
-    let mut wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let mut wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     wishes.extend(request.own_base());
     let mut request = request;
     request.targets = wishes
@@ -20,8 +21,8 @@ fn planned(text: &str) -> Result<Plan, Error> {
         })
         .collect();
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    match resolve::resolve(World::get(), &asked) {
-        Answer::Found(resolution) => plan(&request, &resolution),
+    match resolve::resolve(world(), &asked) {
+        Answer::Found(resolution) => plan(catalog(), &request, &resolution),
         Answer::None(conflict) => panic!("{}", conflict.says),
     }
 }
@@ -189,14 +190,14 @@ fn a_mirror_by_its_name_is_an_argument_of_the_build() {
 #[test]
 fn what_this_machine_says_of_mirrors_fills_the_gaps() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
-    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
     let host_apt = [("ubuntu", "http://mirror.example"), ("debian", "http://other.example")];
     let mut request =
         ImageRequest { host_apt: host_apt.map(|(a, b)| (a.into(), b.into())).into(), ..request };
     request.hidden.index = Some("https://me:secret@index.example/simple".to_owned().into());
-    let plan = plan(&request, &resolution).unwrap();
+    let plan = plan(catalog(), &request, &resolution).unwrap();
     let text = render::dockerfile(&plan).unwrap();
     assert!(text.contains("ARG APT_MIRROR=http://mirror.example\n"), "the image is Ubuntu's: {text}");
     assert!(text.contains("--mount=type=secret,id=index,required=true"), "{text}");
@@ -271,9 +272,9 @@ fn pythons_of_the_deadsnakes_archive() {
 #[test]
 fn packages_by_their_hashes() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
-    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
     let partner = |name: &str, version: &Option<String>| {
         format!("{name}=={} \\\n    --hash=sha256:bb\n", version.as_deref().unwrap())
     };
@@ -287,7 +288,7 @@ fn packages_by_their_hashes() {
     let mut kept = Lock::of(&resolution.stack, &asked.wishes);
     kept.packages = Some(lock::parse(&printed));
     let request = ImageRequest { lock: Some(kept.clone()), ..request };
-    let planned = plan(&request, &resolution).unwrap();
+    let planned = plan(catalog(), &request, &resolution).unwrap();
     assert_eq!(planned.lock_drift, Vec::<String>::new());
     let files = render::files(&planned).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -310,12 +311,12 @@ fn packages_by_their_hashes() {
 fn a_lock_that_no_longer_fits_is_ignored_and_its_drift_reported() {
     let request =
         ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npackages: [jieba]\n").unwrap();
-    let wishes = parse::wishes(World::get(), &request.typed()).unwrap().wishes;
+    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
     let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(World::get(), &asked) else { panic!() };
+    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
     let mut kept = Lock::of(&resolution.stack, &asked.wishes);
     kept.packages = Some(lock::parse("torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n"));
-    let planned = plan(&ImageRequest { lock: Some(kept), ..request }, &resolution).unwrap();
+    let planned = plan(catalog(), &ImageRequest { lock: Some(kept), ..request }, &resolution).unwrap();
     assert!(planned.lock_drift.contains(&"jieba is not in the lock".to_owned()), "{:?}", planned.lock_drift);
     assert_eq!(planned.locked, None);
 }

@@ -212,7 +212,13 @@ mod tests {
 
     #[test]
     fn each_expectation_has_its_own_result() {
-        let failure = FailureEntry::new(Phase::Verification, None, Vec::new(), "failed".into());
+        let failure = FailureEntry::new(
+            catalog::testing::catalog(),
+            Phase::Verification,
+            None,
+            Vec::new(),
+            "failed".into(),
+        );
         let expected = [
             ("image-build-failed", "pass"),
             ("image-not-as-expected", "pass"),
@@ -227,8 +233,13 @@ mod tests {
     #[test]
     fn a_failed_step_is_a_finding_with_its_last_lines() {
         let lines = vec!["ERROR: No matching distribution found for torch==9.9".to_owned()];
-        let failure =
-            FailureEntry::new(Phase::Step, Some("[2/3] RUN pip install".into()), lines, "exit 1".into());
+        let failure = FailureEntry::new(
+            catalog::testing::catalog(),
+            Phase::Step,
+            Some("[2/3] RUN pip install".into()),
+            lines,
+            "exit 1".into(),
+        );
         let mut report = report(Some(failure));
         report.verification = None;
         let found = findings(&[report]);
@@ -240,7 +251,13 @@ mod tests {
 
     #[test]
     fn a_push_that_was_denied_is_a_finding() {
-        let failure = FailureEntry::new(Phase::Push, None, Vec::new(), "r.example/a:1: denied".into());
+        let failure = FailureEntry::new(
+            catalog::testing::catalog(),
+            Phase::Push,
+            None,
+            Vec::new(),
+            "r.example/a:1: denied".into(),
+        );
         let found = statuses(&report(Some(failure)));
         assert!(found.contains(&("image-not-published".into(), "error")), "{found:?}");
     }

@@ -12,6 +12,7 @@ mod tests;
 
 pub use findings::{BuildRule, RULES, findings};
 
+use catalog::Catalog;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -186,10 +187,16 @@ pub struct FailureEntry {
 
 impl FailureEntry {
     /// A failure with its diagnosis. The lines of a failed verification are envdoc's own and not diagnosed.
-    pub fn new(phase: Phase, step: Option<String>, last_lines: Vec<String>, says: String) -> FailureEntry {
+    pub fn new(
+        catalog: &'static Catalog,
+        phase: Phase,
+        step: Option<String>,
+        last_lines: Vec<String>,
+        says: String,
+    ) -> FailureEntry {
         let diagnosis = match phase {
             Phase::Verification => Diagnosis::default(),
-            _ => root_cause::diagnose_text("build", &format!("{}\n{says}\n", last_lines.join("\n"))),
+            _ => root_cause::diagnose_text(catalog, "build", &format!("{}\n{says}\n", last_lines.join("\n"))),
         };
         let causes = diagnosis_json::report(&diagnosis).causes;
         FailureEntry { phase, step, last_lines, says, causes, diagnosis }

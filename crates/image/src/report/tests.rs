@@ -87,6 +87,7 @@ fn everything_of_an_image_in_ascii() {
 fn a_failed_step_for_people() {
     let report = BuildReport {
         failure: Some(FailureEntry::new(
+            catalog::testing::catalog(),
             Phase::Step,
             Some("[2/2] RUN make\nall".into()),
             vec!["cc: no such file".into()],
@@ -101,6 +102,7 @@ fn a_failed_step_for_people() {
 fn what_a_failed_step_means_is_told() {
     let report = BuildReport {
         failure: Some(FailureEntry::new(
+            catalog::testing::catalog(),
             Phase::Step,
             Some("[3/4] RUN pip install torch".into()),
             vec!["OSError: [Errno 28] No space left on device".into()],

@@ -54,7 +54,7 @@ pub(super) fn env_files(files: &mut Vec<File>) {
             let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
             let known = files.iter().chain(&more).any(|one| one.name == name);
             if let Some(text) = text(&path).filter(|_| !known) {
-                more.push(File::new(name, text, Kind::Environment));
+                more.push(File::new(file.catalog, name, text, Kind::Environment));
             }
         }
     }

@@ -88,7 +88,7 @@ pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
     // Only the variables that the facts record.
     if let Some(set) = variables {
         let text: String = set.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-        files.push(File::new(HERE, text, Kind::Environment));
+        files.push(File::new(facts.catalog, HERE, text, Kind::Environment));
     }
     let home = match &facts.environment.variables {
         Fact::Known(set) => set.get("HOME").cloned(),
@@ -106,7 +106,7 @@ pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
         let Some(kind) = kind_of_name(&name).filter(|_| !known) else { continue };
         // Unreadable files are skipped.
         if let Ok(Some(text)) = file::read(&path) {
-            files.push(File::new(name, text, kind));
+            files.push(File::new(facts.catalog, name, text, kind));
         }
     }
     Ok(())
@@ -127,8 +127,12 @@ mod tests {
     #[test]
     fn this_machine_knows_itself_and_no_name_that_is_reserved() {
         // RFC 6761: `invalid.` names nothing. A resolver that does not answer leaves it unknown.
-        let mut files =
-            [File::new("hostfile", "localhost slots=1\nnode.invalid slots=1\n-x slots=1\n", Kind::Hostfile)];
+        let mut files = [File::new(
+            catalog::testing::catalog(),
+            "hostfile",
+            "localhost slots=1\nnode.invalid slots=1\n-x slots=1\n",
+            Kind::Hostfile,
+        )];
         names(&mut files);
         assert_eq!(files[0].names.get("localhost"), Some(&true));
         assert_ne!(files[0].names.get("node.invalid"), Some(&true));

@@ -4,6 +4,7 @@
 mod context;
 pub mod here;
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,10 @@ use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may
 use crate::{File, Kind, Over, Stack};
 
 /// What to lint.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Sources {
+    /// What the files are compared with.
+    pub catalog: &'static Catalog,
     /// Files and directories; `-` is standard input.
     pub paths: Vec<PathBuf>,
     /// Compose files that are merged in this order.
@@ -104,7 +107,7 @@ impl Sources {
     }
 
     fn file(&self, name: String, text: String, kind: Kind) -> File {
-        let mut file = File::new(name, text, kind);
+        let mut file = File::new(self.catalog, name, text, kind);
         if self.stack {
             file.stack = Stack::Yes;
         }

@@ -2,7 +2,7 @@
 
 use crate::read::config::Config;
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::deepspeed_keys::{self, Section};
+use catalog::deepspeed_keys::Section;
 
 pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-key-unknown",
@@ -36,7 +36,7 @@ fn judge(config: &Config) -> Vec<Found> {
     if config.template || config.json.broken.is_some() {
         return Vec::new();
     }
-    deepspeed_keys::all().iter().flat_map(|section| unknown(config, section)).collect()
+    config.catalog.deepspeed_keys().all().iter().flat_map(|section| unknown(config, section)).collect()
 }
 
 fn unknown(config: &Config, section: &Section) -> Vec<Found> {

@@ -2,8 +2,7 @@
 
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use catalog::images::{self, Existence};
-use catalog::systems;
+use catalog::images::Existence;
 
 pub(crate) const RULE: Rule = Rule {
     id: "base-image-end-of-life",
@@ -28,11 +27,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn stage(stage: &Stage) -> Option<Found> {
     let From::Image(reference) = &stage.from else { return None };
-    let Existence::Yes(image) = images::exists(&reference.text) else { return None };
-    let system = image.system.as_deref().and_then(systems::system);
+    let Existence::Yes(image) = stage.end.catalog.images().exists(&reference.text) else { return None };
+    let system = image.system.as_deref().and_then(|it| stage.end.catalog.systems().system(it));
     let over = |end: Option<&'static str>, checked: &str| end.filter(|end| *end < checked);
     let of_system = system.and_then(|row| Some((&row.name, over(row.end_of_life.as_deref(), &row.checked)?)));
-    let python = image.python.as_deref().filter(|_| image.repository == "python").and_then(systems::python);
+    let python = image
+        .python
+        .as_deref()
+        .filter(|_| image.repository == "python")
+        .and_then(|it| stage.end.catalog.systems().python(it));
     let name = python.map(|row| format!("Python {}", row.python));
     let of_python =
         python.and_then(|row| Some((name.as_ref()?, over(row.end_of_life.as_deref(), &row.checked)?)));

@@ -2,7 +2,8 @@
 
 use crate::read::dockerfile::{Dockerfile, From};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use catalog::images::{self, Existence};
+use catalog::Catalog;
+use catalog::images::Existence;
 
 pub(crate) const RULE: Rule = Rule {
     id: "base-image-missing",
@@ -34,7 +35,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         if let From::Image(image) = &stage.from
             && image.known
         {
-            found.extend(missing(stage.line, &image.text, !image.default));
+            found.extend(missing(file.catalog, stage.line, &image.text, !image.default));
         }
         let named = |name: &str| {
             file.stages.iter().any(|stage| stage.name.as_deref() == Some(&name.to_ascii_lowercase()))
@@ -44,7 +45,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             found.extend(
                 image
                     .filter(|name| name.contains([':', '/']))
-                    .and_then(|name| missing(copy.line, name, true)),
+                    .and_then(|name| missing(file.catalog, copy.line, name, true)),
             );
         }
     }
@@ -52,9 +53,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// What is wrong with an image that is named somewhere.
-pub(crate) fn missing(line: usize, reference: &str, certain: bool) -> Option<Found> {
-    let Existence::No { why, .. } = images::exists(reference) else { return None };
-    let near: Vec<String> = images::nearest(reference).iter().map(|image| image.reference()).collect();
+pub(crate) fn missing(
+    catalog: &'static Catalog,
+    line: usize,
+    reference: &str,
+    certain: bool,
+) -> Option<Found> {
+    let Existence::No { why, .. } = catalog.images().exists(reference) else { return None };
+    let near: Vec<String> =
+        catalog.images().nearest(reference).iter().map(|image| image.reference()).collect();
     let fix = match near.is_empty() {
         true => String::new(),
         false => format!("Use an existing image: {}", near.join(", ")),

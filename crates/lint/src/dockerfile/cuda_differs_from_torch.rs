@@ -5,8 +5,8 @@ use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
+use catalog::Catalog;
 use catalog::version::minor;
-use catalog::{deepspeed, torch as releases};
 
 pub(crate) const RULE: Rule = Rule {
     id: "cuda-differs-from-torch",
@@ -90,7 +90,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
 
 fn of(run: &Run, install: &Install) -> Option<Torch> {
     let requirement = install.requirement("torch")?;
-    let Known::Release(release) = torch::known(requirement) else { return None };
+    let Known::Release(release) = torch::known(run.state.catalog, requirement) else { return None };
     let name = torch::build(run, install, release)?;
     let build = release.build(&name)?;
     let certain = install.certain && !requirement.default;
@@ -129,7 +129,10 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
     let one = deepspeed.or(flash)?;
     let what = if deepspeed.is_some() { "DeepSpeed operators are" } else { "flash-attn is" };
     let major = image.0 != own.0;
-    let minor_refused = deepspeed.is_some() && image != own && !allowed(deepspeed, image, own) && !skips(run);
+    let minor_refused = deepspeed.is_some()
+        && image != own
+        && !allowed(run.state.catalog, deepspeed, image, own)
+        && !skips(run);
     if !major && !minor_refused {
         return None;
     }
@@ -148,21 +151,25 @@ fn differs(run: &Run, torch: &Torch, cuda: &str) -> Option<Found> {
 
 /// Whether the DeepSpeed lets nvcc and torch differ in these minors; true where it is not known which one it
 /// is.
-fn allowed(requirement: Option<&Requirement>, image: (u32, u32), own: (u32, u32)) -> bool {
+fn allowed(
+    catalog: &'static Catalog,
+    requirement: Option<&Requirement>,
+    image: (u32, u32),
+    own: (u32, u32),
+) -> bool {
     let pinned = requirement.filter(|one| one.pin.is_some()).map(|one| one.pin_text.as_str());
     let list = match pinned {
-        Some(version) => match deepspeed::release(version).and_then(|row| row.cuda_minor_allowed(image.0)) {
-            Some(list) => list,
-            None => return true,
-        },
-        None => deepspeed::cuda_minor_allowed(image.0),
+        Some(version) => {
+            match catalog.deepspeed().release(version).and_then(|row| row.cuda_minor_allowed(image.0)) {
+                Some(list) => list,
+                None => return true,
+            }
+        }
+        None => catalog.deepspeed().cuda_minor_allowed(image.0),
     };
     // Of a release that is not named later ones may allow more.
     let has = |minor: (u32, u32)| list.iter().any(|one| *one == format!("{}.{}", minor.0, minor.1));
-    image.0 != own.0
-        || (has(image) && has(own))
-        || (pinned.is_none() && image.0 < 13)
-        || releases::all().is_empty()
+    image.0 != own.0 || (has(image) && has(own)) || (pinned.is_none() && image.0 < 13)
 }
 
 fn skips(run: &Run) -> bool {

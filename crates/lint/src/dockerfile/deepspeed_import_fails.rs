@@ -8,8 +8,7 @@ use crate::read::dockerfile::install::Requirement;
 use crate::read::dockerfile::state::State;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use catalog::deepspeed::{self, Incompatibility, Severity as Effect};
-use catalog::packages;
+use catalog::deepspeed::{Incompatibility, Severity as Effect};
 
 pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-import-fails",
@@ -54,7 +53,12 @@ fn of_stage(stage: &Stage) -> Vec<Found> {
     let state = &stage.end;
     let Some(own) = state.packages.get("deepspeed") else { return Vec::new() };
     let Some(version) = &own.pin else { return Vec::new() };
-    let rows = deepspeed::incompatibilities().iter().filter(|row| row.severity == Effect::ImportError);
+    let rows = state
+        .catalog
+        .deepspeed()
+        .incompatibilities()
+        .iter()
+        .filter(|row| row.severity == Effect::ImportError);
     let about = |row: &&Incompatibility| {
         row.deepspeed.parse::<VersionSpecifiers>().is_ok_and(|s| s.contains(version))
     };
@@ -116,7 +120,7 @@ fn constrained(stage: &Stage) -> bool {
 fn held_back(state: &State, name: &str) -> bool {
     let Ok(second) = "2.1.0".parse::<Version>() else { return true };
     state.packages.values().any(|one| {
-        let Some(package) = packages::package(&one.name) else { return false };
+        let Some(package) = state.catalog.package(&one.name) else { return false };
         let rows = package.rows.iter().filter(|row| row.releases.contains_key(&one.pin_text));
         let limits = rows.filter_map(|row| row.requires.get(name)?.parse::<VersionSpecifiers>().ok());
         limits.into_iter().any(|limit| !limit.contains(&second))

@@ -5,7 +5,6 @@ use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
 use crate::rule::{Found, Judge, Place, Rule, Severity, dockerfile};
 use catalog::images::Flavour;
-use catalog::systems;
 use catalog::version::Version;
 
 pub(crate) const RULE: Rule = Rule {
@@ -126,7 +125,7 @@ fn finding(run: &Run, there: &Compilers) -> Option<Found> {
         (None, Some(own)) if devel && !run.state.toolkit => own,
         _ => return None,
     };
-    let range = systems::gcc_range(cuda)?;
+    let range = run.state.catalog.systems().gcc_range(cuda)?;
     let max = range.gcc_max.as_deref()?;
     let (version, how) = used(run, there, devel)?;
     if !newer(&version, max)? {

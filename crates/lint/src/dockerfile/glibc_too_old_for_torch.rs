@@ -32,7 +32,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     installs
         .filter_map(|(_, run, install)| {
             let one = install.requirement("torch")?;
-            let Known::Release(release) = torch::known(one) else { return None };
+            let Known::Release(release) = torch::known(run.state.catalog, one) else { return None };
             let system = run.state.system?;
             let build = one.local.as_deref().and_then(|local| release.build(local));
             let wanted =

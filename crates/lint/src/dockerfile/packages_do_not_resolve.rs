@@ -1,13 +1,13 @@
 //! Pinned packages whose requirements contradict each other.
 
+use catalog::Catalog;
 use pep440_rs::VersionSpecifiers;
 
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::torch;
-use catalog::packages::{self, Row};
-use catalog::torch as releases;
+use catalog::packages::Row;
 
 pub(crate) const RULE: Rule = Rule {
     id: "packages-do-not-resolve",
@@ -49,7 +49,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
     let mut found = Vec::new();
     for one in install.requirements.iter().filter(|one| one.pin.is_some()) {
-        if let Some(row) = row(one) {
+        if let Some(row) = row(run.state.catalog, one) {
             found.extend(with_python(install, one, row));
             found.extend(with_others(install, one, row));
         }
@@ -59,8 +59,8 @@ fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
 }
 
 /// The catalog's row of a pinned release.
-fn row(one: &Requirement) -> Option<&'static Row> {
-    packages::package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
+fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'static Row> {
+    catalog.package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
 }
 
 fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found> {
@@ -115,9 +115,9 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
 
 fn with_nccl(run: &Run, install: &Install) -> Option<Found> {
     let torch = install.requirement("torch")?;
-    let torch::Known::Release(release) = torch::known(torch) else { return None };
+    let torch::Known::Release(release) = torch::known(run.state.catalog, torch) else { return None };
     let name = torch::build(run, install, release)?;
-    let build: &releases::Build = release.build(&name)?;
+    let build: &catalog::torch::Build = release.build(&name)?;
     let nccl = build.nccl.as_deref()?;
     let one = install.requirements.iter().find(|one| one.name.starts_with("nvidia-nccl-cu"))?;
     // Older torch builds carry NCCL inside, and require none.

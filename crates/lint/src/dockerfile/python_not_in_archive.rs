@@ -4,7 +4,6 @@ use crate::read::dockerfile::python::is_series;
 use crate::read::dockerfile::shell::Word;
 use crate::read::dockerfile::{Dockerfile, Run, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use catalog::systems;
 
 pub(crate) const RULE: Rule = Rule {
     id: "python-not-in-archive",
@@ -77,7 +76,7 @@ fn missing(run: &Run, word: &Word, series: &str, part: &str) -> Option<Found> {
                 .unless_certain(certain),
         );
     }
-    let source = systems::python_source(&system.id, series)?;
+    let source = run.state.catalog.systems().python_source(&system.id, series)?;
     if source.distribution != Some(false) {
         return None;
     }

@@ -56,7 +56,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         return None;
     }
     // What does not exist at all is another rule's.
-    let Known::Release(release) = torch::known(one) else { return None };
+    let Known::Release(release) = torch::known(run.state.catalog, one) else { return None };
     release.build(build)?;
     let certain = install.certain && !one.default;
     let urls: Vec<_> = install.index.iter().chain(&install.extra).collect();

@@ -1,7 +1,7 @@
 //! torch and torchvision or torchaudio that do not belong together.
 
-use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::install::Install;
+use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
 use catalog::torch::Release;
@@ -26,16 +26,16 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let installs = file.installs().filter(|(_, _, install)| !install.elsewhere());
-    installs.flat_map(|(_, _, install)| mismatches(install)).collect()
+    installs.flat_map(|(_, run, install)| mismatches(run, install)).collect()
 }
 
-fn mismatches(install: &Install) -> Vec<Found> {
+fn mismatches(run: &Run, install: &Install) -> Vec<Found> {
     let Some(torch) = install.requirement("torch") else { return Vec::new() };
-    let Known::Release(release) = torch::known(torch) else { return Vec::new() };
+    let Known::Release(release) = torch::known(run.state.catalog, torch) else { return Vec::new() };
     let partners = ["torchvision", "torchaudio"].into_iter().filter_map(|name| install.requirement(name));
     partners
         .filter_map(|partner| {
-            let Known::Release(own) = torch::known(partner) else { return None };
+            let Known::Release(own) = torch::known(run.state.catalog, partner) else { return None };
             if goes(&partner.name, own, release) {
                 return None;
             }

@@ -4,6 +4,7 @@ use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
+use catalog::Catalog;
 use catalog::torch::Release;
 
 pub(crate) const RULE: Rule = Rule {
@@ -36,12 +37,14 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let installs = file.installs().filter(|(_, _, install)| !install.elsewhere());
-    installs.filter_map(|(_, _, install)| mismatch(install, install.requirement("torch")?)).collect()
+    installs
+        .filter_map(|(_, run, install)| mismatch(run.state.catalog, install, install.requirement("torch")?))
+        .collect()
 }
 
-fn mismatch(install: &Install, one: &Requirement) -> Option<Found> {
+fn mismatch(catalog: &'static Catalog, install: &Install, one: &Requirement) -> Option<Found> {
     let series = install.python.series.as_deref()?;
-    let Known::Release(release) = torch::known(one) else { return None };
+    let Known::Release(release) = torch::known(catalog, one) else { return None };
     let build = one.local.as_deref().and_then(|local| release.build(local));
     let lists = [build.and_then(|build| build.pythons.as_ref()), release.pythons.as_ref()];
     let known = release.pythons.is_some() && lists.iter().flatten().all(|list| !has(list, series));
@@ -55,7 +58,10 @@ fn mismatch(install: &Install, one: &Requirement) -> Option<Found> {
         install.python.message(),
         pythons.join(", ")
     );
-    Some(Found::error(one, message, fix(release, series)).unless_certain(install.certain && !one.default))
+    Some(
+        Found::error(one, message, fix(catalog, release, series))
+            .unless_certain(install.certain && !one.default),
+    )
 }
 
 fn has(list: &[String], series: &str) -> bool {
@@ -63,8 +69,8 @@ fn has(list: &[String], series: &str) -> bool {
 }
 
 /// The release nearest to this one that has wheels for the Python.
-fn fix(release: &Release, series: &str) -> String {
-    let all = catalog::torch::all();
+fn fix(catalog: &Catalog, release: &Release, series: &str) -> String {
+    let all = catalog.torch().all();
     let own = all.iter().position(|one| one.version == release.version).unwrap_or(0);
     let fits = |one: &&Release| one.pythons.as_deref().is_some_and(|list| has(list, series));
     let later = all[own..].iter().find(fits);

@@ -51,7 +51,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
     let certain = install.certain && !one.default;
-    let release = match torch::known(one) {
+    let release = match torch::known(run.state.catalog, one) {
         Known::Release(release) => release,
         Known::Never(near) => {
             let message = format!(
@@ -88,7 +88,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
         },
         torch::builds(release)
     );
-    let newest = catalog::torch::all().iter().rev().find(|other| other.build(build).is_some());
+    let newest = run.state.catalog.torch().all().iter().rev().find(|other| other.build(build).is_some());
     let newest = newest.and_then(|newest| torch::version(newest, &one.name));
     // Of two that are as near the newer one.
     let near = release.builds.iter().rev().min_by_key(|other| distance(&other.build, build))?;

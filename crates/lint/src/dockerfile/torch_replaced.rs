@@ -4,6 +4,7 @@ use crate::read::dockerfile::install::Requirement;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 use crate::torch::{self, Known};
+use catalog::Catalog;
 
 pub(crate) const RULE: Rule = Rule {
     id: "torch-replaced",
@@ -39,13 +40,14 @@ fn stage(stage: &Stage) -> Option<Found> {
         let (there, whose) = present(run)?;
         // Of one command torch itself tells; its partners are another rule's.
         let one = torch::FAMILY.iter().find_map(|name| install.requirement(name))?;
-        let Known::Release(wanted) = torch::known(one) else { return None };
+        let Known::Release(wanted) = torch::known(run.state.catalog, one) else { return None };
         // torchaudio's last release requires no torch; torchvision requires exactly one up to 0.29.0.
         let loose = (one.name == "torchaudio" && one.pin_text == "2.11.0")
             || (one.name == "torchvision"
                 && catalog::version::at_least(&one.pin_text, "0.29.1") != Some(false));
-        let other =
-            !loose && wanted.version != there && torch::version(wanted, &one.name) != partner(&there, one);
+        let other = !loose
+            && wanted.version != there
+            && torch::version(wanted, &one.name) != partner(run.state.catalog, &there, one);
         other.then(|| {
             let message = format!(
                 "{} replaces torch {there} of {whose} with {}; both stay in the image \
@@ -53,7 +55,7 @@ fn stage(stage: &Stage) -> Option<Found> {
                 named(one),
                 wanted.version
             );
-            let fix = match partner(&there, one) {
+            let fix = match partner(run.state.catalog, &there, one) {
                 Some(version) if one.name != "torch" => {
                     format!("Use {}=={version}, which is compatible with torch {there}", one.name)
                 }
@@ -78,8 +80,8 @@ fn present(run: &Run) -> Option<(String, String)> {
 }
 
 /// The version of a package that goes with a torch.
-fn partner(torch: &str, one: &Requirement) -> Option<&'static str> {
-    torch::version(catalog::torch::release(torch)?, &one.name)
+fn partner(catalog: &'static Catalog, torch: &str, one: &Requirement) -> Option<&'static str> {
+    torch::version(catalog.torch().release(torch)?, &one.name)
 }
 
 fn named(one: &Requirement) -> String {

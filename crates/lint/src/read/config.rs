@@ -1,5 +1,6 @@
 //! A configuration of DeepSpeed, and what is known of the run that it is for.
 
+use catalog::Catalog;
 use std::rc::Rc;
 
 use super::json::Json;
@@ -9,6 +10,8 @@ use facts::Facts;
 /// A ds_config.json.
 #[derive(Debug)]
 pub(crate) struct Config {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     pub json: Json,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::kind::Kind;
+use catalog::Catalog;
 use facts::docker::DaemonJson;
 use facts::toolkit::Config;
 use facts::{Expected, Facts, Role, gather};
@@ -13,6 +14,8 @@ use host::record::Replay;
 /// A file that configures a machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
+    /// What the machine is compared with.
+    pub catalog: &'static Catalog,
     pub kind: Kind,
     pub name: String,
     pub text: String,
@@ -30,7 +33,8 @@ impl Machine {
         };
         let readings = BTreeMap::from([(format!("read {path}"), Reading::Text(self.text.clone()))]);
         let expected = Expected { role: Some(Role::GpuNode), ..Expected::default() };
-        let mut alone = gather::recorded(&Replay::new(readings, "only this file is known"), expected);
+        let mut alone =
+            gather::recorded(&Replay::new(readings, "only this file is known"), expected, self.catalog);
         // Messages name the file as the user did.
         alone.docker.daemon_json =
             alone.docker.daemon_json.map(|file| DaemonJson { path: self.name.clone(), ..file });

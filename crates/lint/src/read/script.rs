@@ -1,5 +1,6 @@
 //! A shell script: its commands, its here-documents, the variables that it uses itself.
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 
 use super::dockerfile::expand::Variables;
@@ -8,6 +9,8 @@ use super::dockerfile::text::Text;
 
 #[derive(Debug)]
 pub(crate) struct Script {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     pub commands: Vec<Command>,
     /// Its here-documents: what a command gets as input, often the text of another file.
     pub documents: Vec<Document>,
@@ -25,10 +28,10 @@ pub(crate) struct Document {
 }
 
 impl Script {
-    pub fn read(text: &str) -> Script {
+    pub fn read(catalog: &'static Catalog, text: &str) -> Script {
         let (bare, documents) = without_documents(text);
         let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
-        Script { commands, documents, uses: used(text), text: text.to_owned() }
+        Script { catalog, commands, documents, uses: used(text), text: text.to_owned() }
     }
 }
 
@@ -88,11 +91,12 @@ fn used(text: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::testing::catalog;
 
     #[test]
     fn documents_are_no_commands() {
         let text = "a\ncat > /etc/profile.d/x.sh <<'EOF'\nexport A=$B\nEOF\nc $((1 << 2)) ${D:-x}\n";
-        let script = Script::read(text);
+        let script = Script::read(catalog(), text);
         let texts: Vec<String> = script.commands.iter().map(|command| command.text()).collect();
         assert_eq!(texts[..2], ["a".to_owned(), "cat".to_owned()]);
         assert_eq!(script.commands[2].line, 5);

@@ -27,7 +27,7 @@ fn judge(script: &Script) -> Vec<Found> {
             let mut images =
                 names.filter(|word| REPOSITORIES.iter().any(|start| word.text.starts_with(start)));
             let image = images.next()?;
-            missing(command.line, &image.text, command.certain)
+            missing(script.catalog, command.line, &image.text, command.certain)
         })
         .collect()
 }

@@ -3,6 +3,7 @@
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::variables::SET_BY_LAUNCHERS;
+use catalog::Catalog;
 use catalog::variables::{self, Status};
 
 pub(crate) const RULE: Rule = Rule {
@@ -41,22 +42,23 @@ fn judge(script: &Script) -> Vec<Found> {
         script.commands.iter().filter(|command| command.words.is_empty() && command.exports.is_empty());
     let sets =
         alone.flat_map(|command| command.sets.iter().map(move |(name, word)| (command.line, name, word)));
-    sets.filter(|(_, name, _)| is_read(name) && !script.uses.contains(*name) && !exported(name))
-        .filter(|(line, _, _)| read_after(*line))
-        .map(|(line, name, word)| {
-            let message =
-                format!("{name} is set without `export`; programs started by the script do not see it");
-            Found::warning(line, message, format!("Write `export {name}={}`", word.text))
-        })
-        .collect()
+    sets.filter(|(_, name, _)| {
+        is_read(script.catalog, name) && !script.uses.contains(*name) && !exported(name)
+    })
+    .filter(|(line, _, _)| read_after(*line))
+    .map(|(line, name, word)| {
+        let message = format!("{name} is set without `export`; programs started by the script do not see it");
+        Found::warning(line, message, format!("Write `export {name}={}`", word.text))
+    })
+    .collect()
 }
 
 /// Whether it is a variable that a program of the stack reads, and no script sets for itself.
-fn is_read(name: &str) -> bool {
+fn is_read(catalog: &Catalog, name: &str) -> bool {
     let read = |row: &variables::Variable| {
         matches!(row.status, Status::Current | Status::Deprecated)
             && matches!(row.owner.as_str(), "nccl" | "pytorch" | "gloo" | "ucx" | "cuda" | "deepspeed")
     };
     let own = SET_BY_LAUNCHERS.contains(&name) || ["MAX_JOBS", "CUDA_HOME"].contains(&name);
-    variables::variable(name).is_some_and(read) && !own
+    catalog.variables().variable(name).is_some_and(read) && !own
 }

@@ -1,12 +1,13 @@
 //! A variable is set that newer releases do not read.
 
+use catalog::Catalog;
 use std::str::FromStr;
 
 use pep440_rs::Version;
 
 use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::variables::{self, Status};
+use catalog::variables::Status;
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-no-longer-read",
@@ -35,11 +36,11 @@ pub(crate) const RULE: Rule = Rule {
 const LONG_GONE: &str = "2.8.3";
 
 fn judge(settings: &Settings) -> Vec<Found> {
-    settings.known().filter_map(|(scope, one, _)| dropped(scope, one)).collect()
+    settings.known().filter_map(|(scope, one, _)| dropped(settings.catalog, scope, one)).collect()
 }
 
-fn dropped(scope: &Scope, one: &Setting) -> Option<Found> {
-    let row = variables::variable(&one.name).filter(|row| row.status == Status::Removed)?;
+fn dropped(catalog: &'static Catalog, scope: &Scope, one: &Setting) -> Option<Found> {
+    let row = catalog.variables().variable(&one.name).filter(|row| row.status == Status::Removed)?;
     let last = row.last_seen.as_deref()?;
     let version = Version::from_str(last.split(' ').next().unwrap_or(last)).ok()?;
     let (reader, installed) = match row.owner.as_str() {

@@ -3,7 +3,7 @@
 use super::SET_BY_LAUNCHERS;
 use crate::read::settings::{Held, Launch, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
-use catalog::variables;
+use catalog::Catalog;
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-not-forwarded",
@@ -38,7 +38,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
     if settings.kind == Some(Kind::Profile) {
         found.extend(in_profile(settings));
     }
-    let written = settings.written.iter().filter(|one| is_of_the_stack(&one.name));
+    let written = settings.written.iter().filter(|one| is_of_the_stack(settings.catalog, &one.name));
     found.extend(written.map(|one| {
         let message = format!(
             "{} is written to {}, which commands run over ssh do not \
@@ -60,7 +60,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
     found
 }
 
-fn is_of_the_stack(name: &str) -> bool {
+fn is_of_the_stack(catalog: &Catalog, name: &str) -> bool {
     let shells = [
         "PATH",
         "LD_LIBRARY_PATH",
@@ -75,7 +75,7 @@ fn is_of_the_stack(name: &str) -> bool {
     let build = name.starts_with("DS_BUILD_")
         || name.to_ascii_uppercase().ends_with("_PROXY")
         || name.starts_with("OMPI_");
-    variables::variable(name).is_some()
+    catalog.variables().variable(name).is_some()
         && !SET_BY_LAUNCHERS.contains(&name)
         && !shells.contains(&name)
         && !build
@@ -84,8 +84,11 @@ fn is_of_the_stack(name: &str) -> bool {
 /// What a login shell alone reads.
 fn in_profile(settings: &Settings) -> Vec<Found> {
     let bashrc = settings.name.ends_with("bashrc");
-    let guard =
-        settings.scopes.iter().flat_map(|scope| &scope.settings).filter(|one| is_of_the_stack(&one.name));
+    let guard = settings
+        .scopes
+        .iter()
+        .flat_map(|scope| &scope.settings)
+        .filter(|one| is_of_the_stack(settings.catalog, &one.name));
     guard
         .filter(|one| {
             one.held == Held::Script
@@ -112,7 +115,7 @@ fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
     let exported = all.filter(|one| one.held == Held::Script && one.place.line < launch.line);
     let mut seen = std::collections::BTreeSet::new();
     exported
-        .filter(|one| is_of_the_stack(&one.name) && seen.insert(one.name.clone()))
+        .filter(|one| is_of_the_stack(settings.catalog, &one.name) && seen.insert(one.name.clone()))
         .filter(|one| match launch.program.as_str() {
             "deepspeed" => !DEEPSPEED.iter().any(|start| one.name.starts_with(start)),
             _ => !launch.forwards.contains(&one.name) && !one.name.starts_with("CUDA_VISIBLE"),

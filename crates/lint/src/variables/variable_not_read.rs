@@ -3,6 +3,7 @@
 use crate::file::HERE;
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use catalog::Catalog;
 use catalog::variables::{self, Status};
 use checks::nccl_variable_unknown::HARMLESS;
 
@@ -64,13 +65,13 @@ fn judge(settings: &Settings) -> Vec<Found> {
             if HARMLESS.contains(&one.name.as_str()) {
                 return None;
             }
-            let (why, near) = unread(&one.name)?;
+            let (why, near) = unread(settings.catalog, &one.name)?;
             let fix = match near {
                 Some(near) => format!("Set {near}={}", one.value.as_deref().unwrap_or("…")),
                 None => "Remove it".to_owned(),
             };
             // What the other name takes need not be what this one was given.
-            let fix = if variables::variable(&one.name).is_some() && near.is_some() {
+            let fix = if settings.catalog.variables().variable(&one.name).is_some() && near.is_some() {
                 near.map(|near| format!("Remove it; {near} is the variable that is read")).unwrap_or_default()
             } else {
                 fix
@@ -81,8 +82,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
 }
 
 /// Why nothing reads a name, and the one that was meant.
-fn unread(name: &str) -> Option<(String, Option<&'static str>)> {
-    if let Some(row) = variables::variable(name) {
+fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'static str>)> {
+    if let Some(row) = catalog.variables().variable(name) {
         let near = row.deprecated_by.as_deref();
         let meaning = row.meaning.as_deref().unwrap_or("nothing reads it").trim_end_matches('.');
         return (row.status == Status::NotRead).then(|| (first_small(meaning), near));
@@ -93,7 +94,8 @@ fn unread(name: &str) -> Option<(String, Option<&'static str>)> {
     let without = name.strip_prefix("TORCH_").map(str::to_owned);
     let other = without.unwrap_or_else(|| format!("TORCH_{name}"));
     let read = |row: &&variables::Variable| matches!(row.status, Status::Current | Status::Deprecated);
-    let row = variables::variable(&other).filter(read).or_else(|| variables::nearest(name))?;
+    let row =
+        catalog.variables().variable(&other).filter(read).or_else(|| catalog.variables().nearest(name))?;
     Some((format!("nothing reads it; did you mean {}?", row.name), Some(&row.name)))
 }
 

@@ -1,12 +1,13 @@
 //! A variable is set by an old name.
 
+use catalog::Catalog;
 use std::str::FromStr;
 
 use pep440_rs::Version;
 
 use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::variables::{self, Status};
+use catalog::variables::Status;
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-renamed",
@@ -35,13 +36,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(settings: &Settings) -> Vec<Found> {
-    settings.known().filter_map(|(scope, one, value)| renamed(scope, one, value)).collect()
+    settings.known().filter_map(|(scope, one, value)| renamed(settings.catalog, scope, one, value)).collect()
 }
 
-fn renamed(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
-    let row = variables::variable(&one.name).filter(|row| row.status == Status::Deprecated)?;
-    let new =
-        row.deprecated_by.as_deref().and_then(variables::variable).filter(|new| !scope.has(&new.name))?;
+fn renamed(catalog: &'static Catalog, scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
+    let row = catalog.variables().variable(&one.name).filter(|row| row.status == Status::Deprecated)?;
+    let new = row
+        .deprecated_by
+        .as_deref()
+        .and_then(|it| catalog.variables().variable(it))
+        .filter(|new| !scope.has(&new.name))?;
     let since = Version::from_str(new.since.as_deref()?).ok()?;
     let (reader, version) = match row.owner.as_str() {
         "nccl" => ("NCCL", &scope.nccl),

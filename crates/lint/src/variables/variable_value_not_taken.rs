@@ -2,7 +2,6 @@
 
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::variables;
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-value-not-taken",
@@ -35,7 +34,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
         {
             return None;
         }
-        let row = variables::variable(&one.name)?;
+        let row = settings.catalog.variables().variable(&one.name)?;
         let allowed = row.allowed.as_deref()?;
         (row.takes(value) == Some(false)).then(|| {
             let message = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);

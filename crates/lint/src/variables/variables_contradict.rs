@@ -2,7 +2,8 @@
 
 use crate::read::settings::{Scope, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::variables::{self, Status};
+use catalog::Catalog;
+use catalog::variables::Status;
 
 pub(crate) const RULE: Rule = Rule {
     id: "variables-contradict",
@@ -37,12 +38,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(settings: &Settings) -> Vec<Found> {
-    settings.scopes.iter().flat_map(|scope| PAIRS.iter().filter_map(|pair| pair(scope))).collect()
+    let of_scope = |scope| {
+        let pairs = PAIRS.iter().filter_map(move |pair| pair(scope));
+        pairs.chain(old_and_new(settings.catalog, scope))
+    };
+    settings.scopes.iter().flat_map(of_scope).collect()
 }
 
 /// What contradicts what.
 const PAIRS: &[fn(&Scope) -> Option<Found>] =
-    &[chosen_and_off, net_and_off, log_without_level, channels, socket_threads, old_and_new, waits, open_mpi];
+    &[chosen_and_off, net_and_off, log_without_level, channels, socket_threads, waits, open_mpi];
 
 fn warning(scope: &Scope, name: &str, message: String, fix: &str) -> Option<Found> {
     Some(Found::warning(scope.setting(name)?.place.clone(), message, fix))
@@ -105,8 +110,8 @@ fn socket_threads(scope: &Scope) -> Option<Found> {
         .then(|| warning(scope, "NCCL_SOCKET_NTHREADS", message, "Reduce one of them"))?
 }
 
-fn old_and_new(scope: &Scope) -> Option<Found> {
-    let rows = scope.settings.iter().filter_map(|one| variables::variable(&one.name));
+fn old_and_new(catalog: &Catalog, scope: &Scope) -> Option<Found> {
+    let rows = scope.settings.iter().filter_map(|one| catalog.variables().variable(&one.name));
     let mut old = rows.filter(|row| row.status == Status::Deprecated);
     old.find_map(|row| {
         let new = row.deprecated_by.as_deref()?;

@@ -7,8 +7,8 @@ use super::super::constraints::asked_for::cuda_within;
 use super::super::request::{Base, Versions, Want};
 use super::super::world::{World, series};
 use super::ranges::{ranges, verb};
-use catalog::images::{self, Existence};
-use catalog::{cuda, deepspeed, drivers, nccl, packages, systems, torch};
+use catalog::images::Existence;
+use catalog::{packages, torch};
 use diagnostic::words::and;
 
 /// Why nothing meets a wish, where that is so because the catalog has no such thing.
@@ -18,12 +18,13 @@ pub(super) fn reason(world: &World, want: &Want) -> Option<Reason> {
         Want::Cuda(wish) => ("torch-asked-for", cuda(world, wish)?),
         Want::Python(wish) => ("python-asked-for", python(world, wish)?),
         Want::Package(name, wish) => ("package-asked-for", package(world, name, wish)?),
-        Want::Base(Base::Image(reference)) => ("base-asked-for", image(reference)?),
+        Want::Base(Base::Image(reference)) => ("base-asked-for", image(world, reference)?),
         Want::Base(Base::Repository(repository)) if world.bases(repository).is_empty() => {
             ("base-asked-for", format!("the catalog has no images of {repository}"))
         }
-        Want::System(id) if systems::system(id).is_none() => {
-            let known: Vec<&str> = systems::all().iter().map(|system| system.id.as_str()).collect();
+        Want::System(id) if world.catalog.systems().system(id).is_none() => {
+            let known: Vec<&str> =
+                world.catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
             ("base-asked-for", format!("the catalog does not know the system {id}, only {}", and(&known)))
         }
         _ => return None,
@@ -103,9 +104,9 @@ fn versions<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Version> {
 fn torch(world: &World, wish: &Versions) -> Option<String> {
     let known = Known {
         name: "torch",
-        versions: versions(torch::all().iter().map(|row| row.version.as_str())),
+        versions: versions(world.catalog.torch().all().iter().map(|row| row.version.as_str())),
         complete: true,
-        checked: torch::all().last().map_or("", |row| &row.checked),
+        checked: world.catalog.torch().all().last().map_or("", |row| &row.checked),
     };
     if let Some(says) = known.missing(wish) {
         return Some(says);
@@ -115,7 +116,7 @@ fn torch(world: &World, wish: &Versions) -> Option<String> {
     if builds.iter().any(|build| build.build.build == name) {
         return None;
     }
-    let releases: Vec<&str> = torch::all().iter().map(|row| row.version.as_str()).collect();
+    let releases: Vec<&str> = world.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
     let wished = ranges(&releases, |one| builds.iter().any(|build| build.release.version == one));
     let mut has: Vec<&str> = builds.iter().map(|build| build.build.build.as_str()).collect();
     has.sort_unstable();
@@ -135,9 +136,9 @@ fn cuda(world: &World, wish: &Versions) -> Option<String> {
     let built: Vec<String> = built.iter().map(ToString::to_string).collect();
     let toolkits = Known {
         name: "CUDA",
-        versions: versions(cuda::all().iter().map(|row| row.toolkit.as_str())),
+        versions: versions(world.catalog.cuda().all().iter().map(|row| row.toolkit.as_str())),
         complete: true,
-        checked: cuda::all().last().map_or("", |row| &row.checked),
+        checked: world.catalog.cuda().all().last().map_or("", |row| &row.checked),
     };
     let Some(missing) = toolkits.missing(wish) else {
         return Some(format!(
@@ -148,7 +149,7 @@ fn cuda(world: &World, wish: &Versions) -> Option<String> {
     };
     // Drivers report versions of CUDA that were never released as toolkits.
     let reported = wish.named().and_then(|wished| {
-        let branch = drivers::all().iter().find(|row| {
+        let branch = world.catalog.drivers().all().iter().find(|row| {
             row.cuda
                 .as_deref()
                 .and_then(|cuda| cuda.parse::<Version>().ok())
@@ -170,7 +171,7 @@ fn python(world: &World, wish: &Versions) -> Option<String> {
         name: "Python",
         versions: world.pythons.iter().map(|python| python.version.clone()).collect(),
         complete: true,
-        checked: systems::pythons().last().map_or("", |row| &row.checked),
+        checked: world.catalog.systems().pythons().last().map_or("", |row| &row.checked),
     };
     known.missing(wish)
 }
@@ -182,11 +183,11 @@ fn package(world: &World, name: &str, wish: &Versions) -> Option<String> {
         _ => None,
     };
     let (name, partners) = match name.contains("nccl") {
-        true => ("NCCL", versions(nccl::all().iter().map(|row| row.version.as_str()))),
-        false => (name, versions(torch::all().iter().filter_map(partner))),
+        true => ("NCCL", versions(world.catalog.nccl().all().iter().map(|row| row.version.as_str()))),
+        false => (name, versions(world.catalog.torch().all().iter().filter_map(partner))),
     };
     if !partners.is_empty() {
-        let checked = torch::all().last().map_or("", |row| &row.checked);
+        let checked = world.catalog.torch().all().last().map_or("", |row| &row.checked);
         return Known { name, versions: partners, complete: false, checked }.missing(wish);
     }
     let Some(package) = world.package(name) else {
@@ -194,10 +195,10 @@ fn package(world: &World, name: &str, wish: &Versions) -> Option<String> {
     };
     let mut versions: Vec<Version> = package.releases.iter().map(|release| release.version.clone()).collect();
     versions.sort();
-    let catalogued = packages::package(name);
+    let catalogued = world.catalog.package(name);
     // DeepSpeed has a table of its own.
     let checked = catalogued.map_or_else(
-        || deepspeed::all().last().map_or("", |row| &row.checked),
+        || world.catalog.deepspeed().all().last().map_or("", |row| &row.checked),
         |package| package.checked.as_str(),
     );
     let complete = catalogued.is_some_and(|package| !package.sample);
@@ -216,8 +217,8 @@ fn yanked(package: &packages::Package, wish: &Versions) -> Option<Vec<String>> {
     (!found.is_empty()).then_some(found)
 }
 
-fn image(reference: &str) -> Option<String> {
-    match images::exists(reference) {
+fn image(world: &World, reference: &str) -> Option<String> {
+    match world.catalog.images().exists(reference) {
         Existence::Yes(_) => None,
         Existence::No { why, .. } => Some(format!("there is no {reference}: {why}")),
         Existence::Unknown { why } => Some(format!("whether {reference} exists is not known: {why}")),

@@ -15,7 +15,6 @@ use super::super::world::{Build, World};
 use super::ranges::{ranges, verb};
 use super::reasons::{Stage, essential, grouped};
 use crate::parameter::Source;
-use catalog::{cuda, torch};
 use diagnostic::words::{self, and};
 
 /// No build is of the wished torch and the wished CUDA.
@@ -43,8 +42,8 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
         format!("no torch build is for a CUDA that is {}", both(&wanted.cuda))
     } else {
         let named = match &wanted.torch[..] {
-            [one] if one.build.is_some() => names(&of_torch),
-            _ => releases(&of_torch),
+            [one] if one.build.is_some() => names(world, &of_torch),
+            _ => releases(world, &of_torch),
         };
         let count = distinct(of_torch.iter().map(|build| build.release.version.as_str())).len();
         let known = if of_torch.iter().all(|build| build.release.builds_complete) {
@@ -57,7 +56,7 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
             verb(count, "was", "were"),
             and(&cudas(&of_torch)),
             and(&distinct(wanted.cuda.iter().map(|wish| wish.text.as_str()))),
-            releases(&of_cuda),
+            releases(world, &of_cuda),
         )
     };
     Reason { constraint: "torch-asked-for".into(), says }
@@ -140,7 +139,7 @@ impl Report<'_, '_> {
 
     /// The message about several builds at once.
     fn plain(&self, refusal: &Refusal, builds: &[&Build]) -> String {
-        let names = names_of(self.wanted, builds);
+        let names = names_of(self.world, self.wanted, builds);
         refusal.clause(&names).sentence(&names)
     }
 
@@ -172,9 +171,9 @@ impl Report<'_, '_> {
             .collect();
         let wished = match &having[..] {
             [] => format!("{partner} {wish} was requested"),
-            having => format!("{partner} {wish} needs {}", releases(having)),
+            having => format!("{partner} {wish} needs {}", releases(self.world, having)),
         };
-        Some(format!("{} need {partner} {}; {wished}", releases(builds), words::span(&versions)))
+        Some(format!("{} need {partner} {}; {wished}", releases(self.world, builds), words::span(&versions)))
     }
 
     /// `torch 2.5.0 and 2.5.1 have no kernels for the B200 (sm_100); the first torch that has them is 2.7.0
@@ -183,11 +182,11 @@ impl Report<'_, '_> {
         let wish = self.wanted.gpus.iter().find(|one| one.name == gpu);
         let wish = wish.map(|gpu| Wish { source: Source::Trial, want: Want::Gpu((*gpu).clone()) });
         let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
-        let having = self.holding(&Wanted::of(&alone));
+        let having = self.holding(&Wanted::of(self.world.catalog, &alone));
         if self.wanted.torch.is_empty() && self.wanted.cuda.is_empty() && !having.is_empty() {
             return format!(
                 "only builds of {} for CUDA {} have {}",
-                releases(&having),
+                releases(self.world, &having),
                 and(&cudas(&having)),
                 kernels_for(gpu, capability)
             );
@@ -204,7 +203,7 @@ impl Report<'_, '_> {
         let built = match self.wanted.torch.is_empty() {
             true => String::new(),
             false => {
-                let torch = phrase(builds, releases(builds));
+                let torch = phrase(builds, releases(self.world, builds));
                 format!(
                     "{} {} built for CUDA {}; ",
                     torch.text,
@@ -244,7 +243,7 @@ impl Report<'_, '_> {
     /// Whether naming a GPU would help.
     fn forward_on_other_gpus(&self, builds: &[&Build]) -> Forward {
         let for_driver = |build: &&Build| {
-            let row = cuda::forward(&build.cuda_text())?;
+            let row = self.world.catalog.cuda().forward(&build.cuda_text())?;
             Some(self.wanted.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
         };
         let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
@@ -259,13 +258,13 @@ impl Report<'_, '_> {
 }
 
 /// What a message about several builds calls them.
-fn names_of(wanted: &Wanted, builds: &[&Build]) -> Names {
+fn names_of(world: &World, wanted: &Wanted, builds: &[&Build]) -> Names {
     let first = Candidate { build: builds.first().copied(), ..Candidate::default() };
-    let text = if wanted.cuda.is_empty() { releases(builds) } else { names(builds) };
+    let text = if wanted.cuda.is_empty() { releases(world, builds) } else { names(world, builds) };
     let cudas = cudas(builds);
     Names {
         build: phrase(builds, text),
-        torch: phrase(builds, releases(builds)),
+        torch: phrase(builds, releases(world, builds)),
         cuda: Phrase::counted(and(&cudas), cudas.len()),
         ..Names::of(&first)
     }
@@ -305,19 +304,19 @@ fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, 
 }
 
 /// `torch 2.5.0 and 2.5.1`.
-pub(super) fn releases(builds: &[&Build]) -> String {
+pub(super) fn releases(world: &World, builds: &[&Build]) -> String {
     let tags: Vec<&str> =
         builds.iter().filter_map(|build| build.image).map(|image| image.tag.as_str()).collect();
     if !tags.is_empty() {
         return format!("the torch of {}", and(&distinct(tags.into_iter())));
     }
-    let all: Vec<&str> = torch::all().iter().map(|row| row.version.as_str()).collect();
+    let all: Vec<&str> = world.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
     format!("torch {}", ranges(&all, |one| builds.iter().any(|build| build.release.version == one)))
 }
 
 /// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
-fn names(builds: &[&Build]) -> String {
-    format!("{} for CUDA {}", releases(builds), and(&cudas(builds)))
+fn names(world: &World, builds: &[&Build]) -> String {
+    format!("{} for CUDA {}", releases(world, builds), and(&cudas(builds)))
 }
 
 /// The CUDA releases of builds, oldest first.

@@ -5,7 +5,6 @@ use super::super::request::{Want, Wish};
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
 use crate::parameter::{Parameter, Source};
-use catalog::{cuda, drivers};
 use facts::driver::DriverVersion;
 
 /// The oldest newer driver that does, or else the newest older one.
@@ -15,10 +14,15 @@ pub(super) fn relax(
     source: &Source,
     others: &[Wish],
 ) -> Vec<Relaxed> {
-    let mut newer: Vec<DriverVersion> = floors(others).into_iter().filter(|one| *one > driver).collect();
+    let mut newer: Vec<DriverVersion> =
+        floors(searcher, others).into_iter().filter(|one| *one > driver).collect();
     newer.sort();
     newer.dedup();
-    let mut older: Vec<DriverVersion> = drivers::all()
+    let mut older: Vec<DriverVersion> = searcher
+        .world
+        .catalog
+        .drivers()
+        .all()
         .iter()
         .filter_map(|row| parse(row.latest.as_deref()?))
         .filter(|one| *one < driver)
@@ -60,9 +64,9 @@ fn relaxed(
 
 /// The drivers from which on something more is possible: what CUDA releases and the wished GPUs need at
 /// least.
-fn floors(others: &[Wish]) -> Vec<DriverVersion> {
-    let majors = cuda::majors().iter().map(|row| row.driver_min.as_str());
-    let releases = cuda::all().iter().filter_map(|row| row.driver_min.as_deref());
+fn floors(searcher: &Searcher, others: &[Wish]) -> Vec<DriverVersion> {
+    let majors = searcher.world.catalog.cuda().majors().iter().map(|row| row.driver_min.as_str());
+    let releases = searcher.world.catalog.cuda().all().iter().filter_map(|row| row.driver_min.as_deref());
     let gpus = others.iter().filter_map(|wish| match &wish.want {
         Want::Gpu(gpu) => gpu.driver_branch_min.map(|branch| DriverVersion { branch, minor: 0, patch: None }),
         _ => None,

@@ -12,7 +12,7 @@ use super::core::Searcher;
 use super::drivers;
 use super::versions::{self, Part};
 use crate::parameter::{Parameter, Source};
-use catalog::images::{self, Existence, Image};
+use catalog::images::{Existence, Image};
 use diagnostic::words::and;
 
 /// What a change costs, cheapest first.
@@ -72,7 +72,7 @@ fn finish(
     let mut all = others.to_vec();
     all.extend(changes.iter().filter_map(|change| change.replacement.clone()));
     let (choice, tolerance) = searcher.best(&all)?;
-    let stack = assemble::stack(&Wanted::of(&searcher.with(&all)), &choice);
+    let stack = assemble::stack(&Wanted::of(searcher.world.catalog, &searcher.with(&all)), &choice);
     let cost = Cost {
         weight: changes.iter().map(|change| change.cost.weight).max()?,
         tolerance,
@@ -81,7 +81,7 @@ fn finish(
     let says: Vec<String> = wishes.iter().map(|wish| named(searcher, wish)).collect();
     let typed: Vec<&str> = changes.iter().filter_map(|change| change.instead.as_deref()).collect();
     let changes: Vec<&str> = changes.iter().map(|change| change.change.as_str()).collect();
-    let change = and(&changes) + &price(&searcher.with(&all), &choice);
+    let change = and(&changes) + &price(searcher, &searcher.with(&all), &choice);
     Some((
         cost,
         Nearest { wish: and(&says), instead: (!typed.is_empty()).then(|| typed.join(" ")), change, stack },
@@ -89,9 +89,9 @@ fn finish(
 }
 
 /// What a stack has to put up with, as the end of a sentence.
-fn price(request: &Request, choice: &Choice) -> String {
+fn price(searcher: &Searcher, request: &Request, choice: &Choice) -> String {
     let mut clauses: Vec<String> = Vec::new();
-    for judged in search::judge(request, choice) {
+    for judged in search::judge(searcher.world.catalog, request, choice) {
         // What costs nothing and can be done is a warning of that stack, not a price.
         if let Judgement::Notes(_) = judged.judgement {
             continue;
@@ -190,7 +190,7 @@ fn written(
     write: impl Fn(&super::super::answer::Stack) -> Option<(Source, Want, String)>,
 ) -> Vec<Relaxed> {
     let Some((choice, _)) = searcher.any(others) else { return Vec::new() };
-    let stack = assemble::stack(&Wanted::of(&searcher.with(others)), &choice);
+    let stack = assemble::stack(&Wanted::of(searcher.world.catalog, &searcher.with(others)), &choice);
     let Some((source, want, change)) = write(&stack) else { return Vec::new() };
     replaced(searcher, others, source, want, change, 1).into_iter().collect()
 }
@@ -208,8 +208,11 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
     // The same image with the CUDA that it would have to have.
     let cuda = searcher.any(&of_repository).and_then(|(choice, _)| choice.place.base.image?.cuda.clone());
     let same = cuda.zip(tag.split_once('-')).map(|(cuda, (_, rest))| format!("{repository}:{cuda}-{rest}"));
-    let near = [Some(reference.clone()), same].into_iter().flatten().flat_map(|one| images::nearest(&one));
-    let alike = devel(reference).into_iter().chain(near);
+    let near = [Some(reference.clone()), same]
+        .into_iter()
+        .flatten()
+        .flat_map(|one| searcher.world.catalog.images().nearest(&one));
+    let alike = devel(searcher, reference).into_iter().chain(near);
     for image in alike {
         let other = image.reference();
         let change = format!("{other} instead of {reference}");
@@ -226,12 +229,12 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
 }
 
 /// The same image with nvcc, where it is one without.
-fn devel(reference: &str) -> Option<&'static Image> {
+fn devel(searcher: &Searcher, reference: &str) -> Option<&'static Image> {
     let (repository, tag) = reference.split_once(':')?;
     let mut words: Vec<&str> = tag.split('-').collect();
     let flavour = words.iter_mut().find(|word| ["base", "runtime"].contains(word))?;
     *flavour = "devel";
-    match images::exists(&format!("{repository}:{}", words.join("-"))) {
+    match searcher.world.catalog.images().exists(&format!("{repository}:{}", words.join("-"))) {
         Existence::Yes(image) => Some(image),
         _ => None,
     }

@@ -95,7 +95,7 @@ fn sentence(world: &World, group: &[&Refused]) -> Option<Reason> {
     let builds: Vec<&Build> = group.iter().filter_map(|one| one.build).collect();
     let cudas = cudas(&builds);
     let candidate = Candidate { build: first.build, release: Some(first.release), ..Candidate::default() };
-    let torch = phrase(&builds, releases(&builds));
+    let torch = phrase(&builds, releases(world, &builds));
     let names = Names {
         build: torch.clone(),
         torch,

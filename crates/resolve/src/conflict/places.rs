@@ -15,7 +15,6 @@ use super::super::world::{Base, Build, Python, World, series};
 use super::builds::{distinct, phrase, releases};
 use super::ranges::ranges;
 use super::reasons::{Stage, essential, grouped};
-use catalog::systems;
 use diagnostic::words::and;
 
 /// No Python is what was wished.
@@ -64,7 +63,7 @@ fn wheels(world: &World, refused: &[Refused], does: impl Fn(&Build, &Python) -> 
     let by_python =
         grouped(refused, |refused| refused.candidate.python.map_or("", |python| python.text.as_str()));
     // Pythons that are refused for the same releases go into one sentence.
-    let sentences = grouped(&by_python, |(_, refused)| releases(&builds_of(refused)));
+    let sentences = grouped(&by_python, |(_, refused)| releases(world, &builds_of(refused)));
     let texts: Vec<&str> = world.pythons.iter().map(|python| python.text.as_str()).collect();
     let write = |(_, group): (String, Vec<&(&str, Vec<&Refused>)>)| {
         let (_, refused) = group.first()?;
@@ -75,7 +74,7 @@ fn wheels(world: &World, refused: &[Refused], does: impl Fn(&Build, &Python) -> 
             world.pythons.iter().filter(|python| has(python)).map(|python| python.text.as_str()).collect();
         let only = ranges(&texts, |one| wheels.contains(&one));
         let first = first_after(world, refused, &does);
-        let names = Names::of(&Candidate::default()).with_build(phrase(&builds, releases(&builds)));
+        let names = Names::of(&Candidate::default()).with_build(phrase(&builds, releases(world, &builds)));
         Some(format!("{}{first}", no_wheel(&[pythons.as_str()], &only).sentence(&names)))
     };
     sentences.into_iter().filter_map(write).collect()
@@ -168,7 +167,7 @@ pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python
     if !wanted.compile || !wanted.bases.is_empty() || cudas.len() > CUDAS {
         return Vec::new();
     }
-    let systems = wanted.systems.iter().filter_map(|id| systems::system(id));
+    let systems = wanted.systems.iter().filter_map(|id| world.catalog.systems().system(id));
     let mut all = Vec::new();
     for (system, cuda) in systems.flat_map(|system| cudas.iter().map(move |cuda| (system, *cuda))) {
         let of_system = |base: &&Base| {
@@ -187,7 +186,7 @@ pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python
         let newest =
             places.iter().filter(|(build, _)| build.cuda == *cuda).find_map(|(one, _)| one.toolkits.last());
         let nvcc = newest.unwrap_or(cuda).to_string();
-        if let Judgement::Fails(refusal) = compiler::accepts(&nvcc, system) {
+        if let Judgement::Fails(refusal) = compiler::accepts(world.catalog, &nvcc, system) {
             let names = Names::of(&Candidate::default());
             let says = refusal.clause(&names).sentence(&names);
             all.push(Reason { constraint: compiler::CONSTRAINT.id.into(), says });
@@ -204,7 +203,7 @@ pub(super) fn no_nvcc(world: &World, wanted: &Wanted, places: &[(&Build, &Python
 
 /// Why the constraints refuse base images: images that are refused alike in one sentence. Where any torch
 /// will do, one that has no image is not worth a sentence.
-pub(super) fn base_reasons(stage: &Stage<&Base>, torch_matters: bool) -> Vec<Reason> {
+pub(super) fn base_reasons(world: &World, stage: &Stage<&Base>, torch_matters: bool) -> Vec<Reason> {
     if !torch_matters {
         return Vec::new();
     }
@@ -221,7 +220,7 @@ pub(super) fn base_reasons(stage: &Stage<&Base>, torch_matters: bool) -> Vec<Rea
             [one] => one.clone(),
             several => format!("each of {} images", several.len()),
         };
-        let torch = phrase(&builds, releases(&builds));
+        let torch = phrase(&builds, releases(world, &builds));
         let names = Names {
             build: torch.clone(),
             torch,

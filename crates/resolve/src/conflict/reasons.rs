@@ -34,7 +34,7 @@ pub(super) struct Stage<'w, T> {
 
 /// The reasons why the wishes of a request cannot hold together.
 pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
-    let wanted = Wanted::of(core);
+    let wanted = Wanted::of(world.catalog, core);
     let torch = torch_stage(world, &wanted);
     if torch.left.is_empty() {
         return vec![builds::none_left(world, &wanted)];
@@ -63,6 +63,7 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
         return all;
     }
     let mut of_base = places::base_reasons(
+        world,
         &base,
         base.passing.is_empty() || torch.passing.len() < world.candidates(&wanted).len(),
     );

@@ -1,5 +1,7 @@
 //! Conflicts, as users meet them.
 
+use crate::testing::world;
+use catalog::testing::catalog;
 use proptest::prelude::*;
 
 use super::super::answer::{Answer, Conflict, Nearest};
@@ -9,7 +11,6 @@ use super::super::properties::requests;
 use super::super::request::{Request, Wish};
 use super::super::verdict::Judgement;
 use super::super::wanted::Wanted;
-use super::super::world::World;
 use super::super::{resolve, search};
 use super::core::{self, Searcher};
 use super::{explain, explain_with};
@@ -36,13 +37,13 @@ fn request(line: &str) -> Request {
         }
     }
     let wishes =
-        parse::wishes(World::get(), &typed).unwrap_or_else(|mistake| panic!("{line}: {mistake:?}")).wishes;
+        parse::wishes(world(), &typed).unwrap_or_else(|mistake| panic!("{line}: {mistake:?}")).wishes;
     Request { wishes, today: "2026-11-21".into(), ..Request::default() }
 }
 
 /// The conflict of a request that nothing meets.
 fn conflict(line: &str) -> Conflict {
-    match resolve(World::get(), &request(line)) {
+    match resolve(world(), &request(line)) {
         Answer::None(conflict) => *conflict,
         Answer::Found(found) => panic!("{line}: {:?}", found.stack),
     }
@@ -115,7 +116,7 @@ fn what_a_user_reads() {
 
 fn holds(request: &Request, wishes: &[Wish]) -> bool {
     let request = Request { wishes: wishes.to_vec(), ..request.clone() };
-    search::best(World::get(), &request, None).is_some()
+    search::best(world(), &request, None).is_some()
 }
 
 /// The wishes of a conflict cannot hold together, and any of them less can.
@@ -145,11 +146,11 @@ fn typeable(request: &Request, nearest: &Nearest) -> Result<(), TestCaseError> {
         request.wishes.iter().filter(|wish| !given_up(&wish.source.to_string())).cloned().collect();
     wishes.extend(nearest.instead.iter().flat_map(|line| self::request(line).wishes));
     let changed = Request { wishes, ..request.clone() };
-    let found = search::best(World::get(), &changed, None);
+    let found = search::best(world(), &changed, None);
     prop_assert!(found.is_some(), "{} for {}", nearest.change, nearest.wish);
     if let Some((choice, _)) = found {
-        prop_assert_eq!(&assemble::stack(&Wanted::of(&changed), &choice), &nearest.stack);
-        let failed = search::judge(&changed, &choice);
+        prop_assert_eq!(&assemble::stack(&Wanted::of(catalog(), &changed), &choice), &nearest.stack);
+        let failed = search::judge(catalog(), &changed, &choice);
         prop_assert!(
             !failed.iter().any(|judged| matches!(judged.judgement, Judgement::Fails(_))),
             "{failed:?}"
@@ -163,17 +164,17 @@ proptest! {
 
     #[test]
     fn conflicts_are_smallest_and_nearest_stacks_hold(request in requests()) {
-        if let Answer::None(conflict) = resolve(World::get(), &request) {
+        if let Answer::None(conflict) = resolve(world(), &request) {
             minimal(&request, &conflict)?;
             for nearest in &conflict.nearest {
                 typeable(&request, nearest)?;
             }
-            let mut searcher = Searcher { world: World::get(), request: &request, searches: 0 };
+            let mut searcher = Searcher { world: world(), request: &request, searches: 0 };
             explain_with(&mut searcher);
             prop_assert!(searcher.searches < 250, "{}", searcher.searches);
             let mut reversed = request.clone();
             reversed.wishes.reverse();
-            prop_assert_eq!(&*conflict, &explain(World::get(), &reversed), "the order does not matter");
+            prop_assert_eq!(&*conflict, &explain(world(), &reversed), "the order does not matter");
         }
     }
 }

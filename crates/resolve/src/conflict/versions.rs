@@ -82,7 +82,10 @@ impl<'a> Part<'a> {
     /// All series that the catalog has of it, oldest first.
     fn series(self, world: &World) -> Vec<Series> {
         let partner = |of: fn(&torch::Release) -> Option<&String>| {
-            torch::all()
+            world
+                .catalog
+                .torch()
+                .all()
                 .iter()
                 .filter_map(of)
                 .filter_map(|text| text.parse().ok())

@@ -6,7 +6,8 @@ use crate::constraint::{Constraint, Judge};
 use crate::verdict::{Cost, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build};
-use catalog::systems::{self, Compilers, System};
+use catalog::Catalog;
+use catalog::systems::{Compilers, System};
 
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
@@ -23,7 +24,7 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     let (Some(nvcc), Some(system)) = (base.cuda_text(), base.system) else {
         return Judgement::Unknown(Gap::Compiler);
     };
-    match accepts(nvcc, system) {
+    match accepts(wanted.catalog, nvcc, system) {
         // DeepSpeed itself runs, what it would compile does not.
         Judgement::Fails(refusal) if !wanted.compile => {
             Judgement::Costs(Cost::Compilation(Box::new(refusal)))
@@ -33,14 +34,14 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
 }
 
 /// Whether the nvcc of a CUDA (`11.8.0`) accepts the gcc of a system.
-pub(crate) fn accepts(nvcc: &str, system: &System) -> Judgement {
+pub(crate) fn accepts(catalog: &Catalog, nvcc: &str, system: &System) -> Judgement {
     let Some(gcc) = &system.gcc else {
         return Judgement::Unknown(Gap::Gcc { system: system.name.clone() });
     };
     let within = |row: &&Compilers| {
         compare(nvcc, &row.cuda_from) != Ordering::Less && compare(nvcc, &row.cuda_to) != Ordering::Greater
     };
-    let Some(row) = systems::compilers().iter().find(within) else {
+    let Some(row) = catalog.systems().compilers().iter().find(within) else {
         return Judgement::Unknown(Gap::GccOfNvcc { nvcc: nvcc.to_owned() });
     };
     let newest = row.gcc_max.as_deref().filter(|max| compare(gcc, max) == Ordering::Greater);
@@ -66,6 +67,7 @@ mod tests {
     use super::*;
     use crate::constraints::testing::{base, build, compile, judged_base, python, with};
     use crate::request::Wish;
+    use catalog::testing::catalog;
 
     fn on(wishes: &[Wish], image: &str) -> Judgement {
         judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
@@ -89,7 +91,7 @@ mod tests {
         assert_eq!(on(&[compile()], old), Judgement::Holds);
         let made = Base {
             image: base(old).image,
-            system: systems::system("ubuntu22.04"),
+            system: catalog().systems().system("ubuntu22.04"),
             cuda: base(old).cuda.clone(),
             flavour: base(old).flavour,
         };

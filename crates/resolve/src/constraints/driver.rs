@@ -5,7 +5,6 @@ use crate::request::Gpu;
 use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
-use catalog::{cuda, drivers};
 use facts::Fact;
 use facts::driver::DriverVersion;
 use facts::support::code_for;
@@ -24,7 +23,7 @@ pub const CONSTRAINT: Constraint = Constraint {
 fn judge(wanted: &Wanted, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
     for &driver in &wanted.drivers {
-        if !build.known_to(driver) {
+        if !build.known_to(wanted.catalog, driver) {
             all = all.and(older(wanted, build, driver));
         }
     }
@@ -44,7 +43,8 @@ fn older(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
 fn minor_version(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
     let Some(gpu) = wanted.gpus.iter().find(|gpu| by_ptx_alone(build, gpu)) else { return Judgement::Holds };
     let gpu = gpu.name.clone();
-    let of_branch = drivers::branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
+    let of_branch =
+        wanted.catalog.drivers().branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
     match of_branch && one_node(wanted) {
         true => Judgement::Fails(Refusal::PtxOnly { gpu, driver }),
         false => Judgement::Unknown(Gap::DriverOfNode { driver, gpu }),
@@ -74,7 +74,7 @@ fn forward(wanted: &Wanted, build: &Build, driver: DriverVersion, needs: &'stati
         return fails(Forward::NotDataCentre(other.name.clone()));
     }
     let unknown = wanted.gpus.iter().find(|gpu| gpu.data_centre.is_none());
-    let Some(row) = cuda::forward(&build.cuda_text()) else {
+    let Some(row) = wanted.catalog.cuda().forward(&build.cuda_text()) else {
         return Judgement::Unknown(Gap::ForwardDrivers { needs, driver });
     };
     if !row.driver_branches.contains(&driver.branch) {

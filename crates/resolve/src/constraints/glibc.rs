@@ -62,14 +62,16 @@ fn new_enough(base: &Base, needs: &str, by: Wheels) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{base, build, judged_base, judged_package, place, python, release};
+    use crate::constraints::testing::{
+        base, build, judged_base, judged_package, place, python, release, row,
+    };
     use catalog::images::Flavour;
-    use catalog::systems;
+    use catalog::testing::catalog;
 
     fn old() -> Base {
-        let mut system = systems::system("ubuntu20.04").unwrap().clone();
+        let mut system = catalog().systems().system("ubuntu20.04").unwrap().clone();
         system.glibc = Some("2.27".into());
-        Base { image: None, system: Some(Box::leak(Box::new(system))), cuda: None, flavour: Flavour::Plain }
+        Base { image: None, system: Some(row(system)), cuda: None, flavour: Flavour::Plain }
     }
 
     #[test]

@@ -5,7 +5,6 @@ use crate::request::Gpu;
 use crate::verdict::{Cost, Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Base, Build};
-use catalog::cuda;
 use catalog::version::minor;
 
 /// See the module.
@@ -25,7 +24,8 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     let Some(nvcc) = base.cuda_text() else {
         return Judgement::Unknown(Gap::Toolkit);
     };
-    let all = wanted.gpus.iter().map(|gpu| compiles(nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
+    let all =
+        wanted.gpus.iter().map(|gpu| compiles(wanted, nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
     match all {
         // DeepSpeed itself runs, what it would compile does not.
         Judgement::Fails(refusal) if !wanted.compile => {
@@ -35,9 +35,9 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
     }
 }
 
-fn compiles(nvcc: &'static str, gpu: &Gpu) -> Judgement {
+fn compiles(wanted: &Wanted, nvcc: &'static str, gpu: &Gpu) -> Judgement {
     let capability = gpu.capability;
-    let Some(row) = cuda::architecture(capability) else {
+    let Some(row) = wanted.catalog.cuda().architecture(capability) else {
         return Judgement::Unknown(Gap::ToolkitsOfGpu { capability });
     };
     let number = |text: &Option<String>| text.as_deref().and_then(minor);

@@ -5,7 +5,6 @@ use crate::request::Gpu;
 use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
-use catalog::{cuda, gpus};
 use facts::driver::DriverVersion;
 
 /// See the module.
@@ -25,15 +24,21 @@ fn judge(wanted: &Wanted, _build: &Build) -> Judgement {
     }
     // Of several nodes nobody told which GPU is where: one driver that drives it is enough.
     let any = |gpu: &&Gpu| {
-        let all = wanted.drivers.iter().map(|driver| drives(*driver, gpu));
+        let all = wanted.drivers.iter().map(|driver| drives(wanted, *driver, gpu));
         all.reduce(Judgement::or).unwrap_or(Judgement::Holds)
     };
     wanted.gpus.iter().map(any).fold(Judgement::Holds, Judgement::and)
 }
 
-fn drives(driver: DriverVersion, gpu: &Gpu) -> Judgement {
+fn drives(wanted: &Wanted, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
-        let row = gpus::all().iter().find(|row| row.name == gpu.name).or_else(|| gpus::by_name(&gpu.name));
+        let row = wanted
+            .catalog
+            .gpus()
+            .all()
+            .iter()
+            .find(|row| row.name == gpu.name)
+            .or_else(|| wanted.catalog.gpus().by_name(&gpu.name));
         // The proprietary module may have known the GPU before the open one did.
         return match row.and_then(|row| row.open_module_only) {
             Some(true) => Judgement::Fails(Refusal::DriverOlderThanGpu {
@@ -44,7 +49,7 @@ fn drives(driver: DriverVersion, gpu: &Gpu) -> Judgement {
             _ => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
         };
     }
-    let architecture = cuda::architecture(gpu.capability);
+    let architecture = wanted.catalog.cuda().architecture(gpu.capability);
     match architecture.and_then(|row| Some((row, row.last_driver_branch?))) {
         Some((row, last)) if driver.branch > last => Judgement::Fails(Refusal::GpuDroppedByDriver {
             driver,

@@ -6,7 +6,6 @@ use crate::wanted::Wanted;
 use crate::world::{Base, Build};
 use catalog::images::Image;
 use catalog::version::minor;
-use catalog::{cuda, drivers};
 use facts::driver::DriverVersion;
 
 /// See the module.
@@ -24,7 +23,7 @@ pub const CONSTRAINT: Constraint = Constraint {
 
 fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
     if let Some(image) = build.image {
-        let all = wanted.drivers.iter().map(|driver| documented(build, image, *driver));
+        let all = wanted.drivers.iter().map(|driver| documented(wanted, build, image, *driver));
         return all.fold(Judgement::Holds, Judgement::and);
     }
     // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs
@@ -38,13 +37,13 @@ fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
 
 /// What the release notes of NVIDIA's PyTorch images ask for: the driver of their CUDA. They let older
 /// branches do on data-centre GPUs, of which the catalog has no list.
-fn documented(build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
+fn documented(wanted: &Wanted, build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
     let of_notes = image.driver_min.as_deref().and_then(|text| {
         let branch = || Some(DriverVersion { branch: text.parse().ok()?, minor: 0, patch: None });
         text.parse().ok().or_else(branch)
     });
     match of_notes.or(build.driver_full) {
-        _ if build.known_to(driver) => Judgement::Holds,
+        _ if build.known_to(wanted.catalog, driver) => Judgement::Holds,
         Some(needs) if driver >= needs => Judgement::Holds,
         Some(needs) => Judgement::Costs(Cost::DriverOfImage { needs, driver }),
         None => Judgement::Unknown(Gap::DriverOfImage { driver }),
@@ -59,7 +58,7 @@ pub fn starts(wanted: &Wanted, base: &Base) -> Judgement {
     let Some(needs) = image.cuda.as_deref().and_then(minor) else { return Judgement::Holds };
     let mut all = Judgement::Holds;
     for &driver in &wanted.drivers {
-        if drivers::cuda_at_least(driver.branch) < Some(needs) {
+        if wanted.catalog.drivers().cuda_at_least(driver.branch) < Some(needs) {
             all = all.and(older(wanted, base, driver));
         }
     }
@@ -68,10 +67,10 @@ pub fn starts(wanted: &Wanted, base: &Base) -> Judgement {
 
 fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
     let Some(text) = base.cuda_text() else { return Judgement::Holds };
-    let Some(own) = drivers::branch(driver.branch).and_then(|row| row.cuda.as_deref()) else {
+    let Some(own) = wanted.catalog.drivers().branch(driver.branch).and_then(|row| row.cuda.as_deref()) else {
         return Judgement::Unknown(Gap::CudaOfDriver { driver });
     };
-    let Some(row) = cuda::forward(text) else {
+    let Some(row) = wanted.catalog.cuda().forward(text) else {
         return Judgement::Unknown(Gap::DriversOfImage { cuda: text });
     };
     if !row.driver_branches.contains(&driver.branch) {

@@ -44,15 +44,14 @@ fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{base, build, judged_base, python};
+    use crate::constraints::testing::{base, build, judged_base, python, row};
     use catalog::images::{Flavour, Image};
 
     fn with(repository: &'static str, torch: Option<&str>, cuda: &str) -> Base {
         let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
         image.repository = repository;
         image.torch = torch.map(str::to_owned);
-        let image: &'static Image = Box::leak(Box::new(image));
-        Base { image: Some(image), system: None, cuda: cuda.parse().ok(), flavour: Flavour::Devel }
+        Base { image: Some(row(image)), system: None, cuda: cuda.parse().ok(), flavour: Flavour::Devel }
     }
 
     #[test]

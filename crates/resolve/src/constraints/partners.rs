@@ -7,7 +7,6 @@ use crate::request::Versions;
 use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 use crate::world::Build;
-use catalog::nccl;
 
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
@@ -27,7 +26,7 @@ fn judge(wanted: &Wanted, build: &Build) -> Judgement {
                 || name == "torchaudio"
                 || name.starts_with("nvidia-nccl-")
             {
-                all = all.and(partner(name, wish, build));
+                all = all.and(partner(wanted, name, wish, build));
             }
         }
     }
@@ -41,23 +40,23 @@ pub(crate) fn of(name: &str, wanted: &Wanted, build: &Build) -> Judgement {
         let same =
             wished == name || (name == "NCCL" && (wished == "nccl" || wished.starts_with("nvidia-nccl-")));
         for &wish in wishes.iter().filter(|_| same) {
-            all = all.and(partner(wished, wish, build));
+            all = all.and(partner(wanted, wished, wish, build));
         }
     }
     all
 }
 
-fn partner(name: &str, wish: &Versions, build: &Build) -> Judgement {
+fn partner(wanted: &Wanted, name: &str, wish: &Versions, build: &Build) -> Judgement {
     match name {
         "torchvision" => pinned("torchvision", wish, build.torchvision.as_ref()),
         "torchaudio" => torchaudio(wish, build),
-        "nccl" => nccl(wish, build),
+        "nccl" => nccl(wanted, wish, build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
             if name.ends_with(&build.cuda_major().to_string()) {
                 if wish.specifiers.is_empty() {
                     return Judgement::Holds;
                 }
-                return nccl(wish, build);
+                return nccl(wanted, wish, build);
             }
             Judgement::Fails(Refusal::NcclForOtherCuda { package: name.to_owned() })
         }
@@ -78,8 +77,10 @@ fn pinned(partner: &'static str, wish: &Versions, own: Option<&Version>) -> Judg
 }
 
 /// Which NCCL a build has is not known of all; one that does not exist it has not.
-fn nccl(wish: &Versions, build: &Build) -> Judgement {
-    let exists = || nccl::all().iter().any(|row| row.version.parse().is_ok_and(|one| wish.contain(&one)));
+fn nccl(wanted: &Wanted, wish: &Versions, build: &Build) -> Judgement {
+    let exists = || {
+        wanted.catalog.nccl().all().iter().any(|row| row.version.parse().is_ok_and(|one| wish.contain(&one)))
+    };
     match &build.nccl {
         None if !exists() => Judgement::Fails(Refusal::NoSuchNccl { wish: wish.text.clone() }),
         own => pinned("NCCL", wish, own.as_ref()),

@@ -5,7 +5,6 @@ use crate::constraint::{Constraint, Judge, Place};
 use crate::rank::own_python;
 use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
-use catalog::systems;
 
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
@@ -34,13 +33,16 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
             };
         }
     }
-    if own_python(python, base) || (base.image.is_none() && installed(wanted, python)) {
+    if own_python(wanted, python, base) || (base.image.is_none() && installed(wanted, python)) {
         return Judgement::Holds;
     }
     let Some(system) = base.system else {
         return Judgement::Unknown(Gap::PythonOfBase);
     };
-    let ways = systems::python_source(&system.id, &python.text)
+    let ways = wanted
+        .catalog
+        .systems()
+        .python_source(&system.id, &python.text)
         .map_or([None; 3], |source| [source.distribution, source.deadsnakes, source.uv]);
     if ways.contains(&Some(true)) {
         return Judgement::Holds;
@@ -57,10 +59,11 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{base, build, judged_base, python};
+    use crate::constraints::testing::{base, build, judged_base, python, row};
     use crate::request::{Request, Versions, Want, Wish};
     use crate::world::Base;
     use catalog::images::{Flavour, Image};
+    use catalog::testing::catalog;
 
     #[test]
     fn from_the_system_deadsnakes_or_uv() {
@@ -81,7 +84,7 @@ mod tests {
     fn the_machines_own() {
         let mut request = Request::default();
         request.installed.insert("python".to_owned(), "3.12.3".to_owned());
-        let wanted = Wanted::of(&request);
+        let wanted = Wanted::of(catalog(), &request);
         let on = |text: &str| {
             judge(&wanted, &Place { build: build("2.5.1", "cu121"), python: python(text), base: base("") })
         };
@@ -93,8 +96,7 @@ mod tests {
     fn what_an_image_with_torch_brings_must_be_known_when_one_is_asked_for() {
         let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
         image.torch = Some("2.5.0".to_owned());
-        let image: &'static Image = Box::leak(Box::new(image));
-        let made = Base { image: Some(image), system: None, cuda: None, flavour: Flavour::Plain };
+        let made = Base { image: Some(row(image)), system: None, cuda: None, flavour: Flavour::Plain };
         let on = |wishes: &[Wish]| {
             judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made)
         };
@@ -110,8 +112,7 @@ mod tests {
     fn the_images_own() {
         let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
         image.python = Some("3.11".to_owned());
-        let image: &'static Image = Box::leak(Box::new(image));
-        let made = Base { image: Some(image), system: None, cuda: None, flavour: Flavour::Plain };
+        let made = Base { image: Some(row(image)), system: None, cuda: None, flavour: Flavour::Plain };
         let on = |text: &str| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python(text), &made);
         assert_eq!(on("3.11"), Judgement::Holds);
         assert!(matches!(on("3.12"), Judgement::Fails(_)));

@@ -76,8 +76,8 @@ mod tests {
     use super::*;
     use crate::constraint::Tolerance;
     use crate::constraints::testing::{judged_package, judged_pair, place, release};
+    use crate::testing::world;
     use crate::verdict::{Candidate, Reason};
-    use crate::world::World;
 
     const IMAGE: &str = "nvidia/cuda:12.4.1-base-ubuntu22.04";
 
@@ -99,7 +99,7 @@ mod tests {
         let place = place(("2.5.1", "cu124"), "3.12", IMAGE);
         let (old, new) = (release("deepspeed", "0.9.5"), release("deepspeed", "0.16.4"));
         let pydantic = |major: &str| {
-            let package = World::get().package("pydantic").unwrap();
+            let package = world().package("pydantic").unwrap();
             package.releases.iter().find(|one| one.text.starts_with(major)).unwrap()
         };
         for (one, major, holds) in

@@ -3,13 +3,19 @@
 use crate::constraint::{Constraint, Judge, Place};
 use crate::parameter::Source;
 use crate::request::{Gpu, Request, Want, Wish};
+use crate::testing::world;
 use crate::verdict::Judgement;
 use crate::wanted::Wanted;
-use crate::world::{Base, Build, Python, Release, World};
-use catalog::gpus;
+use crate::world::{Base, Build, Python, Release};
+use catalog::testing::catalog;
 
 fn wish(want: Want) -> Wish {
     Wish { source: Source::Stated(format!("{want:?}")), want }
+}
+
+/// A row that is in no catalog: rows live as long as the program.
+pub fn row<T>(row: T) -> &'static T {
+    Box::leak(Box::new(row))
 }
 
 /// `--driver 550.54.14`.
@@ -22,9 +28,9 @@ pub fn gpu(name: &str, capability: (u32, u32), data_centre: Option<bool>) -> Wis
     wish(Want::Gpu(Gpu { name: name.to_owned(), capability, data_centre, driver_branch_min: None }))
 }
 
-/// A GPU of the catalog, by its short name.
+/// A GPU of the catalog(), by its short name.
 pub fn card(alias: &str) -> Wish {
-    let row = gpus::by_alias(alias).unwrap();
+    let row = catalog().gpus().by_alias(alias).unwrap();
     let (major, minor) = row.compute_capability.split_once('.').unwrap();
     wish(Want::Gpu(Gpu {
         name: row.name.clone(),
@@ -52,24 +58,24 @@ pub fn architecture(name: &str) -> Wish {
 /// A build: `2.5.1`, `cu121`.
 pub fn build(version: &str, name: &str) -> &'static Build {
     let is = |build: &&Build| build.release.version == version && build.build.build == name;
-    World::get().builds.iter().find(is).unwrap()
+    world().builds.iter().find(is).unwrap()
 }
 
 /// A Python: `3.12`.
 pub fn python(text: &str) -> &'static Python {
-    World::get().pythons.iter().find(|python| python.text == text).unwrap()
+    world().pythons.iter().find(|python| python.text == text).unwrap()
 }
 
 /// A base image: `nvidia/cuda:12.1.1-devel-ubuntu22.04`; an empty text for a machine of an unknown system.
 pub fn base(reference: &str) -> &'static Base {
-    let Some((repository, tag)) = reference.rsplit_once(':') else { return &World::get().machines()[0] };
-    let bases = World::get().bases(repository).iter();
+    let Some((repository, tag)) = reference.rsplit_once(':') else { return &world().machines()[0] };
+    let bases = world().bases(repository).iter();
     bases.clone().find(|base| base.image.is_some_and(|image| image.tag == tag)).unwrap()
 }
 
 /// A release of a package.
 pub fn release(name: &str, version: &str) -> &'static Release {
-    let package = World::get().package(name).unwrap();
+    let package = world().package(name).unwrap();
     package.releases.iter().find(|release| release.text == version).unwrap()
 }
 
@@ -77,14 +83,14 @@ pub fn release(name: &str, version: &str) -> &'static Release {
 pub fn judged(constraint: &Constraint, wishes: &[Wish], build: &Build) -> Judgement {
     let request = Request { wishes: wishes.to_vec(), ..Request::default() };
     let Judge::Build(judge) = constraint.judge else { panic!("{} does not look at builds", constraint.id) };
-    judge(&Wanted::of(&request), build)
+    judge(&Wanted::of(catalog(), &request), build)
 }
 
 /// What a constraint on Pythons says.
 pub fn judged_python(constraint: &Constraint, wishes: &[Wish], build: &Build, python: &Python) -> Judgement {
     let request = Request { wishes: wishes.to_vec(), ..Request::default() };
     let Judge::Python(judge) = constraint.judge else { panic!("{} does not look at Pythons", constraint.id) };
-    judge(&Wanted::of(&request), build, python)
+    judge(&Wanted::of(catalog(), &request), build, python)
 }
 
 /// A build, a Python and a base image.
@@ -101,7 +107,7 @@ pub fn judged_base(
     base: &Base,
 ) -> Judgement {
     let request = Request { wishes: wishes.to_vec(), ..Request::default() };
-    let wanted = Wanted::of(&request);
+    let wanted = Wanted::of(catalog(), &request);
     match constraint.judge {
         Judge::Base(judge) => judge(&wanted, build, base),
         Judge::Place(judge) => judge(&wanted, &Place { build, python, base }),
@@ -117,7 +123,7 @@ pub fn judged_package(
     release: &Release,
 ) -> Judgement {
     let request = Request { wishes: wishes.to_vec(), ..Request::default() };
-    let wanted = Wanted::of(&request);
+    let wanted = Wanted::of(catalog(), &request);
     match constraint.judge {
         Judge::Package(judge) => judge(&wanted, release),
         Judge::PackageBuild(judge) => judge(&wanted, place.build, release),
@@ -132,5 +138,5 @@ pub fn judged_package(
 pub fn judged_pair(constraint: &Constraint, place: &Place, one: &Release, two: &Release) -> Judgement {
     let request = Request::default();
     let Judge::Packages(judge) = constraint.judge else { panic!("{} does not look at two", constraint.id) };
-    judge(&Wanted::of(&request), place, one, two)
+    judge(&Wanted::of(catalog(), &request), place, one, two)
 }

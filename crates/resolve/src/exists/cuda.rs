@@ -3,14 +3,17 @@
 use super::{Explanation, torch};
 use crate::world::World;
 use catalog::cuda;
+use catalog::systems;
 use catalog::version::Version;
-use catalog::{drivers, images, systems};
 use diagnostic::words;
 
 /// The toolkit releases of a minor version, or the one release of a full version.
-fn releases(version: &str) -> Vec<&'static cuda::Release> {
+fn releases(world: &World, version: &str) -> Vec<&'static cuda::Release> {
     let Some(wished) = Version::parse(version) else { return Vec::new() };
-    cuda::all()
+    world
+        .catalog
+        .cuda()
+        .all()
         .iter()
         .filter(|row| {
             Version::parse(&row.toolkit).is_some_and(|one| one.numbers().starts_with(wished.numbers()))
@@ -20,10 +23,10 @@ fn releases(version: &str) -> Vec<&'static cuda::Release> {
 
 pub(super) fn explain(world: &World, version: &str) -> Explanation {
     if version.is_empty() {
-        return all();
+        return all(world);
     }
-    let rows = releases(version);
-    let Some(first) = rows.first() else { return missing(version) };
+    let rows = releases(world, version);
+    let Some(first) = rows.first() else { return missing(world, version) };
     let names: Vec<&str> = rows.iter().map(|row| row.toolkit.as_str()).collect();
     let says = match names[..] {
         [one] if one == version => "A toolkit release that exists.".to_owned(),
@@ -49,14 +52,14 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
 /// What holds for a minor version.
 fn rest(explanation: &mut Explanation, world: &World, (major, minor): (u64, u64)) {
     let name = format!("{major}.{minor}");
-    let floor = u32::try_from(major).ok().and_then(cuda::major_driver_min);
+    let floor = u32::try_from(major).ok().and_then(|it| world.catalog.cuda().major_driver_min(it));
     explanation.row(
         "driver",
         floor.map_or(String::new(), |floor| {
             format!("{floor} or newer runs it (minor-version compatibility of CUDA {major})")
         }),
     );
-    let forward = cuda::forward(&name).map_or_else(
+    let forward = world.catalog.cuda().forward(&name).map_or_else(
         || "on which older branches its cuda-compat package works is not known".to_owned(),
         |row| {
             let list: Vec<String> = row.driver_branches.iter().map(u32::to_string).collect();
@@ -64,21 +67,27 @@ fn rest(explanation: &mut Explanation, world: &World, (major, minor): (u64, u64)
         },
     );
     explanation.row("forward compatibility", forward);
-    let new: Vec<String> = cuda::architectures()
+    let new: Vec<String> = world
+        .catalog
+        .cuda()
+        .architectures()
         .iter()
         .filter(|row| row.first_toolkit.as_deref() == Some(&name))
         .map(|row| format!("{} ({})", catalog::cuda::sm(&row.compute_capability), row.architecture))
         .collect();
     explanation.row("first for", words::and(&new));
-    let last: Vec<String> = cuda::architectures()
+    let last: Vec<String> = world
+        .catalog
+        .cuda()
+        .architectures()
         .iter()
         .filter(|row| row.last_toolkit.as_deref() == Some(&name))
         .map(|row| catalog::cuda::sm(&row.compute_capability))
         .collect();
     explanation.row("last for", words::and(&last));
     explanation.row("torch", torches(world, &name));
-    explanation.row("gcc for nvcc", compilers(&name));
-    explanation.row("images", base_images(&name));
+    explanation.row("gcc for nvcc", compilers(world, &name));
+    explanation.row("images", base_images(world, &name));
 }
 
 fn torches(world: &World, minor: &str) -> String {
@@ -94,14 +103,14 @@ fn torches(world: &World, minor: &str) -> String {
     }
 }
 
-fn compilers(minor: &str) -> String {
+fn compilers(world: &World, minor: &str) -> String {
     let within = |row: &&systems::Compilers| {
         let parse = |text: &str| Version::parse(text).map(|one| one.minor());
         let wished = parse(minor);
         parse(&row.cuda_from) <= wished && wished <= parse(&row.cuda_to)
     };
     // Of a minor that two ranges share, the last one holds for its newest patch release.
-    systems::compilers().iter().rfind(within).map_or(String::new(), |row| {
+    world.catalog.systems().compilers().iter().rfind(within).map_or(String::new(), |row| {
         match (&row.gcc_min, &row.gcc_max) {
             (Some(min), Some(max)) => format!("{min} to {max}"),
             (None, Some(max)) => format!("up to {max}"),
@@ -110,9 +119,12 @@ fn compilers(minor: &str) -> String {
     })
 }
 
-fn base_images(minor: &str) -> String {
+fn base_images(world: &World, minor: &str) -> String {
     let wished = Version::parse(minor).map(|one| one.minor());
-    let mut systems: Vec<&str> = images::of("nvidia/cuda")
+    let mut systems: Vec<&str> = world
+        .catalog
+        .images()
+        .of("nvidia/cuda")
         .iter()
         .filter(|image| image.cuda.as_deref().and_then(Version::parse).map(|one| one.minor()) == wished)
         .filter_map(|image| image.system.as_deref())
@@ -125,12 +137,18 @@ fn base_images(minor: &str) -> String {
     }
 }
 
-fn all() -> Explanation {
+fn all(world: &World) -> Explanation {
     let mut explanation = Explanation::new("CUDA", "NVIDIA's toolkit: compiler, runtime and libraries.");
-    let mut minors: Vec<(u64, u64)> =
-        cuda::all().iter().filter_map(|row| Version::parse(&row.toolkit)).map(|one| one.minor()).collect();
+    let mut minors: Vec<(u64, u64)> = world
+        .catalog
+        .cuda()
+        .all()
+        .iter()
+        .filter_map(|row| Version::parse(&row.toolkit))
+        .map(|one| one.minor())
+        .collect();
     minors.dedup();
-    for major in cuda::majors() {
+    for major in world.catalog.cuda().majors() {
         let of: Vec<String> = minors
             .iter()
             .filter(|(number, _)| *number == u64::from(major.major))
@@ -143,12 +161,13 @@ fn all() -> Explanation {
     explanation
 }
 
-fn missing(version: &str) -> Explanation {
+fn missing(world: &World, version: &str) -> Explanation {
     let title = format!("CUDA {version}");
     let Some(wished) = Version::parse(version) else {
         return Explanation::new(title, format!("{version:?} is not a version."));
     };
-    let (Some(first), Some(last)) = (cuda::all().first(), cuda::all().last()) else {
+    let (Some(first), Some(last)) = (world.catalog.cuda().all().first(), world.catalog.cuda().all().last())
+    else {
         return Explanation::new(title, "Not known.");
     };
     let parse = |row: &cuda::Release| Version::parse(&row.toolkit);
@@ -157,7 +176,7 @@ fn missing(version: &str) -> Explanation {
     } else if parse(first).is_some_and(|first| wished < first) {
         format!("Older than the catalog, which begins with {}.", first.toolkit)
     } else {
-        let branch = drivers::all().iter().find(|row| row.cuda.as_deref() == Some(version));
+        let branch = world.catalog.drivers().all().iter().find(|row| row.cuda.as_deref() == Some(version));
         let reported = branch.map_or(String::new(), |row| {
             format!(
                 " Drivers of branch {} report it, though: that is what they support, not what is installed.",
@@ -167,10 +186,12 @@ fn missing(version: &str) -> Explanation {
         format!("There is no such toolkit.{reported}")
     };
     let mut explanation = Explanation::new(title, says);
-    let before = cuda::all().iter().rev().find(|row| parse(row).is_some_and(|one| one < wished));
-    let after = cuda::all().iter().find(|row| parse(row).is_some_and(|one| one > wished));
+    let before =
+        world.catalog.cuda().all().iter().rev().find(|row| parse(row).is_some_and(|one| one < wished));
+    let after = world.catalog.cuda().all().iter().find(|row| parse(row).is_some_and(|one| one > wished));
     for near in [before, after].into_iter().flatten() {
         let driver = torch::drivers(
+            world,
             &near.toolkit.rsplit_once('.').map_or(String::new(), |(minor, _)| minor.to_owned()),
         );
         explanation.instead(format!("CUDA {}: driver {driver}", near.toolkit));

@@ -3,13 +3,12 @@
 use super::Explanation;
 use crate::world::World;
 use catalog::version::at_least;
-use catalog::{cuda, drivers};
 use diagnostic::words;
 use facts::driver::DriverVersion;
 
 pub(super) fn explain(world: &World, version: &str) -> Explanation {
     if version.is_empty() {
-        return all();
+        return all(world);
     }
     let number = version.split('.').next().and_then(|branch| branch.parse().ok());
     let Some(number) = number else {
@@ -18,7 +17,7 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
             format!("{version:?} is not a driver version such as 550.144.03."),
         );
     };
-    let Some(row) = drivers::branch(number) else { return missing(version, number) };
+    let Some(row) = world.catalog.drivers().branch(number) else { return missing(world, version, number) };
     let full: Option<DriverVersion> = version.parse().ok();
     let kind = match row.kind.as_deref() {
         Some("LTSB") => "a long-term branch",
@@ -68,12 +67,18 @@ fn runs(explanation: &mut Explanation, world: &World, branch: u32, full: Option<
             needed => Some(branch >= needed),
         },
     };
-    let majors: Vec<String> = cuda::majors()
+    let majors: Vec<String> = world
+        .catalog
+        .cuda()
+        .majors()
         .iter()
         .filter(|major| new_enough(&major.driver_min) == Some(true))
         .map(|major| major.major.to_string())
         .collect();
-    let doubt: Vec<String> = cuda::majors()
+    let doubt: Vec<String> = world
+        .catalog
+        .cuda()
+        .majors()
         .iter()
         .filter(|major| new_enough(&major.driver_min).is_none())
         .map(|major| format!("CUDA {} from {} on", major.major, major.driver_min))
@@ -93,12 +98,17 @@ fn runs(explanation: &mut Explanation, world: &World, branch: u32, full: Option<
     let newest = world
         .builds
         .iter()
-        .filter(|build| cuda::major_driver_min(build.cuda_major()).and_then(new_enough) == Some(true))
+        .filter(|build| {
+            world.catalog.cuda().major_driver_min(build.cuda_major()).and_then(new_enough) == Some(true)
+        })
         .max_by_key(|build| (&build.version, build.pypi, &build.cuda));
     if let Some(build) = newest {
         explanation.row("newest torch", format!("{}, as far as the driver decides", build.name()));
     }
-    let forward: Vec<String> = cuda::forward_compatibilities()
+    let forward: Vec<String> = world
+        .catalog
+        .cuda()
+        .forward_compatibilities()
         .iter()
         .filter(|row| row.driver_branches.contains(&branch))
         .map(|row| row.toolkit.clone())
@@ -109,9 +119,9 @@ fn runs(explanation: &mut Explanation, world: &World, branch: u32, full: Option<
     }
 }
 
-fn all() -> Explanation {
+fn all(world: &World) -> Explanation {
     let mut explanation = Explanation::new("driver", "NVIDIA's Linux driver; its branches, newest first.");
-    for row in drivers::all().iter().rev().take(12) {
+    for row in world.catalog.drivers().all().iter().rev().take(12) {
         let parts = [
             row.cuda.as_ref().map(|cuda| format!("CUDA {cuda}")),
             row.kind.clone(),
@@ -123,16 +133,16 @@ fn all() -> Explanation {
     explanation
 }
 
-fn missing(version: &str, number: u32) -> Explanation {
-    let newest = drivers::all().last().map_or(0, |row| row.branch);
+fn missing(world: &World, version: &str, number: u32) -> Explanation {
+    let newest = world.catalog.drivers().all().last().map_or(0, |row| row.branch);
     let says = if number > newest {
         format!("Not known: the newest branch in this catalog is {newest}.")
     } else {
         "The catalog does not know this branch of the Linux driver.".to_owned()
     };
     let mut explanation = Explanation::new(format!("driver {version}"), says);
-    let before = drivers::all().iter().rev().find(|row| row.branch < number);
-    let after = drivers::all().iter().find(|row| row.branch > number);
+    let before = world.catalog.drivers().all().iter().rev().find(|row| row.branch < number);
+    let after = world.catalog.drivers().all().iter().find(|row| row.branch > number);
     for near in [before, after].into_iter().flatten() {
         let cuda = near.cuda.as_ref().map_or(String::new(), |cuda| format!(" (CUDA {cuda})"));
         explanation.instead(format!("driver {}{cuda}", near.branch));
@@ -144,10 +154,11 @@ fn missing(version: &str, number: u32) -> Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
 
     #[test]
     fn newest_torch_of_old_drivers() {
-        let world = World::get();
+        let world = world();
         let row = |version: &str, label: &str| {
             let explanation = explain(world, version);
             explanation

@@ -2,7 +2,7 @@
 
 use super::Explanation;
 use crate::world::{Build, World};
-use catalog::{cuda, gpus};
+use catalog::gpus;
 use facts::Fact;
 use facts::support::has_code;
 
@@ -10,7 +10,12 @@ pub(super) fn explain(world: &World, text: &str) -> Option<Explanation> {
     if let Some(capability) = capability(text) {
         return Some(architecture(world, capability));
     }
-    gpus::by_alias(text).or_else(|| gpus::by_name(text)).map(|gpu| model(world, gpu))
+    world
+        .catalog
+        .gpus()
+        .by_alias(text)
+        .or_else(|| world.catalog.gpus().by_name(text))
+        .map(|gpu| model(world, gpu))
 }
 
 /// `sm_90`, `sm90`, `compute_90`; a bare `9.0` may be any version.
@@ -56,9 +61,9 @@ fn model(world: &World, gpu: &gpus::Gpu) -> Explanation {
 
 fn architecture(world: &World, (major, minor): (u32, u32)) -> Explanation {
     let name = format!("sm_{major}{minor}");
-    let Some(row) = cuda::architecture((major, minor)) else {
+    let Some(row) = world.catalog.cuda().architecture((major, minor)) else {
         let mut explanation = Explanation::new(name, "Not a compute capability that the catalog knows.");
-        let known = cuda::architectures().iter().filter(|row| {
+        let known = world.catalog.cuda().architectures().iter().filter(|row| {
             row.compute_capability.split('.').next().is_some_and(|text| text == major.to_string())
         });
         for row in known {
@@ -70,7 +75,10 @@ fn architecture(world: &World, (major, minor): (u32, u32)) -> Explanation {
     };
     let says = format!("Compute capability {}, {}.", row.compute_capability, row.architecture);
     let mut explanation = Explanation::new(name, says);
-    let models: Vec<String> = gpus::all()
+    let models: Vec<String> = world
+        .catalog
+        .gpus()
+        .all()
         .iter()
         .filter(|gpu| gpu.compute_capability == row.compute_capability)
         .map(|gpu| gpu.name.clone())
@@ -86,7 +94,7 @@ fn architecture(world: &World, (major, minor): (u32, u32)) -> Explanation {
 
 /// What toolkits, drivers and torch builds know a compute capability.
 fn rows(explanation: &mut Explanation, world: &World, capability: (u32, u32)) {
-    if let Some(row) = cuda::architecture(capability) {
+    if let Some(row) = world.catalog.cuda().architecture(capability) {
         let first = row.first_toolkit.as_ref().map(|one| format!("from {one}"));
         let last = row.last_toolkit.as_ref().map(|one| format!("up to {one}"));
         let range: Vec<String> = first.into_iter().chain(last).collect();

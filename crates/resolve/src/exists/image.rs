@@ -1,6 +1,7 @@
 //! Container images.
 
 use super::Explanation;
+use crate::world::World;
 use catalog::images::{self, Existence, Flavour, Image};
 
 /// Whether a text names an image: a repository of the catalog, or anything with a path and a tag. `python`
@@ -11,11 +12,11 @@ pub(super) fn is_reference(text: &str) -> bool {
     !text.contains(char::is_whitespace) && (text.contains('/') || (known && text != "python"))
 }
 
-pub(super) fn explain(reference: &str) -> Explanation {
-    if let Some(repository) = images::repository(reference) {
-        return self::repository(repository);
+pub(super) fn explain(world: &World, reference: &str) -> Explanation {
+    if let Some(repository) = world.catalog.images().repository(reference) {
+        return self::repository(world, repository);
     }
-    let mut explanation = match images::exists(reference) {
+    let mut explanation = match world.catalog.images().exists(reference) {
         Existence::Yes(image) => return one(image),
         Existence::No { why, source } => {
             let mut explanation = Explanation::new(reference, format!("There is no such image: {why}."));
@@ -24,22 +25,29 @@ pub(super) fn explain(reference: &str) -> Explanation {
         }
         Existence::Unknown { why } => Explanation::new(reference, format!("Not known: {why}.")),
     };
-    for near in images::nearest(reference) {
+    for near in world.catalog.images().nearest(reference) {
         explanation.instead(near.reference());
-        explanation.source(near.source);
+        explanation.source(&near.source);
     }
     explanation
 }
 
-fn repository(repository: &images::Repository) -> Explanation {
-    let count = images::of(&repository.name).len();
+fn repository(world: &World, repository: &images::Repository) -> Explanation {
+    let count = world.catalog.images().of(&repository.name).len();
     let mut explanation = Explanation::new(
         &repository.name,
         format!("An image repository; the catalog knows {count} of its tags."),
     );
     explanation.row("tags", repository.scheme.clone());
-    let newest: Vec<String> =
-        images::of(&repository.name).iter().rev().take(3).map(|image| image.tag.clone()).collect();
+    let newest: Vec<String> = world
+        .catalog
+        .images()
+        .of(&repository.name)
+        .iter()
+        .rev()
+        .take(3)
+        .map(|image| image.tag.clone())
+        .collect();
     explanation.row("newest", newest.join(", "));
     explanation.source(&repository.source);
     explanation
@@ -70,6 +78,6 @@ fn one(image: &Image) -> Explanation {
     explanation
         .row("driver", image.driver_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
     explanation.row("processors", image.architectures.as_ref().map_or(String::new(), |list| list.join(", ")));
-    explanation.source(image.source);
+    explanation.source(&image.source);
     explanation
 }

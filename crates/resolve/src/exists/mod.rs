@@ -16,7 +16,7 @@ pub use why::{WhyError, why};
 
 use super::constraints::CONSTRAINTS;
 use super::world::World;
-use catalog::{gpus, images, presets, systems};
+use catalog::images;
 
 /// What is known of a thing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,26 +75,28 @@ pub fn thing(world: &World, text: &str) -> Option<Explanation> {
         return Some(explanation);
     }
     if image::is_reference(text) {
-        return Some(image::explain(text));
+        return Some(image::explain(world, text));
     }
     if let Some(explanation) = gpu::explain(world, text) {
         return Some(explanation);
     }
-    if let Some(system) = systems::all().iter().find(|system| system.id == text || system.name == text) {
-        return Some(python::system(system));
+    if let Some(system) =
+        world.catalog.systems().all().iter().find(|system| system.id == text || system.name == text)
+    {
+        return Some(python::system(world, system));
     }
-    if let Some(preset) = presets::preset(text) {
+    if let Some(preset) = world.catalog.presets().preset(text) {
         return Some(package::preset(preset));
     }
     let (name, version) = split(text);
     match name.as_str() {
         "torch" | "pytorch" => Some(torch::explain(world, version)),
-        "torchvision" | "torchaudio" => Some(torch::partner(&name, version)),
+        "torchvision" | "torchaudio" => Some(torch::partner(world, &name, version)),
         "cuda" | "cuda-toolkit" => Some(cuda::explain(world, version)),
         "driver" | "nvidia-driver" => Some(driver::explain(world, version)),
         "nccl" => Some(nccl::explain(world, version)),
         "python" => Some(python::explain(world, version)),
-        _ => world.package(&name).map(|package| package::explain(package, version)),
+        _ => world.package(&name).map(|package| package::explain(world, package, version)),
     }
 }
 
@@ -110,9 +112,9 @@ fn split(text: &str) -> (String, &str) {
 
 /// Every name that [`thing`] knows without a version, for "did you mean".
 pub fn names(world: &World) -> impl Iterator<Item = &'static str> + '_ {
-    let aliases = gpus::all().iter().flat_map(|gpu| gpu.aliases.iter().map(String::as_str));
+    let aliases = world.catalog.gpus().all().iter().flat_map(|gpu| gpu.aliases.iter().map(String::as_str));
     let constraints = CONSTRAINTS.iter().map(|constraint| constraint.id);
-    let systems = systems::all().iter().map(|system| system.id.as_str());
+    let systems = world.catalog.systems().all().iter().map(|system| system.id.as_str());
     KINDS
         .iter()
         .copied()
@@ -120,7 +122,7 @@ pub fn names(world: &World) -> impl Iterator<Item = &'static str> + '_ {
         .chain(images::REPOSITORIES.iter().copied())
         .chain(constraints)
         .chain(systems)
-        .chain(presets::all().iter().map(|preset| preset.name.as_str()))
+        .chain(world.catalog.presets().all().iter().map(|preset| preset.name.as_str()))
         .chain(aliases)
 }
 

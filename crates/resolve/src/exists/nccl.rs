@@ -8,9 +8,9 @@ use diagnostic::words;
 
 pub(super) fn explain(world: &World, version: &str) -> Explanation {
     if version.is_empty() {
-        return all();
+        return all(world);
     }
-    let Some(row) = nccl::release(version) else { return missing(version) };
+    let Some(row) = world.catalog.nccl().release(version) else { return missing(world, version) };
     let day = row.released.as_ref().map_or(String::new(), |day| format!(", tagged {day}"));
     let fault = row.known_bad.as_ref().map_or(String::new(), |fault| {
         let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!(" (fixed in {one})"));
@@ -41,29 +41,30 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
     explanation
 }
 
-fn all() -> Explanation {
-    let versions: Vec<&str> = nccl::all().iter().map(|row| row.version.as_str()).collect();
+fn all(world: &World) -> Explanation {
+    let versions: Vec<&str> = world.catalog.nccl().all().iter().map(|row| row.version.as_str()).collect();
     let says = format!(
         "NVIDIA's library for collectives. The catalog knows {} releases, {}.",
         versions.len(),
         words::span(&versions)
     );
     let mut explanation = Explanation::new("NCCL", says);
-    for row in nccl::all().iter().rev().take(6) {
+    for row in world.catalog.nccl().all().iter().rev().take(6) {
         explanation.row(&row.version, row.released.clone().unwrap_or_else(|| "day not known".to_owned()));
     }
     explanation
 }
 
-fn missing(version: &str) -> Explanation {
+fn missing(world: &World, version: &str) -> Explanation {
     let title = format!("NCCL {version}");
     let Some(wished) = Version::parse(version) else {
         return Explanation::new(title, format!("{version:?} is not a version."));
     };
     let mut explanation = Explanation::new(title, "Not in the catalog, which may leave releases out.");
     let parse = |row: &nccl::Release| Version::parse(&row.version);
-    let before = nccl::all().iter().rev().find(|row| parse(row).is_some_and(|one| one < wished));
-    let after = nccl::all().iter().find(|row| parse(row).is_some_and(|one| one > wished));
+    let before =
+        world.catalog.nccl().all().iter().rev().find(|row| parse(row).is_some_and(|one| one < wished));
+    let after = world.catalog.nccl().all().iter().find(|row| parse(row).is_some_and(|one| one > wished));
     for near in [before, after].into_iter().flatten() {
         explanation.instead(format!("NCCL {}", near.version));
         explanation.source(&near.source);

@@ -1,5 +1,6 @@
 //! Python packages, DeepSpeed among them.
 
+use crate::world::World;
 use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
@@ -7,16 +8,15 @@ use pep440_rs::{Version, VersionSpecifiers};
 use super::Explanation;
 use crate::world::{Package, Release};
 use catalog::presets::Preset;
-use catalog::{deepspeed, packages};
 use diagnostic::words;
 
-pub(super) fn explain(package: &Package, version: &str) -> Explanation {
+pub(super) fn explain(world: &World, package: &Package, version: &str) -> Explanation {
     if version.is_empty() {
-        return all(package);
+        return all(world, package);
     }
     match package.releases.iter().find(|release| release.text == version) {
-        Some(release) => one(package, release),
-        None => missing(package, version),
+        Some(release) => one(world, package, release),
+        None => missing(world, package, version),
     }
 }
 
@@ -35,14 +35,14 @@ pub(super) fn preset(preset: &Preset) -> Explanation {
 }
 
 /// True where releases between those in the catalog are left out.
-fn sampled(package: &Package) -> bool {
-    packages::package(package.name).is_some_and(|row| row.sample)
+fn sampled(world: &World, package: &Package) -> bool {
+    world.catalog.package(package.name).is_some_and(|row| row.sample)
 }
 
-fn all(package: &Package) -> Explanation {
-    let summary = packages::package(package.name).map_or("DeepSpeed", |row| row.summary.as_str());
+fn all(world: &World, package: &Package) -> Explanation {
+    let summary = world.catalog.package(package.name).map_or("DeepSpeed", |row| row.summary.as_str());
     let versions: Vec<&str> = package.releases.iter().rev().map(|one| one.text.as_str()).collect();
-    let sample = if sampled(package) { " (a sample)" } else { "" };
+    let sample = if sampled(world, package) { " (a sample)" } else { "" };
     let says = format!("{}. The catalog knows {} releases{sample}.", words::capital(summary), versions.len());
     let mut explanation = Explanation::new(package.name, says);
     for release in package.releases.iter().take(8) {
@@ -66,7 +66,7 @@ fn requirements(release: &Release) -> String {
     if all.is_empty() { "requires nothing that the catalog follows".to_owned() } else { all.join(", ") }
 }
 
-fn one(package: &Package, release: &Release) -> Explanation {
+fn one(world: &World, package: &Package, release: &Release) -> Explanation {
     let day =
         if release.released.is_empty() { String::new() } else { format!(", released {}", release.released) };
     let newest = package.releases.first().is_some_and(|first| first.text == release.text);
@@ -81,13 +81,13 @@ fn one(package: &Package, release: &Release) -> Explanation {
     explanation.row("glibc", release.glibc.map_or(String::new(), |one| format!("{one} or newer")));
     explanation.source(release.source);
     if package.name == "deepspeed" {
-        deepspeed_rows(&mut explanation, &release.text);
+        deepspeed_rows(world, &mut explanation, &release.text);
     }
     explanation
 }
 
-fn deepspeed_rows(explanation: &mut Explanation, version: &str) {
-    let Some(row) = deepspeed::release(version) else { return };
+fn deepspeed_rows(world: &World, explanation: &mut Explanation, version: &str) {
+    let Some(row) = world.catalog.deepspeed().release(version) else { return };
     let imports = |known: Option<bool>| match known {
         Some(true) => "`import deepspeed` works",
         Some(false) => "`import deepspeed` fails",
@@ -107,8 +107,12 @@ fn deepspeed_rows(explanation: &mut Explanation, version: &str) {
         };
         explanation.row(&format!("operators, CUDA {major}"), text);
     }
-    for known in
-        deepspeed::incompatibilities().iter().filter(|row| covers(&row.deepspeed, version) == Some(true))
+    for known in world
+        .catalog
+        .deepspeed()
+        .incompatibilities()
+        .iter()
+        .filter(|row| covers(&row.deepspeed, version) == Some(true))
     {
         explanation.row("known", format!("with {}: {}. Do: {}", known.with, known.effect, known.fix));
         explanation.source(&known.source);
@@ -122,7 +126,7 @@ fn covers(range: &str, version: &str) -> Option<bool> {
     Some(versions.contains(&Version::from_str(version).ok()?))
 }
 
-fn missing(package: &Package, version: &str) -> Explanation {
+fn missing(world: &World, package: &Package, version: &str) -> Explanation {
     let title = format!("{} {version}", package.name);
     let Ok(wished) = Version::from_str(version) else {
         return Explanation::new(title, format!("{version:?} is not a version."));
@@ -134,7 +138,7 @@ fn missing(package: &Package, version: &str) -> Explanation {
         format!("Not known: the newest release in this catalog is {}.", newest.text)
     } else if wished < oldest.version {
         format!("Older than the catalog, which begins with {}.", oldest.text)
-    } else if sampled(package) {
+    } else if sampled(world, package) {
         "Not known: the catalog has a sample of the releases, and this one is not in it.".to_owned()
     } else {
         "There is no such release, or it was yanked.".to_owned()
@@ -152,10 +156,11 @@ fn missing(package: &Package, version: &str) -> Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::testing::catalog;
 
     #[test]
     fn every_range_of_the_table_can_be_read() {
-        for row in deepspeed::incompatibilities() {
+        for row in catalog().deepspeed().incompatibilities() {
             assert!(covers(&row.deepspeed, "0.14.0").is_some(), "{}", row.deepspeed);
         }
         assert_eq!(covers(">=0.10.1,<=0.14.0", "0.14.0"), Some(true));

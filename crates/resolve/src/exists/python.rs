@@ -2,14 +2,13 @@
 
 use super::Explanation;
 use crate::world::World;
-use catalog::systems::{self, System};
-use catalog::torch;
+use catalog::systems::System;
 use diagnostic::words;
 
-pub(super) fn explain(_world: &World, version: &str) -> Explanation {
+pub(super) fn explain(world: &World, version: &str) -> Explanation {
     // 3.12.4 is of the series 3.12.
     let series: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
-    let Some(row) = systems::python(&series) else { return missing(version) };
+    let Some(row) = world.catalog.systems().python(&series) else { return missing(world, version) };
     let days = [
         row.released.as_ref().map(|day| format!("released {day}")),
         row.end_of_life.as_ref().map(|day| format!("end of life {day}")),
@@ -17,23 +16,32 @@ pub(super) fn explain(_world: &World, version: &str) -> Explanation {
     let days: Vec<String> = days.into_iter().flatten().collect();
     let says = format!("A Python series, {}.", days.join(", "));
     let mut explanation = Explanation::new(format!("Python {series}"), says);
-    let own: Vec<String> = systems::python_sources()
+    let own: Vec<String> = world
+        .catalog
+        .systems()
+        .python_sources()
         .iter()
         .filter(|source| source.python == series && source.distribution == Some(true))
-        .filter_map(|source| systems::system(&source.system))
+        .filter_map(|source| world.catalog.systems().system(&source.system))
         .map(|system| system.name.clone())
         .collect();
     explanation.row(
         "brought by",
         if own.is_empty() { "no system in the catalog".to_owned() } else { words::and(&own) },
     );
-    let uv: Vec<&str> = systems::python_sources()
+    let uv: Vec<&str> = world
+        .catalog
+        .systems()
+        .python_sources()
         .iter()
         .filter(|source| source.python == series && source.uv == Some(true))
         .map(|source| source.source.as_str())
         .collect();
     explanation.row("uv", if uv.is_empty() { "not known" } else { "`uv python install` has it" });
-    let torches: Vec<&str> = torch::all()
+    let torches: Vec<&str> = world
+        .catalog
+        .torch()
+        .all()
         .iter()
         .filter(|one| one.pythons.as_ref().is_some_and(|list| list.contains(&series)))
         .map(|one| one.version.as_str())
@@ -47,14 +55,14 @@ pub(super) fn explain(_world: &World, version: &str) -> Explanation {
     explanation
 }
 
-fn missing(version: &str) -> Explanation {
-    let known: Vec<&str> = systems::pythons().iter().map(|row| row.python.as_str()).collect();
+fn missing(world: &World, version: &str) -> Explanation {
+    let known: Vec<&str> = world.catalog.systems().pythons().iter().map(|row| row.python.as_str()).collect();
     let says = format!("The catalog knows Python {}.", words::span(&known));
     let mut explanation = Explanation::new(
         if version.is_empty() { "Python".to_owned() } else { format!("Python {version}") },
         says,
     );
-    for row in systems::pythons().iter().rev() {
+    for row in world.catalog.systems().pythons().iter().rev() {
         let end = row.end_of_life.as_ref().map_or(String::new(), |day| format!("end of life {day}"));
         explanation.row(&row.python, end);
         explanation.source(&row.source);
@@ -62,7 +70,7 @@ fn missing(version: &str) -> Explanation {
     explanation
 }
 
-pub(super) fn system(system: &System) -> Explanation {
+pub(super) fn system(world: &World, system: &System) -> Explanation {
     let days = [
         system.released.as_ref().map(|day| format!("released {day}")),
         system.end_of_life.as_ref().map(|day| format!("end of standard support {day}")),
@@ -79,7 +87,10 @@ pub(super) fn system(system: &System) -> Explanation {
         None => "",
     };
     explanation.row("pip", pip);
-    let uv: Vec<&str> = systems::python_sources()
+    let uv: Vec<&str> = world
+        .catalog
+        .systems()
+        .python_sources()
         .iter()
         .filter(|source| source.system == system.id && source.uv == Some(true))
         .map(|source| source.python.as_str())

@@ -1,7 +1,9 @@
+use crate::testing::world;
+
 use super::*;
 
 fn explain(text: &str) -> Explanation {
-    thing(World::get(), text).unwrap_or_else(|| panic!("{text} is not known"))
+    thing(world(), text).unwrap_or_else(|| panic!("{text} is not known"))
 }
 
 fn says(text: &str) -> String {
@@ -81,14 +83,14 @@ fn what_is_no_version() {
     for text in ["torch x", "cuda twelve", "driver new", "nccl a.b", "numpy =="] {
         let _ = explain(text);
     }
-    assert!(thing(World::get(), "troch").is_none());
-    assert!(thing(World::get(), "").is_none());
-    assert!(thing(World::get(), "driver-library-mismatch").is_none(), "checks are not this module's");
+    assert!(thing(world(), "troch").is_none());
+    assert!(thing(world(), "").is_none());
+    assert!(thing(world(), "driver-library-mismatch").is_none(), "checks are not this module's");
 }
 
 #[test]
 fn every_known_name_is_explained() {
-    let world = World::get();
+    let world = world();
     for name in names(world) {
         assert!(thing(world, name).is_some(), "{name}");
     }

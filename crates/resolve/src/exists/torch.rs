@@ -6,8 +6,7 @@ use pep440_rs::Version;
 
 use super::Explanation;
 use crate::world::{World, series};
-use catalog::cuda;
-use catalog::torch::{self, Build, Release};
+use catalog::torch::{Build, Release};
 use diagnostic::words;
 
 pub(super) fn explain(world: &World, version: &str) -> Explanation {
@@ -15,24 +14,29 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
         Some((number, build)) => (number, Some(build.to_ascii_lowercase())),
         None => (version, None),
     };
-    let of_series: Vec<&Release> =
-        torch::all().iter().filter(|one| one.version.starts_with(&format!("{number}."))).collect();
-    match (torch::release(number), &of_series[..]) {
-        _ if number.is_empty() => all(),
+    let of_series: Vec<&Release> = world
+        .catalog
+        .torch()
+        .all()
+        .iter()
+        .filter(|one| one.version.starts_with(&format!("{number}.")))
+        .collect();
+    match (world.catalog.torch().release(number), &of_series[..]) {
+        _ if number.is_empty() => all(world),
         (Some(one), _) | (None, &[one]) => match build {
             None => release(one),
             Some(name) => match one.build(&name) {
-                Some(found) => self::build(one, found),
+                Some(found) => self::build(world, one, found),
                 None => no_build(world, one, &name),
             },
         },
-        (None, []) => missing(number),
+        (None, []) => missing(world, number),
         (None, several) => series_of(number, several),
     }
 }
 
-fn all() -> Explanation {
-    let known = torch::all();
+fn all(world: &World) -> Explanation {
+    let known = world.catalog.torch().all();
     let versions: Vec<&str> = known.iter().map(|one| one.version.as_str()).collect();
     let says = format!("PyTorch. The catalog knows {} releases, {}.", known.len(), words::span(&versions));
     let mut explanation = Explanation::new("torch", says);
@@ -110,7 +114,7 @@ fn torchaudio(release: &Release) -> String {
     }
 }
 
-fn build(release: &Release, build: &Build) -> Explanation {
+fn build(world: &World, release: &Release, build: &Build) -> Explanation {
     let cuda = build.cuda.as_deref().unwrap_or("?");
     let says = format!("Exists: made for CUDA {cuda}; {}.", from(release, build));
     let mut explanation = Explanation::new(format!("torch {}+{}", release.version, build.build), says);
@@ -122,7 +126,7 @@ fn build(release: &Release, build: &Build) -> Explanation {
         Some(list) => words::and(&list.iter().map(|one| catalog::cuda::sm(one)).collect::<Vec<_>>()),
     };
     explanation.row("PTX", ptx);
-    explanation.row("driver", drivers(cuda));
+    explanation.row("driver", drivers(world, cuda));
     explanation.row("NCCL", build.nccl.clone().unwrap_or_else(|| "not known".to_owned()));
     explanation.row("cuDNN", build.cudnn.clone().unwrap_or_else(|| "not known".to_owned()));
     let abi = build.cxx11_abi.map(|new| if new { "new (cxx11abiTRUE)" } else { "old (cxx11abiFALSE)" });
@@ -153,10 +157,12 @@ fn common(explanation: &mut Explanation, release: &Release) {
 }
 
 /// The drivers for a CUDA: the oldest on which it runs, and the one that knows it in full.
-pub(super) fn drivers(minor: &str) -> String {
+pub(super) fn drivers(world: &World, minor: &str) -> String {
     let major = minor.split('.').next().and_then(|major| major.parse().ok());
-    let floor = major.and_then(cuda::major_driver_min).map(|floor| format!("{floor} or newer runs it"));
-    let full = cuda::minor(minor).and_then(|row| row.driver_min.as_ref());
+    let floor = major
+        .and_then(|it| world.catalog.cuda().major_driver_min(it))
+        .map(|floor| format!("{floor} or newer runs it"));
+    let full = world.catalog.cuda().minor(minor).and_then(|row| row.driver_min.as_ref());
     let full = full.map(|driver| format!("{driver} or newer knows CUDA {minor} in full"));
     floor.into_iter().chain(full).collect::<Vec<_>>().join("; ")
 }
@@ -192,8 +198,14 @@ fn no_build(world: &World, release: &Release, name: &str) -> Explanation {
         )
     };
     let mut explanation = Explanation::new(format!("torch {}+{name}", release.version), says);
-    let with: Vec<&str> =
-        torch::all().iter().filter(|one| one.build(name).is_some()).map(|one| one.version.as_str()).collect();
+    let with: Vec<&str> = world
+        .catalog
+        .torch()
+        .all()
+        .iter()
+        .filter(|one| one.build(name).is_some())
+        .map(|one| one.version.as_str())
+        .collect();
     match with.last() {
         Some(newest) => {
             explanation.instead(format!("torch=={newest}+{name}, the newest with this build"));
@@ -221,8 +233,11 @@ fn builds_of(world: &World) -> Vec<String> {
 }
 
 /// A release that the catalog does not have: it lists all from its first to its newest.
-fn missing(number: &str) -> Explanation {
-    let known: Vec<(Version, &str)> = torch::all()
+fn missing(world: &World, number: &str) -> Explanation {
+    let known: Vec<(Version, &str)> = world
+        .catalog
+        .torch()
+        .all()
         .iter()
         .filter_map(|one| Some((Version::from_str(&one.version).ok()?, one.version.as_str())))
         .collect();
@@ -257,7 +272,7 @@ fn missing(number: &str) -> Explanation {
 }
 
 /// torchvision or torchaudio: the torch that it goes with.
-pub(super) fn partner(name: &str, version: &str) -> Explanation {
+pub(super) fn partner(world: &World, name: &str, version: &str) -> Explanation {
     let of = |release: &'static Release| {
         if name == "torchvision" { release.torchvision.as_deref() } else { release.torchaudio.as_deref() }
     };
@@ -265,8 +280,13 @@ pub(super) fn partner(name: &str, version: &str) -> Explanation {
         name != "torchaudio"
             || release.builds.iter().any(|build| release.torchaudio_of(&build.build).is_some())
     };
-    let with: Vec<&Release> =
-        torch::all().iter().filter(|release| of(release) == Some(version) && loads(release)).collect();
+    let with: Vec<&Release> = world
+        .catalog
+        .torch()
+        .all()
+        .iter()
+        .filter(|release| of(release) == Some(version) && loads(release))
+        .collect();
     let mut explanation = if version.is_empty() {
         Explanation::new(name, "Released with torch: each torch release has its own.")
     } else if with.is_empty() {
@@ -277,7 +297,7 @@ pub(super) fn partner(name: &str, version: &str) -> Explanation {
         Explanation::new(format!("{name} {version}"), says)
     };
     if with.is_empty() {
-        for release in torch::all().iter().rev().take(8) {
+        for release in world.catalog.torch().all().iter().rev().take(8) {
             let own = match name {
                 "torchaudio" => Some(torchaudio(release)),
                 _ => release.torchvision.clone(),

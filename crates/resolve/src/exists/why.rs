@@ -135,6 +135,7 @@ fn differences(one: &Stack, two: &Stack) -> Vec<(String, String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
 
     fn request(words: &[(&str, &str)]) -> Request {
         let wish = |(part, text): &(&str, &str)| {
@@ -150,7 +151,7 @@ mod tests {
     }
 
     fn says(words: &[(&str, &str)], text: &str) -> String {
-        why(World::get(), &request(words), text).unwrap().says
+        why(world(), &request(words), text).unwrap().says
     }
 
     #[test]
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn questions_that_cannot_be_answered() {
-        let ask = |text: &str| why(World::get(), &request(&[]), text).unwrap_err();
+        let ask = |text: &str| why(world(), &request(&[]), text).unwrap_err();
         assert!(matches!(ask("trch=2.6"), WhyError::Name(_)));
         assert!(matches!(ask("torch=x"), WhyError::Version(_)));
     }

@@ -11,8 +11,7 @@ use crate::message::{Short, Subject};
 use crate::rank;
 use crate::request::{self, Prefer, Versions};
 use crate::world::{Base, Build, Release, World, series};
-use catalog::images::{self, Image};
-use catalog::{deepspeed, systems};
+use catalog::images::Image;
 use diagnostic::words;
 
 impl<'w> Answered<'w, '_> {
@@ -124,7 +123,7 @@ impl<'w> Answered<'w, '_> {
             (self.choice.place.python, self.choice.place.base, self.choice.place.build);
         let own = base.system.and_then(|system| Some((system, system.python.as_deref()?)));
         let ended = |text: &str| {
-            let row = systems::python(text)?;
+            let row = self.wanted.catalog.systems().python(text)?;
             row.end_of_life.as_deref().filter(|day| *day < self.wanted.today)
         };
         let from = assemble::python_from(&self.wanted, self.choice);
@@ -134,7 +133,7 @@ impl<'w> Answered<'w, '_> {
             format!("{wish} was requested")
         } else if from == "machine" && assemble::installed(&self.wanted, python) {
             "the machine's own, installed already".to_owned()
-        } else if rank::own_python(python, base) {
+        } else if rank::own_python(&self.wanted, python, base) {
             match own.filter(|(_, text)| *text == python.text) {
                 Some((system, _)) => format!("the Python of {}", system.name),
                 None => "the Python of the image".to_owned(),
@@ -163,7 +162,9 @@ impl<'w> Answered<'w, '_> {
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });
         constraints.push("torch-wheel-for-python");
-        let source = base.system.and_then(|system| systems::python_source(&system.id, &python.text));
+        let source = base
+            .system
+            .and_then(|system| self.wanted.catalog.systems().python_source(&system.id, &python.text));
         let sources = [build.release.source.as_str(), source.map_or("", |row| row.source.as_str())];
         entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
     }
@@ -189,7 +190,7 @@ impl<'w> Answered<'w, '_> {
         };
         let newer = self.newer_systems(world, base);
         let says = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
-        entry("base_image", image.reference(), says, constraints, &[image.source])
+        entry("base_image", image.reference(), says, constraints, &[&image.source])
     }
 
     /// The newest compatible image of NVIDIA's, and the newer ones whose contents are unknown.
@@ -199,8 +200,15 @@ impl<'w> Answered<'w, '_> {
             return None;
         }
         let unknown = |image: &&Image| image.tag > chosen.tag && !image.lacks().is_empty();
-        let newer: Vec<&str> =
-            images::of(chosen.repository).iter().filter(unknown).map(|image| image.tag.as_str()).collect();
+        let newer: Vec<&str> = self
+            .wanted
+            .catalog
+            .images()
+            .of(chosen.repository)
+            .iter()
+            .filter(unknown)
+            .map(|image| image.tag.as_str())
+            .collect();
         Some(match newer.is_empty() {
             true => "the newest compatible image of NVIDIA's".to_owned(),
             false => {
@@ -232,7 +240,11 @@ impl<'w> Answered<'w, '_> {
             return String::new();
         }
         let family = system.id.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let mut newer = systems::all()
+        let mut newer = self
+            .wanted
+            .catalog
+            .systems()
+            .all()
             .iter()
             .filter(|other| other.id.starts_with(family) && other.released > system.released);
         let Some(other) = newer.next() else { return String::new() };
@@ -256,7 +268,9 @@ impl<'w> Answered<'w, '_> {
         let place = &self.choice.place;
         match self.base(place.build, place.python, one).first() {
             Some(reason) => format!("Not {}: {}.", other.name, reason.sentence()),
-            None if rank::own_python(place.python, base) && !rank::own_python(place.python, one) => {
+            None if rank::own_python(&self.wanted, place.python, base)
+                && !rank::own_python(&self.wanted, place.python, one) =>
+            {
                 format!("{} has Python {}, {} does not.", system.name, place.python.text, other.name)
             }
             None => String::new(),
@@ -302,7 +316,8 @@ impl<'w> Answered<'w, '_> {
         }
         constraints.sort_unstable();
         constraints.dedup();
-        let row = deepspeed::release(&release.text).filter(|_| release.package == "deepspeed");
+        let row =
+            self.wanted.catalog.deepspeed().release(&release.text).filter(|_| release.package == "deepspeed");
         let source = row.map_or(release.source, |row| row.source.as_str());
         entry(release.package, release.text.clone(), says, constraints, &[source])
     }

@@ -1,11 +1,13 @@
 //! Whole answers, as texts that a person can review.
 
+use crate::testing::world;
+use catalog::testing::catalog;
 use std::fmt::Write;
 
 use crate::answer::{Answer, Resolution};
 use crate::parameter::Source;
 use crate::request::{Gpu, Request, Want, Wish};
-use crate::{resolve, search, world::World};
+use crate::{resolve, search};
 
 fn request(words: &[&str]) -> Request {
     let wish = |text: &&str| {
@@ -17,7 +19,7 @@ fn request(words: &[&str]) -> Request {
             "torch" => Want::Torch(versions()),
             "driver" => Want::Driver(rest.parse().unwrap()),
             "gpu" => {
-                let gpu = catalog::gpus::by_alias(rest).unwrap();
+                let gpu = catalog().gpus().by_alias(rest).unwrap();
                 let (major, minor) = gpu.compute_capability.split_once('.').unwrap();
                 Want::Gpu(Gpu {
                     name: gpu.name.clone(),
@@ -34,7 +36,7 @@ fn request(words: &[&str]) -> Request {
 }
 
 fn found(words: &[&str]) -> Resolution {
-    match resolve(World::get(), &request(words)) {
+    match resolve(world(), &request(words)) {
         Answer::Found(resolution) => *resolution,
         Answer::None(conflict) => panic!("{words:?}: {conflict:?}"),
     }
@@ -109,14 +111,14 @@ fn what_is_refused_cannot_be_had_as_well() {
         &["xformers 0.0.29"],
         &["deepspeed 0.9.5", "gpu h100"],
     ] {
-        let Answer::Found(answer) = resolve(World::get(), &request(words)) else { continue };
-        let (_, tolerance) = search::best(World::get(), &request(words), None).unwrap();
+        let Answer::Found(answer) = resolve(world(), &request(words)) else { continue };
+        let (_, tolerance) = search::best(world(), &request(words), None).unwrap();
         let torches = answer.rejected.iter().filter_map(|one| one.candidate.strip_prefix("torch "));
         for torch in torches {
             let mut more = words.to_vec();
             let wish = format!("torch {torch}");
             more.push(&wish);
-            let found = search::best(World::get(), &request(&more), None);
+            let found = search::best(world(), &request(&more), None);
             assert!(found.is_none_or(|(_, needed)| needed > tolerance), "{words:?}: torch {torch}");
         }
     }
@@ -144,7 +146,7 @@ fn the_machines_own_python_stays() {
     let mut request = request(&[]);
     let wish = |want| Wish { source: Source::Trial, want };
     request.wishes = vec![wish(Want::Base(Base::None)), wish(Want::System("ubuntu22.04".into()))];
-    let python = |request: &Request| match resolve(World::get(), request) {
+    let python = |request: &Request| match resolve(world(), request) {
         Answer::Found(found) => {
             let says = found.because.iter().find(|one| one.part == "python").map(|one| one.says.clone());
             (

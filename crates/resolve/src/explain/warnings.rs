@@ -12,7 +12,6 @@ use crate::search::{self, Judged};
 use crate::world::series;
 use catalog::images::Image;
 use catalog::version::at_least;
-use catalog::{cuda, drivers, nccl, packages};
 
 impl Answered<'_, '_> {
     /// The warnings, each once.
@@ -45,7 +44,10 @@ impl Answered<'_, '_> {
                 },
             })
         };
-        search::judge(self.request, self.choice).into_iter().filter_map(warning).collect()
+        search::judge(self.wanted.catalog, self.request, self.choice)
+            .into_iter()
+            .filter_map(warning)
+            .collect()
     }
 
     fn ends_of_life(&self) -> Vec<Warning> {
@@ -69,9 +71,14 @@ impl Answered<'_, '_> {
     fn minor_version(&self) -> Option<Warning> {
         let build = self.choice.place.build;
         let driver = self.wanted.drivers.iter().min()?;
-        let known =
-            drivers::branch(driver.branch).and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok())?;
-        let runs = at_least(&driver.to_string(), cuda::major_driver_min(build.cuda_major())?)?;
+        let known = self
+            .wanted
+            .catalog
+            .drivers()
+            .branch(driver.branch)
+            .and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok())?;
+        let runs =
+            at_least(&driver.to_string(), self.wanted.catalog.cuda().major_driver_min(build.cuda_major())?)?;
         if series(&known) >= series(&build.cuda) || !runs {
             return None;
         }
@@ -85,7 +92,7 @@ impl Answered<'_, '_> {
 
     fn nccl(&self) -> Option<Warning> {
         let version = self.choice.place.build.build.nccl.as_deref()?;
-        let row = nccl::release(version)?;
+        let row = self.wanted.catalog.nccl().release(version)?;
         let fault = row.known_bad.as_deref().filter(|_| !row.known_bad_speed_only)?;
         let other_cuda =
             row.known_bad_cuda_major.is_some_and(|major| major != self.choice.place.build.cuda_major());
@@ -117,7 +124,7 @@ impl Answered<'_, '_> {
     }
 
     fn sampled(&self) -> Option<Warning> {
-        let sampled = |name: &&str| packages::package(name).is_some_and(|package| package.sample);
+        let sampled = |name: &&str| self.wanted.catalog.package(name).is_some_and(|package| package.sample);
         let names: Vec<&str> =
             self.choice.packages.iter().map(|release| release.package).filter(sampled).collect();
         if names.is_empty() {

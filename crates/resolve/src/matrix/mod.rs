@@ -5,8 +5,9 @@ pub mod markdown;
 pub mod text;
 
 use crate::world::{Python, series};
+use catalog::Catalog;
 use catalog::cuda::sm;
-use catalog::torch::{self, Build, Release};
+use catalog::torch::{Build, Release};
 
 /// The table.
 #[derive(Debug)]
@@ -69,13 +70,13 @@ pub const LEGEND: &[(&str, &str)] = &[
 
 impl Matrix {
     /// The table of the catalog; with Pythons, only of releases and builds that have wheels for one of them.
-    pub fn of(name: Option<&str>, pythons: Option<&[&Python]>) -> Matrix {
+    pub fn of(catalog: &'static Catalog, name: Option<&str>, pythons: Option<&[&Python]>) -> Matrix {
         let fits = |list: &Option<Vec<String>>| match (list, pythons) {
             (Some(list), Some(pythons)) => pythons.iter().any(|python| list.contains(&python.text)),
             _ => true,
         };
         let releases: Vec<&Release> =
-            torch::all().iter().rev().filter(|release| fits(&release.pythons)).collect();
+            catalog.torch().all().iter().rev().filter(|release| fits(&release.pythons)).collect();
         let builds = releases.iter().flat_map(|release| &release.builds);
         let mut cudas: Vec<&str> = builds.filter_map(|build| build.cuda.as_deref()).collect();
         cudas.sort_by_cached_key(|cuda| cuda.parse().map_or((0, 0), |version| series(&version)));

@@ -3,17 +3,17 @@
 use super::Mistake;
 use crate::answer::Warning;
 use crate::parameter::Parameter;
-use catalog::{cuda, drivers};
+use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 /// `550.54.14`, `550`, `R550`. A branch alone is read as its oldest release: what runs there runs on every
 /// other.
-pub(super) fn driver(text: &str) -> Result<(DriverVersion, Option<Warning>), Mistake> {
+pub(super) fn driver(catalog: &Catalog, text: &str) -> Result<(DriverVersion, Option<Warning>), Mistake> {
     let typed = text.trim();
     let bare = typed.trim_start_matches(['r', 'R', 'v']);
     if let Ok(branch) = bare.parse::<u32>() {
-        known(typed, branch)?;
-        return Ok((DriverVersion { branch, minor: 0, patch: None }, floor_within(typed, branch)));
+        known(catalog, typed, branch)?;
+        return Ok((DriverVersion { branch, minor: 0, patch: None }, floor_within(catalog, typed, branch)));
     }
     let driver: DriverVersion = bare.parse().map_err(|_| {
         let place = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
@@ -21,25 +21,25 @@ pub(super) fn driver(text: &str) -> Result<(DriverVersion, Option<Warning>), Mis
         let says = format!("{typed:?} is neither a driver version (550.54.14) nor a branch (550)");
         Mistake::at(Parameter::Driver, typed, place, says)
     })?;
-    known(typed, driver.branch)?;
+    known(catalog, typed, driver.branch)?;
     Ok((driver, None))
 }
 
 /// Refuses what cannot be a branch; one that is between or above those of the catalog may be real.
-fn known(typed: &str, branch: u32) -> Result<(), Mistake> {
-    let oldest = drivers::all().first().map_or(0, |row| row.branch);
+fn known(catalog: &Catalog, typed: &str, branch: u32) -> Result<(), Mistake> {
+    let oldest = catalog.drivers().all().first().map_or(0, |row| row.branch);
     if (oldest..1000).contains(&branch) || (300..1000).contains(&branch) {
         return Ok(());
     }
-    let near = drivers::all().iter().min_by_key(|row| row.branch.abs_diff(branch));
+    let near = catalog.drivers().all().iter().min_by_key(|row| row.branch.abs_diff(branch));
     Err(Mistake::of_value(Parameter::Driver, typed, format!("there is no driver branch {branch}"))
         .near(near.map(|row| row.branch.to_string()).as_deref())
         .hint("`nvidia-smi` shows the driver's version; CUDA's goes to --cuda"))
 }
 
 /// A warning where it matters which release of the branch it is.
-fn floor_within(typed: &str, branch: u32) -> Option<Warning> {
-    let majors = cuda::majors().iter();
+fn floor_within(catalog: &Catalog, typed: &str, branch: u32) -> Option<Warning> {
+    let majors = catalog.cuda().majors().iter();
     let floor = majors.filter_map(|row| Some((row.major, row.driver_min.parse::<DriverVersion>().ok()?)));
     let (major, floor) = floor.clone().find(|(_, floor)| floor.branch == branch && floor.minor > 0)?;
     Some(Warning {
@@ -55,27 +55,32 @@ fn floor_within(typed: &str, branch: u32) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::parameter::Naming;
+    use catalog::testing::catalog;
 
     fn read(text: &str) -> String {
-        driver(text).unwrap().0.to_string()
+        driver(catalog(), text).unwrap().0.to_string()
     }
 
     #[test]
     fn versions_and_branches() {
         assert_eq!(read("550.54.14"), "550.54.14");
-        assert_eq!(driver("550").unwrap(), driver("R550").unwrap());
-        let oldest = driver("550").unwrap().0;
+        assert_eq!(driver(catalog(), "550").unwrap(), driver(catalog(), "R550").unwrap());
+        let oldest = driver(catalog(), "550").unwrap().0;
         assert!(oldest < "550.40.07".parse().unwrap() && oldest > "545.999.99".parse().unwrap());
-        assert_eq!(driver("550").unwrap().1, None, "every release of 550 is above CUDA 12's floor");
-        assert!(driver("525").unwrap().1.unwrap().says.contains("525.60.13"));
-        assert!(driver("525.60.13").unwrap().1.is_none());
+        assert_eq!(
+            driver(catalog(), "550").unwrap().1,
+            None,
+            "every release of 550 is above CUDA 12's floor"
+        );
+        assert!(driver(catalog(), "525").unwrap().1.unwrap().says.contains("525.60.13"));
+        assert!(driver(catalog(), "525.60.13").unwrap().1.is_none());
     }
 
     #[test]
     fn what_is_no_driver() {
-        assert!(driver("12.4").unwrap_err().hints.join(" ").contains("--cuda"));
-        let mistake = driver("550.x").unwrap_err().message(Naming::Options);
+        assert!(driver(catalog(), "12.4").unwrap_err().hints.join(" ").contains("--cuda"));
+        let mistake = driver(catalog(), "550.x").unwrap_err().message(Naming::Options);
         assert!(mistake.ends_with("\n  --driver 550.x\n               ^"), "{mistake}");
-        assert!(driver("").is_err() && driver("latest").is_err());
+        assert!(driver(catalog(), "").is_err() && driver(catalog(), "latest").is_err());
     }
 }

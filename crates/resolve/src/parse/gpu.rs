@@ -3,19 +3,20 @@
 use super::Mistake;
 use crate::parameter::Parameter;
 use crate::request::Gpu;
-use catalog::{cuda, gpus};
+use catalog::Catalog;
+use catalog::gpus;
 
 /// `h100`, `RTX 4090`, `NVIDIA A100-SXM4-80GB`, `sm_86`, `compute_86`, `8.6`.
-pub(super) fn gpu(text: &str) -> Result<Gpu, Mistake> {
+pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, Mistake> {
     let text = text.trim();
-    if let Some(capability) = by_capability(text) {
+    if let Some(capability) = by_capability(catalog, text) {
         let capability = capability?;
         return Ok(of_capability(capability));
     }
-    let model = gpus::by_alias(text).or_else(|| gpus::by_name(text));
+    let model = catalog.gpus().by_alias(text).or_else(|| catalog.gpus().by_name(text));
     model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
         Mistake::new(Parameter::Gpu, format!("no GPU in the catalog is called {text:?}"))
-            .near(gpus::nearest_alias(text))
+            .near(catalog.gpus().nearest_alias(text))
             .hint("a compute capability will do: --gpu sm_90")
     })
 }
@@ -43,7 +44,7 @@ fn of_capability(capability: (u32, u32)) -> Gpu {
 }
 
 /// `None` where the text is no compute capability; an error where it is one that no GPU has.
-fn by_capability(text: &str) -> Option<Result<(u32, u32), Mistake>> {
+fn by_capability(catalog: &Catalog, text: &str) -> Option<Result<(u32, u32), Mistake>> {
     let lower = text.to_ascii_lowercase();
     let named = ["sm_", "sm", "compute_", "compute", "cc"].iter().find_map(|word| lower.strip_prefix(word));
     let bare = named.unwrap_or(&lower).trim();
@@ -55,16 +56,16 @@ fn by_capability(text: &str) -> Option<Result<(u32, u32), Mistake>> {
         None => return None,
     };
     let capability = (major.parse().ok()?, minor.parse().ok()?);
-    Some(if cuda::architecture(capability).is_some() {
+    Some(if catalog.cuda().architecture(capability).is_some() {
         Ok(capability)
     } else {
-        Err(no_such(text, capability))
+        Err(no_such(catalog, text, capability))
     })
 }
 
-fn no_such(text: &str, (major, minor): (u32, u32)) -> Mistake {
+fn no_such(catalog: &Catalog, text: &str, (major, minor): (u32, u32)) -> Mistake {
     let known: Vec<(u32, u32)> =
-        cuda::architectures().iter().filter_map(|row| capability(&row.compute_capability)).collect();
+        catalog.cuda().architectures().iter().filter_map(|row| capability(&row.compute_capability)).collect();
     let distance = |one: &&(u32, u32)| (one.0.abs_diff(major), one.1.abs_diff(minor));
     let near = known.iter().min_by_key(distance).map(|(major, minor)| format!("sm_{major}{minor}"));
     let all: Vec<String> = known.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
@@ -92,6 +93,7 @@ fn display(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::testing::catalog;
 
     #[test]
     fn gpus_by_all_their_names() {
@@ -107,7 +109,7 @@ mod tests {
             ("compute_120", "sm_120", (12, 0), None),
             ("sm_90a", "sm_90", (9, 0), None),
         ] {
-            let gpu = gpu(text).unwrap();
+            let gpu = gpu(catalog(), text).unwrap();
             assert_eq!(
                 (gpu.name.as_str(), gpu.capability, gpu.data_centre),
                 (name, capability, data_centre),
@@ -118,9 +120,13 @@ mod tests {
 
     #[test]
     fn what_no_gpu_is_called() {
-        assert_eq!(gpu("h1000").unwrap_err().hints[0], "did you mean h100?");
-        assert_eq!(gpu("sm_85").unwrap_err().hints[0], "did you mean sm_86?");
-        assert!(gpu("9.9").unwrap_err().problem.contains("compute capability 9.9"));
-        assert!(gpu("toaster").is_err() && gpu("sm_").is_err() && gpu("86").is_err());
+        assert_eq!(gpu(catalog(), "h1000").unwrap_err().hints[0], "did you mean h100?");
+        assert_eq!(gpu(catalog(), "sm_85").unwrap_err().hints[0], "did you mean sm_86?");
+        assert!(gpu(catalog(), "9.9").unwrap_err().problem.contains("compute capability 9.9"));
+        assert!(
+            gpu(catalog(), "toaster").is_err()
+                && gpu(catalog(), "sm_").is_err()
+                && gpu(catalog(), "86").is_err()
+        );
     }
 }

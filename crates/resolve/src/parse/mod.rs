@@ -144,21 +144,21 @@ pub fn wishes(world: &World, typed: &Typed) -> Result<Understood, Mistake> {
         wishes.push(Wish { source: Source::option(parameter, value.trim()), want });
     };
     for text in typed.gpu.iter().flat_map(|text| text.split(',')).filter(|text| !text.trim().is_empty()) {
-        add(Parameter::Gpu, text, Want::Gpu(gpu::gpu(text)?));
+        add(Parameter::Gpu, text, Want::Gpu(gpu::gpu(world.catalog, text)?));
     }
     if let Some(text) = &typed.driver {
-        let (driver, warning) = driver::driver(text)?;
+        let (driver, warning) = driver::driver(world.catalog, text)?;
         add(Parameter::Driver, text, Want::Driver(driver));
         understood.warnings.extend(warning);
     }
     if let Some(text) = &typed.os {
-        add(Parameter::Os, text, Want::System(place::system_asked(text)?));
+        add(Parameter::Os, text, Want::System(place::system_asked(world.catalog, text)?));
     }
     if let Some(text) = &typed.arch {
         add(Parameter::Arch, text, Want::Architecture(place::architecture(text)?));
     }
     if let Some(text) = &typed.base {
-        add(Parameter::Base, text, Want::Base(place::base(text)?));
+        add(Parameter::Base, text, Want::Base(place::base(world.catalog, text)?));
     }
     if typed.compile {
         add(Parameter::Compile, "", Want::Compile);
@@ -191,6 +191,7 @@ impl From<Mistake> for diagnostic::error::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
 
     #[test]
     fn wishes_keep_the_users_words() {
@@ -206,7 +207,7 @@ mod tests {
             compile: true,
             ..Typed::default()
         };
-        let wishes = wishes(World::get(), &Typed { with: vec!["numpy<2".into()], ..typed }).unwrap().wishes;
+        let wishes = wishes(world(), &Typed { with: vec!["numpy<2".into()], ..typed }).unwrap().wishes;
         let says: Vec<String> = wishes.iter().map(|wish| wish.source.to_string()).collect();
         assert_eq!(
             says,
@@ -232,6 +233,6 @@ mod tests {
 
     #[test]
     fn nothing_typed_is_no_wish() {
-        assert!(wishes(World::get(), &Typed::default()).unwrap().wishes.is_empty());
+        assert!(wishes(world(), &Typed::default()).unwrap().wishes.is_empty());
     }
 }

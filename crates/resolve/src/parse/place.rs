@@ -3,13 +3,14 @@
 use super::Mistake;
 use crate::parameter::Parameter;
 use crate::request::Base;
+use catalog::Catalog;
 use catalog::images::{self, Existence, Image};
-use catalog::systems::{self, System};
+use catalog::systems::System;
 
 /// The system that somebody means: `ubuntu22.04`, `Ubuntu 22.04`, `ubuntu:22.04`, `jammy`, `rocky9`.
-pub fn system(text: &str) -> Option<&'static System> {
+pub fn system(catalog: &'static Catalog, text: &str) -> Option<&'static System> {
     let wanted = squeezed(text);
-    systems::all().iter().find(|system| {
+    catalog.systems().all().iter().find(|system| {
         squeezed(&system.id) == wanted
             || squeezed(&system.name) == wanted
             || system.codename.as_deref().is_some_and(|codename| squeezed(codename) == wanted)
@@ -18,9 +19,9 @@ pub fn system(text: &str) -> Option<&'static System> {
 
 /// The system that a machine or an image says it is (`ID` and `VERSION_ID` of os-release): `ubuntu`, `22.04`;
 /// `rocky`, `9.4`. A minor release of a family changes neither glibc nor Python's series.
-pub fn system_of_release(id: &str, release: &str) -> Option<&'static System> {
+pub fn system_of_release(catalog: &'static Catalog, id: &str, release: &str) -> Option<&'static System> {
     let major = release.split('.').next().unwrap_or_default();
-    system(&format!("{id} {release}")).or_else(|| system(&format!("{id} {major}")))
+    system(catalog, &format!("{id} {release}")).or_else(|| system(catalog, &format!("{id} {major}")))
 }
 
 /// Letters, digits and dots, lower-case, without the word "linux" and "LTS".
@@ -30,14 +31,14 @@ fn squeezed(text: &str) -> String {
 }
 
 /// The id of the system in `--os`.
-pub(super) fn system_asked(text: &str) -> Result<String, Mistake> {
-    if let Some(system) = system(text) {
+pub(super) fn system_asked(catalog: &'static Catalog, text: &str) -> Result<String, Mistake> {
+    if let Some(system) = system(catalog, text) {
         return Ok(system.id.clone());
     }
     let wanted = squeezed(text);
     let score = |system: &&System| strsim::jaro_winkler(&wanted, &squeezed(&system.id));
-    let near = systems::all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
-    let all: Vec<&str> = systems::all().iter().map(|system| system.id.as_str()).collect();
+    let near = catalog.systems().all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
+    let all: Vec<&str> = catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
     Err(Mistake::new(Parameter::Os, format!("no system in the catalog is called {:?}", text.trim()))
         .near(near.filter(|near| score(near) > 0.7).map(|near| near.id.as_str()))
         .hint(format!("known are {}", all.join(", "))))
@@ -64,7 +65,7 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 /// The base image in `--base`.
-pub(super) fn base(text: &str) -> Result<Base, Mistake> {
+pub(super) fn base(catalog: &'static Catalog, text: &str) -> Result<Base, Mistake> {
     let typed = text.trim();
     if typed == "none" {
         return Ok(Base::None);
@@ -84,15 +85,15 @@ pub(super) fn base(text: &str) -> Result<Base, Mistake> {
     }
     match tag {
         None => Ok(Base::Repository(repository.to_owned())),
-        Some(tag) => image(format!("{repository}:{tag}")),
+        Some(tag) => image(catalog, format!("{repository}:{tag}")),
     }
 }
 
 /// An image that was named whole: only one of which the catalog knows what is in it can be judged.
-fn image(reference: String) -> Result<Base, Mistake> {
-    let says = match images::exists(&reference) {
+fn image(catalog: &'static Catalog, reference: String) -> Result<Base, Mistake> {
+    let says = match catalog.images().exists(&reference) {
         Existence::Yes(image) if image.repository == images::NGC && !image.lacks().is_empty() => {
-            return Err(not_known(image));
+            return Err(not_known(catalog, image));
         }
         Existence::Yes(_) => return Ok(Base::Image(reference)),
         Existence::No { why, .. } => format!("{reference} does not exist: {why}"),
@@ -100,14 +101,15 @@ fn image(reference: String) -> Result<Base, Mistake> {
             format!("whether {reference} exists and what is in it is not known: {why}")
         }
     };
-    let near: Vec<String> = images::nearest(&reference).into_iter().map(images::Image::reference).collect();
+    let near: Vec<String> =
+        catalog.images().nearest(&reference).into_iter().map(images::Image::reference).collect();
     let mistake = Mistake::new(Parameter::Base, says);
     Err(if near.is_empty() { mistake } else { mistake.hint(format!("nearest are {}", near.join(", "))) })
 }
 
 /// One of NVIDIA's images of which too little is known to put anything beside its torch.
-fn not_known(image: &Image) -> Mistake {
-    let whole = images::of(image.repository).iter().rev().filter(|image| image.lacks().is_empty());
+fn not_known(catalog: &'static Catalog, image: &Image) -> Mistake {
+    let whole = catalog.images().of(image.repository).iter().rev().filter(|image| image.lacks().is_empty());
     let newest: Vec<&str> = whole.take(3).map(|image| image.tag.as_str()).collect();
     let lacks = image.lacks().join(", ");
     Mistake::new(Parameter::Base, format!("what is in {} is not known: {lacks}", image.reference()))
@@ -126,17 +128,18 @@ fn no_repository(name: &str) -> Mistake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::testing::catalog;
 
     #[test]
     fn systems_by_all_their_names() {
         for text in
             ["ubuntu22.04", "ubuntu-22.04", "Ubuntu 22.04", "ubuntu:22.04", "jammy", "Ubuntu 22.04 LTS"]
         {
-            assert_eq!(system_asked(text).as_deref(), Ok("ubuntu22.04"), "{text}");
+            assert_eq!(system_asked(catalog(), text).as_deref(), Ok("ubuntu22.04"), "{text}");
         }
-        let mistake = system_asked("ubuntu22").unwrap_err();
+        let mistake = system_asked(catalog(), "ubuntu22").unwrap_err();
         assert_eq!(mistake.hints[0], "did you mean ubuntu22.04?");
-        assert!(system_asked("windows").is_err());
+        assert!(system_asked(catalog(), "windows").is_err());
     }
 
     #[test]
@@ -148,22 +151,22 @@ mod tests {
 
     #[test]
     fn bases() {
-        assert_eq!(base("none"), Ok(Base::None));
-        assert_eq!(base("cuda"), Ok(Base::Repository("nvidia/cuda".into())));
-        assert_eq!(base("docker.io/nvidia/cuda"), Ok(Base::Repository("nvidia/cuda".into())));
+        assert_eq!(base(catalog(), "none"), Ok(Base::None));
+        assert_eq!(base(catalog(), "cuda"), Ok(Base::Repository("nvidia/cuda".into())));
+        assert_eq!(base(catalog(), "docker.io/nvidia/cuda"), Ok(Base::Repository("nvidia/cuda".into())));
         let image = "nvidia/cuda:12.1.1-base-ubuntu22.04";
-        assert_eq!(base(image), Ok(Base::Image(image.into())));
-        let unknown = base("nvcr.io/nvidia/pytorch:26.08-py3").unwrap_err();
+        assert_eq!(base(catalog(), image), Ok(Base::Image(image.into())));
+        let unknown = base(catalog(), "nvcr.io/nvidia/pytorch:26.08-py3").unwrap_err();
         assert!(
             unknown.problem.contains("its torch, its CUDA") && unknown.hints[0].contains("26.03-py3"),
             "{unknown:?}"
         );
-        let absent = base("nvidia/cuda:12.1-base").unwrap_err();
+        let absent = base(catalog(), "nvidia/cuda:12.1-base").unwrap_err();
         assert!(
             absent.problem.contains("does not exist: ") && absent.hints[0].contains("nvidia/cuda:12.1."),
             "{absent:?}"
         );
-        assert_eq!(base("nvidia/cdua").unwrap_err().hints[0], "did you mean nvidia/cuda?");
-        assert!(base("nvidia/cuda@sha256:00").unwrap_err().problem.contains("digest"));
+        assert_eq!(base(catalog(), "nvidia/cdua").unwrap_err().hints[0], "did you mean nvidia/cuda?");
+        assert!(base(catalog(), "nvidia/cuda@sha256:00").unwrap_err().problem.contains("digest"));
     }
 }

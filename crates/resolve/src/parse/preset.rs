@@ -4,12 +4,12 @@ use super::{Mistake, versions, with};
 use crate::parameter::{Parameter, Source};
 use crate::request::{Want, Wish};
 use crate::world::World;
-use catalog::presets::{self, Preset};
+use catalog::presets::Preset;
 
 /// The wishes of a preset.
 pub(super) fn wishes(world: &World, name: &str) -> Result<Vec<Wish>, Mistake> {
     let name = name.trim();
-    let Some(preset) = presets::preset(name) else { return Err(no_such(name)) };
+    let Some(preset) = world.catalog.presets().preset(name) else { return Err(no_such(world, name)) };
     let source = |what: &str| Source::option(Parameter::Preset, format!("{name} ({what})"));
     let mut wishes = Vec::new();
     if let Some(text) = &preset.deepspeed {
@@ -27,10 +27,10 @@ pub(super) fn wishes(world: &World, name: &str) -> Result<Vec<Wish>, Mistake> {
     Ok(wishes)
 }
 
-fn no_such(name: &str) -> Mistake {
+fn no_such(world: &World, name: &str) -> Mistake {
     let score = |preset: &&Preset| strsim::jaro_winkler(name, &preset.name);
-    let near = presets::all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
-    let names: Vec<&str> = presets::all().iter().map(|preset| preset.name.as_str()).collect();
+    let near = world.catalog.presets().all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
+    let names: Vec<&str> = world.catalog.presets().all().iter().map(|preset| preset.name.as_str()).collect();
     Mistake::new(Parameter::Preset, format!("there is no preset {name:?}"))
         .near(near.filter(|near| score(near) > 0.7).map(|near| near.name.as_str()))
         .hint(format!("there are {}", names.join(", ")))
@@ -39,16 +39,15 @@ fn no_such(name: &str) -> Mistake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::world;
+    use catalog::testing::catalog;
 
     #[test]
     fn every_preset_is_understood() {
-        for preset in presets::all() {
-            assert!(!wishes(World::get(), &preset.name).unwrap().is_empty(), "{}", preset.name);
+        for preset in catalog().presets().all() {
+            assert!(!wishes(world(), &preset.name).unwrap().is_empty(), "{}", preset.name);
         }
-        assert_eq!(
-            wishes(World::get(), "train").unwrap()[0].source.to_string(),
-            "--preset train (deepspeed)"
-        );
-        assert_eq!(wishes(World::get(), "finetun").unwrap_err().hints[0], "did you mean finetune?");
+        assert_eq!(wishes(world(), "train").unwrap()[0].source.to_string(), "--preset train (deepspeed)");
+        assert_eq!(wishes(world(), "finetun").unwrap_err().hints[0], "did you mean finetune?");
     }
 }

@@ -18,8 +18,9 @@ pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
 const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
 
 /// The names that may stand in `--with`.
-pub fn package_names(world: &World) -> Vec<&'static str> {
-    let mut names: Vec<&str> = world.package_names().chain(["torch", "torchvision", "torchaudio"]).collect();
+pub fn package_names() -> Vec<&'static str> {
+    let others = ["deepspeed", "torch", "torchvision", "torchaudio"];
+    let mut names: Vec<&str> = catalog::packages::names().chain(others).collect();
     names.sort_unstable();
     names
 }
@@ -71,7 +72,7 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
     if name.is_empty() {
         return Err(Mistake::at(WITH, text, at, "a package's name is expected here"));
     }
-    known(world, text, at, &name)?;
+    known(text, at, &name)?;
     if rest.starts_with('[') {
         let says = "extras are not in the catalog";
         return Err(Mistake::at(WITH, text, at + end, says)
@@ -86,8 +87,8 @@ fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistak
 }
 
 /// Refuses names that the catalog does not have.
-fn known(world: &World, text: &str, at: usize, name: &str) -> Result<(), Mistake> {
-    let names = package_names(world);
+fn known(text: &str, at: usize, name: &str) -> Result<(), Mistake> {
+    let names = package_names();
     if names.contains(&name) || NCCL.contains(&name) {
         return Ok(());
     }
@@ -132,9 +133,10 @@ fn normalised(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::parameter::Naming;
+    use crate::testing::world;
 
     fn says(text: &str) -> Vec<String> {
-        wishes(World::get(), text).unwrap().into_iter().map(|wish| wish.source.to_string()).collect()
+        wishes(world(), text).unwrap().into_iter().map(|wish| wish.source.to_string()).collect()
     }
 
     #[test]
@@ -152,7 +154,7 @@ mod tests {
 
     #[test]
     fn every_package_goes_to_its_place() {
-        let wishes = wishes(World::get(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
+        let wishes = wishes(world(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
         assert!(matches!(&wishes[0].want, Want::Torch(v) if v.build.as_deref() == Some("cu124")));
         assert!(matches!(&wishes[1].want, Want::Package(name, _) if name == "torchvision"));
         assert!(matches!(&wishes[2].want, Want::Package(name, v) if name == "numpy" && !v.text.is_empty()));
@@ -170,7 +172,7 @@ mod tests {
             ("<2", 0, ""),
             ("numpy>=2;<3", 8, ""),
         ] {
-            let mistake = wishes(World::get(), text).unwrap_err();
+            let mistake = wishes(world(), text).unwrap_err();
             let message = mistake.message(Naming::Options);
             let caret = message.lines().last().unwrap().len();
             assert_eq!(caret, "  --with ".len() + place + 1, "{text}: {message}");

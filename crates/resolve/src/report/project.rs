@@ -1,5 +1,6 @@
 //! A pyproject.toml for uv: `uv lock`, `uv sync`.
 
+use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
@@ -7,11 +8,11 @@ use crate::answer::Stack;
 use crate::install::{flash_attn_wheel, others, partners, torch_pin};
 
 /// The file of a stack.
-pub fn file(report: &Report, stack: &Stack) -> String {
+pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
     let with_torch = partners(stack);
     let flash_attn = stack.packages.get("flash-attn");
-    let wheel = flash_attn.and_then(|version| flash_attn_wheel(stack, version));
+    let wheel = flash_attn.and_then(|version| flash_attn_wheel(catalog, stack, version));
     let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
     let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(others(stack));
     let _ = writeln!(

@@ -4,6 +4,7 @@
 //! numpy and others: as an extra index uv would prefer it to PyPI, and pip would treat both alike. So the pages
 //! of torch and its partners alone are named.
 
+use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
@@ -11,7 +12,7 @@ use crate::answer::Stack;
 use crate::install::{flash_attn_wheel, others, partners, torch_pin};
 
 /// The file of a stack.
-pub fn file(report: &Report, stack: &Stack) -> String {
+pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
     let with_torch = partners(stack);
     if let Some(url) = &stack.index_url {
@@ -25,7 +26,7 @@ pub fn file(report: &Report, stack: &Stack) -> String {
         let _ = writeln!(text, "{pin}");
     }
     if let Some(version) = stack.packages.get("flash-attn") {
-        match flash_attn_wheel(stack, version) {
+        match flash_attn_wheel(catalog, stack, version) {
             Some(url) => {
                 let _ = writeln!(text, "flash-attn @ {url}");
             }

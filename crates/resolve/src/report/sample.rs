@@ -1,5 +1,6 @@
 //! Sample answers for the tests of every format.
 
+use catalog::testing::catalog;
 use std::collections::BTreeMap;
 
 use crate::answer::{Answer, Because, Conflict, Nearest, Reason, Rejected, Resolution, Stack, Warning};
@@ -29,7 +30,7 @@ pub fn stack() -> Stack {
         python_from: "uv".into(),
         install: Vec::new(),
     };
-    stack.install = crate::install::commands(&stack);
+    stack.install = crate::install::commands(catalog(), &stack);
     stack
 }
 

@@ -3,6 +3,7 @@
 use super::{Report, json, project, requirements, sample, text};
 use crate::answer::{Answer, Stack, Warning};
 use crate::parameter::Source;
+use catalog::testing::catalog;
 use diagnostic::layout::Layout;
 
 const LAYOUT: Layout = Layout { width: 80, unicode: true, verbose: false, root: false };
@@ -54,7 +55,9 @@ fn for_machines() {
 fn files(change: impl FnOnce(&mut Stack)) -> (String, String) {
     let mut stack = sample::stack();
     change(&mut stack);
-    report(&sample::found(), |report| (requirements::file(report, &stack), project::file(report, &stack)))
+    report(&sample::found(), |report| {
+        (requirements::file(catalog(), report, &stack), project::file(catalog(), report, &stack))
+    })
 }
 
 #[test]
@@ -96,6 +99,6 @@ fn what_is_said_of_a_stack_cannot_leave_the_comments() {
     wishes[0].source = Source::Stated("--cuda 12.1\nevil==1.0".into());
     let answer = sample::found();
     let report = Report { wishes: &wishes, answer: &answer, warnings: &[], notes: &[] };
-    let file = requirements::file(&report, &sample::stack());
+    let file = requirements::file(catalog(), &report, &sample::stack());
     assert!(file.lines().all(|line| !line.starts_with("evil")), "{file}");
 }

@@ -41,7 +41,8 @@ pub async fn run(
     mark: &str,
     progress: Progress<'_>,
 ) -> Outcome {
-    let mut outcome = Outcome::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
+    let mut outcome =
+        Outcome::new(options.catalog, plan.nodes.iter().map(|node| node.name.clone()).collect());
     let site = Site { plan, bundle, options, progress };
     let containers = match site.foot(reached, &mut outcome).await {
         Ok(containers) => containers,

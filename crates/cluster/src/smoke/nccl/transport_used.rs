@@ -109,7 +109,8 @@ fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
     } else {
         outcome.says += &format!("; {says}");
     }
-    let Some((least, from)) = expected_of_nccl(name, nodes.len(), ranks.len(), &first.rates, last.bytes)
+    let Some((least, from)) =
+        expected_of_nccl(outcome.catalog, name, nodes.len(), ranks.len(), &first.rates, last.bytes)
     else {
         return;
     };

@@ -61,7 +61,7 @@ pub struct PhaseRunner<'p> {
 
 /// Runs all phases. There must be at least two places.
 pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
-    let outcome = Outcome::new(places.iter().map(|place| place.node.clone()).collect());
+    let outcome = Outcome::new(options.catalog, places.iter().map(|place| place.node.clone()).collect());
     let mut runner = PhaseRunner::new(places, options, progress, outcome);
     if runner.reach().await.is_ok() {
         let _ = runner.sums().await;

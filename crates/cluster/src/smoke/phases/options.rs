@@ -1,5 +1,6 @@
 //! How a smoke test is to be done.
 
+use catalog::Catalog;
 use std::time::Duration;
 
 use crate::smoke::transport::ExpectedTransport;
@@ -7,6 +8,8 @@ use crate::smoke::transport::ExpectedTransport;
 /// How it is to be done.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What the measurements are compared with.
+    pub catalog: &'static Catalog,
     /// Sizes in bytes, ascending.
     pub sizes: Vec<usize>,
     /// Rounds of a size; left to the time that they take where it is not said.

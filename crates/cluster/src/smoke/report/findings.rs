@@ -62,7 +62,7 @@ mod tests {
 
     /// Two ranks; the second node's torch cannot be imported.
     fn failed() -> Outcome {
-        let mut outcome = Outcome::new(vec!["node1".into(), "node2".into()]);
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["node1".into(), "node2".into()]);
         let start = Instant::now();
         let _ = outcome.finish_phase(PhaseId::Tcp, start, Vec::new(), "all pairs connect");
         outcome.capture([Captured {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_run_that_passes_has_no_findings() {
-        let mut outcome = Outcome::new(vec!["rank 0".into(), "rank 1".into()]);
+        let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["rank 0".into(), "rank 1".into()]);
         outcome.verdict = Verdict::Ok;
         let _ = outcome.finish_phase(PhaseId::Tcp, Instant::now(), Vec::new(), "all pairs connect");
         let report = report(&outcome);

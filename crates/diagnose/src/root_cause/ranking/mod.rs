@@ -38,7 +38,7 @@ const CAUSES: usize = 4;
 impl RankedCause {
     fn of(timeline: &Timeline, group: &[EventId], confidence: Confidence) -> RankedCause {
         let event = &timeline[group[0]];
-        let (id, meaning) = match xid(event).and_then(xids::xid) {
+        let (id, meaning) = match event.xid {
             Some(row) => (
                 format!("xid-{}", row.number),
                 Some(format!("Xid {}, {}: {} {}", row.number, row.name, row.meaning, row.action)),
@@ -244,21 +244,15 @@ fn leads(id: &str) -> BTreeSet<&'static str> {
     reached
 }
 
-/// The number of the fault that a line of the driver tells, or of the one before that it names as its cause.
-fn xid(event: &Event) -> Option<u32> {
-    event.captured("previous").or_else(|| event.captured("xid"))?.parse().ok()
-}
-
 /// Of the driver's faults the first comes first, but for those that follow from another: a process that is
 /// ended (43, 45), memory that is set aside (63), the action that is asked for (154), and what is a notice
 /// only.
 fn worst_first(timeline: &Timeline, group: &mut [EventId]) {
     let follows = |id: &EventId| {
-        let event = &timeline[*id];
-        let Some(number) = xid(event) else { return 0 };
-        match (number, xids::xid(number).map(|row| row.severity)) {
+        let Some(row) = timeline[*id].xid else { return 0 };
+        match (row.number, row.severity) {
             (43 | 45 | 154, _) => 2,
-            (_, Some(xids::Severity::Info)) => 1,
+            (_, xids::Severity::Info) => 1,
             _ => 0,
         }
     };
@@ -268,9 +262,7 @@ fn worst_first(timeline: &Timeline, group: &mut [EventId]) {
 /// Whether an event is a fault of the machine itself, which nothing in a program brings about.
 fn of_machine(event: &Event) -> bool {
     match event.signature.machine_fault {
-        Some(MachineFault::ByXid) => {
-            xid(event).and_then(xids::xid).is_some_and(|row| row.severity >= xids::Severity::Error)
-        }
+        Some(MachineFault::ByXid) => event.xid.is_some_and(|row| row.severity >= xids::Severity::Error),
         Some(MachineFault::Always) => true,
         None => {
             event.signature.component == Component::Kernel

@@ -1,5 +1,6 @@
 //! What the requirements files of an installation name, read from the build context.
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -9,7 +10,6 @@ use super::state::State;
 use crate::file::Context;
 use crate::place::OtherFile;
 use crate::read::requirements::{bare, lines, option};
-use catalog::systems;
 
 /// Files that name each other are followed so far.
 const DEEPEST: usize = 8;
@@ -52,7 +52,7 @@ impl Reader<'_> {
         for line in lines(text) {
             let whole = match option(&line.text) {
                 Some((name, value)) => self.option(install, path, name, &word(value, line.line), depth),
-                None => requirement(install, &line.text, line.line, &file),
+                None => requirement(self.state.catalog, install, &line.text, line.line, &file),
             };
             install.more |= !whole;
         }
@@ -82,13 +82,19 @@ fn word(text: &str, line: usize) -> Word {
 }
 
 /// Adds a requirement; false where it cannot be read, or where nobody knows whether it holds here.
-fn requirement(install: &mut Install, text: &str, line: usize, file: &Rc<OtherFile>) -> bool {
+fn requirement(
+    catalog: &'static Catalog,
+    install: &mut Install,
+    text: &str,
+    line: usize,
+    file: &Rc<OtherFile>,
+) -> bool {
     let (text, marker) = match bare(text).split_once(';') {
         Some((text, marker)) => (text.trim(), Some(marker)),
         None => (bare(text), None),
     };
     let Some(mut requirement) = install::requirement(&word(text, line)) else { return false };
-    match marker.map_or(Some(true), |marker| holds(marker, install.python.series.as_deref())) {
+    match marker.map_or(Some(true), |marker| holds(catalog, marker, install.python.series.as_deref())) {
         Some(true) => {
             requirement.file = Some(Rc::clone(file));
             install.requirements.push(requirement);
@@ -101,11 +107,11 @@ fn requirement(install: &mut Install, text: &str, line: usize, file: &Rc<OtherFi
 
 /// Whether a marker holds on Linux with this Python; `None` where the Python is not known and matters, and
 /// where the processor does.
-fn holds(marker: &str, series: Option<&str>) -> Option<bool> {
+fn holds(catalog: &Catalog, marker: &str, series: Option<&str>) -> Option<bool> {
     if marker.contains("platform_machine") {
         return None;
     }
-    let all = systems::pythons().iter().map(|row| row.python.as_str());
+    let all = catalog.systems().pythons().iter().map(|row| row.python.as_str());
     let pythons: Vec<&str> = series.map_or_else(|| all.collect(), |series| vec![series]);
     let minors = pythons.iter().map(|python| python.strip_prefix("3.")?.parse().ok());
     let mut answers = minors.map(|minor: Option<u32>| resolve::marker::marker_holds(marker, minor?));
@@ -117,13 +123,14 @@ fn holds(marker: &str, series: Option<&str>) -> Option<bool> {
 mod tests {
     use super::super::Dockerfile;
     use super::*;
+    use catalog::testing::catalog;
 
     fn context(files: &[(&str, &str)]) -> Context {
         files.iter().map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect()
     }
 
     fn names(dockerfile: &str, files: &[(&str, &str)]) -> (Vec<String>, bool) {
-        let file = Dockerfile::read(dockerfile, &context(files));
+        let file = Dockerfile::read(catalog(), dockerfile, &context(files));
         let (_, _, install) = file.installs().next().unwrap();
         (
             install.requirements.iter().map(|one| format!("{} {}", one.text, one.place())).collect(),
@@ -149,8 +156,8 @@ mod tests {
         let (found, more) =
             names(unknown, &[("r.txt", "a; python_version < '3.9'\nb; sys_platform == 'linux'\n")]);
         assert_eq!((found, more), (vec!["b line 2 of r.txt".to_owned()], true));
-        assert_eq!(holds("platform_machine == 'x86_64'", Some("3.12")), None);
-        assert_eq!(holds("no marker", Some("3.12")), None);
+        assert_eq!(holds(catalog(), "platform_machine == 'x86_64'", Some("3.12")), None);
+        assert_eq!(holds(catalog(), "no marker", Some("3.12")), None);
     }
 
     #[test]
@@ -161,7 +168,7 @@ mod tests {
         let text = "FROM python:3.12\nCOPY r.txt .\nRUN pip install -r r.txt\n";
         assert_eq!(names(text, &files), (Vec::new(), true));
         assert_eq!(names(text, &[]), (Vec::new(), true));
-        let wants = Dockerfile::read(text, &Context::new()).wants;
+        let wants = Dockerfile::read(catalog(), text, &Context::new()).wants;
         assert!(wants.contains("r.txt"), "{wants:?}");
     }
 
@@ -169,7 +176,7 @@ mod tests {
     fn mounts_last_for_their_run() {
         let text = "FROM python:3.12\nRUN --mount=type=bind,source=r.txt,target=r.txt pip install -r r.txt\n\
             RUN pip install -r r.txt\n";
-        let file = Dockerfile::read(text, &context(&[("r.txt", "a\n")]));
+        let file = Dockerfile::read(catalog(), text, &context(&[("r.txt", "a\n")]));
         let counts: Vec<usize> = file.installs().map(|(_, _, install)| install.requirements.len()).collect();
         assert_eq!(counts, [1, 0]);
     }

@@ -1,5 +1,6 @@
 //! The stages of a Dockerfile, each followed from its base to its end.
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -12,11 +13,13 @@ use super::shell::{self, Command, Word};
 use super::state::State;
 use super::text::Text;
 use crate::file::Context;
-use catalog::images::{self, Existence};
+use catalog::images::Existence;
 
 /// A whole Dockerfile.
 #[derive(Debug)]
 pub(crate) struct Dockerfile {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     /// Its instructions, those before the first FROM included.
     pub instructions: Vec<Instruction>,
     pub stages: Vec<Stage>,
@@ -84,9 +87,10 @@ impl Run {
 }
 
 impl Dockerfile {
-    pub fn read(text: &str, context: &Context) -> Dockerfile {
+    pub fn read(catalog: &'static Catalog, text: &str, context: &Context) -> Dockerfile {
         let parsed = parse(text);
         let mut reader = Reader {
+            catalog,
             globals: Variables::default(),
             stages: Vec::new(),
             copies: BTreeSet::new(),
@@ -106,6 +110,7 @@ impl Dockerfile {
         }
         reader.close(open);
         Dockerfile {
+            catalog,
             instructions: parsed.instructions,
             stages: reader.stages,
             comments: parsed.comments,
@@ -140,6 +145,7 @@ impl Dockerfile {
 }
 
 struct Reader {
+    catalog: &'static Catalog,
     globals: Variables,
     stages: Vec<Stage>,
     copies: BTreeSet<String>,
@@ -182,15 +188,15 @@ impl Reader {
                 // ARGs end with their stage and ENVs do not; which was which no longer matters here.
                 (From::Stage(place), (*self.stages[place].end).clone())
             }
-            None if reference.text == "scratch" => (From::Scratch, State::default()),
+            None if reference.text == "scratch" => (From::Scratch, State::empty(self.catalog)),
             None => {
-                let image = match images::exists(&reference.text) {
+                let image = match self.catalog.images().exists(&reference.text) {
                     Existence::Yes(image) if reference.known => Some(image),
                     _ => None,
                 };
                 let bare = ["nvidia/cuda:", "python:", "ubuntu:", "debian:"];
                 let bare = reference.known && bare.iter().any(|name| reference.text.starts_with(name));
-                (From::Image(reference), State { bare, ..State::of(image) })
+                (From::Image(reference), State { bare, ..State::of(self.catalog, image) })
             }
         };
         let state = Rc::new(state);
@@ -470,9 +476,10 @@ pub(crate) fn unquoted(text: &str) -> String {
 mod tests {
     use super::super::python::Kind;
     use super::*;
+    use catalog::testing::catalog;
 
     fn installs(text: &str) -> Vec<(usize, String, Option<String>, Kind)> {
-        let file = Dockerfile::read(text, &Context::new());
+        let file = Dockerfile::read(catalog(), text, &Context::new());
         let of = |install: &Install| {
             let names = install.requirements.iter().map(|one| one.text.clone()).collect::<Vec<_>>().join(" ");
             (install.line, names, install.python.series.clone(), install.python.kind)
@@ -487,6 +494,7 @@ mod tests {
     #[test]
     fn stages_and_arguments() {
         let file = Dockerfile::read(
+            catalog(),
             "ARG V=12.1.1\nARG S\nFROM nvidia/cuda:${V}-base-ubuntu22.04 AS Base\nENV A=1 B=\"x y\"\n\
              ENV OLD one two\nFROM base\nFROM a:$S\nFROM scratch\n",
             &Context::new(),
@@ -540,7 +548,8 @@ mod tests {
 
     #[test]
     fn exports_hold_until_the_end_of_their_run() {
-        let file = Dockerfile::read("FROM python:3.12\nRUN export A=1 && b\nRUN c\n", &Context::new());
+        let file =
+            Dockerfile::read(catalog(), "FROM python:3.12\nRUN export A=1 && b\nRUN c\n", &Context::new());
         let of = |place: usize| file.stages[0].runs[place].variable("A").and_then(|value| value.text);
         assert_eq!((of(1).as_deref(), of(2)), (Some("1"), None));
     }

@@ -1,5 +1,6 @@
 //! What holds at some place of a Dockerfile: variables, Pythons, archives, packages.
 
+use catalog::Catalog;
 use std::collections::BTreeMap;
 
 use super::apt;
@@ -9,11 +10,13 @@ use super::install::{Install, Requirement};
 use super::python::{Interpreter, Kind, Pythons, is_series};
 use super::shell::Command;
 use catalog::images::{Flavour, Image};
-use catalog::systems::{self, System};
+use catalog::systems::System;
 
 /// What holds at some place of a stage.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct State {
+    /// What is installed is compared with it.
+    pub catalog: &'static Catalog,
     /// ARG and ENV; inside of a RUN also what it exported.
     pub variables: Variables,
     /// The image that everything began with, where the catalog knows it.
@@ -44,10 +47,32 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The state of nothing.
+    pub fn empty(catalog: &'static Catalog) -> State {
+        State {
+            catalog,
+            variables: Default::default(),
+            image: Default::default(),
+            bare: Default::default(),
+            system: Default::default(),
+            pythons: Default::default(),
+            managed: Default::default(),
+            deadsnakes: Default::default(),
+            archives: Default::default(),
+            indexes: Default::default(),
+            opaque: Default::default(),
+            toolkit: Default::default(),
+            packages: Default::default(),
+            more_packages: Default::default(),
+            files: Default::default(),
+        }
+    }
+
     /// The state of an image, or of one that the catalog does not know.
-    pub fn of(image: Option<&'static Image>) -> State {
-        let system = image.and_then(|image| image.system.as_deref()).and_then(systems::system);
-        let mut state = State { image, system, ..State::default() };
+    pub fn of(catalog: &'static Catalog, image: Option<&'static Image>) -> State {
+        let system =
+            image.and_then(|image| image.system.as_deref()).and_then(|it| catalog.systems().system(it));
+        let mut state = State { image, system, ..State::empty(catalog) };
         let Some(image) = image else { return state };
         let python = image.python.as_deref();
         let interpreter = match (image.repository, image.flavour) {

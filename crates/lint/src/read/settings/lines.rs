@@ -23,14 +23,7 @@ impl Settings {
                 None => others.push((place + 1, line.to_owned())),
             }
         }
-        Settings {
-            kind: Some(file.kind),
-            name: file.name.clone(),
-            scopes: vec![scope],
-            others,
-            facts: file.facts.clone(),
-            ..Settings::default()
-        }
+        Settings { scopes: vec![scope], others, ..Settings::empty(file) }
     }
 }
 

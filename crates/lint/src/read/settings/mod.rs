@@ -4,19 +4,23 @@
 mod lines;
 mod sources;
 
+use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::str::FromStr;
 
 use pep440_rs::Version;
 
+use crate::file::File;
 use crate::kind::Kind;
 use crate::place::Place;
 use facts::Facts;
 
 /// What a file sets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Settings {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     /// The kind of the file.
     pub kind: Option<Kind>,
     pub name: String,
@@ -116,6 +120,23 @@ impl Scope {
 }
 
 impl Settings {
+    /// A file that sets nothing.
+    fn empty(file: &File) -> Settings {
+        Settings {
+            catalog: file.catalog,
+            kind: Some(file.kind),
+            name: file.name.clone(),
+            scopes: Vec::new(),
+            written: Vec::new(),
+            others: Vec::new(),
+            uses: BTreeSet::new(),
+            launches: Vec::new(),
+            returns: None,
+            installs_torch: false,
+            facts: file.facts.clone(),
+        }
+    }
+
     /// Everything that is set to a value that is known and not empty, with the scope.
     pub fn known(&self) -> impl Iterator<Item = (&Scope, &Setting, &str)> {
         let all = self.scopes.iter().flat_map(|scope| scope.settings.iter().map(move |one| (scope, one)));

@@ -6,7 +6,6 @@ use pep440_rs::Version;
 
 use super::{Held, Launch, Scope, Setting, Settings, Written};
 use crate::file::File;
-use crate::kind::Kind;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::shell::{Command, Word};
@@ -30,15 +29,12 @@ impl Settings {
         }
         let commands = shipped.iter().flat_map(|stage| stage.runs.iter().map(|run| &run.command));
         Settings {
-            kind: Some(Kind::Dockerfile),
-            name: file.name.clone(),
             scopes: vec![scope],
             written: commands.flat_map(written).collect(),
             installs_torch: read
                 .installs()
                 .any(|(_, _, install)| install.requirements.iter().any(|one| one.name == "torch")),
-            facts: file.facts.clone(),
-            ..Settings::default()
+            ..Settings::empty(file)
         }
     }
 
@@ -50,13 +46,7 @@ impl Settings {
             torch: torch.clone(),
             nccl: nccl.clone(),
         };
-        Settings {
-            kind: Some(Kind::Compose),
-            name: file.name.clone(),
-            scopes: read.services.iter().map(scope).collect(),
-            facts: file.facts.clone(),
-            ..Settings::default()
-        }
+        Settings { scopes: read.services.iter().map(scope).collect(), ..Settings::empty(file) }
     }
 
     /// The variables that a script sets for what it starts.
@@ -96,15 +86,12 @@ impl Settings {
             lines.collect::<Vec<_>>()
         });
         Settings {
-            kind: Some(file.kind),
-            name: file.name.clone(),
             scopes: vec![Scope { settings: found, torch, nccl }],
             written: read.commands.iter().flat_map(written).chain(documents).collect(),
             uses: read.uses.clone(),
             launches: read.commands.iter().filter_map(launch).collect(),
             returns: returns(read),
-            facts: file.facts.clone(),
-            ..Settings::default()
+            ..Settings::empty(file)
         }
     }
 }
@@ -288,9 +275,11 @@ fn launch(command: &Command) -> Option<Launch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::Kind;
+    use catalog::testing::catalog;
 
     fn script(text: &str) -> Settings {
-        Settings::of_script(&Script::read(text), &File::new("a.sh", text, Kind::Shell))
+        Settings::of_script(&Script::read(catalog(), text), &File::new(catalog(), "a.sh", text, Kind::Shell))
     }
 
     fn shown(settings: &Settings) -> Vec<(String, Option<&str>, usize, Held)> {
@@ -323,14 +312,14 @@ mod tests {
     fn of_images_and_services() {
         let text = "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nENV A=1 \\\n    B=\"2 3\"\nENV C 4\n\
             RUN echo 'export D=5' >> ~/.bashrc\n";
-        let file = File::new("Dockerfile", text, Kind::Dockerfile);
-        let settings = Settings::of_dockerfile(&Dockerfile::read(text, &file.context), &file);
+        let file = File::new(catalog(), "Dockerfile", text, Kind::Dockerfile);
+        let settings = Settings::of_dockerfile(&Dockerfile::read(catalog(), text, &file.context), &file);
         let of = |name: &str, value, line| (name.to_owned(), Some(value), line, Held::Always);
         assert_eq!(shown(&settings), [of("A", "1", 2), of("B", "2 3", 3), of("C", "4", 4)]);
         assert_eq!(settings.scopes[0].torch.as_ref().unwrap().to_string(), "2.6.0");
         assert_eq!((settings.written[0].name.as_str(), settings.written[0].place.line), ("D", 5));
         let text = "services:\n  a:\n    image: b\n    environment:\n      - A=1\n      - B=$X\n";
-        let file = File::new("compose.yaml", text, Kind::Compose);
+        let file = File::new(catalog(), "compose.yaml", text, Kind::Compose);
         let settings = Settings::of_compose(&Compose::read(text, &[], file.stack), &file);
         assert_eq!(shown(&settings), [of("A", "1", 5), ("B".to_owned(), None, 6, Held::Always)]);
     }

@@ -1,13 +1,18 @@
 use std::collections::BTreeSet;
 
-use super::{Evidence, Existence, exists, nearest, of, repository};
+use super::super::images::{Evidence, Existence, REPOSITORIES};
+use super::Images;
+
+fn images() -> Images<'static> {
+    crate::testing::catalog().images()
+}
 
 fn date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok()
 }
 
 fn answer(reference: &str) -> &'static str {
-    match exists(reference) {
+    match images().exists(reference) {
         Existence::Yes(_) => "yes",
         Existence::No { why, source } => {
             assert!(!why.is_empty() && source.len() > 10, "{reference}");
@@ -21,13 +26,13 @@ fn answer(reference: &str) -> &'static str {
 }
 
 fn near(reference: &str) -> Vec<String> {
-    nearest(reference).iter().map(|image| image.tag.clone()).collect()
+    images().nearest(reference).iter().map(|image| image.tag.clone()).collect()
 }
 
 #[test]
 fn cuda_rows_come_to_exactly_the_tags_that_were_read() {
     let expected: Vec<&str> = include_str!("../../../../tests/catalog/cuda-tags.txt").lines().collect();
-    let mut tags: Vec<&str> = of("nvidia/cuda").iter().map(|image| image.tag.as_str()).collect();
+    let mut tags: Vec<&str> = images().of("nvidia/cuda").iter().map(|image| image.tag.as_str()).collect();
     assert_eq!(tags.len(), 1209);
     tags.sort_unstable();
     assert_eq!(tags, expected);
@@ -36,8 +41,14 @@ fn cuda_rows_come_to_exactly_the_tags_that_were_read() {
 #[test]
 fn pytorch_rows_come_to_exactly_the_tags_that_were_read() {
     let expected: Vec<&str> = include_str!("../../../../tests/catalog/pytorch-tags.txt").lines().collect();
-    let mut tags: Vec<&str> = of("pytorch/pytorch").iter().map(|image| image.tag.as_str()).collect();
-    tags.extend(super::pytorch::unconfirmed().iter().filter_map(|row| row.reference.split(':').nth(1)));
+    let mut tags: Vec<&str> = images().of("pytorch/pytorch").iter().map(|image| image.tag.as_str()).collect();
+    tags.extend(
+        crate::testing::catalog()
+            .pytorch_images()
+            .unconfirmed()
+            .iter()
+            .filter_map(|row| row.reference.split(':').nth(1)),
+    );
     assert_eq!(tags.len(), 136);
     tags.sort_unstable();
     assert_eq!(tags, expected);
@@ -45,41 +56,49 @@ fn pytorch_rows_come_to_exactly_the_tags_that_were_read() {
 
 #[test]
 fn the_other_repositories_have_their_images() {
-    assert_eq!(of("nvcr.io/nvidia/pytorch").len(), 42);
-    let Existence::Yes(image) = exists("nvcr.io/nvidia/pytorch:25.10-py3") else { panic!() };
+    assert_eq!(images().of("nvcr.io/nvidia/pytorch").len(), 42);
+    let Existence::Yes(image) = images().exists("nvcr.io/nvidia/pytorch:25.10-py3") else { panic!() };
     assert_eq!(
         (image.torch.as_deref(), image.driver_min.as_deref()),
         (Some("2.9.0a0+145a3a7bda"), Some("580.95.05"))
     );
-    let Existence::Yes(image) = exists("docker.io/library/python:3.12-slim") else { panic!() };
+    let Existence::Yes(image) = images().exists("docker.io/library/python:3.12-slim") else { panic!() };
     assert_eq!((image.system.as_deref(), image.python.as_deref()), (Some("debian13"), Some("3.12")));
-    let Existence::Yes(image) = exists("pytorch/pytorch:2.12.0-cuda13.0-cudnn9-devel") else { panic!() };
+    let Existence::Yes(image) = images().exists("pytorch/pytorch:2.12.0-cuda13.0-cudnn9-devel") else {
+        panic!()
+    };
     assert_eq!((image.python.as_deref(), image.externally_managed), (Some("3.12"), Some(true)));
     assert_eq!(image.evidence, Evidence::Digest);
 }
 
 #[test]
 fn an_image_knows_what_is_in_it() {
-    let Existence::Yes(image) = exists("nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04") else { panic!() };
+    let Existence::Yes(image) = images().exists("nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04") else {
+        panic!()
+    };
     assert_eq!(
         (image.cudnn.as_deref(), image.nccl.as_deref(), image.seen.as_str()),
         (Some("9.1.0.70"), Some("2.21.5"), "2026-06-18")
     );
-    let Existence::Yes(image) = exists("nvidia/cuda:12.4.1-base-ubuntu22.04") else { panic!() };
+    let Existence::Yes(image) = images().exists("nvidia/cuda:12.4.1-base-ubuntu22.04") else { panic!() };
     assert_eq!(
         (image.has_cudnn, image.nccl.as_deref(), image.seen.as_str()),
         (Some(false), None, "2025-12-15")
     );
     // No Dockerfile of 12.9.2 was read: it has cuDNN, and nobody knows which.
-    let Existence::Yes(image) = exists("nvidia/cuda:12.9.2-cudnn-devel-ubuntu22.04") else { panic!() };
+    let Existence::Yes(image) = images().exists("nvidia/cuda:12.9.2-cudnn-devel-ubuntu22.04") else {
+        panic!()
+    };
     assert_eq!(
         (image.has_cudnn, image.cudnn_known, image.architectures.is_none()),
         (Some(true), false, true)
     );
     // Its tags with cuDNN are for x86_64 alone.
-    let Existence::Yes(image) = exists("nvidia/cuda:12.1.1-cudnn8-devel-rockylinux9") else { panic!() };
+    let Existence::Yes(image) = images().exists("nvidia/cuda:12.1.1-cudnn8-devel-rockylinux9") else {
+        panic!()
+    };
     assert_eq!(image.architectures.as_ref().unwrap().len(), 1);
-    let Existence::Yes(image) = exists("nvidia/cuda:12.1.1-devel-rockylinux9") else { panic!() };
+    let Existence::Yes(image) = images().exists("nvidia/cuda:12.1.1-devel-rockylinux9") else { panic!() };
     assert_eq!(image.architectures.as_ref().unwrap().len(), 2);
 }
 
@@ -154,7 +173,7 @@ fn what_does_not_exist_is_told_from_what_is_not_known() {
 
 #[test]
 fn a_refusal_says_what_there_is() {
-    let Existence::No { why, .. } = exists("nvidia/cuda:12.1-base") else { panic!() };
+    let Existence::No { why, .. } = images().exists("nvidia/cuda:12.1-base") else { panic!() };
     assert_eq!(why, "a tag names the CUDA release with three numbers: 12.1.0, 12.1.1");
 }
 
@@ -188,23 +207,23 @@ fn the_nearest_differ_least() {
 
 #[test]
 fn a_tag_that_exists_is_its_own_nearest() {
-    for repository in super::REPOSITORIES {
-        for image in of(repository).iter().step_by(7) {
-            assert_eq!(nearest(&image.reference())[0].tag, image.tag);
+    for repository in REPOSITORIES {
+        for image in images().of(repository).iter().step_by(7) {
+            assert_eq!(images().nearest(&image.reference())[0].tag, image.tag);
         }
     }
 }
 
 #[test]
 fn repositories_are_whole() {
-    for name in super::REPOSITORIES {
-        let images = of(name);
-        assert!(!images.is_empty(), "{name}");
-        let row = repository(name).unwrap();
+    for name in REPOSITORIES {
+        let found = images().of(name);
+        assert!(!found.is_empty(), "{name}");
+        let row = images().repository(name).unwrap();
         assert!(row.name == *name && date(&row.checked) && row.source.len() > 10, "{name}");
-        let tags: BTreeSet<&str> = images.iter().map(|image| image.tag.as_str()).collect();
-        assert_eq!(tags.len(), images.len(), "{name}: a tag twice");
-        for image in images {
+        let tags: BTreeSet<&str> = found.iter().map(|image| image.tag.as_str()).collect();
+        assert_eq!(tags.len(), found.len(), "{name}: a tag twice");
+        for image in found {
             assert_eq!(image.repository, *name);
             assert!(image.source.len() > 10, "{}", image.tag);
             assert!(
@@ -216,7 +235,7 @@ fn repositories_are_whole() {
             assert!(!image.cudnn_known || image.has_cudnn == Some(image.cudnn.is_some()), "{}", image.tag);
         }
     }
-    for row in super::absent() {
-        assert!(!matches!(exists(&row.reference), Existence::Yes(_)), "{}", row.reference);
+    for row in images().absent() {
+        assert!(!matches!(images().exists(&row.reference), Existence::Yes(_)), "{}", row.reference);
     }
 }

@@ -1,17 +1,12 @@
 //! The images that differ least from one that was asked for.
 
-use super::existence::split;
-use super::image::{Flavour, Image};
-use crate::version::Version;
+use super::super::images::{Flavour, Image};
+use super::super::version::Version;
 
-/// Up to three images of the same repository that differ least from a reference: first one for each way to
-/// differ (another patch, another system, another CUDA, …), then whatever is near. Empty for a repository
-/// that is not in the catalog.
-pub fn nearest(reference: &str) -> Vec<&'static Image> {
-    let (repository, tag) = split(reference.trim());
+/// Up to three of these images that differ least from a tag.
+pub(super) fn nearest<'c>(images: &'c [Image], tag: &str) -> Vec<&'c Image> {
     let wish = Words::read(tag);
-    let images: Vec<(Words, &Image)> =
-        super::of(repository).iter().map(|image| (Words::read(&image.tag), image)).collect();
+    let images: Vec<(Words, &Image)> = images.iter().map(|image| (Words::read(&image.tag), image)).collect();
     let versions = Ladder::of(images.iter().filter_map(|(words, _)| words.version.as_ref()));
     let torches = Ladder::of(images.iter().filter_map(|(words, _)| words.torch.as_ref()));
     let mut found: Vec<(Difference, &Image)> =

@@ -1,0 +1,140 @@
+//! [`Catalog`]: every table in one value, each parsed when first asked for.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use super::cache::Cache;
+use super::file::{self, Contents, Table};
+use super::images::{self, plain::Plain};
+use super::packages::{self, Package};
+use super::{
+    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, flash_attn,
+    gpus, mirrors, nccl, presets, sxids, systems, toolkit, torch, variables, xids,
+};
+
+/// Makes the struct with a cell for each table, and an accessor for each.
+macro_rules! catalog {
+    ($($(#[$doc:meta])* $vis:vis $name:ident: $contents:ty,)+) => {
+        /// What envdoc knows of the world outside. The program makes one and hands it down; nothing is
+        /// parsed before it is asked for.
+        pub struct Catalog {
+            cache: Option<Cache>,
+            packages: [OnceLock<Package>; packages::FILES.len()],
+            plain_images: OnceLock<Vec<Plain>>,
+            $($name: OnceLock<$contents>,)+
+        }
+
+        impl Catalog {
+            /// The files that the program was built with.
+            pub const fn embedded() -> Catalog {
+                Catalog {
+                    cache: None,
+                    packages: [const { OnceLock::new() }; packages::FILES.len()],
+                    plain_images: OnceLock::new(),
+                    $($name: OnceLock::new(),)+
+                }
+            }
+
+            $(
+                $(#[$doc])*
+                $vis fn $name(&self) -> &$contents {
+                    self.$name.get_or_init(|| self.read())
+                }
+            )+
+        }
+    };
+}
+
+catalog! {
+    /// CUDA toolkits, and the drivers and GPUs that they work with.
+    pub cuda: cuda::Cuda,
+    /// The errors of CUDA's runtime, by number.
+    pub cuda_errors: Table<cuda_errors::CudaError>,
+    /// DeepSpeed releases, oldest first, and what they do not work with.
+    pub deepspeed: deepspeed::Deepspeed,
+    /// The sections of DeepSpeed's configuration, by name.
+    pub deepspeed_keys: Table<deepspeed_keys::Section>,
+    /// Keys of `daemon.json`.
+    pub docker_daemon: docker_daemon::DockerDaemon,
+    /// Driver branches, oldest first.
+    pub drivers: Table<drivers::Branch>,
+    /// What an all-reduce should reach.
+    pub expected_bandwidth: expected_bandwidth::ExpectedBandwidth,
+    /// Releases of flash-attn whose wheels are known, oldest first.
+    pub flash_attn: Table<flash_attn::Release>,
+    /// GPU models.
+    pub gpus: Table<gpus::Gpu>,
+    /// Mirrors, in the order of the alphabet.
+    pub mirrors: Table<mirrors::Mirror>,
+    /// NCCL releases, oldest first.
+    pub nccl: Table<nccl::Release>,
+    /// Presets, in the order of the alphabet.
+    pub presets: Table<presets::Preset>,
+    /// SXids, by number.
+    pub sxids: Table<sxids::Sxid>,
+    /// Linux distributions, their Pythons and compilers.
+    pub systems: systems::Systems,
+    /// The container toolkit and the container software around it.
+    pub toolkit: toolkit::Toolkit,
+    /// PyTorch releases, oldest first.
+    pub torch: torch::Torch,
+    /// Environment variables, by name.
+    pub variables: Table<variables::Variable>,
+    /// Xids, by number.
+    pub xids: Table<xids::Xid>,
+    pub(super) cuda_images: images::cuda::File,
+    pub(super) ngc_images: images::ngc::File,
+    pub(super) python_images: images::python::File,
+    pub(super) pytorch_images: images::pytorch::File,
+}
+
+impl Catalog {
+    /// The files that the program was built with, and newer ones of a directory.
+    pub fn with_cache(cache: Cache) -> Catalog {
+        Catalog { cache: Some(cache), ..Catalog::embedded() }
+    }
+
+    /// The directory of newer files.
+    pub fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
+    /// The package with this normalised name.
+    pub fn package(&self, name: &str) -> Option<&Package> {
+        let place = packages::FILES.iter().position(|(known, _)| *known == name)?;
+        Some(self.packages[place].get_or_init(|| {
+            let (name, text) = packages::FILES[place];
+            let mut package: Package = self.parse(&format!("packages/{name}.yaml"), text);
+            package.complete();
+            package
+        }))
+    }
+
+    pub(super) fn plain_images(&self) -> &[Plain] {
+        self.plain_images.get_or_init(|| images::plain::repositories(self.systems()))
+    }
+
+    fn read<T: Contents>(&self) -> T {
+        let mut contents: T = self.parse(T::NAME, T::TEXT);
+        contents.complete();
+        contents
+    }
+
+    fn parse<T: serde::de::DeserializeOwned>(&self, name: &str, embedded: &'static str) -> T {
+        let newer = self.cache.as_ref().and_then(|cache| cache.newer(name, embedded));
+        file::parse(name, embedded, newer.as_deref())
+    }
+}
+
+/// A catalog is equal to itself only: comparing rows would parse all of them.
+impl PartialEq for Catalog {
+    fn eq(&self, other: &Catalog) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
