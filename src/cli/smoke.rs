@@ -28,11 +28,11 @@ use host::file;
 
 /// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
 ///
-/// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a cluster
-/// created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm, the network
-/// interface of NCCL, name resolution; then (also with --local) TCP between all pairs, MTU, ssh if the launcher
-/// needs it, rendezvous, all-reduce with every element checked, path, and bandwidth by size. Nothing stays in the
-/// containers.
+/// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a
+/// cluster created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm, the
+/// network interface of NCCL, name resolution; then (also with --local) TCP between all pairs, MTU, ssh if
+/// the launcher needs it, rendezvous, all-reduce with every element checked, path, and bandwidth by size.
+/// Nothing stays in the containers.
 ///
 /// Bandwidths are those of nccl-tests: algbw is bytes / time, busbw is algbw * 2(n-1)/n.
 ///
@@ -150,8 +150,8 @@ pub struct Args {
 
     /// Compare with a baseline.
     ///
-    /// The run is slow if a large size has less than 75 % of the baseline's bandwidth, or a small size takes more
-    /// than twice as long.
+    /// The run is slow if a large size has less than 75 % of the baseline's bandwidth, or a small size takes
+    /// more than twice as long.
     #[arg(long, value_name = "FILE", help_heading = MEASUREMENT)]
     baseline: Option<PathBuf>,
 

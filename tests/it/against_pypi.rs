@@ -245,7 +245,8 @@ fn stacks_install_and_refusals_are_refused() {
         outcomes.iter().filter_map(disagrees).partition(|(name, _)| explained.contains_key(name));
     let (install, refused) = (count(&Outcome::Installs), count(&Outcome::Refused));
     say(&format!(
-        "{} cases: {install} stacks install, {refused} refusals are refused, {} refusals that PyPI cannot judge, {} \
+        "{} cases: {install} stacks install, {refused} refusals are refused, {} refusals that PyPI cannot \
+            judge, {} \
          disagreements that are explained, {} that are not",
         cases.len(),
         count(&Outcome::NotJudged),

@@ -49,7 +49,8 @@ fn same(path: &Path, file: &File) {
     let committed = fs::read(path).unwrap_or_default();
     assert!(
         committed == file.bytes,
-        "{} is not what envdoc renders; run: ENVDOC_REGENERATE=1 cargo test --test compose, and review the change",
+        "{} is not what envdoc renders; run: ENVDOC_REGENERATE=1 cargo test --test compose, and review the \
+            change",
         path.display()
     );
 }

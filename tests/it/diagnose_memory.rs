@@ -64,8 +64,13 @@ fn a_hundred_megabytes_of_different_errors() {
             let lines: String = (0..1000)
                 .map(|line| {
                     let other = (number * 1000 + line).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                    format!("NVRM: Xid (PCI:0000:{:02x}:00): {}, pid={other}, name=p{other:x}, Traceback (most recent call last): ValueError: {other:x} {}\n",
-                        line % 200, line % 150, "word ".repeat(20))
+                    format!(
+                        "NVRM: Xid (PCI:0000:{:02x}:00): {}, pid={other}, name=p{other:x}, Traceback \
+                        (most recent call last): ValueError: {other:x} {}\n",
+                        line % 200,
+                        line % 150,
+                        "word ".repeat(20)
+                    )
                 })
                 .collect();
             pipe.write_all(lines.as_bytes()).unwrap();

@@ -32,7 +32,8 @@ fn same(name: &str, generated: &str) {
     let committed = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == generated,
-        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test generated, and review the change"
+        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test generated, and review \
+            the change"
     );
 }
 
@@ -88,7 +89,8 @@ fn checks() {
 fn lints() {
     let mut text = String::from(
         "# Rules of lint\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
-         What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after `--only` and\n\
+         What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after \
+         `--only` and\n\
          `--ignore`, and into a file: `# envdoc: ignore=RULE`.\n\n",
     );
     for subject in Subject::ALL {
@@ -133,8 +135,10 @@ fn claims() {
     let (seen, unseen): (Vec<&Claim>, Vec<&Claim>) = claims.iter().partition(|one| one.rule.is_some());
     let cell = |text: &str| text.replace('|', "\\|");
     let mut text = format!(
-        "# Claims of tutorials, and the rules that find them\n\n<!-- Generated from tests/lint/claims.yaml by tests/generated.rs; edit there. -->\n\n\
-         Of the claims that were collected from tutorials, those that are wrong or outdated. {} show in a file, and `envdoc lint`\n\
+        "# Claims of tutorials, and the rules that find them\n\n<!-- Generated from tests/lint/claims.yaml \
+            by tests/generated.rs; edit there. -->\n\n\
+         Of the claims that were collected from tutorials, those that are wrong or outdated. {} show in a \
+         file, and `envdoc lint`\n\
          finds each of them there (a test lints them); {} show in none.\n\n## Found in a file\n\n\
          | claim | | is | file | rule |\n|---|---|---|---|---|\n",
         seen.len(),
@@ -162,10 +166,14 @@ fn claims() {
 fn signatures() {
     let all = signatures::all();
     let mut text = format!(
-        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit there. -->\n\n\
-         envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that match;\n\
-         `envdoc explain ID` shows causes, how to confirm each, fixes, example lines and the source, offline.\n\n\
-         A *root cause* is where a failure began; a *symptom* follows from another failure; *context* is no failure\n\
+        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit \
+            there. -->\n\n\
+         envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that \
+         match;\n\
+         `envdoc explain ID` shows causes, how to confirm each, fixes, example lines and the source, \
+         offline.\n\n\
+         A *root cause* is where a failure began; a *symptom* follows from another failure; *context* is no \
+         failure\n\
          by itself.\n\n",
         all.len()
     );
@@ -199,7 +207,8 @@ fn command_line() {
 #[test]
 fn exit_codes() {
     let mut text = String::from(
-        "# Exit codes\n\n<!-- Generated from src/error.rs by tests/generated.rs; edit there. -->\n\n| code | meaning |\n|---|---|\n",
+        "# Exit codes\n\n<!-- Generated from src/error.rs by tests/generated.rs; edit there. -->\n\n| code | \
+            meaning |\n|---|---|\n",
     );
     for (code, meaning) in EXIT_CODES {
         let _ = writeln!(text, "| {code} | {meaning} |");
@@ -227,11 +236,15 @@ fn schemas() {
 #[test]
 fn cluster() {
     let mut text = String::from(
-        "# cluster.yaml\n\n<!-- Generated from src/cluster/request.rs by tests/generated.rs; edit there. -->\n\n\
-         A cluster for `envdoc cluster`; `envdoc cluster init` writes a first one. An unknown key is an error. Worked examples:\n\
-         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). More than some 64 machines:\n\
+        "# cluster.yaml\n\n<!-- Generated from src/cluster/request.rs by tests/generated.rs; edit there. \
+            -->\n\n\
+         A cluster for `envdoc cluster`; `envdoc cluster init` writes a first one. An unknown key is an \
+         error. Worked examples:\n\
+         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). More than some 64 \
+         machines:\n\
          [clusters at scale](clusters-at-scale.md).\n\n\
-         Names and values may hold only what compose files, SSH's configuration and shells take as it stands: no `$`, quotes,\n\
+         Names and values may hold only what compose files, SSH's configuration and shells take as it \
+         stands: no `$`, quotes,\n\
          backslashes or line breaks. What is refused says why.\n\n",
     );
     let schema = serde_json::to_value(schemars::schema_for!(ClusterRequest)).unwrap();
@@ -254,11 +267,15 @@ fn cluster() {
 #[test]
 fn request() {
     let mut text = String::from(
-        "# Request files\n\n<!-- Generated from src/image/request.rs by tests/generated.rs; edit there. -->\n\n\
-         `images/<name>/request.yaml` asks for an image. `envdoc render` and `envdoc build` take it with `--request`; their options win\n\
-         over it. An unknown key is an error. Everything may be left out. Worked examples: [images/](../images). For editors:\n\
+        "# Request files\n\n<!-- Generated from src/image/request.rs by tests/generated.rs; edit there. \
+            -->\n\n\
+         `images/<name>/request.yaml` asks for an image. `envdoc render` and `envdoc build` take it with \
+         `--request`; their options win\n\
+         over it. An unknown key is an error. Everything may be left out. Worked examples: \
+         [images/](../images). For editors:\n\
          [the JSON Schema](schemas/request.json).\n\n\
-         Versions are the beginning of a version (`12.1`) or a range (`'>=2.4,<2.7'`); they need no quotes. Paths are seen from the\n\
+         Versions are the beginning of a version (`12.1`) or a range (`'>=2.4,<2.7'`); they need no quotes. \
+         Paths are seen from the\n\
          file.\n\n",
     );
     let schema = serde_json::to_value(schemars::schema_for!(ImageRequest)).unwrap();
@@ -289,7 +306,8 @@ fn keys(text: &mut String, schema: &serde_json::Value) {
 
 const SERVER: &str = "tests/servers/broken-driver-library-mismatch.json";
 
-/// The transcripts of the README and of docs/build.md are what envdoc prints for a recorded server, a request, a log.
+/// The transcripts of the README and of docs/build.md are what envdoc prints for a recorded server, a
+/// request, a log.
 #[test]
 fn transcripts() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));

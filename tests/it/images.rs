@@ -100,7 +100,8 @@ fn same(path: &Path, text: &str) {
     let name = path.display();
     assert!(
         committed == text,
-        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test images, and review the change"
+        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test images, and review \
+            the change"
     );
 }
 

@@ -32,21 +32,22 @@ const RIGHT: &[(&str, &str)] = &[
 /// What is allowed of each kind, by the part of the project: words, addresses, punctuation, lines over 110
 /// characters.
 const BUDGETS: &[(&str, [usize; 4])] = &[
-    ("catalog", [17, 0, 0, 70]),
-    ("catalog data", [11, 0, 0, 0]),
-    ("checks", [2, 3, 0, 1]),
-    ("cluster", [1, 0, 0, 41]),
-    ("diagnose", [35, 0, 0, 29]),
-    ("diagnostic", [0, 0, 0, 2]),
-    ("docker", [1, 0, 0, 12]),
-    ("docs", [86, 0, 0, 0]),
-    ("facts", [3, 0, 0, 14]),
-    ("host", [0, 0, 0, 11]),
-    ("image", [8, 0, 0, 7]),
+    ("build", [0, 0, 0, 0]),
+    ("catalog", [9, 0, 0, 0]),
+    ("catalog data", [1, 0, 0, 0]),
+    ("checks", [0, 3, 0, 1]),
+    ("cluster", [1, 0, 0, 4]),
+    ("diagnose", [0, 0, 0, 16]),
+    ("diagnostic", [0, 0, 0, 1]),
+    ("docker", [0, 0, 0, 5]),
+    ("docs", [37, 0, 0, 0]),
+    ("facts", [0, 0, 0, 6]),
+    ("host", [0, 0, 0, 10]),
+    ("image", [4, 0, 0, 2]),
     ("lint", [0, 0, 0, 0]),
-    ("refresh", [1, 0, 0, 25]),
-    ("resolve", [23, 0, 0, 157]),
-    ("src", [6, 0, 0, 67]),
+    ("refresh", [0, 0, 0, 3]),
+    ("resolve", [6, 0, 0, 8]),
+    ("src", [0, 0, 0, 4]),
     ("templates", [0, 0, 0, 0]),
 ];
 
@@ -208,6 +209,7 @@ fn the_patterns_find_what_they_should() {
             && DOUBLED.is_match("one,, two")
             && !DOUBLED.is_match("wait ... 3..5, a::b")
     );
-    let rust = "/// A doc.\nfn f() { g(\"one \\\n    two\"); } // not\n#[cfg(test)]\nmod tests { const A: &str = \"x\"; }";
+    let rust = "/// A doc.\nfn f() { g(\"one \\\n    two\"); } // not\n#[cfg(test)]\nmod tests { const A: \
+        &str = \"x\"; }";
     assert_eq!(texts(Path::new("a.rs"), rust), [" A doc.", "one two"]);
 }

@@ -171,7 +171,8 @@ fn requirements_files_are_followed() {
     write("need/all.txt", "-r base.txt\ntorchvision==0.16.0 # envdoc: ignore=torch-partners-mismatch\n");
     let found: Vec<String> = findings(&["docker"], dir.path()).iter().map(shown).collect();
     let message = "need/base.txt:1 error numpy-too-new-for-torch: torch 2.2.2 was built against numpy 1 and \
-                   fails with numpy 2 (\"Numpy is not available\") (installed in line 3 of docker/Dockerfile)";
+                   fails with numpy 2 (\"Numpy is not available\") (installed in line 3 of \
+                   docker/Dockerfile)";
     assert_eq!(found, [message]);
     write(
         "docker/Dockerfile",

@@ -127,7 +127,8 @@ fn what_libcuda_says_is_told_in_words() {
         [(100, "the driver shows no GPU"), (34, "stubs"), (999, "nvidia-uvm"), (4711, "CUDA error 4711")]
     {
         let source = format!(
-            "int cuInit(unsigned f) {{ return {code}; }} int cuDriverGetVersion(int *v) {{ *v = 12080; return 0; }} int cuDeviceGetCount(int *n) {{ *n = 0; return 0; }}\n"
+            "int cuInit(unsigned f) {{ return {code}; }} int cuDriverGetVersion(int *v) {{ *v = 12080; \
+                return 0; }} int cuDeviceGetCount(int *n) {{ *n = 0; return 0; }}\n"
         );
         let folder = made("libcuda.so.1", &source);
         let (_, said) = smoke(&["--gpus", "1"], &only(&folder));
@@ -142,7 +143,8 @@ fn what_libcuda_says_is_told_in_words() {
 async fn a_call_that_hangs_ends_with_its_process() {
     let folder = made(
         "libcuda.so.1",
-        "#include <unistd.h>\nint cuInit(unsigned f) { for (;;) pause(); }\nint cuDriverGetVersion(int *v) { return 0; }\nint cuDeviceGetCount(int *n) { return 0; }\n",
+        "#include <unistd.h>\nint cuInit(unsigned f) { for (;;) pause(); }\nint cuDriverGetVersion(int *v) { \
+            return 0; }\nint cuDeviceGetCount(int *n) { return 0; }\n",
     );
     let mut child = tokio::process::Command::new(PROGRAM)
         .arg("worker")

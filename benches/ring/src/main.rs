@@ -1,5 +1,6 @@
-//! A rank of envdoc's ring as a process: `ring RANK WORLD PORT BYTES ROUNDS`. Rank n listens on PORT + n of the loopback, or of the nth address of
-//! RING_HOSTS. It prints: rank, best bandwidth, that of its sockets without summing, memory beyond the data, wrong elements, median bandwidth.
+//! A rank of envdoc's ring as a process: `ring RANK WORLD PORT BYTES ROUNDS`. Rank n listens on PORT + n of
+//! the loopback, or of the nth address of RING_HOSTS. It prints: rank, best bandwidth, that of its sockets
+//! without summing, memory beyond the data, wrong elements, median bandwidth.
 #![allow(dead_code, reason = "not everything of the module is used here")]
 
 #[path = "../../../src/smoke/pattern.rs"]
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<usize> = std::env::args().skip(1).map(|word| word.parse()).collect::<Result<_, _>>()?;
-    let [rank, world, port, bytes, rounds] = words[..] else { return Err("RANK WORLD PORT BYTES ROUNDS".into()) };
+    let [rank, world, port, bytes, rounds] = words[..] else { return Err("RANK WORLD PORT BYTES \
+        ROUNDS".into()) };
     let hosts = std::env::var("RING_HOSTS").unwrap_or_else(|_| vec!["127.0.0.1"; world].join(","));
     let hosts: Vec<&str> = hosts.split(',').collect();
     let listener = TcpListener::bind((hosts[rank], u16::try_from(port + rank)?))?;

@@ -1,5 +1,6 @@
 //! Signatures as constants.
 
+use std::error::Error;
 use std::fmt::Write as _;
 
 /// Keys of a signature's file, and how each becomes a field of `catalog::signatures::Signature`.
@@ -69,26 +70,29 @@ enum Field {
     MaybeNumbers,
 }
 
+/// Text of an expression of Rust.
+type Expression = Result<String, Box<dyn Error>>;
+
 /// A signature as an expression of Rust.
-pub fn signature(row: &serde_yaml::Value) -> Result<String, String> {
+pub fn signature(row: &serde_yaml::Value) -> Expression {
     Ok(format!("    {},\n", record("Signature", SIGNATURE, row)?))
 }
 
-fn record(name: &str, fields: &[(&str, Field)], row: &serde_yaml::Value) -> Result<String, String> {
+fn record(name: &str, fields: &[(&str, Field)], row: &serde_yaml::Value) -> Expression {
     let row = row.as_mapping().ok_or("expected a mapping")?;
     if let Some(unknown) = row.keys().find(|key| !fields.iter().any(|(name, _)| key.as_str() == Some(name))) {
-        return Err(format!("unknown key {unknown:?}"));
+        return Err(format!("unknown key {unknown:?}").into());
     }
     let mut text = format!("{name} {{ ");
     for (key, field) in fields {
         let value = value(*field, row.get(*key)).map_err(|error| format!("{key}: {error}"))?;
-        write!(text, "{key}: {value}, ").map_err(|error| error.to_string())?;
+        write!(text, "{key}: {value}, ")?;
     }
     text.push('}');
     Ok(text)
 }
 
-fn value(field: Field, value: Option<&serde_yaml::Value>) -> Result<String, String> {
+fn value(field: Field, value: Option<&serde_yaml::Value>) -> Expression {
     let Some(value) = value else {
         return match field {
             Field::MaybeText | Field::MaybeVariant(_) | Field::MaybeRow(..) => Ok("None".into()),
@@ -104,7 +108,7 @@ fn value(field: Field, value: Option<&serde_yaml::Value>) -> Result<String, Stri
         Field::MaybeText => Ok(format!("Some({})", text(value)?)),
         Field::MaybeFlag => match value.as_bool() {
             Some(flag) => Ok(flag.to_string()),
-            None => Err(format!("expected true or false, found {value:?}")),
+            None => Err(format!("expected true or false, found {value:?}").into()),
         },
         Field::Texts | Field::MaybeTexts => list(value, &text),
         Field::Variant(of) => variant(of, value),
@@ -119,27 +123,24 @@ fn value(field: Field, value: Option<&serde_yaml::Value>) -> Result<String, Stri
     }
 }
 
-fn text(value: &serde_yaml::Value) -> Result<String, String> {
+fn text(value: &serde_yaml::Value) -> Expression {
     let text = value.as_str().ok_or_else(|| format!("expected a string, found {value:?}"))?;
     Ok(format!("{text:?}"))
 }
 
-fn number(value: &serde_yaml::Value) -> Result<String, String> {
+fn number(value: &serde_yaml::Value) -> Expression {
     let number = value.as_i64().ok_or_else(|| format!("expected an integer, found {value:?}"))?;
     Ok(number.to_string())
 }
 
-fn list(
-    value: &serde_yaml::Value,
-    of: &dyn Fn(&serde_yaml::Value) -> Result<String, String>,
-) -> Result<String, String> {
+fn list(value: &serde_yaml::Value, of: &dyn Fn(&serde_yaml::Value) -> Expression) -> Expression {
     let rows = value.as_sequence().ok_or_else(|| format!("expected a list, found {value:?}"))?;
-    let rows: Result<Vec<String>, String> = rows.iter().map(of).collect();
+    let rows: Result<Vec<String>, Box<dyn Error>> = rows.iter().map(of).collect();
     Ok(format!("&[{}]", rows?.join(", ")))
 }
 
 /// A variant by its name in kebab case.
-fn variant(of: &str, value: &serde_yaml::Value) -> Result<String, String> {
+fn variant(of: &str, value: &serde_yaml::Value) -> Expression {
     let word = value.as_str().ok_or_else(|| format!("expected a word, found {value:?}"))?;
     let capital = |part: &str| {
         let mut letters = part.chars();

@@ -97,8 +97,9 @@ impl Variable {
     }
 }
 
-/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What stands in brackets
-/// behind them is for readers: `0..31 (0 or >=32 = infinite)`, `LOC|PIX (integers 0..4 legacy)`.
+/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What
+/// stands in brackets behind them is for readers: `0..31 (0 or >=32 = infinite)`,
+/// `LOC|PIX (integers 0..4 legacy)`.
 fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
     let bounds = allowed.split_once(" (").map_or(allowed, |(bounds, _)| bounds).trim();
     let number = value.trim().parse::<i64>().ok();

@@ -6,7 +6,8 @@ use serde::Serialize;
 /// A fault by its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Problem {
-    /// The step that stopped: `connect`, `swarm`, `image`, `network`, `settings`, `container`, `healthy`, `verify`, `launch`.
+    /// The step that stopped: `connect`, `swarm`, `image`, `network`, `settings`, `container`, `healthy`,
+    /// `verify`, `launch`.
     pub step: String,
     /// The node; `None` where it is of the cluster as a whole.
     pub node: Option<String>,

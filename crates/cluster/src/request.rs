@@ -12,21 +12,24 @@ use diagnostic::yaml;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClusterRequest {
-    /// Name of the cluster; the name of the file's directory where it is left out. Lower-case letters, digits and `-`.
+    /// Name of the cluster; the name of the file's directory where it is left out. Lower-case letters, digits
+    /// and `-`.
     pub name: Option<String>,
     /// The image that every node runs: `registry.example/team/train:1`. Either this or `build`.
     pub image: Option<String>,
-    /// What `up` builds the image from, on the first node's engine, as `envdoc build` does: a request (`images/multi-node/request.yaml`) or a
-    /// Dockerfile, seen from this file.
+    /// What `up` builds the image from, on the first node's engine, as `envdoc build` does: a request
+    /// (`images/multi-node/request.yaml`) or a Dockerfile, seen from this file.
     pub build: Option<String>,
-    /// The registry through which the image comes to the nodes: `registry.example:5000/team`. `up` pushes it there and the nodes pull it; left
-    /// out, it goes from engine to engine. An `image` must be in it; one that is built is named in it.
+    /// The registry through which the image comes to the nodes: `registry.example:5000/team`. `up` pushes it
+    /// there and the nodes pull it; left out, it goes from engine to engine. An `image` must be in it; one
+    /// that is built is named in it.
     pub registry: Option<String>,
     /// The machines, the one that leads first: the swarm's manager, rank 0.
     pub nodes: Vec<NodeRequest>,
     /// How the containers reach each other.
     pub network: NetworkRequest,
-    /// The SSH server in the containers: there is one where DeepSpeed's launcher needs it, or where this key is given.
+    /// The SSH server in the containers: there is one where DeepSpeed's launcher needs it, or where this key
+    /// is given.
     pub ssh: Option<SshRequest>,
     /// What the containers see of the machines' files.
     pub storage: Vec<Storage>,
@@ -50,18 +53,21 @@ pub struct ClusterRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeRequest {
-    /// Its name, also of its container: `node1`. Lower-case letters, digits and `-`, at least two characters. Left out: `node1`, `node2`, … by place.
+    /// Its name, also of its container: `node1`. Lower-case letters, digits and `-`, at least two characters.
+    /// Left out: `node1`, `node2`, … by place.
     pub name: Option<String>,
     /// The address by which the other machines reach it: `10.0.18.1`, or a name.
     pub address: String,
-    /// Its container engine: `unix:///var/run/docker.sock`, `ssh://user@host:22`, `tcp://host:2376`. Left out: this machine's own where the address
-    /// is this machine's, else `ssh://ADDRESS`.
+    /// Its container engine: `unix:///var/run/docker.sock`, `ssh://user@host:22`, `tcp://host:2376`. Left
+    /// out: this machine's own where the address is this machine's, else `ssh://ADDRESS`.
     pub engine: Option<String>,
     /// Directory with `ca.pem`, `cert.pem` and `key.pem` for an engine over TLS, seen from this file.
     pub tls: Option<String>,
-    /// Its GPUs that the container gets: `all`, a number of them, or a list of indexes or UUIDs. Left out: `all`; `0` for none.
+    /// Its GPUs that the container gets: `all`, a number of them, or a list of indexes or UUIDs. Left out:
+    /// `all`; `0` for none.
     pub gpus: Option<GpusRequest>,
-    /// Processes of a training job on it; the number of its GPUs where that is known from `gpus`, 1 without a GPU. Must be said with `all`.
+    /// Processes of a training job on it; the number of its GPUs where that is known from `gpus`, 1 without a
+    /// GPU. Must be said with `all`.
     pub slots: Option<u32>,
     /// Labels of its container.
     pub labels: BTreeMap<String, String>,
@@ -95,11 +101,13 @@ pub enum GpuRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkRequest {
-    /// `overlay` (a swarm's, made by `up`; the default), `host` (the machines' own), or `existing` (an attachable one of this name).
+    /// `overlay` (a swarm's, made by `up`; the default), `host` (the machines' own), or `existing` (an
+    /// attachable one of this name).
     pub kind: Option<NetworkKind>,
     /// Its name; `NAME-net` of the cluster where it is left out.
     pub name: Option<String>,
-    /// Largest packet in bytes inside the overlay; left out: the machines' smallest less what VXLAN takes (50), and IPsec where it is encrypted.
+    /// Largest packet in bytes inside the overlay; left out: the machines' smallest less what VXLAN takes
+    /// (50), and IPsec where it is encrypted.
     pub mtu: Option<u32>,
     /// Whether the overlay's traffic is encrypted (IPsec); it costs bandwidth.
     pub encrypted: bool,
@@ -107,7 +115,8 @@ pub struct NetworkRequest {
     pub subnet: Option<String>,
     /// The interface that NCCL and Gloo use, where it shall not be found by looking: `ib0`.
     pub interface: Option<String>,
-    /// Whether the containers get the machines' InfiniBand devices (/dev/infiniband, IPC_LOCK, unlimited memlock).
+    /// Whether the containers get the machines' InfiniBand devices (/dev/infiniband, IPC_LOCK, unlimited
+    /// memlock).
     pub infiniband: bool,
 }
 

@@ -131,7 +131,8 @@ pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
         {
             notes.push(format!(
                 "{} and {} have the same host name, {name}; `docker node ls` shows both alike (containers \
-                    keep their own names). Rename one with `hostnamectl set-hostname NAME` and restart its Docker engine",
+                    keep their own names). Rename one with `hostnamectl set-hostname NAME` and restart its \
+                    Docker engine",
                 other.name, node.name
             ));
         }

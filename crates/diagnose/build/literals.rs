@@ -2,6 +2,7 @@
 //! word of error-looking lines.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt::Write as _;
 
 use crate::table::{BITS, Entry, NONE, SHORTEST, SLOTS, WORD, bit, other_bit, slot, word};
@@ -12,13 +13,13 @@ const FREQUENT: &str = include_str!("frequent_words.txt");
 
 /// The table as an expression of Rust, of literals with the number of the signature that has each; without
 /// one: a word of an error.
-pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, String> {
+pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, Box<dyn Error>> {
     of.sort_unstable();
     let mut texts: Vec<&str> = Vec::new();
     let (mut owners, mut words): (Vec<Vec<usize>>, Vec<bool>) = (Vec::new(), Vec::new());
     for (text, owner) in &of {
         if text.len() < SHORTEST {
-            return Err(format!("the literal {text:?} is shorter than {SHORTEST} bytes"));
+            return Err(format!("the literal {text:?} is shorter than {SHORTEST} bytes").into());
         }
         if texts.last() != Some(&text.as_str()) {
             texts.push(text);
@@ -38,7 +39,8 @@ pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, String> 
     }
     entries.sort_unstable_by_key(|entry| (entry.word, entry.literal, entry.offset));
     if entries.len() >= usize::from(NONE) || entries.len() >= (1 << SLOTS) * 3 / 4 {
-        return Err(format!("{} words of literals are too many for the table: raise SLOTS", entries.len()));
+        let count = entries.len();
+        return Err(format!("{count} words of literals are too many for the table: raise SLOTS").into());
     }
     let (mut bitmap, mut again) = (vec![0_u64; 1 << (BITS - 6)], vec![0_u64; 1 << (BITS - 6)]);
     let mut slots = vec![NONE; 1 << SLOTS];
@@ -59,7 +61,8 @@ pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, String> 
     let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
     let owners: Vec<String> = owners.iter().map(|owners| format!("&{owners:?}")).collect();
     let mut text = format!(
-        "Literals {{ texts: &{texts:?}, owners: &[{}], words: &{words:?}, longest: {longest}, bitmap: &{bitmap:?}, again: &{again:?}, slots: &{slots:?}, entries: &[",
+        "Literals {{ texts: &{texts:?}, owners: &[{}], words: &{words:?}, longest: {longest}, bitmap: \
+            &{bitmap:?}, again: &{again:?}, slots: &{slots:?}, entries: &[",
         owners.join(", ")
     );
     for entry in entries {
@@ -93,13 +96,14 @@ fn places(literal: u16, text: &[u8], frequent: &HashMap<u32, u64>) -> Vec<Entry>
 }
 
 /// The frequent words and how often each is.
-fn frequent() -> Result<HashMap<u32, u64>, String> {
+fn frequent() -> Result<HashMap<u32, u64>, Box<dyn Error>> {
     let row = |line: &str| {
         let (often, text) =
             line.strip_suffix('"')?.split_once(" \"").filter(|(_, text)| text.len() == WORD)?;
         Some((word(text.as_bytes()), often.parse().ok()?))
     };
-    let rows = FREQUENT.lines().map(|line| row(line).ok_or(format!("frequent_words.txt: {line:?}")));
+    let rows =
+        FREQUENT.lines().map(|line| row(line).ok_or_else(|| format!("frequent_words.txt: {line:?}").into()));
     rows.collect()
 }
 

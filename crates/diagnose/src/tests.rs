@@ -85,7 +85,8 @@ fn what_no_signature_knows_is_not_guessed() {
 #[test]
 fn the_line_tells_the_number() {
     let hits = scan(
-        "[ 12.0] NVRM: Xid (PCI:0000:38:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+        "[ 12.0] NVRM: Xid (PCI:0000:38:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the \
+            bus.",
     );
     assert!(hits.iter().any(|hit| hit.captured("xid") == Some("79")), "{hits:?}");
 }

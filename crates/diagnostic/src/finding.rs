@@ -170,7 +170,8 @@ impl Fix {
         Fix { title: title.into(), commands, edits: Vec::new(), class }
     }
 
-    /// Ends the title in a colon where commands follow, else in a full stop: for commands that are not known everywhere.
+    /// Ends the title in a colon where commands follow, else in a full stop: for commands that are not known
+    /// everywhere.
     #[must_use]
     pub fn punctuated(mut self) -> Fix {
         self.title.truncate(self.title.trim_end_matches(['.', ':']).len());

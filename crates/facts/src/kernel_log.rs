@@ -275,7 +275,8 @@ mod tests {
 Jan 18 11:38:05 localhost kernel: [ 269.517027] NVRM: Xid (0000:01:00): 3, C 00000005 SC 00000007 M 00001ffc
 [1] nvidia-nvswitch0: SXid (PCI:0000:C1:00.0): 24007, Fatal, Link 46 sourcetrack timeout error (First)
 [1] nvidia-nvswitch0: SXid (PCI:0000:C1:00.0): 24007, Severity 1 Engine instance 46 Sub-engine instance 00
-[2] NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s of waiting for RPC response
+[2] NVRM: Xid (PCI:0000:9b:00): 119, pid=2024380, name=nvidia-smi, Timeout after 6s of waiting for RPC \
+response
 NVRM: GPU at PCI:0000:9b:00: GPU-3aca57ba-6256-ebce-df79-15afe061a96c
 NVRM: Xid (PCI:0000:41:00): none
 someone: Xid (PCI:0000:41:00): 13

@@ -223,8 +223,10 @@ mod tests {
     #[test]
     fn modinfo_is_read() {
         let text = "filename:       /lib/modules/6.8.0-138-generic/updates/dkms/nvidia.ko.zst\n\
-                    alias:          char-major-195-*\nversion:        610.57.04\nlicense:        Dual MIT/GPL\n\
-                    srcversion:     5B7E5876650E7011D207A04\nsigner:         gpu-node Secure Boot Module Signature key\n";
+                    alias:          char-major-195-*\nversion:        610.57.04\nlicense:        Dual \
+                    MIT/GPL\n\
+                    srcversion:     5B7E5876650E7011D207A04\nsigner:         gpu-node Secure Boot Module \
+                    Signature key\n";
         let file = parse_modinfo(text);
         let file = file.known().unwrap();
         assert_eq!(file.version, "610.57.04");

@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn sections_and_lines_of_pips_files() {
         let text = "[global]\nindex-url = https://one.example/simple\ncert=/etc/ca.pem\n\
-                    extra-index-url =\n    https://two.example/simple\n    https://three.example/simple\ntimeout = 5\n\
+                    extra-index-url =\n    https://two.example/simple\n    \
+                    https://three.example/simple\ntimeout = 5\n\
                     [install]\nindex_url: https://four.example/simple\n[list]\nindex-url = no\n";
         assert_eq!(ini(text, "index-url").as_deref(), Some("https://four.example/simple"));
         assert_eq!(ini(text, "cert").as_deref(), Some("/etc/ca.pem"));

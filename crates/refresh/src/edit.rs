@@ -85,7 +85,8 @@ pub fn list(items: &[String]) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# A comment.\nchecked: 2026-11-21\nrows:\n# the first\n- {a: 1,\n   b: 2}\n- a: 3\n  list:\n    - {c: 4}\n\n# what follows\nothers:\n- {a: 9}\n";
+    const TEXT: &str = "# A comment.\nchecked: 2026-11-21\nrows:\n# the first\n- {a: 1,\n   b: 2}\n- a: 3\n  \
+        list:\n    - {c: 4}\n\n# what follows\nothers:\n- {a: 9}\n";
 
     #[test]
     fn rows_are_put_in_place_and_nothing_else_changes() {

@@ -241,8 +241,10 @@ mod tests {
     #[test]
     fn requirements_where_their_markers_hold() {
         let metadata = "Metadata-Version: 2.4\nName: x\n\
-            Requires-Dist: torch>=2.0.0\nRequires-Dist: numpy<3.0.0,>=1.17\nRequires-Dist: pywin32; sys_platform == \"win32\"\n\
-            Requires-Dist: pytest; extra == \"dev\"\nRequires-Dist: triton (==3.1.0) ; platform_system == \"Linux\" and python_version < \"3.13\"\n\
+            Requires-Dist: torch>=2.0.0\nRequires-Dist: numpy<3.0.0,>=1.17\nRequires-Dist: pywin32; \
+            sys_platform == \"win32\"\n\
+            Requires-Dist: pytest; extra == \"dev\"\nRequires-Dist: triton (==3.1.0) ; platform_system \
+            == \"Linux\" and python_version < \"3.13\"\n\
             \nRequires-Dist: not-a-header\n";
         let on_312 = requires(metadata, 12).unwrap();
         let expected = [("numpy", ">=1.17,<3.0.0"), ("torch", ">=2.0.0"), ("triton", "==3.1.0")];

@@ -250,7 +250,8 @@ fn seen_build(name: &str, pythons: &[String]) -> String {
     let digits = name.trim_start_matches("cu");
     let (major, minor) = digits.split_at(digits.len().saturating_sub(1));
     format!(
-        "    - {{build: {name}, cuda: {}, pythons: {},\n       source: \"download.pytorch.org: file list of the build\"}}",
+        "    - {{build: {name}, cuda: {}, pythons: {},\n       source: \"download.pytorch.org: file list of \
+            the build\"}}",
         quoted(&format!("{major}.{minor}")),
         list(pythons)
     )

@@ -131,7 +131,8 @@ pub struct Conflict {
 pub struct Nearest {
     /// The wish that is given up: `--torch 2.5`.
     pub wish: String,
-    /// What to write instead: `--torch 2.7.1`; `null`: nothing, `change` tells what has to be done without or on the machine.
+    /// What to write instead: `--torch 2.7.1`; `null`: nothing, `change` tells what has to be done without or
+    /// on the machine.
     pub instead: Option<String>,
     /// What it costs, in a sentence: `torch 2.7.1 instead of 2.5`.
     pub change: String,

@@ -61,9 +61,9 @@ pub fn hold(packages: &[String]) -> String {
     format!("pip list --format=freeze{} > {HELD}", names.collect::<String>())
 }
 
-/// `pip install` on top of what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03 on)
-/// is left out: it would refuse packages that were asked for in another version, and hold for the tools of a
-/// build too.
+/// `pip install` on top of what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03
+/// on) is left out: it would refuse packages that were asked for in another version, and hold for the tools
+/// of a build too.
 pub fn held() -> String {
     format!("PIP_CONSTRAINT='' PIP_BREAK_SYSTEM_PACKAGES=1 pip install --constraint {HELD}")
 }
@@ -201,9 +201,8 @@ mod tests {
         stack.deepspeed = Some("0.16.4".into());
         assert_eq!(
             commands(catalog(), &stack),
-            [
-                "pip install torch==2.5.1 torchvision==0.20.1 torchaudio==2.5.1 deepspeed==0.16.4 numpy==1.26.4"
-            ]
+            ["pip install torch==2.5.1 torchvision==0.20.1 torchaudio==2.5.1 deepspeed==0.16.4 \
+                    numpy==1.26.4"]
         );
     }
 
@@ -214,7 +213,8 @@ mod tests {
         assert_eq!(
             commands(catalog(), &stack),
             [
-                "uv pip install torch==2.5.1+cu121 torchvision==0.20.1 torchaudio==2.5.1 --index-url https://download.pytorch.org/whl/cu121",
+                "uv pip install torch==2.5.1+cu121 torchvision==0.20.1 torchaudio==2.5.1 --index-url \
+                    https://download.pytorch.org/whl/cu121",
                 "uv pip install torch==2.5.1+cu121 numpy==1.26.4",
             ]
         );

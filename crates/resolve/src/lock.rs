@@ -29,7 +29,8 @@ pub struct Lock {
     pub wishes: Vec<String>,
     /// The stack.
     pub stack: Stack,
-    /// The whole Python set with hashes, dependencies too (`envdoc render lock`); left out where only the stack is pinned.
+    /// The whole Python set with hashes, dependencies too (`envdoc render lock`); left out where only the
+    /// stack is pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packages: Option<Vec<LockedPackage>>,
 }
@@ -84,8 +85,8 @@ impl Lock {
         serde_json::from_str(text).map_err(|error| LockError::Other(error.to_string()))
     }
 
-    /// Every part of the stack as a wish; `file` is how the lock is called. A version that cannot be read is an error: nothing
-    /// of a lock is left out in silence.
+    /// Every part of the stack as a wish; `file` is how the lock is called. A version that cannot be read is
+    /// an error: nothing of a lock is left out in silence.
     pub fn wishes(&self, file: &str) -> Result<Vec<Wish>, LockError> {
         let stack = &self.stack;
         let versions = |text: String| text.parse::<Versions>().map_err(|error| LockError::Other(error.says));
@@ -111,7 +112,8 @@ impl Lock {
         Ok(wishes)
     }
 
-    /// What differs between the kept stack and one that was resolved from it: facts about it that the catalog tells otherwise now.
+    /// What differs between the kept stack and one that was resolved from it: facts about it that the catalog
+    /// tells otherwise now.
     pub fn differences(&self, now: &Stack) -> Vec<String> {
         let fields = |stack: &Stack| match serde_json::to_value(stack) {
             Ok(serde_json::Value::Object(mut fields)) => {

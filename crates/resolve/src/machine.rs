@@ -185,7 +185,8 @@ impl Machine {
             self.warnings.push(Warning {
                 id: "python-externally-managed".into(),
                 says: format!(
-                    "pip refuses to install into {} of {name} (PEP 668): make a virtual environment first, `python3 -m venv`.",
+                    "pip refuses to install into {} of {name} (PEP 668): make a virtual environment first, \
+                        `python3 -m venv`.",
                     chosen.prefix
                 ),
             });

@@ -162,7 +162,8 @@ proptest! {
     fn stacks_meet_their_constraints(request in requests()) {
         if let Some((choice, used)) = best(&request) {
             for judged in search::judge(catalog(), &request, &choice) {
-                prop_assert!(!matches!(judged.judgement, Judgement::Fails(_)), "{:?}: {judged:?}", says(&request));
+                prop_assert!(!matches!(judged.judgement, Judgement::Fails(_)), "{:?}: \
+                    {judged:?}", says(&request));
                 prop_assert!(used.allows(&judged.judgement), "{:?}: {judged:?}", says(&request));
             }
         }
@@ -184,7 +185,8 @@ proptest! {
             let found = best(&freer);
             prop_assert!(found.is_some(), "{:?} without {}", says(&request), dropped.source);
             let (free, _) = found.unwrap();
-            prop_assert!(at_least_as_good(&freer, &free, &choice), "{:?} without {}", says(&request), dropped.source);
+            prop_assert!(at_least_as_good(&freer, &free, &choice), "{:?} without \
+                {}", says(&request), dropped.source);
         }
     }
 
@@ -211,7 +213,8 @@ proptest! {
             best(&request).map(|(choice, _)| choice.place.build.version.clone())
         };
         if let (Some(older), Some(newer)) = (with(pair[0]), with(pair[1])) {
-            prop_assert!(newer >= older, "{:?}: {} gives {older}, {} gives {newer}", says(&request), pair[0], pair[1]);
+            prop_assert!(newer >= older, "{:?}: {} gives {older}, {} gives \
+                {newer}", says(&request), pair[0], pair[1]);
         }
     }
 }

@@ -252,8 +252,8 @@ impl Verified {
     }
 }
 
-/// The cache of newer catalog files: `$ENVDOC_CATALOG_DIR` (none if empty), else `envdoc/catalog` in the user's
-/// cache directory.
+/// The cache of newer catalog files: `$ENVDOC_CATALOG_DIR` (none if empty), else `envdoc/catalog` in the
+/// user's cache directory.
 pub(super) fn directory() -> Option<PathBuf> {
     use host::variables::path as variable;
     if let Some(dir) = variable("ENVDOC_CATALOG_DIR") {

@@ -16,8 +16,8 @@ use refresh::{self, Outcome, Request, WHEEL_INDEX, address};
 
 /// Download new versions for the catalog from the package index, the PyTorch wheel index and Docker Hub.
 ///
-/// The only command that updates the catalog from the network. It reads project pages and wheel metadata, not whole
-/// packages. Rows that violate a rule are rejected.
+/// The only command that updates the catalog from the network. It reads project pages and wheel metadata, not
+/// whole packages. Rows that violate a rule are rejected.
 ///
 /// Exit code 0: done, even if nothing is new; 2: no source was reachable, or the catalog is not writable.
 #[derive(Debug, clap::Args)]

@@ -24,13 +24,13 @@ use host::snapshot::Snapshot;
 
 /// Check every machine of a cluster, and the network between them.
 ///
-/// Runs `envdoc check` on each machine, then compares what must be equal on all (driver, GPUs, engine, toolkit,
-/// clock, code) and tests the network: the cluster's ports, MTU, names. Connects through the engine of each node:
-/// unix:// is this machine, ssh:// gives access to the machine, tcp:// only to its engine. Changes nothing, except
-/// that --bring copies envdoc into ~/.cache/envdoc of machines that lack it.
+/// Runs `envdoc check` on each machine, then compares what must be equal on all (driver, GPUs, engine,
+/// toolkit, clock, code) and tests the network: the cluster's ports, MTU, names. Connects through the engine
+/// of each node: unix:// is this machine, ssh:// gives access to the machine, tcp:// only to its engine.
+/// Changes nothing, except that --bring copies envdoc into ~/.cache/envdoc of machines that lack it.
 ///
-/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict, some
-/// checks could not run.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict,
+/// some checks could not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -122,7 +122,8 @@ impl Args {
         let looked = runtime.block_on(async {
             tokio::select! {
                 looked = check::look(plan, options, |missing| self.bring || asked(missing)) => looked,
-                _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; no machine was changed")),
+                _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; no machine \
+                    was changed")),
             }
         });
         runtime.shutdown_background();

@@ -17,8 +17,8 @@ use host::file;
 
 /// Write a first cluster.yaml from what is found on the machines.
 ///
-/// Reads this machine directly and the others over SSH, with the envdoc installed there or the one that --bring
-/// copies. What could not be read is left as a comment to fill in.
+/// Reads this machine directly and the others over SSH, with the envdoc installed there or the one that
+/// --bring copies. What could not be read is left as a comment to fill in.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -18,8 +18,8 @@ use docker::engine::Engine;
 
 /// Run a training script on all nodes with the launcher of cluster.yaml, and show the output of all ranks.
 ///
-/// If a rank or node fails, the others are stopped instead of holding their GPUs, and the report shows which one
-/// failed first, and how. Ctrl-C stops all ranks on all nodes.
+/// If a rank or node fails, the others are stopped instead of holding their GPUs, and the report shows which
+/// one failed first, and how. Ctrl-C stops all ranks on all nodes.
 ///
 /// Exit code: the largest of the launchers' exit codes (255 if one is unknown).
 #[derive(Debug, clap::Args)]

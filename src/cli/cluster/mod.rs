@@ -125,8 +125,8 @@ impl Source {
     }
 }
 
-/// Reads and validates a cluster.yaml. A node without `engine` whose address belongs to this machine uses the local
-/// engine.
+/// Reads and validates a cluster.yaml. A node without `engine` whose address belongs to this machine uses the
+/// local engine.
 pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
     let name = path.display().to_string();
     let Some(text) = file::read(path)? else {

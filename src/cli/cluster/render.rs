@@ -12,8 +12,8 @@ use host::file;
 
 /// Write the files of a cluster for manual setup: compose files, settings, launch scripts, a README.
 ///
-/// Contacts no node and no network. Uses the same keys as `up`: those in .envdoc/ssh next to the cluster file,
-/// created if they are missing. Files that envdoc did not generate are kept unless --force.
+/// Contacts no node and no network. Uses the same keys as `up`: those in .envdoc/ssh next to the cluster
+/// file, created if they are missing. Files that envdoc did not generate are kept unless --force.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -91,7 +91,8 @@ impl Args {
         Err(Error::new(Kind::File, says).hint("use --force to replace it, or choose another --output"))
     }
 
-    /// Whether a file without envdoc's header (a key, a script) is part of generated settings, by their file `node`.
+    /// Whether a file without envdoc's header (a key, a script) is part of generated settings, by their file
+    /// `node`.
     fn of_settings(&self, path: &str) -> Result<bool, Error> {
         let Some((node, within)) = path.split_once("/settings/") else { return Ok(false) };
         if within == "ds_config.json" {

@@ -17,7 +17,8 @@ use diagnostic::terminal;
 use docker::auth::Logins;
 use docker::client;
 
-/// Start a cluster: one swarm, one network, one image, and a container on every node, connected by name and SSH.
+/// Start a cluster: one swarm, one network, one image, and a container on every node, connected by name and
+/// SSH.
 ///
 /// Each step checks the current state and changes only what differs: a second `up` changes nothing, and an
 /// interrupted run resumes when you run it again. Other clusters and swarms are not touched.
@@ -74,7 +75,9 @@ impl Args {
         let ending = match report.status.as_str() {
             "up" => format!("{} is up\n", report.cluster),
             "unchanged" => format!("{} is already up; nothing was changed\n", report.cluster),
-            _ => "\nNot up. `envdoc cluster status` shows the state, `up` resumes, `down` removes everything.\n".to_owned(),
+            _ => "\nNot up. `envdoc cluster status` shows the state, `up` resumes, `down` removes \
+                everything.\n"
+                .to_owned(),
         };
         terminal::print(&(rest(report, layout()) + &ending))
     }

@@ -1,6 +1,6 @@
-//! Sentences are output: outside tests, no code takes apart a text that envdoc wrote. The search finds a field
-//! or variable with a name that messages have, and a search for a fixed text in it. What other programs wrote
-//! is read in the files listed here.
+//! Sentences are output: outside tests, no code takes apart a text that envdoc wrote. The search finds a
+//! field or variable with a name that messages have, and a search for a fixed text in it. What other programs
+//! wrote is read in the files listed here.
 
 use std::collections::BTreeSet;
 

@@ -50,7 +50,8 @@ pub struct FleetEntry {
     pub check: String,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: String,
-    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
+    /// empty for `pass`.
     pub message: String,
     /// The same as `message`, as schema 1 named it.
     pub says: String,

@@ -1,12 +1,12 @@
 //! The smoke test: an all-reduce between the ranks of a cluster, with a verdict.
 //!
 //! [`phase`] names the phases; [`phases`] runs the test from "can the ranks connect" to "how fast", with a
-//! worker as every rank; [`rank`] is what a worker does for it: [`ring`] is the all-reduce over TCP, [`pattern`] the numbers that are
-//! summed. [`local`] starts ranks on this machine, [`cluster`] in the containers of a cluster. [`nccl`] runs
-//! the all-reduce on GPUs, [`torch`] with the image's own torch, [`deepspeed`] trains a tiny model;
-//! [`nccl_log`] parses NCCL's log, [`transport`] compares it with the expected transport. [`progress`]
-//! reports events as they happen, [`outcome`] is the result, [`judge`] the verdict, [`pairs`] finds the one
-//! bad node or link, a [`baseline`] is an earlier run.
+//! worker as every rank; [`rank`] is what a worker does for it: [`ring`] is the all-reduce over TCP,
+//! [`pattern`] the numbers that are summed. [`local`] starts ranks on this machine, [`cluster`] in the
+//! containers of a cluster. [`nccl`] runs the all-reduce on GPUs, [`torch`] with the image's own torch,
+//! [`deepspeed`] trains a tiny model; [`nccl_log`] parses NCCL's log, [`transport`] compares it with the
+//! expected transport. [`progress`] reports events as they happen, [`outcome`] is the result, [`judge`] the
+//! verdict, [`pairs`] finds the one bad node or link, a [`baseline`] is an earlier run.
 
 pub mod bandwidth;
 pub mod baseline;

@@ -65,8 +65,8 @@ pub struct Found {
     pub text: String,
     /// What [`super::scan::scan`] says of the text; empty for a line that only looks like an error.
     pub hits: Vec<Hit>,
-    /// Whether it only looks like an error: it has a word of the list in [`crate::error_like`], and no signature
-    /// matches it.
+    /// Whether it only looks like an error: it has a word of the list in [`crate::error_like`], and no
+    /// signature matches it.
     pub error_like: bool,
     /// Up to 4 lines before it, each cut after 1 KiB: as many as were held when it was found, and none where
     /// much had been found before.

@@ -131,7 +131,8 @@ fn a_flood_is_counted_and_its_last_lines_are_kept() {
 fn progress_bars_colours_and_long_lines() {
     let read = text(
         "log",
-        "one\r 1%|x\r 2%|xx\r\u{1b}[31mRuntimeError\u{1b}[0m: CUDA out of memory. Tried to allocate 1 GiB\r\ntwo\n",
+        "one\r 1%|x\r 2%|xx\r\u{1b}[31mRuntimeError\u{1b}[0m: CUDA out of memory. Tried to allocate 1 \
+            GiB\r\ntwo\n",
     );
     assert_eq!(read.found[0].text, "RuntimeError: CUDA out of memory. Tried to allocate 1 GiB");
     assert_eq!((read.found[0].number, read.lines), (1, 2));

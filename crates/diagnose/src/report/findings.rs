@@ -115,12 +115,13 @@ mod tests {
     use crate::root_cause::diagnose_text;
     use diagnostic::render::{junit, sarif};
 
-    const FAILED: &str = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n\
+    const FAILED: &str = "RuntimeError: CUDA error: no kernel image is available for execution on the \
+        device\n\
                           frobnicator: fatal error 17\n";
 
     #[test]
     fn a_failure_fails_a_pipeline_and_names_its_line() {
-        let report = report(&diagnose_text("job.log", FAILED));
+        let report = report(&diagnose_text(catalog::testing::catalog(), "job.log", FAILED));
         let xml = junit::report(&report).unwrap();
         assert!(xml.contains("<failure") && xml.contains("root cause: "), "{xml}");
         let first = &report.results[0];
@@ -132,7 +133,11 @@ mod tests {
 
     #[test]
     fn a_log_without_a_failure_passes() {
-        let report = report(&diagnose_text("job.log", "epoch 1: loss 0.5\nepoch 2: loss 0.4\n"));
+        let report = report(&diagnose_text(
+            catalog::testing::catalog(),
+            "job.log",
+            "epoch 1: loss 0.5\nepoch 2: loss 0.4\n",
+        ));
         let statuses: Vec<&str> = report.results.iter().map(|one| one.verdict.status()).collect();
         assert_eq!(statuses, ["pass"]);
         assert!(!junit::report(&report).unwrap().contains("<failure"));

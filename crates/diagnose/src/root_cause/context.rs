@@ -93,7 +93,8 @@ bye
 
     #[test]
     fn what_others_say_is_not_told() {
-        let log = "[rank1]: all well\n[rank0]: lr is a text\n[rank0]: ValueError: 3\n[rank1]: all well\n\n[rank0]: bye\n";
+        let log = "[rank1]: all well\n[rank0]: lr is a text\n[rank0]: ValueError: 3\n[rank1]: all \
+            well\n\n[rank0]: bye\n";
         assert_eq!(around(log), [(2, "[rank0]: lr is a text".to_owned()), (6, "[rank0]: bye".to_owned())]);
     }
 

@@ -271,20 +271,23 @@ mod tests {
         );
         assert_eq!(causes(&format!("{}api-1 exited with code 0\n", said(REFUSED))), ["net-connect-refused"]);
         // A shell script that goes on after a failure ends with 0 too.
-        let traceback = "client-1  | Traceback (most recent call last):\nclient-1  |   File \"/a.py\", line 3, in <module>\nclient-1  | ValueError: 3\n";
+        let traceback = "client-1  | Traceback (most recent call last):\nclient-1  |   File \"/a.py\", line \
+            3, in <module>\nclient-1  | ValueError: 3\n";
         assert_eq!(causes(&format!("{traceback}{well}")), ["script-exception"]);
     }
 
     #[test]
     fn an_attempt_that_was_started_anew() {
-        let failed = "E1122 22:46:35.716000 6249 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 0 (pid: 6392) of binary: /opt/venv/bin/python\n";
+        let failed = "E1122 22:46:35.716000 6249 torch/distributed/elastic/multiprocessing/api.py:1002] \
+            failed (exitcode: 1) local_rank: 0 (pid: 6392) of binary: /opt/venv/bin/python\n";
         assert!(causes(&format!("{REFUSED}{failed}{}", lines(130))).is_empty());
         assert!(!causes(&format!("{REFUSED}{failed}{}", lines(20))).is_empty());
         let gave_up = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n";
         assert!(!causes(&format!("{REFUSED}{failed}{}{gave_up}{}", lines(130), lines(130))).is_empty());
         assert!(!causes(&format!("{gave_up}{REFUSED}{failed}{}", lines(130))).is_empty());
         // The machine's own fault stays one.
-        let xid = "[  100.000000] NVRM: Xid (PCI:0000:38:00): 79, pid=1, name=python, GPU has fallen off the bus.\n";
+        let xid = "[  100.000000] NVRM: Xid (PCI:0000:38:00): 79, pid=1, name=python, GPU has fallen off the \
+            bus.\n";
         assert_eq!(causes(&format!("{xid}{failed}{}", lines(300)))[0], "xid-79");
     }
 
@@ -294,7 +297,8 @@ mod tests {
         let again = "Warning: Problem : HTTP error. Will retry in 1 seconds. 4 retries left.\n";
         assert!(causes(&format!("{refused}{again}all there\n")).is_empty());
         assert_eq!(causes(&format!("{refused}{again}{}{refused}", lines(9))), ["net-http-status"]);
-        let retry = "WARNING: Retrying (Retry(total=4, connect=None, read=None, redirect=None, status=None)) after connection broken by 'ProxyError('Cannot connect to proxy.', OSError(1))': /simple/a/\n";
+        let retry = "WARNING: Retrying (Retry(total=4, connect=None, read=None, redirect=None, status=None)) \
+            after connection broken by 'ProxyError('Cannot connect to proxy.', OSError(1))': /simple/a/\n";
         assert!(causes(&format!("{retry}Successfully installed a-1.0\n")).is_empty());
         assert_eq!(
             causes(&format!("{retry}ERROR: No matching distribution found for a\n"))[0],

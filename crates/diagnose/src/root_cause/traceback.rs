@@ -299,10 +299,16 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
     fn a_table_tells_what_a_rank_raised_whose_own_lines_are_missing() {
         let own = |rank: u32, line: u32| {
             format!(
-                "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/opt/train/train.py\", line {line}, in main\n[rank{rank}]: RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 15000ms for recv operation to complete\n"
+                "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   \
+                    File \"/opt/train/train.py\", line {line}, in main\n[rank{rank}]: RuntimeError: \
+                    [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 15000ms for recv operation \
+                    to complete\n"
             )
         };
-        let table = "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 18170)\n  traceback : Traceback (most recent call last):\n    File \"/opt/train/train.py\", line 109, in main\n      loss.backward()\n  RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:18832.\n";
+        let table = "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 18170)\n  traceback : Traceback \
+            (most recent call last):\n    File \"/opt/train/train.py\", line 109, in main\n      \
+            loss.backward()\n  RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer \
+            [127.0.0.1]:18832.\n";
         let waiting = format!("{}{}{}", own(1, 109), own(2, 109), own(3, 109));
         let world = "2026-11-21 21:51:26,891 [rank 0] INFO train: world size 4\n";
         assert_eq!(causes(&format!("{world}{waiting}")), ["torch-rank-stalled"]);
@@ -312,10 +318,15 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 
     #[test]
     fn lines_that_stand_twice() {
-        let chained = "Traceback (most recent call last):\n  File \"/a.py\", line 3, in read\nbinascii.Error: Incorrect padding\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n  File \"/a.py\", line 9, in <module>\nValueError: 3\n";
+        let chained = "Traceback (most recent call last):\n  File \"/a.py\", line 3, in \
+            read\nbinascii.Error: Incorrect padding\n\nThe above exception was the direct cause of the \
+            following exception:\n\nTraceback (most recent call last):\n  File \"/a.py\", line 9, in \
+            <module>\nValueError: 3\n";
         assert_eq!(causes(chained), ["script-exception"]);
         assert_eq!(causes(&twice(chained)), ["script-exception"]);
-        let ignored = "Exception ignored in: <function Group.__del__ at 0x7f4d8c3212d0>\nTraceback (most recent call last):\n  File \"/a.py\", line 3, in __del__\nAttributeError: 'Group' object has no attribute 'comm'\n";
+        let ignored = "Exception ignored in: <function Group.__del__ at 0x7f4d8c3212d0>\nTraceback (most \
+            recent call last):\n  File \"/a.py\", line 3, in __del__\nAttributeError: 'Group' object has no \
+            attribute 'comm'\n";
         assert!(causes(ignored).is_empty());
         assert!(causes(&twice(ignored)).is_empty());
     }

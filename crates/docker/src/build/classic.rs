@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn lines_of_docker_and_of_podman() {
         for lines in [
-            "Step 1/2 : FROM lab:base\n ---> 5d0da3dc9764\nStep 2/2 : RUN echo hi\n ---> Running in 3c\nhi\nRemoving intermediate container 3c\n ---> 9a\nSuccessfully built 9a\n",
+            "Step 1/2 : FROM lab:base\n ---> 5d0da3dc9764\nStep 2/2 : RUN echo hi\n ---> Running in \
+                3c\nhi\nRemoving intermediate container 3c\n ---> 9a\nSuccessfully built 9a\n",
             "STEP 1/2: FROM lab:base\nSTEP 2/2: RUN echo hi\nhi\nCOMMIT\n--> 9a\nSuccessfully built 9a\n",
         ] {
             let mut classic = Classic::default();

@@ -1,7 +1,8 @@
 //! Building an image through the engine's API: BuildKit, or the classic builder where there is no BuildKit.
 //!
-//! [`options`] decides between BuildKit and the classic builder, [`session`] answers BuildKit's questions while it builds, [`reader`] listens, [`progress`] and [`classic`]
-//! turn what the two builders say into [`Event`]s.
+//! [`options`] decides between BuildKit and the classic builder, [`session`] answers BuildKit's questions
+//! while it builds, [`reader`] listens, [`progress`] and [`classic`] turn what the two builders say into
+//! [`Event`]s.
 
 mod classic;
 mod options;

@@ -1,5 +1,5 @@
-//! Every way in which an engine, a registry or a credential helper fails. [`messages`] reads what these programs
-//! say, [`connection`] what the libraries report.
+//! Every way in which an engine, a registry or a credential helper fails. [`messages`] reads what these
+//! programs say, [`connection`] what the libraries report.
 
 mod connection;
 pub(crate) mod messages;

@@ -371,7 +371,8 @@ mod tests {
             let mut last = String::new();
             for gpu in &answer.gpus {
                 let line = format!(
-                    "  {} {} {} memory {} persistence {} mig {} ecc {} uncorrected {} rows {} retired {} throttling {} \
+                    "  {} {} {} memory {} persistence {} mig {} ecc {} uncorrected {} rows {} retired {} \
+                        throttling {} \
                      pcie {}x{} fabric {} virtualization {} recovery {} compute {} sram {}",
                     gpu.name,
                     show(&gpu.architecture),
@@ -411,7 +412,8 @@ mod tests {
     fn what_the_driver_does_not_tell_is_never_a_number() {
         let log = |inner: &str| {
             format!(
-                "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n<nvidia_smi_log>\
+                "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log \
+                    SYSTEM \"nvsmi_device_v12.dtd\">\n<nvidia_smi_log>\
                  <driver_version>570.86.15</driver_version><attached_gpus>1</attached_gpus>\
                  <gpu id=\"00000000:3B:00.0\">{inner}</gpu></nvidia_smi_log>"
             )
@@ -451,7 +453,8 @@ mod tests {
 
     #[test]
     fn driver_610_names_its_versions_anew() {
-        let xml = "<nvidia_smi_log><driver_version>610.57.04 [Deprecated; will be removed in CUDA 14.0. Use KMD Version \
+        let xml = "<nvidia_smi_log><driver_version>610.57.04 [Deprecated; will be removed in CUDA 14.0. Use \
+            KMD Version \
                    instead]</driver_version><cuda_umd_version>13.3</cuda_umd_version></nvidia_smi_log>";
         let answer = parse(xml);
         let answer = answer.known().unwrap();

@@ -189,7 +189,8 @@ hip: Optional[str] = None
 
     #[test]
     fn virtual_environments_are_read() {
-        let venv = "home = /root/.pyenv/versions/3.11.7/bin\ninclude-system-site-packages = false\nversion = 3.11.7\n\
+        let venv = "home = /root/.pyenv/versions/3.11.7/bin\ninclude-system-site-packages = false\nversion = \
+            3.11.7\n\
                     executable = /root/.pyenv/versions/3.11.7/bin/python3.11\n";
         let uv = "home = /usr/bin\nimplementation = CPython\nuv = 0.5.1\nversion_info = 3.12.3\n\
                   include-system-site-packages = true\n";

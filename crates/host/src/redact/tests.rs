@@ -183,7 +183,8 @@ fn a_file_that_is_no_json_keeps_its_form() {
 fn a_log_holds_no_credentials_and_no_names() {
     let text = log(
         "RuntimeError: out of memory HF_TOKEN=hf_AAAABBBBCCCC password=hunter2\n\
-         A service rejected the credentials: api_key=0123abcd. Bearer eyJabcdefghij ghp_0123456789 ?token=abc\n\
+         A service rejected the credentials: api_key=0123abcd. Bearer eyJabcdefghij ghp_0123456789 \
+         ?token=abc\n\
          gpunode8: /data/users/alice/train.py alice@corp.example step 3 tokens=4096 10.20.0.8:29500",
         &["gpunode8".to_owned()],
     );

@@ -147,8 +147,8 @@ pub fn skipped(why: &str) -> Verification {
     Verification { status: Status::Skipped, says: why.to_owned(), items: Vec::new() }
 }
 
-/// Runs a container of the image and compares its answer. `name` is that of the container, for [`run::remove`] after an
-/// interruption.
+/// Runs a container of the image and compares its answer. `name` is that of the container, for
+/// [`run::remove`] after an interruption.
 pub async fn verify(engine: &Engine, image: &str, name: &str, expected: &Expectations) -> Verification {
     if expected.is_empty() {
         return skipped("not verified: nothing to verify (set it with --expect NAME==VERSION)");
@@ -202,7 +202,8 @@ fn summary(items: Vec<Item>) -> Verification {
         (0, unknown) => (
             Status::Unknown,
             format!(
-                "partly verified in a container: {met} of {all} expectations hold, {unknown} could not be checked"
+                "partly verified in a container: {met} of {all} expectations hold, {unknown} could not be \
+                    checked"
             ),
         ),
         (failed, _) => {

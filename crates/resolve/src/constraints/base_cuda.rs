@@ -8,9 +8,12 @@ use crate::world::{Base, Build, series};
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "base-cuda-matches",
-    says: "The image's CUDA is the one that torch was made with, and what is compiled in the image is compiled by it. Another minor \
-           costs something: torch brings libraries of its own beside the image's, and warns when it compiles.",
-    source: "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is refused, another minor warned of",
+    says: "The image's CUDA is the one that torch was made with, and what is compiled in the image is \
+        compiled by it. Another minor \
+           costs something: torch brings libraries of its own beside the image's, and warns when it \
+           compiles.",
+    source: "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is \
+        refused, another minor warned of",
     judge: Judge::Base(judge),
 };
 

@@ -12,8 +12,10 @@ use catalog::systems::{Compilers, System};
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "compiler-range",
-    says: "Where CUDA code is compiled, nvcc accepts the gcc of the image's system: each CUDA has an oldest and a newest one.",
-    source: "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py; see the catalog's rows of compilers",
+    says: "Where CUDA code is compiled, nvcc accepts the gcc of the image's system: each CUDA has an oldest \
+        and a newest one.",
+    source: "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py; see the catalog's rows of \
+        compilers",
     judge: Judge::Base(judge),
 };
 

@@ -9,9 +9,11 @@ use catalog::version::minor;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-matches-torch",
-    says: "When DeepSpeed builds an operator, nvcc and torch have the same CUDA, or both minors stand in DeepSpeed's list for \
+    says: "When DeepSpeed builds an operator, nvcc and torch have the same CUDA, or both minors stand in \
+        DeepSpeed's list for \
            their major. No list has CUDA 13 so far.",
-    source: "deepspeedai/DeepSpeed:op_builder/builder.py, read at the tags; see the catalog's rows of DeepSpeed",
+    source: "deepspeedai/DeepSpeed:op_builder/builder.py, read at the tags; see the catalog's rows of \
+        DeepSpeed",
     judge: Judge::PackagePlace(judge),
 };
 

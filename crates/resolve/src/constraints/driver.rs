@@ -12,10 +12,14 @@ use facts::support::code_for;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "driver-new-enough",
-    says: "Every driver runs the build's CUDA: because it is as new as that CUDA; or by minor-version compatibility, \
-           from the oldest driver of the CUDA major on, where machine code runs and PTX is not translated; or, on \
-           data-centre GPUs alone, by forward compatibility through the newer libcuda of a cuda-compat package.",
-    source: "https://docs.nvidia.com/deploy/cuda-compatibility/; branches of the cuda-compat packages: NVIDIA_REQUIRE_CUDA in \
+    says: "Every driver runs the build's CUDA: because it is as new as that CUDA; or by minor-version \
+        compatibility, \
+           from the oldest driver of the CUDA major on, where machine code runs and PTX is not translated; \
+           or, on \
+           data-centre GPUs alone, by forward compatibility through the newer libcuda of a cuda-compat \
+           package.",
+    source: "https://docs.nvidia.com/deploy/cuda-compatibility/; branches of the cuda-compat packages: \
+        NVIDIA_REQUIRE_CUDA in \
              nvidia/container-images/cuda; drivers of the toolkits: the catalog's cuda rows",
     judge: Judge::Build(judge),
 };

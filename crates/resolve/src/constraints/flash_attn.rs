@@ -6,12 +6,14 @@ use crate::wanted::Wanted;
 use crate::world::{Build, Python, Release};
 use catalog::flash_attn;
 
-const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's rows of its wheels";
+const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's \
+    rows of its wheels";
 
 /// For the torch build.
 pub const TORCH: Constraint = Constraint {
     id: "flash-attn-wheel",
-    says: "Without --compile, flash-attn comes as a wheel of its release, made for one series of torch, one CUDA major and one C++ \
+    says: "Without --compile, flash-attn comes as a wheel of its release, made for one series of torch, one \
+        CUDA major and one C++ \
            ABI; PyPI has its source only.",
     source: SOURCE,
     judge: Judge::PackageBuild(torch),

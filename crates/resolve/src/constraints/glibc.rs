@@ -19,7 +19,8 @@ pub const CONSTRAINT: Constraint = Constraint {
 /// Wheels of packages.
 pub const PACKAGE: Constraint = Constraint {
     id: "package-glibc",
-    says: "The system's glibc is at least the one in the tag of a package's wheels; of flash-attn's, which have no such tag, that \
+    says: "The system's glibc is at least the one in the tag of a package's wheels; of flash-attn's, which \
+        have no such tag, that \
            of the system on which they were built.",
     source: SOURCE,
     judge: Judge::PackagePlace(package),

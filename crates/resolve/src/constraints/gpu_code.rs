@@ -11,8 +11,10 @@ use facts::support::code_for;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "gpu-has-code",
-    says: "The torch build has machine code for the compute capability of every GPU, or PTX that the driver translates.",
-    source: "architecture lists of the builds, see the catalog's torch rows; https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
+    says: "The torch build has machine code for the compute capability of every GPU, or PTX that the driver \
+        translates.",
+    source: "architecture lists of the builds, see the catalog's torch rows; \
+        https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
     judge: Judge::Build(judge),
 };
 

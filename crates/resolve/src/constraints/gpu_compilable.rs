@@ -10,7 +10,8 @@ use catalog::version::minor;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "base-gpu-compilable",
-    says: "Where CUDA code is compiled, the nvcc of the base image knows the architecture of every GPU: each toolkit has a first \
+    says: "Where CUDA code is compiled, the nvcc of the base image knows the architecture of every GPU: each \
+        toolkit has a first \
            and a last architecture.",
     source: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
              spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py",

@@ -11,13 +11,18 @@ use facts::driver::DriverVersion;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "image-driver",
-    says: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry a requirement \
-           (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch is one of those that the \
-           cuda-compat package serves. Minor-version compatibility does not count there. The toolkit's legacy mode enforces \
-           it; whether its CDI mode does is not known. NVIDIA's PyTorch images ask in their release notes for the driver of their \
+    says: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry a \
+        requirement \
+           (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch is one of \
+           those that the \
+           cuda-compat package serves. Minor-version compatibility does not count there. The toolkit's \
+           legacy mode enforces \
+           it; whether its CDI mode does is not known. NVIDIA's PyTorch images ask in their release notes \
+           for the driver of their \
            CUDA.",
     source: "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680; \
-             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046; release notes of NVIDIA's PyTorch containers",
+             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046; release notes of NVIDIA's PyTorch \
+             containers",
     judge: Judge::Base(judge),
 };
 

@@ -9,8 +9,10 @@ use catalog::images::NGC;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "image-torch",
-    says: "An image that brings torch (pytorch/pytorch) brings the chosen release for the chosen CUDA. NVIDIA's own images \
-           (nvcr.io/nvidia/pytorch) bring builds that are no release of PyTorch and stand on no index: each is in its image and \
+    says: "An image that brings torch (pytorch/pytorch) brings the chosen release for the chosen CUDA. \
+        NVIDIA's own images \
+           (nvcr.io/nvidia/pytorch) bring builds that are no release of PyTorch and stand on no index: each \
+           is in its image and \
            nowhere else.",
     source: "tags of pytorch/pytorch; release notes of NVIDIA's PyTorch containers, see the catalog's images",
     judge: Judge::Base(judge),

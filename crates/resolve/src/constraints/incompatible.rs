@@ -6,7 +6,8 @@ use crate::verdict::{Judgement, Party, Refusal};
 use crate::wanted::Wanted;
 use crate::world::{Build, Python, Release};
 
-const SOURCE: &str = "measured, or named in the projects' issues: the catalog's rows on incompatible releases of packages and DeepSpeed";
+const SOURCE: &str = "measured, or named in the projects' issues: the catalog's rows on incompatible \
+    releases of packages and DeepSpeed";
 
 /// Two packages.
 pub const PACKAGES: Constraint = Constraint {
@@ -19,7 +20,8 @@ pub const PACKAGES: Constraint = Constraint {
 /// A package and torch or its CUDA.
 pub const TORCH: Constraint = Constraint {
     id: "torch-incompatible",
-    says: "A package is not known to break with the torch release or its CUDA, beyond what its metadata says: numpy 2 with torch \
+    says: "A package is not known to break with the torch release or its CUDA, beyond what its metadata \
+        says: numpy 2 with torch \
            up to 2.2, old DeepSpeed with torch 2.4.",
     source: SOURCE,
     judge: Judge::PackageBuild(torch),

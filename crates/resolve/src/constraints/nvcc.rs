@@ -8,9 +8,11 @@ use crate::world::{Base, Build};
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-needed",
-    says: "Where CUDA code is compiled, the base image has nvcc: of NVIDIA's flavours devel has it, base and runtime have not. \
+    says: "Where CUDA code is compiled, the base image has nvcc: of NVIDIA's flavours devel has it, base and \
+        runtime have not. \
            DeepSpeed compiles its operators when they are first used.",
-    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):doc/README.md; deepspeedai/DeepSpeed:op_builder/builder.py",
+    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):doc/README.md; \
+        deepspeedai/DeepSpeed:op_builder/builder.py",
     judge: Judge::Base(judge),
 };
 

@@ -11,7 +11,8 @@ use crate::world::Build;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "partner-asked-for",
-    says: "The torchvision, torchaudio, triton and NCCL that were asked for are those of the torch build: each torch release \
+    says: "The torchvision, torchaudio, triton and NCCL that were asked for are those of the torch build: \
+        each torch release \
            has its own.",
     source: "metadata of torch, torchvision and torchaudio on PyPI, see the catalog's torch rows",
     judge: Judge::Build(judge),

@@ -9,7 +9,8 @@ use crate::wanted::Wanted;
 /// See the module.
 pub const CONSTRAINT: Constraint = Constraint {
     id: "python-obtainable",
-    says: "The Python is the image's own where it brings one; else the system's, or one that the deadsnakes archive or uv has \
+    says: "The Python is the image's own where it brings one; else the system's, or one that the deadsnakes \
+        archive or uv has \
            for the system.",
     source: "distributions' package lists; https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa; \
              astral-sh/uv:crates/uv-python/download-metadata.json, see the catalog's rows of systems",

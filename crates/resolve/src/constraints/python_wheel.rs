@@ -20,7 +20,8 @@ pub const CONSTRAINT: Constraint = Constraint {
 /// Wheels of torchvision and torchaudio.
 pub const PARTNERS: Constraint = Constraint {
     id: "partner-wheel-for-python",
-    says: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that was not asked for is left out \
+    says: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that was not \
+        asked for is left out \
            where it has none.",
     source: SOURCE,
     judge: Judge::Python(partners),

@@ -28,7 +28,8 @@ pub(super) fn explain(world: &World, version: &str) -> Explanation {
     let says = match full {
         None => format!("{} of NVIDIA's Linux driver.", words::capital(kind)),
         Some(_) => format!(
-            "A release of branch {number}, {kind} of NVIDIA's Linux driver. Single releases are not in the catalog."
+            "A release of branch {number}, {kind} of NVIDIA's Linux driver. Single releases are not in the \
+                catalog."
         ),
     };
     let mut explanation = Explanation::new(format!("driver {version}"), says);

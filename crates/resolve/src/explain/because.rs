@@ -84,7 +84,8 @@ impl<'w> Answered<'w, '_> {
         if let Some(image) = build.image {
             let release: Vec<String> = build.version.release().iter().map(u64::to_string).collect();
             return format!(
-                "NVIDIA's own build in {}: no package index has it, and as a pre-release it does not meet a requirement such as \
+                "NVIDIA's own build in {}: no package index has it, and as a pre-release it does not meet a \
+                    requirement such as \
                  torch>={}.",
                 image.reference(),
                 release.join(".")

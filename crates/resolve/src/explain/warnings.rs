@@ -83,7 +83,8 @@ impl Answered<'_, '_> {
             return None;
         }
         let says = format!(
-            "Driver {driver} is older than CUDA {}: it runs by minor-version compatibility, so machine code does, and PTX made by \
+            "Driver {driver} is older than CUDA {}: it runs by minor-version compatibility, so machine code \
+                does, and PTX made by \
              CUDA {0} (kernels compiled at run time by its nvrtc or nvcc) does not.",
             build.cuda
         );
@@ -118,7 +119,8 @@ impl Answered<'_, '_> {
         if base.has_nvcc() != Some(false) {
             return None;
         }
-        let says = "DeepSpeed compiles its operators (fused Adam, CPU Adam, …) when they are first used, with nvcc, which this \
+        let says = "DeepSpeed compiles its operators (fused Adam, CPU Adam, …) when they are first used, \
+            with nvcc, which this \
                     image does not have: take a devel image (`--compile`) where they are used.";
         Some(Warning { id: "deepspeed-without-nvcc".into(), says: says.into() })
     }
@@ -149,7 +151,8 @@ impl Answered<'_, '_> {
             return None;
         }
         let says = format!(
-            "pip refuses to install into the Python of {} (PEP 668): make a virtual environment first, `python3 -m venv`.",
+            "pip refuses to install into the Python of {} (PEP 668): make a virtual environment first, \
+                `python3 -m venv`.",
             system.name
         );
         Some(Warning { id: "python-externally-managed".into(), says })
@@ -159,7 +162,8 @@ impl Answered<'_, '_> {
 /// The same of an image that brings the Python: there the commands say so.
 fn externally_managed_image(image: &Image) -> Option<Warning> {
     let says = format!(
-        "pip refuses to install into the Python of {} (PEP 668): the commands override that with {OVERRIDE}. A virtual environment \
+        "pip refuses to install into the Python of {} (PEP 668): the commands override that with {OVERRIDE}. \
+            A virtual environment \
          that sees the image's packages does not need it: `python3 -m venv --system-site-packages`.",
         image.reference()
     );

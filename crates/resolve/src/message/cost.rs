@@ -8,7 +8,8 @@ impl Cost {
         let base = &names.base.text;
         let text = match self {
             Cost::ForwardCompatibility { driver } => format!(
-                "driver {driver} is older than CUDA {}: forward compatibility needs the package cuda-compat-{}, with its \
+                "driver {driver} is older than CUDA {}: forward compatibility needs the package \
+                    cuda-compat-{}, with its \
                  libcuda before the driver's own",
                 names.cuda_major,
                 names.cuda.text.replace('.', "-")
@@ -23,15 +24,18 @@ impl Cost {
                 format!("{base} has CUDA {has}, but {} {was} built for CUDA {cuda}: {effect}", torch.text)
             }
             Cost::NoNvcc => format!(
-                "{base} has no nvcc: DeepSpeed cannot compile its operators (fused optimizers, offloading) at first use"
+                "{base} has no nvcc: DeepSpeed cannot compile its operators (fused optimizers, offloading) \
+                    at first use"
             ),
             Cost::Compilation(refusal) => return refusal.clause(names),
             Cost::DriverOfImage { needs, driver } => format!(
-                "NVIDIA documents driver {needs} or newer for {base}, and {driver} is older; on data-centre GPUs its \
+                "NVIDIA documents driver {needs} or newer for {base}, and {driver} is older; on data-centre \
+                    GPUs its \
                  release notes allow some older branches"
             ),
             Cost::RequireCuda { driver, driver_cuda, requires } => format!(
-                "driver {driver} supports CUDA {driver_cuda} and {base} requires CUDA {requires} (NVIDIA_REQUIRE_CUDA): \
+                "driver {driver} supports CUDA {driver_cuda} and {base} requires CUDA {requires} \
+                    (NVIDIA_REQUIRE_CUDA): \
                  in legacy mode NVIDIA's container toolkit starts it only with NVIDIA_DISABLE_REQUIRE=true"
             ),
         };

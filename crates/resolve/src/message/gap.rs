@@ -18,7 +18,8 @@ impl Gap {
         Some(match self {
             Gap::GpuOnDriver { driver, gpu, branch } => {
                 format!(
-                    "whether driver {driver} supports the {gpu} (NVIDIA's open kernel module: from branch {branch})"
+                    "whether driver {driver} supports the {gpu} (NVIDIA's open kernel module: from branch \
+                        {branch})"
                 )
             }
             Gap::DriverOfCuda => format!("which driver CUDA {major} needs"),
@@ -26,11 +27,13 @@ impl Gap {
                 format!("whether driver {driver} on the node with the {gpu} is as new as CUDA {cuda}")
             }
             Gap::ForwardDrivers { needs, driver } => format!(
-                "whether the cuda-compat package of CUDA {cuda} supports driver {driver} (without it CUDA {cuda} needs \
+                "whether the cuda-compat package of CUDA {cuda} supports driver {driver} (without it CUDA \
+                    {cuda} needs \
                  driver {needs})"
             ),
             Gap::ForwardGpu { needs, driver, gpu } => format!(
-                "whether the {gpu} is a data-centre GPU with forward compatibility (without it CUDA {cuda} needs driver \
+                "whether the {gpu} is a data-centre GPU with forward compatibility (without it CUDA {cuda} \
+                    needs driver \
                  {needs}, not {driver})"
             ),
             Gap::Kernels => format!("which GPUs {build} has kernels for"),
@@ -40,7 +43,8 @@ impl Gap {
             Gap::Partner { partner } => format!("which {partner} {build} needs"),
             Gap::PythonsOfTorch => format!("which Python versions {build} has wheels for"),
             Gap::PartnerWheel { partner, version } => format!(
-                "whether the index of {build} has a wheel of {partner} {version} for Python {python} (PyPI has none)"
+                "whether the index of {build} has a wheel of {partner} {version} for Python {python} (PyPI \
+                    has none)"
             ),
             Gap::TorchArchitecture { architecture } => {
                 format!("whether {build} has a wheel for {architecture}")
@@ -77,8 +81,10 @@ impl Gap {
                 format!("whether {base} starts on drivers older than CUDA {cuda}")
             }
             Gap::BrandsOfImage { driver, driver_cuda, requires } => format!(
-                "whether NVIDIA's container toolkit starts {base} on driver {driver} (CUDA {driver_cuda}): the image \
-                 requires CUDA {requires}, or certain GPU brands on this driver branch, data-centre GPUs among them"
+                "whether NVIDIA's container toolkit starts {base} on driver {driver} (CUDA {driver_cuda}): \
+                    the image \
+                 requires CUDA {requires}, or certain GPU brands on this driver branch, data-centre GPUs \
+                 among them"
             ),
             _ => return None,
         })
@@ -90,7 +96,8 @@ impl Gap {
             Gap::FlashAttnWheels => format!("which wheels {release} has"),
             Gap::FlashAttnAbi => format!("which C++ ABI {build} has, which decides the wheel of {release}"),
             Gap::FlashAttnNightly { series } => format!(
-                "whether the wheel of {release} for torch {series}, built with a nightly build of torch, loads with \
+                "whether the wheel of {release} for torch {series}, built with a nightly build of torch, \
+                    loads with \
                  the release"
             ),
             Gap::PackageArchitecture { architecture } => {

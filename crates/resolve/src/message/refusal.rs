@@ -52,7 +52,8 @@ impl Refusal {
                 let major = names.cuda_major;
                 let verb = names.cuda.verb(NEEDS);
                 Clause::whole(format!(
-                    "CUDA {cuda} {verb} driver {needs} or newer (minor-version compatibility of CUDA {major}), not \
+                    "CUDA {cuda} {verb} driver {needs} or newer (minor-version compatibility of CUDA \
+                        {major}), not \
                      {has}; {}",
                     forward_text(forward)
                 ))
@@ -60,7 +61,8 @@ impl Refusal {
             Refusal::PtxOnly { gpu, driver } => build(
                 HAS,
                 format!(
-                    "PTX but no kernels for the {gpu}, and driver {driver} is older than CUDA {cuda} and cannot \
+                    "PTX but no kernels for the {gpu}, and driver {driver} is older than CUDA {cuda} and \
+                        cannot \
                      compile that PTX"
                 ),
             ),
@@ -219,7 +221,8 @@ impl Refusal {
                     false => "",
                 };
                 let text = format!(
-                    "compile operators with nvcc {nvcc} next to torch for CUDA {}: both versions must be equal or \
+                    "compile operators with nvcc {nvcc} next to torch for CUDA {}: both versions must be \
+                        equal or \
                      in DeepSpeed's list{skip}",
                     names.cuda.text
                 );

@@ -45,7 +45,8 @@ fn floor_within(catalog: &Catalog, typed: &str, branch: u32) -> Option<Warning> 
     Some(Warning {
         id: "driver-branch-alone".into(),
         says: format!(
-            "--driver {typed} was read as the oldest release of the branch; from {floor} on it runs CUDA {major}: \
+            "--driver {typed} was read as the oldest release of the branch; from {floor} on it runs CUDA \
+                {major}: \
              write the whole version if yours is as new"
         ),
     })

@@ -1,8 +1,8 @@
 //! A requirements file for `pip install -r` and `uv pip install -r`.
 //!
 //! A CUDA build of torch that is not PyPI's is on an index of its own, which also holds old copies of
-//! numpy and others: as an extra index uv would prefer it to PyPI, and pip would treat both alike. So the pages
-//! of torch and its partners alone are named.
+//! numpy and others: as an extra index uv would prefer it to PyPI, and pip would treat both alike. So the
+//! pages of torch and its partners alone are named.
 
 use catalog::Catalog;
 use std::fmt::Write;

@@ -4,7 +4,8 @@
 //! A rank is a process of its own (a worker), because a library that hangs or crashes takes its process with
 //! it. [`search`] finds the library ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`]
 //! is the GPU, [`rank`] does what is asked of a rank, [`error`] names what fails there, [`words`] says what
-//! result codes mean. [`workers`] starts the ranks, [`phases`] are the phases of the test, [`transport_used`] its last one.
+//! result codes mean. [`workers`] starts the ranks, [`phases`] are the phases of the test, [`transport_used`]
+//! its last one.
 
 pub mod elf;
 pub mod error;

@@ -24,7 +24,8 @@ use diagnose::report::json::{self as diagnosis_json, CauseEntry};
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
 
-/// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests prints them.
+/// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests
+/// prints them.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SmokeReport {
     /// Version of this format.
@@ -45,22 +46,27 @@ pub struct SmokeReport {
     pub transport: String,
     /// What the bandwidth of the largest size is held against; null where nothing was measured.
     pub expected: Option<ExpectedEntry>,
-    /// What every link of the ring carried without reducing, in GB/s: from the rank before to the rank at that place.
+    /// What every link of the ring carried without reducing, in GB/s: from the rank before to the rank at
+    /// that place.
     pub links_gbps: Vec<f64>,
-    /// The longest time until a connection between two ranks stood: one round trip; null where none was tried.
+    /// The longest time until a connection between two ranks stood: one round trip; null where none was
+    /// tried.
     pub slowest_connect: Option<ConnectEntry>,
-    /// The part of its TCP segments that each rank had to send again while the path was measured, in the order of the ranks; null where
-    /// the kernel does not tell.
+    /// The part of its TCP segments that each rank had to send again while the path was measured, in the
+    /// order of the ranks; null where the kernel does not tell.
     pub resent: Vec<Option<f64>>,
-    /// What every link of the ring carried while the others rested, in GB/s; empty where the links were alike.
+    /// What every link of the ring carried while the others rested, in GB/s; empty where the links were
+    /// alike.
     pub links_alone_gbps: Vec<f64>,
-    /// Seconds that each rank took for writing and checking its own numbers of the largest size, in the order of the ranks.
+    /// Seconds that each rank took for writing and checking its own numbers of the largest size, in the order
+    /// of the ranks.
     pub own_seconds: Vec<f64>,
     /// What pairs of ranks carried alone; empty where they were not tried.
     pub pairs: Vec<PairEntry>,
     /// What NCCL did on the GPUs; null where it was not tried.
     pub nccl: Option<NcclEntry>,
-    /// Known causes in the output of the failed phase, as `envdoc diagnose` reports them; the first is the root cause.
+    /// Known causes in the output of the failed phase, as `envdoc diagnose` reports them; the first is the
+    /// root cause.
     pub causes: Vec<CauseEntry>,
     /// What else should be known.
     pub remarks: Vec<String>,
@@ -156,8 +162,9 @@ pub struct ConnectEntry {
 /// A phase of the test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PhaseEntry {
-    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`, `all-reduce`, `path`, `bandwidth`, `pairs`, `devices`,
-    /// `communicator`, `nccl-all-reduce`, `nccl-bandwidth`, `transport`, `torch`, `deepspeed`.
+    /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`,
+    /// `all-reduce`, `path`, `bandwidth`, `pairs`, `devices`, `communicator`, `nccl-all-reduce`,
+    /// `nccl-bandwidth`, `transport`, `torch`, `deepspeed`.
     pub name: String,
     /// On which node; null where it is the ring's.
     pub node: Option<String>,

@@ -7,13 +7,16 @@ use crate::smoke::bandwidth::size;
 use crate::smoke::outcome::{Expected, Measured, Outcome, Status, Verdict};
 
 /// Light as paper, dark where the reader's screen is; the plot stays on white.
-const STYLE: &str = ":root{color-scheme:light dark;--line:#ddd;--good:#070;--bad:#b00;--ok:#f0f8f0;--slow:#fdf6e8;--wrong:#fdf0f0}\
+const STYLE: &str = ":root{color-scheme:light \
+    dark;--line:#ddd;--good:#070;--bad:#b00;--ok:#f0f8f0;--slow:#fdf6e8;--wrong:#fdf0f0}\
     @media(prefers-color-scheme:dark){:root{--line:#444;--good:#5c5;--bad:#f77;--ok:#12251a;--slow:#2b2312;--wrong:#2e1616}body{background:#181818;color:#ddd}}\
     body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-    table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top;overflow-wrap:anywhere}\
+    table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{padding:.3rem .6rem;border-bottom:1px \
+    solid var(--line);text-align:left;vertical-align:top;overflow-wrap:anywhere}\
     td.w,th{white-space:nowrap;overflow-wrap:normal}\
     td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}.passed{color:var(--good)}.failed{color:var(--bad);font-weight:600}\
-    .skipped{color:#777}.verdict{padding:.8rem 1rem;border-left:.4rem solid}.ok{border-color:var(--good);background:var(--ok)}\
+    .skipped{color:#777}.verdict{padding:.8rem 1rem;border-left:.4rem \
+    solid}.ok{border-color:var(--good);background:var(--ok)}\
     .slow{border-color:#c80;background:var(--slow)}.bad{border-color:var(--bad);background:var(--wrong)}svg{width:100%;height:auto}\
     pre{overflow-x:auto;border:1px solid var(--line);padding:.5rem}";
 
@@ -81,7 +84,8 @@ fn sizes(results: &[Measured], expected: Option<&Expected>, text: &mut String) {
         return;
     }
     *text += &plot::drawn(results, expected);
-    *text += "<table><tr><th class=\"n\">size</th><th class=\"n\">time, µs</th><th class=\"n\">algbw, GB/s</th>\
+    *text += "<table><tr><th class=\"n\">size</th><th class=\"n\">time, µs</th><th class=\"n\">algbw, \
+        GB/s</th>\
              <th class=\"n\">busbw, GB/s</th><th>correct</th></tr>\n";
     for result in results {
         let _ = writeln!(

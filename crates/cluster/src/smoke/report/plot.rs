@@ -74,7 +74,8 @@ pub fn drawn(results: &[Measured], expected: Option<&Expected>) -> String {
         let _ = writeln!(
             text,
             "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#b00\" \
-             stroke-dasharray=\"6 4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#b00\">{}: {}</text>",
+             stroke-dasharray=\"6 4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#b00\">{}: \
+             {}</text>",
             WIDTH - RIGHT,
             WIDTH - RIGHT,
             at - 6.0,

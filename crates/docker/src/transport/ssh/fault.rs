@@ -158,8 +158,8 @@ enum SocketState {
     Silent,
 }
 
-/// A script for the other side: prints the user, then a word for each thing that holds. `$s` is the socket. The
-/// kernel lists the sockets that somebody listens on by the path that was given then.
+/// A script for the other side: prints the user, then a word for each thing that holds. `$s` is the socket.
+/// The kernel lists the sockets that somebody listens on by the path that was given then.
 pub(super) const PROBE: &str = "id -un; test -e $s || echo absent; test -S $s && echo socket; \
      test -w $s && echo open; r=$(readlink -f $s); \
      grep -qs -e \" $s\\$\" -e \" $r\\$\" -e \" /var$r\\$\" /proc/net/unix && echo listens";
@@ -227,7 +227,8 @@ mod tests {
     fn ssh_is_quoted_and_the_way_out_is_named() {
         let unknown = from_output(
             &address(),
-            "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking.\r\nHost key verification failed.\r\n",
+            "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict \
+                checking.\r\nHost key verification failed.\r\n",
             "",
         );
         assert_eq!(
@@ -237,7 +238,9 @@ mod tests {
         assert!(unknown.hints[0].ends_with("ssh -p 2201 root@127.0.0.1 true"));
         let changed = from_output(
             &address(),
-            "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key verification failed.\r\n",
+            "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     \
+                @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key \
+                verification failed.\r\n",
             "",
         );
         assert!(
