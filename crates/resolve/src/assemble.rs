@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::answer::Stack;
 use super::constraints::python_wheel::left_out;
-use super::rank;
 use super::search::Choice;
 use super::wanted::Wanted;
-use super::world::{Build, Python, Release, series};
+use super::world::{Build, Release};
 use catalog::images::Image;
 
 /// The stack of a choice.
@@ -68,11 +67,6 @@ fn driver_min(wanted: &Wanted, build: &Build) -> Option<String> {
     build.image.and_then(of_image).or_else(of_major)
 }
 
-/// Whether this Python is the installed one.
-pub fn installed(wanted: &Wanted, python: &Python) -> bool {
-    wanted.installed.get("python").is_some_and(|own| series(own) == series(&python.version))
-}
-
 fn index_url(build: &Build) -> Option<String> {
     (!build.pypi && build.image.is_none())
         .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
@@ -91,12 +85,12 @@ pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
             _ => {}
         }
     }
-    if base.image.is_none() && installed(wanted, python) {
+    if base.image.is_none() && wanted.is_installed(python) {
         return "machine".into();
     }
     let Some(system) = base.system else { return "machine".into() };
     let source = wanted.catalog.systems().python_source(&system.id, &python.text);
-    if rank::own_python(wanted, python, base) {
+    if base.brings_python(wanted.catalog, python) {
         let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
         return if debian { "apt" } else { "dnf" }.into();
     }

@@ -19,6 +19,7 @@ pub mod matrix;
 mod message;
 pub mod parameter;
 pub mod parse;
+mod python;
 mod rank;
 mod releases;
 pub mod report;

@@ -5,11 +5,11 @@ use catalog::testing::catalog;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
-use super::constraint::Tolerance;
 use super::rank;
 use super::request::{Gpu, Request, Want, Wish};
 use super::search::{self, Choice, ORDER};
 use super::verdict::Judgement;
+use super::verdict::Tolerance;
 use super::wanted::Wanted;
 use super::world::series;
 use crate::parameter::Source;

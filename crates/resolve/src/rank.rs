@@ -175,7 +175,7 @@ pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Bui
             without_partner(build, python),
             // A family that everybody knows before a Python that needs no further step.
             system_place(wanted, base).0,
-            !own_python(wanted, python, base),
+            !base.brings_python(wanted.catalog, python),
             // cuDNN comes with torch.
             has_cudnn(base),
             flavour(base, wanted),
@@ -194,17 +194,6 @@ fn without_partner(build: &Build, python: &Python) -> bool {
 
 fn has_cudnn(base: &Base) -> bool {
     base.image.is_some_and(|image| image.has_cudnn != Some(false))
-}
-
-/// Whether the image or its system brings this Python.
-pub fn own_python(wanted: &Wanted, python: &Python, base: &Base) -> bool {
-    let in_image = base.image.and_then(|image| image.python.as_deref());
-    let of_system = base.system.and_then(|system| system.python.as_deref());
-    [in_image, of_system].contains(&Some(python.text.as_str()))
-        || base
-            .system
-            .and_then(|system| wanted.catalog.systems().python_source(&system.id, &python.text))
-            .is_some_and(|source| source.distribution == Some(true))
 }
 
 /// The leanest flavour that does: with nvcc where something is compiled.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
-use super::world::Python;
+use super::python::Python;
 use catalog::Catalog;
 use catalog::deepspeed::{self, Severity};
 use catalog::{flash_attn, packages};

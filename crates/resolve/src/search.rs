@@ -8,10 +8,11 @@
 
 use catalog::Catalog;
 
-use super::constraint::{Constraint, Judge, Place, Tolerance};
+use super::constraint::{Constraint, Judge, Place};
 use super::constraints::CONSTRAINTS;
 use super::rank;
 use super::request::Request;
+use super::verdict::Tolerance;
 use super::verdict::{Candidate, Judgement, Objection, Reason};
 use super::wanted::Wanted;
 use super::world::{Base, Build, Package, Python, Release, World};

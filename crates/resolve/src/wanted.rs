@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pep440_rs::Version;
 
+use super::python::{Python, series};
 use super::request::{Base, Gpu, Prefer, Request, Versions, Want};
 use catalog::Catalog;
 use facts::driver::DriverVersion;
@@ -44,6 +45,11 @@ pub struct Wanted<'r> {
 }
 
 impl<'r> Wanted<'r> {
+    /// Whether this Python is the installed one.
+    pub fn is_installed(&self, python: &Python) -> bool {
+        self.installed.get("python").is_some_and(|own| series(own) == series(&python.version))
+    }
+
     /// Sorts the wishes of a request.
     pub fn of(catalog: &'static Catalog, request: &'r Request) -> Wanted<'r> {
         let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
+pub use super::python::{Python, series};
 pub use super::releases::{Package, Release};
 use crate::wanted::Wanted;
 use catalog::Catalog;
@@ -114,46 +115,6 @@ impl Build {
     }
 }
 
-/// Major and minor number.
-pub fn series(version: &Version) -> (u64, u64) {
-    let numbers = version.release();
-    (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(0))
-}
-
-/// A Python series.
-#[derive(Debug)]
-pub struct Python {
-    /// `3.12`.
-    pub text: String,
-    /// The same as a version.
-    pub version: Version,
-    first: Version,
-    last: Version,
-    /// The day of its end, where it is known.
-    pub end_of_life: Option<String>,
-}
-
-/// A patch release that no series will reach.
-const LAST: u64 = 99;
-
-impl Python {
-    /// Whether specifiers allow any patch release of this series.
-    pub fn within(&self, specifiers: &VersionSpecifiers) -> bool {
-        // The first and the last one tell, but where a specifier names a patch release itself.
-        if specifiers.contains(&self.last) || specifiers.contains(&self.first) {
-            return true;
-        }
-        let (major, minor) = series(&self.version);
-        let named = specifiers.iter().filter_map(|one| match one.version().release() {
-            [here, there, patch, ..] if (*here, *there) == (major, minor) => Some(*patch),
-            _ => None,
-        });
-        named
-            .flat_map(|patch| [patch.saturating_sub(1), patch, patch + 1])
-            .any(|patch| specifiers.contains(&Version::new([major, minor, patch])))
-    }
-}
-
 /// A base image, or a bare system.
 #[derive(Debug)]
 pub struct Base {
@@ -175,6 +136,17 @@ impl Base {
             (None, Some(system)) => format!("a machine with {}", system.name),
             (None, None) => "the machine itself".to_owned(),
         }
+    }
+
+    /// Whether the image or its system brings this Python.
+    pub fn brings_python(&self, catalog: &Catalog, python: &Python) -> bool {
+        let in_image = self.image.and_then(|image| image.python.as_deref());
+        let of_system = self.system.and_then(|system| system.python.as_deref());
+        [in_image, of_system].contains(&Some(python.text.as_str()))
+            || self
+                .system
+                .and_then(|system| catalog.systems().python_source(&system.id, &python.text))
+                .is_some_and(|source| source.distribution == Some(true))
     }
 
     /// Whether it has nvcc; of a machine that is not known.
@@ -326,14 +298,7 @@ fn required(text: &str) -> Option<VersionSpecifiers> {
 fn pythons(catalog: &Catalog) -> Vec<Python> {
     let of = |row: &systems::Python| {
         let number = version(&row.python)?;
-        let (major, minor) = series(&number);
-        Some(Python {
-            text: row.python.clone(),
-            first: Version::new([major, minor, 0]),
-            last: Version::new([major, minor, LAST]),
-            version: number,
-            end_of_life: row.end_of_life.clone(),
-        })
+        Some(Python::new(row.python.clone(), number, row.end_of_life.clone()))
     };
     catalog.systems().pythons().iter().filter_map(of).collect()
 }

@@ -53,13 +53,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Circles between root modules that are known and wait to be cut. The list only shrinks.
-const CYCLES: &[(&str, &[&str])] = &[
-    ("resolve", &["assemble", "constraints", "rank", "search"]),
-    ("resolve", &["constraint", "verdict"]),
-    ("resolve", &["releases", "world"]),
-];
-
 /// The workspace's crates, each with those that it uses outside its tests, without the prefix `envdoc-`.
 pub(crate) fn crate_graph() -> Graph {
     let output = Command::new(env!("CARGO"))
@@ -101,29 +94,15 @@ fn crates_use_only_crates_below_them() {
 }
 
 #[test]
-fn root_modules_have_no_new_import_cycles() {
-    let mut known: BTreeSet<(String, Vec<String>)> = BTreeSet::new();
-    for (name, modules) in CYCLES {
-        known.insert(((*name).to_owned(), modules.iter().map(|module| (*module).to_owned()).collect()));
-    }
-    let (mut held, mut explained) = (BTreeSet::new(), String::new());
+fn root_modules_have_no_import_cycles() {
+    let mut explained = String::new();
     for name in crate_graph().keys() {
         let imports = Imports::of_crate(&source_of(name));
         for cycle in cycles(&imports.edges) {
-            let inside = |(owner, modules): &&(String, Vec<String>)| {
-                owner == name && cycle.iter().all(|module| modules.contains(module))
-            };
-            match known.iter().find(inside) {
-                Some(listed) => {
-                    held.insert(listed.clone());
-                }
-                None => explained += &format!("{name}: {cycle:?}\n{}", imports.explain(&cycle)),
-            }
+            explained += &format!("{name}: {cycle:?}\n{}", imports.explain(&cycle));
         }
     }
-    assert!(explained.is_empty(), "new import cycles:\n{explained}");
-    let cut: Vec<_> = known.difference(&held).collect();
-    assert!(cut.is_empty(), "these cycles no longer exist, remove them from CYCLES: {cut:?}");
+    assert!(explained.is_empty(), "import cycles:\n{explained}");
 }
 
 fn source_of(name: &str) -> PathBuf {

@@ -1,8 +1,8 @@
 //! Which wishes cannot hold together: as few as possible.
 
-use super::super::constraint::Tolerance;
 use super::super::request::{Request, Want, Wish};
 use super::super::search::{self, Choice};
+use super::super::verdict::Tolerance;
 use super::super::world::World;
 
 /// How many searches may be spent on looking for a smaller set than one that is minimal already.

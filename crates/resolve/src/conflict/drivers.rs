@@ -1,7 +1,7 @@
 //! The nearest driver with which all other wishes hold.
 
-use super::super::constraint::Tolerance;
 use super::super::request::{Want, Wish};
+use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
 use crate::parameter::{Parameter, Source};

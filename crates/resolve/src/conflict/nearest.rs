@@ -2,11 +2,11 @@
 
 use super::super::answer::Nearest;
 use super::super::assemble;
-use super::super::constraint::Tolerance;
 use super::super::message::Remark;
 use super::super::request::{Base, Request, Want, Wish};
 use super::super::search::{self, Choice};
 use super::super::verdict::Judgement;
+use super::super::verdict::Tolerance;
 use super::super::wanted::Wanted;
 use super::core::Searcher;
 use super::drivers;

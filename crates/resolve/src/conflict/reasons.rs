@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::super::answer::Reason;
-use super::super::constraint::{Judge, Place, Tolerance};
+use super::super::constraint::{Judge, Place};
 use super::super::constraints::CONSTRAINTS;
 use super::super::request::Request;
+use super::super::verdict::Tolerance;
 use super::super::verdict::{Candidate, Judgement, Objection, Reason as Refused, Refusal};
 use super::super::wanted::Wanted;
 use super::super::world::{Base, Build, Python, World};

@@ -2,9 +2,9 @@
 
 use pep440_rs::Version;
 
-use super::super::constraint::Tolerance;
 use super::super::request::{Versions, Want, Wish};
 use super::super::search::Choice;
+use super::super::verdict::Tolerance;
 use super::super::world::{World, series};
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};

@@ -1,8 +1,6 @@
 //! The Python can be had on the base image.
 
-use crate::assemble::installed;
 use crate::constraint::{Constraint, Judge, Place};
-use crate::rank::own_python;
 use crate::verdict::{Gap, Judgement, Refusal};
 use crate::wanted::Wanted;
 
@@ -34,7 +32,7 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
             };
         }
     }
-    if own_python(wanted, python, base) || (base.image.is_none() && installed(wanted, python)) {
+    if base.brings_python(wanted.catalog, python) || (base.image.is_none() && wanted.is_installed(python)) {
         return Judgement::Holds;
     }
     let Some(system) = base.system else {

@@ -74,9 +74,9 @@ fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> J
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraint::Tolerance;
     use crate::constraints::testing::{judged_package, judged_pair, place, release};
     use crate::testing::world;
+    use crate::verdict::Tolerance;
     use crate::verdict::{Candidate, Reason};
 
     const IMAGE: &str = "nvidia/cuda:12.4.1-base-ubuntu22.04";

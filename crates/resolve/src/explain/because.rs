@@ -132,9 +132,9 @@ impl<'w> Answered<'w, '_> {
         let why = if let Some(wish) = asked(&self.wanted.python) {
             constraints.push("python-asked-for");
             format!("{wish} was requested")
-        } else if from == "machine" && assemble::installed(&self.wanted, python) {
+        } else if from == "machine" && self.wanted.is_installed(python) {
             "the machine's own, installed already".to_owned()
-        } else if rank::own_python(&self.wanted, python, base) {
+        } else if base.brings_python(self.wanted.catalog, python) {
             match own.filter(|(_, text)| *text == python.text) {
                 Some((system, _)) => format!("the Python of {}", system.name),
                 None => "the Python of the image".to_owned(),
@@ -269,8 +269,8 @@ impl<'w> Answered<'w, '_> {
         let place = &self.choice.place;
         match self.base(place.build, place.python, one).first() {
             Some(reason) => format!("Not {}: {}.", other.name, reason.sentence()),
-            None if rank::own_python(&self.wanted, place.python, base)
-                && !rank::own_python(&self.wanted, place.python, one) =>
+            None if base.brings_python(self.wanted.catalog, place.python)
+                && !one.brings_python(self.wanted.catalog, place.python) =>
             {
                 format!("{} has Python {}, {} does not.", system.name, place.python.text, other.name)
             }

@@ -9,9 +9,9 @@ mod rejected;
 mod warnings;
 
 use super::answer::{Because, Rejected, Warning};
-use super::constraint::Tolerance;
 use super::request::Request;
 use super::search::{Choice, Trace};
+use super::verdict::Tolerance;
 use super::wanted::Wanted;
 use super::world::World;
 

@@ -13,7 +13,6 @@ pub use refusal::{Forward, Party, Refusal, Wheels};
 use facts::driver::DriverVersion;
 use pep440_rs::Version;
 
-use super::constraint::Tolerance;
 use super::world::{Base, Build, Python, Release};
 
 /// Major and minor number of a compute capability: `(9, 0)`.
@@ -131,4 +130,36 @@ pub enum Note {
     LeftOut(Box<Refusal>),
     Start(Cost),
     StartUnknown(Gap),
+}
+
+/// How much a search puts up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tolerance {
+    /// Judgements that nobody knows.
+    pub unknown: bool,
+    /// Judgements that cost something.
+    pub costs: bool,
+}
+
+impl Tolerance {
+    /// From the strictest to the one that refuses only what certainly fails.
+    pub const ALL: [Tolerance; 4] = [
+        Tolerance { unknown: false, costs: false },
+        Tolerance { unknown: false, costs: true },
+        Tolerance { unknown: true, costs: false },
+        Tolerance { unknown: true, costs: true },
+    ];
+
+    /// The one that refuses only what certainly fails.
+    pub const LOOSEST: Tolerance = Tolerance::ALL[3];
+
+    /// Whether a candidate with this judgement may be chosen.
+    pub fn allows(self, judgement: &Judgement) -> bool {
+        match judgement {
+            Judgement::Holds | Judgement::Notes(_) => true,
+            Judgement::Costs(_) => self.costs,
+            Judgement::Unknown(_) => self.unknown,
+            Judgement::Fails(_) => false,
+        }
+    }
 }
