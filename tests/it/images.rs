@@ -105,7 +105,7 @@ fn same(path: &Path, text: &str) {
     );
 }
 
-/// What each of the recipes meant that tutorials print, and that cannot be built as it stands there.
+/// What each of the recipes meant that tutorials print, and that cannot be built as printed.
 #[test]
 fn recipes_of_tutorials() {
     for (name, base, pins) in [

@@ -194,7 +194,7 @@ fn new_releases_become_rows_and_a_second_time_there_is_nothing_new() {
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(names, ["accelerate.yaml"], "nothing is left beside it");
+    assert_eq!(names, ["accelerate.yaml"], "nothing is left next to it");
 }
 
 #[test]

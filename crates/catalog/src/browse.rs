@@ -1,4 +1,4 @@
-//! Looking rows up by name, whatever file they stand in: every fact can be shown with its source.
+//! Looking rows up by name, whatever file they are in: every fact can be shown with its source.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

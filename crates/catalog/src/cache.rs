@@ -48,7 +48,7 @@ fn check_format(dir: &Path) -> Result<(), CacheError> {
 }
 
 impl Cache {
-    /// `note` is told of each file that cannot be used, once.
+    /// `note` gets a message for each file that cannot be used, once.
     pub fn new(dir: PathBuf, note: fn(&str)) -> Cache {
         Cache { dir, note, names: OnceLock::new(), texts: Mutex::default() }
     }

@@ -129,7 +129,7 @@ impl Toolkit {
 
     /// The vulnerabilities that a version is certain to have. Those of which it cannot be said are not among
     /// them (see [`Cve::exposure`]), and a version with a packager's suffix (`1.1.7-0ubuntu1`) has none that
-    /// is certain: distributions mend without a new number.
+    /// is certain: distributions fix without a new number.
     pub fn vulnerable(&self, component: &str, version: &str) -> Vec<&Cve> {
         self.cves(component).filter(|cve| cve.exposure(version) == Exposure::Vulnerable).collect()
     }

@@ -143,8 +143,8 @@ impl Release {
     /// The torchaudio that goes with one of its builds.
     ///
     /// torchaudio ended with 2.11.0, which later releases of torch use. It was built for the CUDA builds of
-    /// torch 2.11.0, and refuses to be imported beside a torch of another CUDA, even of the same major
-    /// (measured: PyPI's, of CUDA 13.0, beside torch 2.15.0+cu132; see
+    /// torch 2.11.0, and refuses to be imported with a torch of another CUDA, even of the same major
+    /// (measured: PyPI's, of CUDA 13.0, with torch 2.15.0+cu132; see
     /// docs/measurements/resolve-installs.md).
     pub fn torchaudio_of(&self, build: &str) -> Option<&String> {
         let built = |builds: &Vec<String>| builds.iter().any(|name| name == build);

@@ -14,7 +14,7 @@ pub enum Status {
     Deprecated,
     /// Only by older releases.
     Removed,
-    /// By no release ever: the name stands in tutorials only.
+    /// By no release ever: the name is in tutorials only.
     NotRead,
 }
 
@@ -58,7 +58,7 @@ pub struct Variable {
     pub checked: String,
 }
 
-/// Values beside the ones that a variable's row lists.
+/// Values in addition to those that a variable's row lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Also {
@@ -98,7 +98,7 @@ impl Variable {
 }
 
 /// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What
-/// stands in brackets behind them is for readers: `0..31 (0 or >=32 = infinite)`,
+/// is in brackets after them is for readers: `0..31 (0 or >=32 = infinite)`,
 /// `LOC|PIX (integers 0..4 legacy)`.
 fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
     let bounds = allowed.split_once(" (").map_or(allowed, |(bounds, _)| bounds).trim();

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::table::{BITS, Entry, NONE, SHORTEST, SLOTS, WORD, bit, other_bit, slot, word};
 
-/// Words of four bytes that logs are full of, and how often each stands in a MiB of them: poor signs of a
+/// Words of four bytes that logs are full of, and how often each is in a MiB of them: poor signs of a
 /// literal. `frequent_words.py` counts them.
 const FREQUENT: &str = include_str!("frequent_words.txt");
 

@@ -31,7 +31,7 @@ pub enum Parameter {
     Compile,
 }
 
-/// Under which names parameters are given.
+/// The two sets of names that parameters have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Naming {
     /// `--with`.

@@ -80,7 +80,7 @@ impl Release {
         self.requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
     }
 
-    /// The packages that have to be there beside it on a Python, without being required.
+    /// The packages that must be installed with it on a Python, without being required.
     pub fn beside<'r>(&'r self, python: &'r Python) -> impl Iterator<Item = &'static str> + 'r {
         self.beside.iter().filter(|(_, on)| python.within(on)).map(|(name, _)| *name)
     }

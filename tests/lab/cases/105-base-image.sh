@@ -5,7 +5,7 @@ system=$(. /etc/os-release && echo "$ID$VERSION_ID")
 series=$(docker run --rm lab:base python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 builds --base-image lab:base --torch 2.8 --dry-run
 check_that "status 0" ended_with 0
-check_that "its system and its Python are told" grep -qF "in lab:base: $system, Python $series (/usr/bin/python3)" <<<"$answer$error"
+check_that "its system and its Python are named" grep -qF "in lab:base: $system, Python $series (/usr/bin/python3)" <<<"$answer$error"
 check_that "the Dockerfile is for its Python" grep -qF "FROM lab:base" <<<"$answer"
 check_that "no container is left behind" test -z "$(docker ps --all --quiet)"
 builds --base-image lab:base --os ubuntu22.04 --torch 2.8 --dry-run

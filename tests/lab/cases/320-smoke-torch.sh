@@ -45,7 +45,7 @@ fi
 
 docker_on node2 exec node2 sh -c 'mv /usr/lib/python3/dist-packages/deepspeed /usr/lib/python3/dist-packages/deepspeed.gone 2>/dev/null || mv "$(python3 -c "import importlib.util as i; print(i.find_spec(\"deepspeed\").submodule_search_locations[0])")" /root/gone'
 LIMIT=300 smoke_names "one image has no DeepSpeed" failed deepspeed "node2.*No module named 'deepspeed'" --deepspeed
-check_that "no DeepSpeed: its meaning is told" test "$(jq '.causes | length' <<<"$answer")" -gt 0
+check_that "no DeepSpeed: its meaning is explained" test "$(jq '.causes | length' <<<"$answer")" -gt 0
 docker_on node2 exec node2 sh -c 'mv /usr/lib/python3/dist-packages/torch /usr/lib/python3/dist-packages/torch.gone'
 LIMIT=240 smoke_names "one image has no torch" failed torch "node2.*No module named 'torch'" --torch
 in_cluster down --leave-swarm >/dev/null

@@ -272,7 +272,7 @@ fn order(rows: &[Row<'_>]) -> Vec<Broken> {
     wrong.map(|pair| pair[1].broken("order", format!("it stands after {}", pair[0].key))).collect()
 }
 
-/// Keys that name two rows, and releases that stand in two rows.
+/// Keys that name two rows, and releases that are in two rows.
 fn twice(rows: &[Row<'_>]) -> Vec<Broken> {
     let mut seen = BTreeSet::new();
     let mut broken = Vec::new();

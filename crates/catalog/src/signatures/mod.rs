@@ -219,7 +219,7 @@ pub struct Signature {
     pub message: &'static str,
     /// What it means.
     pub meaning: &'static str,
-    /// Whether its line tells little without those beside it.
+    /// Whether its line says little without its neighbours.
     pub context_lines: bool,
     /// What may be behind it, the likely first.
     pub causes: &'static [Cause],

@@ -1,5 +1,5 @@
 //! Recorded and composed servers (`tests/servers/*.json`) are judged, and compared with the findings kept
-//! beside them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks` writes those; what
+//! next to them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks` writes those; what
 //! changed is to be read before it is committed.
 //!
 //! An `.expected` file begins with lines that a person writes and that regenerating keeps:

@@ -163,7 +163,7 @@ fn without_nvcc(image: &str, reason: &str) -> Warning {
     }
 }
 
-/// An image of one's own: what is in it is told by the request.
+/// An image of one's own: the request says what is in it.
 fn own_image(
     catalog: &'static Catalog,
     request: &ImageRequest,

@@ -43,7 +43,7 @@ pub struct Python {
     pub environment: Option<&'static str>,
     /// The program to ask: `/opt/venv/bin/python`.
     pub interpreter: String,
-    /// Whether pip refuses to install into it unless it is told to (PEP 668).
+    /// Whether pip refuses to install into it without --break-system-packages (PEP 668).
     pub externally_managed: bool,
 }
 

@@ -33,7 +33,7 @@ pub fn requirements(plan: &Plan) -> Result<String, Error> {
     fill("requirements.txt.hbs", TEMPLATE, &values)
 }
 
-/// The whole set with hashes, as far as it stands in one file of the lock.
+/// The whole set with hashes, as far as it is in one file of the lock.
 pub(super) fn locked(plan: &Plan, packages: &[LockedPackage]) -> Result<String, Error> {
     let package = |package: &LockedPackage| {
         let hashes = package.hashes.iter().map(|hash| format!(" \\\n    --hash={hash}"));

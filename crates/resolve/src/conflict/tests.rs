@@ -138,7 +138,7 @@ fn minimal(request: &Request, conflict: &Conflict) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-/// What is to be typed instead gives the stack that it is told to give.
+/// The replacement options give the stack that the answer promises.
 fn typeable(request: &Request, nearest: &Nearest) -> Result<(), TestCaseError> {
     let given_up =
         |says: &str| nearest.wish.split(" and ").flat_map(|part| part.split(", ")).any(|one| one == says);

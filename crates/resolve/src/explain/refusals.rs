@@ -52,7 +52,7 @@ impl<'w> Answered<'w, '_> {
         })
     }
 
-    /// Why a release of a package is refused beside everything else that was chosen.
+    /// Why a release of a package is refused with everything else that was chosen.
     pub(super) fn package(&self, release: &'w Release) -> Vec<Reason<'w>> {
         let (wanted, place) = (&self.wanted, &self.choice.place);
         let others: Vec<&Release> =

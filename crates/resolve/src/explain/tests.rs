@@ -158,7 +158,7 @@ fn the_machines_own_python_stays() {
         }
         Answer::None(conflict) => panic!("{conflict:?}"),
     };
-    assert_ne!(python(&request).1, "machine", "nothing is told of its Pythons");
+    assert_ne!(python(&request).1, "machine", "nothing is known of its Pythons");
     request.prefer = Prefer::Installed;
     request.installed.insert("python".into(), "3.12.3".into());
     let (version, from, says, install) = python(&request);

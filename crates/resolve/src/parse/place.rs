@@ -107,7 +107,7 @@ fn image(catalog: &'static Catalog, reference: String) -> Result<Base, Mistake> 
     Err(if near.is_empty() { mistake } else { mistake.hint(format!("nearest are {}", near.join(", "))) })
 }
 
-/// One of NVIDIA's images of which too little is known to put anything beside its torch.
+/// One of NVIDIA's images of which too little is known to install anything next to its torch.
 fn not_known(catalog: &'static Catalog, image: &Image) -> Mistake {
     let whole = catalog.images().of(image.repository).iter().rev().filter(|image| image.lacks().is_empty());
     let newest: Vec<&str> = whole.take(3).map(|image| image.tag.as_str()).collect();

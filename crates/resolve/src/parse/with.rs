@@ -1,4 +1,4 @@
-//! `--with`: packages with versions, parted by commas that may also stand inside specifiers.
+//! `--with`: packages with versions, separated by commas, which specifiers contain too.
 
 use pep440_rs::Version;
 
@@ -17,7 +17,7 @@ pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
 /// NCCL goes with the torch build, whichever of its names is used.
 const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
 
-/// The names that may stand in `--with`.
+/// The names that `--with` accepts.
 pub fn package_names() -> Vec<&'static str> {
     let others = ["deepspeed", "torch", "torchvision", "torchaudio"];
     let mut names: Vec<&str> = catalog::packages::names().chain(others).collect();

@@ -45,7 +45,7 @@ pub struct Report<'i> {
 pub struct Content {
     /// `torch`, `CUDA`, `NCCL`.
     pub what: &'static str,
-    /// Its version, as it stands there.
+    /// Its version, as written there.
     pub version: String,
     /// The label or variable that says so.
     pub said_by: &'static str,
