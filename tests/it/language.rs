@@ -33,8 +33,8 @@ const RIGHT: &[(&str, &str)] = &[
 /// characters.
 const BUDGETS: &[(&str, [usize; 4])] = &[
     ("build", [0, 0, 0, 0]),
-    ("catalog", [9, 0, 0, 0]),
-    ("catalog data", [1, 0, 0, 0]),
+    ("catalog", [0, 0, 0, 0]),
+    ("catalog data", [0, 0, 0, 0]),
     ("checks", [0, 3, 0, 1]),
     ("cluster", [1, 0, 0, 4]),
     ("diagnose", [0, 0, 0, 16]),
@@ -43,10 +43,10 @@ const BUDGETS: &[(&str, [usize; 4])] = &[
     ("docs", [37, 0, 0, 0]),
     ("facts", [0, 0, 0, 6]),
     ("host", [0, 0, 0, 10]),
-    ("image", [4, 0, 0, 2]),
+    ("image", [0, 0, 0, 2]),
     ("lint", [0, 0, 0, 0]),
     ("refresh", [0, 0, 0, 3]),
-    ("resolve", [6, 0, 0, 8]),
+    ("resolve", [2, 0, 0, 8]),
     ("src", [0, 0, 0, 4]),
     ("templates", [0, 0, 0, 0]),
 ];
