@@ -5,7 +5,7 @@ use std::time::Instant;
 use image::plan::plan;
 use image::render;
 use image::request::ImageRequest;
-use resolve::answer::Answer;
+use resolve::outcome::Outcome;
 use resolve::request::Request;
 use resolve::{parse, resolve};
 
@@ -14,9 +14,13 @@ const TIMES: u32 = 1000;
 fn main() {
     let text = "presets: [finetune]\napt: [git]\nuser: trainer\ncopy: [{from: src, to: /workspace/src}]\n";
     let request = ImageRequest::parse("request.yaml", text).expect("a request");
-    let wishes = parse::wishes(resolve::testing::world(), &request.typed()).expect("wishes").wishes;
-    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve(resolve::testing::world(), &asked) else { panic!("no stack") };
+    let requirements = parse::requirements(resolve::testing::universe(), &request.stack_options())
+        .expect("requirements")
+        .requirements;
+    let asked = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
+    let Outcome::Resolved(resolution) = resolve(resolve::testing::universe(), &asked) else {
+        panic!("no stack")
+    };
     let once = || {
         let plan = plan(catalog::testing::catalog(), &request, &resolution).expect("a plan");
         render::files(&plan).expect("files").iter().map(|file| file.text.len()).sum::<usize>()

@@ -3,21 +3,21 @@
 use std::time::Instant;
 
 use resolve::parameter::Source;
-use resolve::request::{Request, Want, Wish};
+use resolve::request::{Request, Requirement, RequirementKind};
 use resolve::{has_stack, resolve};
 
 fn request(number: usize) -> Request {
     let pick = |list: &[&'static str], place: usize| list[number / place % list.len()];
-    let mut wishes = Vec::new();
+    let mut requirements = Vec::new();
     let mut add = |part: &str, text: &str| {
         let versions = text.parse().expect("a version");
-        let want = match part {
-            "cuda" => Want::Cuda(versions),
-            "python" => Want::Python(versions),
-            "torch" => Want::Torch(versions),
-            name => Want::Package(name.to_owned(), versions),
+        let kind = match part {
+            "cuda" => RequirementKind::Cuda(versions),
+            "python" => RequirementKind::Python(versions),
+            "torch" => RequirementKind::Torch(versions),
+            name => RequirementKind::Package(name.to_owned(), versions),
         };
-        wishes.push(Wish { source: Source::Stated(format!("--{part} {text}")), want });
+        requirements.push(Requirement { source: Source::Stated(format!("--{part} {text}")), kind });
     };
     add("python", pick(&["3.10", "3.11", "3.12", "3.13", ">=3.9"], 1));
     add("cuda", pick(&["12.1", "12.4", "12.6", ">=12", "11.8", "13.0", "12.8"], 5));
@@ -29,20 +29,24 @@ fn request(number: usize) -> Request {
         "" => {}
         versions => add("torch", versions),
     }
-    Request { wishes, today: "2026-11-21".into(), ..Request::default() }
+    Request { requirements, today: "2026-11-21".into(), ..Request::default() }
 }
 
 fn main() {
     let start = Instant::now();
-    resolve(resolve::testing::world(), &request(0));
+    resolve(resolve::testing::universe(), &request(0));
     let first = start.elapsed();
     let start = Instant::now();
-    let stacks = (0..10_000).filter(|number| has_stack(resolve::testing::world(), &request(*number))).count();
+    let stacks =
+        (0..10_000).filter(|number| has_stack(resolve::testing::universe(), &request(*number))).count();
     let searched = start.elapsed();
     let start = Instant::now();
     let found = (0..10_000)
         .filter(|number| {
-            matches!(resolve(resolve::testing::world(), &request(*number)), resolve::answer::Answer::Found(_))
+            matches!(
+                resolve(resolve::testing::universe(), &request(*number)),
+                resolve::outcome::Outcome::Resolved(_)
+            )
         })
         .count();
     let all = start.elapsed();

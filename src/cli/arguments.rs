@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 use super::Cli;
 
 /// Parses a command line, program name first. An empty option value is a usage error.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+pub(super) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = Cli::command();
     let matches = command.try_get_matches_from_mut(words)?;
     reject_empty_values(&mut command, &matches)?;

@@ -1,7 +1,6 @@
 //! `envdoc check`.
 
 use catalog::Catalog;
-use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,11 +9,12 @@ use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
 use checks::report;
-use checks::{self, CHECKS, Check, CheckResult, Group};
+use checks::{self, CHECKS, CheckResult};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::report::Summary;
+use diagnostic::rule::select;
 use diagnostic::terminal;
 use docker::live;
 use facts::live::{Live, NotTried};
@@ -27,7 +27,7 @@ use host::snapshot::Snapshot;
 /// some checks could not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Check a recorded machine (made with `envdoc snapshot`) instead of this one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["root", "timeout"], help_heading = SELECTION)]
     from: Option<PathBuf>,
@@ -118,7 +118,8 @@ const LIVE_STEP: Duration = Duration::from_secs(30);
 impl Args {
     /// Gathers, judges, reports.
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
-        let chosen = choose(&self.only, &self.ignore)?;
+        let list = "`envdoc checks` lists all checks and groups";
+        let chosen = select(CHECKS, &self.only, &self.ignore, "check or group", list)?;
         let mut facts = self.facts(catalog, expected(&self.expect)?, interrupts)?;
         if self.live {
             facts.live = self.look_inside(&facts, interrupts)?;
@@ -186,24 +187,4 @@ fn expected(texts: &[String]) -> Result<Expected, Error> {
         })?;
     }
     Ok(expected)
-}
-
-fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Check>, Error> {
-    let names = |name: &str, check: &Check| check.id == name || check.group.id() == name;
-    for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
-        if !name.is_empty() && !CHECKS.iter().any(|check| names(name, check)) {
-            let known = CHECKS.iter().map(|check| check.id).chain(Group::ALL.iter().map(|group| group.id()));
-            let error = Error::new(Kind::Usage, format!("{option}: unknown check or group {name:?}"));
-            let error = match nearest(name, known) {
-                Some(near) => error.hint(format!("did you mean {near}?")),
-                None => error,
-            };
-            return Err(error.hint("`envdoc checks` lists all checks and groups"));
-        }
-    }
-    let wanted = |check: &&&'static Check| {
-        (only.iter().all(String::is_empty) || only.iter().any(|name| names(name, check)))
-            && !ignore.iter().any(|name| names(name, check))
-    };
-    Ok(CHECKS.iter().filter(wanted).copied().collect())
 }

@@ -10,7 +10,7 @@ use diagnostic::terminal;
 /// List all checks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -31,7 +31,7 @@ enum Format {
 
 impl Args {
     /// Prints the list.
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let text = match self.format {
             Format::Text => explain::list(terminal::width()),
             Format::Json => json::text(&explain::data())?,

@@ -28,7 +28,7 @@ use host::snapshot::Snapshot;
 /// Exit code 0: no failure found; 1: a root cause or an unexplained error; 2: something could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Log files, directories of log files, or - for standard input.
     #[arg(required_unless_present_any = ["container", "cluster", "kernel"], value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,

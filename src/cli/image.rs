@@ -177,7 +177,7 @@ impl ImageArgs {
     /// The options as a request file would have them.
     fn options(&self) -> Result<ImageRequest, Error> {
         let stack = &self.stack;
-        let packages = stack.with.iter().flat_map(|text| parse::requirements(text));
+        let packages = stack.with.iter().flat_map(|text| parse::split_requirements(text));
         let copies = pairs("--copy", &self.copy, ':', "FROM:TO")?.into_iter();
         Ok(ImageRequest {
             name: self.name.clone(),

@@ -27,7 +27,7 @@ use host::snapshot::Snapshot;
 /// be read; 3: with --strict, something could not be checked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Image: name:tag, registry/name:tag or name@sha256:….
     #[arg(value_name = "IMAGE")]
     image: String,

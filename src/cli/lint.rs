@@ -11,14 +11,15 @@ use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
 use crate::cli::values;
-use diagnostic::error::{Error, Kind as ErrorKind};
+use diagnostic::error::Error;
 use diagnostic::layout::Layout;
+use diagnostic::rule::select;
 use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 use lint::collect::{Sources, here};
 use lint::report::{self, Counts, json, rules};
-use lint::{File, Finding, Kind, RULES, Rule, World};
+use lint::{File, Finding, Kind, RULES, World};
 
 /// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
 ///
@@ -30,7 +31,7 @@ use lint::{File, Finding, Kind, RULES, Rule, World};
 /// Exit code 0: no finding at or above --fail-on; 1: findings; 2: a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Files or directories to lint, or - for standard input.
     ///
     /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
@@ -82,11 +83,11 @@ pub struct Args {
     #[arg(long, help_heading = SELECTION)]
     rules: bool,
 
-    /// Run only these rules.
+    /// Run only these rules or groups.
     #[arg(long, value_name = "RULE", value_delimiter = ',', help_heading = SELECTION)]
     only: Vec<String>,
 
-    /// Skip these rules.
+    /// Skip these rules or groups.
     #[arg(
         long,
         value_name = "RULE",
@@ -135,7 +136,8 @@ impl Args {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
-        let chosen = choose(&self.only, &self.ignore)?;
+        let list = "`envdoc lint --rules` lists all rules";
+        let chosen = select(RULES, &self.only, &self.ignore, "rule or group", list)?;
         let sources = Sources {
             catalog,
             paths: self.paths.clone(),
@@ -196,22 +198,4 @@ impl Args {
         };
         u8::from(findings > 0)
     }
-}
-
-fn choose(only: &[String], ignore: &[String]) -> Result<Vec<&'static Rule>, Error> {
-    for (option, name) in only.iter().map(|n| ("--only", n)).chain(ignore.iter().map(|n| ("--ignore", n))) {
-        if !name.is_empty() && !RULES.iter().any(|rule| rule.id == name) {
-            let error = Error::new(ErrorKind::Usage, format!("{option}: unknown rule {name:?}"));
-            let error = match diagnostic::suggest::nearest(name, RULES.iter().map(|rule| rule.id)) {
-                Some(near) => error.hint(format!("did you mean {near}?")),
-                None => error,
-            };
-            return Err(error.hint("`envdoc lint --rules` lists all rules"));
-        }
-    }
-    let wanted = |rule: &&&'static Rule| {
-        let named = |list: &[String]| list.iter().any(|name| name == rule.id);
-        (only.iter().all(String::is_empty) || named(only)) && !named(ignore)
-    };
-    Ok(RULES.iter().filter(wanted).copied().collect())
 }

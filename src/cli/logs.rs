@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::running::{interrupted, runtime};
 use ::cluster::logs::{self, KERNEL_TIMEOUT};
 use diagnose::read::{Read, container, kernel};
 use diagnostic::error::{Error, Kind};
 use docker::client;
 use docker::engine::Engine;
+use docker::{interrupted, runtime};
 use facts::kernel_log;
 use host::live::Live;
 use host::snapshot::Snapshot;
 
 /// Log sources that are not files.
 #[derive(Debug, clap::Args)]
-pub struct Elsewhere {
+pub(super) struct Elsewhere {
     /// Read the output of a container, running or exited; repeatable.
     #[arg(long, value_name = "NAME", help_heading = LOGS)]
     container: Vec<String>,

@@ -6,14 +6,14 @@ use clap::ValueEnum;
 use diagnostic::error::Error;
 use diagnostic::terminal;
 use resolve::matrix;
-use resolve::parse::{self, Typed};
-use resolve::request::Want;
-use resolve::world::World;
+use resolve::parse::{self, StackOptions};
+use resolve::request::RequirementKind;
+use resolve::universe::Universe;
 
 /// Show which CUDA builds each torch release has, and for which Python versions and GPUs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Only releases and builds with wheels for this Python version, for example 3.12.
     #[arg(long, value_name = "VERSION")]
     python: Option<String>,
@@ -41,18 +41,18 @@ enum Format {
 
 impl Args {
     /// Prints the table.
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
-        let world = &World::new(catalog);
-        let typed = Typed { python: self.python.clone(), ..Typed::default() };
-        let wishes = parse::wishes(world, &typed)?.wishes;
-        let wanted = wishes.iter().find_map(|wish| match &wish.want {
-            Want::Python(versions) => Some(versions),
+    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+        let universe = &Universe::new(catalog);
+        let typed = StackOptions { python: self.python.clone(), ..StackOptions::default() };
+        let requirements = parse::requirements(universe, &typed)?.requirements;
+        let python = requirements.iter().find_map(|requirement| match &requirement.kind {
+            RequirementKind::Python(versions) => Some(versions),
             _ => None,
         });
-        let pythons = wanted.map(|wanted| {
-            world.pythons.iter().filter(|python| python.within(&wanted.specifiers)).collect::<Vec<_>>()
+        let pythons = python.map(|versions| {
+            universe.pythons.iter().filter(|python| python.within(&versions.specifiers)).collect::<Vec<_>>()
         });
-        let matrix = matrix::Matrix::of(catalog, self.python.as_deref().map(str::trim), pythons.as_deref());
+        let matrix = matrix::Matrix::new(catalog, self.python.as_deref().map(str::trim), pythons.as_deref());
         let text = match self.format {
             Format::Text => matrix::text::report(&matrix, terminal::width()),
             Format::Markdown => matrix::markdown::report(&matrix),

@@ -19,7 +19,6 @@ mod logs;
 mod matrix;
 mod render;
 mod resolve;
-mod running;
 mod several;
 mod smoke;
 mod snapshot;

@@ -16,14 +16,14 @@ use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::terminal;
 use host::file;
-use resolve::answer::Answer;
 use resolve::lock::{Lock, LockError};
+use resolve::outcome::Outcome;
 use resolve::parameter::Source;
-use resolve::parse::{self, Typed};
+use resolve::parse::{self, StackOptions};
 use resolve::report::Report;
-use resolve::request::{Request, Wish};
-use resolve::world::World;
-use resolve::{self, exists};
+use resolve::request::{Request, Requirement};
+use resolve::universe::Universe;
+use resolve::{self, lookup};
 
 /// Find compatible versions of driver, CUDA, Python, torch and related packages, and explain the choice.
 ///
@@ -34,7 +34,7 @@ use resolve::{self, exists};
 /// shown; 2: envdoc could not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     stack: StackArgs,
 
@@ -83,25 +83,30 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
-        let world = &World::new(catalog);
-        let Requirements { request, warnings, mut notes } = self.stack.requirements(world, interrupts)?;
-        if let Some(thing) = &self.why {
-            return why(world, &request, thing);
+        let universe = &Universe::new(catalog);
+        let Requirements { request, warnings, mut notes } = self.stack.requirements(universe, interrupts)?;
+        if let Some(subject) = &self.why {
+            return why(universe, &request, subject);
         }
         let kept = self.kept()?;
         let mut whole = request.clone();
         if let Some((lock, name)) = &kept {
             let error = |error: LockError| Error::new(Kind::File, format!("{name}: {error}"));
-            whole.wishes.extend(lock.wishes(name).map_err(error)?);
+            whole.requirements.extend(lock.requirements(name).map_err(error)?);
         }
-        let answer = resolve::resolve(world, &whole);
-        if let (Some((lock, name)), Answer::Found(resolution)) = (&kept, &answer) {
+        let outcome = resolve::resolve(universe, &whole);
+        if let (Some((lock, name)), Outcome::Resolved(resolution)) = (&kept, &outcome) {
             notes.push(format!("the stack in {name} is still valid"));
             let differences = lock.differences(&resolution.stack);
             notes.extend(differences.iter().map(|difference| format!("{name}: {difference}")));
         }
-        let report = Report { wishes: &whole.wishes, answer: &answer, warnings: &warnings, notes: &notes };
-        let Answer::Found(resolution) = &answer else {
+        let report = Report {
+            requirements: &whole.requirements,
+            outcome: &outcome,
+            warnings: &warnings,
+            notes: &notes,
+        };
+        let Outcome::Resolved(resolution) = &outcome else {
             match self.format {
                 Format::Text | Format::Json => terminal::print(&self.report(catalog, &report)?)?,
                 // A file that others read gets no sentence.
@@ -110,7 +115,7 @@ impl Args {
             return Ok(1);
         };
         if let (Some(path), None) = (&self.lock, &kept) {
-            let text = json::text(&Lock::of(&resolution.stack, &request.wishes))?;
+            let text = json::text(&Lock::new(&resolution.stack, &request.requirements))?;
             file::write(path, &text, self.force)?;
             terminal::note(&format!("wrote the stack to {}", path.display()));
         }
@@ -134,12 +139,12 @@ impl Args {
         match self.format {
             Format::Text => Ok(self.text(report)),
             Format::Json => json::text(&resolve::report::json::report(report)),
-            Format::Requirements | Format::Toml => Ok(match (report.answer, self.format) {
-                (Answer::None(_), _) => String::new(),
-                (Answer::Found(found), Format::Toml) => {
+            Format::Requirements | Format::Toml => Ok(match (report.outcome, self.format) {
+                (Outcome::Conflict(_), _) => String::new(),
+                (Outcome::Resolved(found), Format::Toml) => {
                     resolve::report::project::file(catalog, report, &found.stack)
                 }
-                (Answer::Found(found), _) => {
+                (Outcome::Resolved(found), _) => {
                     resolve::report::requirements::file(catalog, report, &found.stack)
                 }
             }),
@@ -152,47 +157,47 @@ impl Args {
     }
 }
 
-/// `--why`: whether `thing` exists, and whether it is compatible with the other options.
-fn why(world: &World, request: &Request, thing: &str) -> Result<u8, Error> {
+/// `--why`: whether `subject` exists, and whether it is compatible with the other options.
+fn why(universe: &Universe, request: &Request, subject: &str) -> Result<u8, Error> {
     // `torch=2.6.0` is conda's way to write it.
-    let thing = match thing.split_once('=') {
+    let subject = match subject.split_once('=') {
         Some((name, version)) => format!("{name}=={}", version.trim_start_matches('=')),
-        None => thing.to_owned(),
+        None => subject.to_owned(),
     };
-    let Some(explanation) = exists::thing(world, &thing) else {
-        let error = Error::new(Kind::Usage, format!("--why: {thing:?} is not in the catalog"));
-        return Err(match nearest(&thing, exists::names(world)) {
-            Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error,
-        });
+    let Some(explanation) = lookup::explain(universe, &subject) else {
+        let error = Error::new(Kind::Usage, format!("--why: {subject:?} is not in the catalog"));
+        return Err(error.did_you_mean(nearest(&subject, lookup::names(universe))));
     };
-    terminal::print(&explain::thing(&explanation, terminal::width()))?;
-    let (name, version) = thing.split_once("==").map_or((thing.as_str(), ""), |parts| parts);
+    terminal::print(&explain::lookup(&explanation, terminal::width()))?;
+    let (name, version) = subject.split_once("==").map_or((subject.as_str(), ""), |parts| parts);
     let own = match name {
-        "cuda" => Typed { cuda: Some(version.into()), ..Typed::default() },
-        "python" => Typed { python: Some(version.into()), ..Typed::default() },
-        "torch" => Typed { torch: Some(version.into()), ..Typed::default() },
-        _ => Typed { with: vec![thing.clone()], ..Typed::default() },
+        "cuda" => StackOptions { cuda: Some(version.into()), ..StackOptions::default() },
+        "python" => StackOptions { python: Some(version.into()), ..StackOptions::default() },
+        "torch" => StackOptions { torch: Some(version.into()), ..StackOptions::default() },
+        _ => StackOptions { with: vec![subject.clone()], ..StackOptions::default() },
     };
-    let Ok(own) = parse::wishes(world, &own) else { return Ok(0) };
-    if request.wishes.is_empty() {
+    let Ok(own) = parse::requirements(universe, &own) else { return Ok(0) };
+    if request.requirements.is_empty() {
         return Ok(0);
     }
-    let says: Vec<String> = request.wishes.iter().map(|wish| wish.source.to_string()).collect();
+    let sources: Vec<String> =
+        request.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
     let mut whole = request.clone();
-    whole
-        .wishes
-        .extend(own.wishes.into_iter().map(|wish| Wish { source: Source::Stated(thing.clone()), ..wish }));
-    let answer = resolve::resolve(world, &whole);
-    let words = match &answer {
-        Answer::Found(found) => {
-            let place = exists::why(world, request, &thing)
-                .map_or(String::new(), |place| format!(". {}", place.says));
-            format!("yes, as {}{place}", resolve::report::text::headline(&found.stack))
+    whole.requirements.extend(
+        own.requirements
+            .into_iter()
+            .map(|requirement| Requirement { source: Source::Stated(subject.clone()), ..requirement }),
+    );
+    let outcome = resolve::resolve(universe, &whole);
+    let words = match &outcome {
+        Outcome::Resolved(found) => {
+            let explanation = lookup::why(universe, request, &subject)
+                .map_or(String::new(), |explanation| format!(". {}", explanation.summary));
+            format!("yes, as {}{explanation}", resolve::report::text::headline(&found.stack))
         }
-        Answer::None(conflict) => format!("no: {}", conflict.says),
+        Outcome::Conflict(conflict) => format!("no: {}", conflict.message),
     };
-    let text = format!("Together with {}: {words}", says.join(", "));
+    let text = format!("Together with {}: {words}", sources.join(", "));
     terminal::print(&format!("\n{}\n", textwrap::fill(&text, terminal::width())))?;
-    Ok(u8::from(matches!(answer, Answer::None(_))))
+    Ok(u8::from(matches!(outcome, Outcome::Conflict(_))))
 }

@@ -10,7 +10,10 @@ use std::ffi::{OsStr, OsString};
 const OPTION: &str = "--from";
 
 /// The words with `--from` before each snapshot; `is_file` tells whether there is a file of that name.
-pub fn spread(words: impl IntoIterator<Item = OsString>, is_file: fn(&OsStr) -> bool) -> Vec<OsString> {
+pub(super) fn spread(
+    words: impl IntoIterator<Item = OsString>,
+    is_file: fn(&OsStr) -> bool,
+) -> Vec<OsString> {
     let mut out = Vec::new();
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {

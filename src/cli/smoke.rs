@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::format::Format;
 use super::headings::OUTPUT;
-use super::running::{interrupted, runtime};
 use super::values;
 use ::cluster::smoke::local::Local;
 use ::cluster::smoke::nccl::phases as nccl_phases;
@@ -24,6 +23,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::{github, json, sarif};
 use diagnostic::terminal;
+use docker::{interrupted, runtime};
 use host::file;
 
 /// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
@@ -39,7 +39,7 @@ use host::file;
 /// Exit code 0: ok; 1: slow, wrong or failed; 2: the test could not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Cluster file; one rank runs in each of its containers.
     #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml", help_heading = RANKS)]
     file: PathBuf,
@@ -196,7 +196,7 @@ Examples:
   envdoc smoke --baseline last-week.json   # slower than a saved run?";
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
         if self.local && self.gpus.is_none() && self.expect_transport.is_some() {

@@ -17,7 +17,7 @@ use host::snapshot::Snapshot;
 /// Host names, addresses, serial numbers, UUIDs and user names are replaced by placeholders.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Write to FILE instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -62,7 +62,7 @@ impl Args {
         match &self.output {
             None => terminal::print(&text)?,
             Some(path) => {
-                file::write(path, &text, self.force)?;
+                file::write_private(path, &text, self.force)?;
                 let kept = if self.no_redact { "kept" } else { "replaced by placeholders" };
                 terminal::note(&format!(
                     "wrote {} readings to {}; names, addresses and serial numbers are {kept}",

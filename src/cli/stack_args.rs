@@ -11,9 +11,9 @@ use super::interrupts::Interrupts;
 use ::build::{Machines, Requirements};
 use diagnostic::error::Error;
 use facts::{Expected, Facts};
-use resolve::parse::{self, Typed};
+use resolve::parse::{self, StackOptions};
 use resolve::request::Prefer;
-use resolve::world::World;
+use resolve::universe::Universe;
 
 /// The requirements of a stack.
 #[derive(Debug, Clone, clap::Args)]
@@ -127,10 +127,15 @@ impl Preference {
 
 impl StackArgs {
     /// The requirements of the options and of the machines that they name.
-    pub(super) fn requirements(&self, world: &World, interrupts: &Interrupts) -> Result<Requirements, Error> {
-        let understood = parse::wishes(world, &self.typed())?;
-        self.machines()
-            .requirements(world.catalog, understood, &today(), &|| self.read_here(world.catalog, interrupts))
+    pub(super) fn requirements(
+        &self,
+        universe: &Universe,
+        interrupts: &Interrupts,
+    ) -> Result<Requirements, Error> {
+        let parsed = parse::requirements(universe, &self.stack_options())?;
+        self.machines().requirements(universe.catalog, parsed, &today(), &|| {
+            self.read_here(universe.catalog, interrupts)
+        })
     }
 
     /// The machines that the stack must run on.
@@ -149,8 +154,8 @@ impl StackArgs {
     }
 
     /// The options that describe the stack, as typed.
-    pub fn typed(&self) -> Typed {
-        Typed {
+    pub fn stack_options(&self) -> StackOptions {
+        StackOptions {
             cuda: self.cuda.clone(),
             python: self.python.clone(),
             torch: self.torch.clone(),

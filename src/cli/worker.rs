@@ -11,7 +11,7 @@ use diagnostic::terminal;
 
 /// Serve requests of envdoc on another machine, one JSON object per line, until standard input ends.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Remove DIR, which the program was copied into, before exiting.
     #[arg(long, value_name = "DIR")]
     and_remove: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Args {
 
 impl Args {
     /// Works.
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         if self.bundle {
             return terminal::bytes(&Bundle::make()?.tar).map(|()| 0);
         }

@@ -19,7 +19,7 @@ use envdoc::cli::image::ImageArgs;
 use host::snapshot::Snapshot;
 use image::request::ImageRequest;
 use lint::{self, RULES, Subject};
-use resolve::parse::{self, Typed};
+use resolve::parse::{self, StackOptions};
 use resolve::request::Request;
 
 fn same(name: &str, generated: &str) {
@@ -374,7 +374,8 @@ fn render_transcript() -> String {
     let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
     let mut request = command.image.request().unwrap();
     request.today = "2026-11-21".into();
-    let planned = build::plan(resolve::testing::world(), &request, &|| panic!("reads no machine")).unwrap();
+    let planned =
+        build::plan(resolve::testing::universe(), &request, &|| panic!("reads no machine")).unwrap();
     let Planned::Plan(plan, _) = planned else { panic!("{planned:?}") };
     let text = image::render::dockerfile(&plan).unwrap();
     // Shown without the labels, of which one holds the whole stack.
@@ -384,12 +385,17 @@ fn render_transcript() -> String {
 }
 
 fn resolve_transcript() -> String {
-    let typed = Typed { cuda: Some("12.1".into()), python: Some("3.12".into()), ..Typed::default() };
-    let wishes = parse::wishes(resolve::testing::world(), &typed).unwrap().wishes;
-    let request = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let answer = resolve::resolve(resolve::testing::world(), &request);
-    let report =
-        resolve::report::Report { wishes: &request.wishes, answer: &answer, warnings: &[], notes: &[] };
+    let typed =
+        StackOptions { cuda: Some("12.1".into()), python: Some("3.12".into()), ..StackOptions::default() };
+    let requirements = parse::requirements(resolve::testing::universe(), &typed).unwrap().requirements;
+    let request = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
+    let outcome = resolve::resolve(resolve::testing::universe(), &request);
+    let report = resolve::report::Report {
+        requirements: &request.requirements,
+        outcome: &outcome,
+        warnings: &[],
+        notes: &[],
+    };
     let shown = resolve::report::text::report(&report, LAYOUT);
     let shown = anstream::adapter::strip_str(&shown).to_string();
     format!("```console\n$ envdoc resolve --cuda 12.1 --python 3.12\n\n{shown}```\n")

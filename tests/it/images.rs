@@ -26,7 +26,7 @@ fn planned(arguments: &[&str]) -> Plan {
     let command = Command::parse_from(["envdoc"].iter().chain(arguments));
     let mut request = command.image.request().unwrap();
     DAY.clone_into(&mut request.today);
-    match build::plan(resolve::testing::world(), &request, &|| panic!("no example reads this machine"))
+    match build::plan(resolve::testing::universe(), &request, &|| panic!("no example reads this machine"))
         .unwrap()
     {
         Planned::Plan(plan, _) => *plan,
@@ -150,9 +150,10 @@ fn options_win_over_the_file() {
     assert!(plan.requirements.contains(&"protobuf==4.25.0".to_owned()), "{:?}", plan.requirements);
     assert!(!plan.requirements.contains(&"protobuf==3.20.0".to_owned()), "{:?}", plan.requirements);
     assert!(
-        plan.says.contains(&"--torch 2.2.2".to_owned()) && plan.says.contains(&"cuda 11.8".to_owned()),
+        plan.requested.contains(&"--torch 2.2.2".to_owned())
+            && plan.requested.contains(&"cuda 11.8".to_owned()),
         "{:?}",
-        plan.says
+        plan.requested
     );
 }
 

@@ -46,7 +46,7 @@ const BUDGETS: &[(&str, [usize; 4])] = &[
     ("image", [0, 0, 0, 2]),
     ("lint", [0, 0, 0, 0]),
     ("refresh", [0, 0, 0, 3]),
-    ("resolve", [2, 0, 0, 8]),
+    ("resolve", [2, 0, 0, 0]),
     ("src", [0, 0, 0, 4]),
     ("templates", [0, 0, 0, 0]),
 ];

@@ -8,7 +8,7 @@ use docker::client::Client;
 use docker::engine::Engine;
 use docker::run::{self, NotRan};
 use docker::spec::Run;
-use image::inspect::inside::{Inside, SCRIPT};
+use image::inspect::probe::{Probe, SCRIPT};
 use image::merge::Merged;
 use resolve::parse;
 
@@ -23,9 +23,9 @@ pub(crate) fn describe(
     client: &Client,
 ) -> Result<Vec<String>, Error> {
     let Some(name) = merged.request.base_image.clone() else { return Ok(Vec::new()) };
-    let inside = inspect(&name, client)?;
-    let system = inside.catalog_system(catalog).ok_or_else(|| {
-        let is = inside.system.as_deref().unwrap_or("unknown");
+    let probe = inspect(&name, client)?;
+    let system = probe.catalog_system(catalog).ok_or_else(|| {
+        let is = probe.system.as_deref().unwrap_or("unknown");
         Error::new(Kind::Usage, format!("the operating system of {name} ({is}) is not supported"))
             .hint("`envdoc catalog show systems` lists the supported ones")
     })?;
@@ -37,20 +37,20 @@ pub(crate) fn describe(
     }
     merged.set_system(system);
     let mut contents = vec![system.to_owned()];
-    if let Some((series, path)) = &inside.python {
+    if let Some((series, path)) = &probe.python {
         contents.push(format!("Python {series} ({path})"));
     }
-    if let Some((release, _)) = &inside.nvcc {
+    if let Some((release, _)) = &probe.nvcc {
         contents.push(format!("nvcc {release}"));
     }
     if merged.request.base_python.is_none() {
-        merged.request.base_python = inside.own_python().map(str::to_owned);
+        merged.request.base_python = probe.own_python().map(str::to_owned);
     }
-    merged.request.base_nvcc = Some(inside.nvcc.is_some());
+    merged.request.base_nvcc = Some(probe.nvcc.is_some());
     Ok(vec![format!("in {name}: {}", contents.join(", "))])
 }
 
-fn inspect(name: &str, client: &Client) -> Result<Inside, Error> {
+fn inspect(name: &str, client: &Client) -> Result<Probe, Error> {
     let container = format!("envdoc-look-{}", std::process::id());
     let spec = Run {
         image: name.to_owned(),
@@ -58,7 +58,7 @@ fn inspect(name: &str, client: &Client) -> Result<Inside, Error> {
         deadline: CONTAINER_TIMEOUT,
         ..Run::default()
     };
-    let runtime = docker::runtime().map_err(|error| Error::new(Kind::Engine, error.to_string()))?;
+    let runtime = docker::runtime()?;
     let ran = runtime.block_on(async {
         let engine = Engine::connect(&client.endpoint).await?;
         tokio::select! {
@@ -78,9 +78,9 @@ fn inspect(name: &str, client: &Client) -> Result<Inside, Error> {
             Error::new(Kind::Engine, format!("cannot run a container of {name} to read its contents: {why}"))
                 .hint(format!("if the engine does not have it: docker pull {name}"))
         }
-        NotRan::Engine(why) => Error::new(Kind::Engine, why.to_string()),
+        NotRan::Engine(why) => why.into(),
     })?;
-    Inside::parse(&ran.stdout).ok_or_else(|| {
+    Probe::parse(&ran.stdout).ok_or_else(|| {
         Error::new(Kind::Engine, format!("cannot read the contents of {name}: {}", ran.stderr.trim()))
             .hint("a base image must have a POSIX shell at /bin/sh")
     })

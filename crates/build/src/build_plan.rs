@@ -5,8 +5,8 @@ use docker::client::{self, Client};
 use image::plan::Plan;
 use image::report::Note;
 use image::verify::Expectations;
-use resolve::answer::Stack;
-use resolve::world::World;
+use resolve::outcome::Stack;
+use resolve::universe::Universe;
 
 use crate::build_request::{BuildRequest, Checked, CheckedSource};
 use crate::context;
@@ -19,7 +19,7 @@ use diagnostic::error::Error;
 pub struct BuildPlan {
     /// The engine, and the logins to registries.
     pub client: Client,
-    /// The image.
+    /// The image, or the first of several platforms.
     pub image: ImageBuild,
     /// The platforms, where there are several; then the build of [`BuildPlan::image`] has none.
     pub platforms: Vec<String>,
@@ -49,7 +49,7 @@ pub struct ImageBuild {
 /// What became of a request.
 #[derive(Debug)]
 pub enum Prepared {
-    /// The build.
+    /// A build that can be executed.
     Build(Box<BuildPlan>),
     /// No stack meets the request.
     NoStack(Box<NoStack>),
@@ -57,12 +57,16 @@ pub enum Prepared {
 
 /// Checks and plans a build. The engine is asked only for the contents of a user's own base image, and after
 /// the options are checked.
-pub fn prepare(world: &World, request: &BuildRequest, read_here: ReadMachine<'_>) -> Result<Prepared, Error> {
-    let (source, checked) = request.check(world)?;
+pub fn prepare(
+    universe: &Universe,
+    request: &BuildRequest,
+    read_here: ReadMachine<'_>,
+) -> Result<Prepared, Error> {
+    let (source, checked) = request.check(universe)?;
     let client = client::find(request.host.as_deref())?;
     let part = match source {
-        CheckedSource::Planned(of_image, merged) => {
-            match of_image.plan_on(world, *merged, &client, read_here)? {
+        CheckedSource::Planned(of_image, checked_plan) => {
+            match of_image.plan_on(universe, *checked_plan, &client, read_here)? {
                 Planned::Plan(plan, notes) => Part::of_plan(&plan, notes, request)?,
                 Planned::NoStack(none) => return Ok(Prepared::NoStack(none)),
             }
@@ -91,7 +95,7 @@ struct Part {
 
 impl Part {
     fn of_plan(plan: &Plan, notes: Vec<String>, request: &BuildRequest) -> Result<Part, Error> {
-        let warnings = plan.warnings.iter().map(|warning| Note::Warning(warning.says.clone()));
+        let warnings = plan.warnings.iter().map(|warning| Note::Warning(warning.message.clone()));
         Ok(Part {
             build: Build {
                 context: context::of_plan(plan, &request.context)?,

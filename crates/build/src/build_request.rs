@@ -8,12 +8,11 @@ use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
 use docker::image::check_name;
 use host::{file, variables};
-use image::merge::Merged;
 use image::verify::Expectations;
-use resolve::world::World;
+use resolve::universe::Universe;
 
 use crate::cache::{self, Target};
-use crate::plan::PlanRequest;
+use crate::plan::{CheckedPlan, PlanRequest};
 use crate::platforms::Platforms;
 
 /// The secret under which certificates are given.
@@ -40,7 +39,7 @@ pub struct BuildRequest {
     pub target: Option<String>,
     /// The network of RUN instructions.
     pub network: Option<String>,
-    /// The builder.
+    /// BuildKit or the classic builder; by default BuildKit if the engine has it.
     pub builder: Builder,
     /// The engine: `ssh://user@host`.
     pub host: Option<String>,
@@ -85,7 +84,7 @@ impl Default for Source {
 /// What is built, with its request file read.
 #[derive(Debug)]
 pub(crate) enum CheckedSource<'r> {
-    Planned(&'r PlanRequest, Box<Merged>),
+    Planned(&'r PlanRequest, Box<CheckedPlan>),
     Dockerfile { path: &'r Path, labels: &'r BTreeMap<String, String> },
 }
 
@@ -103,12 +102,12 @@ pub(crate) struct Checked {
 
 impl BuildRequest {
     /// Finds every usage error that can be found without an engine or a registry.
-    pub(crate) fn check(&self, world: &World) -> Result<(CheckedSource<'_>, Checked), Error> {
+    pub(crate) fn check(&self, universe: &Universe) -> Result<(CheckedSource<'_>, Checked), Error> {
         for name in &self.tags {
             check_name(name).map_err(|why| usage("--tag", name, why))?;
         }
         let source = match &self.source {
-            Source::Planned(request) => CheckedSource::Planned(request, Box::new(request.checked(world)?)),
+            Source::Planned(request) => CheckedSource::Planned(request, Box::new(request.checked(universe)?)),
             Source::Dockerfile { path, labels, .. } => CheckedSource::Dockerfile { path, labels },
         };
         let planned = matches!(source, CheckedSource::Planned(..));
@@ -190,7 +189,7 @@ impl CheckedSource<'_> {
     /// Whether a person has named the image.
     fn has_name(&self) -> bool {
         match self {
-            CheckedSource::Planned(_, merged) => merged.request.name.is_some(),
+            CheckedSource::Planned(_, checked) => checked.has_name(),
             CheckedSource::Dockerfile { .. } => false,
         }
     }
@@ -238,7 +237,7 @@ mod tests {
         // No engine listens there: an error about it would show that it was asked.
         let request = BuildRequest { host: Some("unix:///no/such/socket".into()), ..request };
         let read_here = || -> Result<facts::Facts, Error> { panic!("this machine is not asked") };
-        crate::prepare(resolve::testing::world(), &request, &read_here).unwrap_err().message
+        crate::prepare(resolve::testing::universe(), &request, &read_here).unwrap_err().message
     }
 
     #[test]
@@ -249,10 +248,12 @@ mod tests {
         assert_eq!(error(BuildRequest { source: planned(own), ..push.clone() }), "--push requires --tag");
         let named = ImageRequest { name: Some("r.example/train".into()), ..ImageRequest::default() };
         assert!(
-            BuildRequest { source: planned(named), ..push.clone() }.check(resolve::testing::world()).is_ok()
+            BuildRequest { source: planned(named), ..push.clone() }
+                .check(resolve::testing::universe())
+                .is_ok()
         );
         let tags = vec!["r.example/train:1".to_owned()];
-        assert!(BuildRequest { tags, ..push }.check(resolve::testing::world()).is_ok());
+        assert!(BuildRequest { tags, ..push }.check(resolve::testing::universe()).is_ok());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn run(
     new_progress: &dyn Fn() -> Progress,
     on_report: &mut dyn FnMut(BuildReport) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let runtime = docker::runtime().map_err(|error| Error::new(Kind::Engine, error.to_string()))?;
+    let runtime = docker::runtime()?;
     let engine = runtime.block_on(Engine::connect(&plan.client.endpoint))?;
     let mut reports: Vec<BuildReport> = Vec::new();
     for image in image_index::images(plan) {
@@ -147,7 +147,7 @@ impl<'a> Execution<'a> {
         let tag = verification.allows_tag(self.image.strict);
         if !tag {
             report.failure =
-                Some(failure(self.catalog, report::Phase::Verification, verification.says.clone()));
+                Some(failure(self.catalog, report::Phase::Verification, verification.message.clone()));
         }
         report.verification = Some(verification);
         if tag {
@@ -163,10 +163,10 @@ impl<'a> Execution<'a> {
         if expected.is_empty() {
             return verify::verify(self.engine, id, &self.container, expected).await;
         }
-        progress.say("verifying the image ...");
+        progress.note("verifying the image ...");
         let started = Instant::now();
         let verification = verify::verify(self.engine, id, &self.container, expected).await;
-        progress.say(&format!("{} ({})", verification.says, time(started.elapsed().as_secs_f64())));
+        progress.note(&format!("{} ({})", verification.message, time(started.elapsed().as_secs_f64())));
         verification
     }
 
@@ -193,7 +193,7 @@ impl<'a> Execution<'a> {
             return;
         }
         for name in names {
-            progress.say(&format!("pushing {name} ..."));
+            progress.note(&format!("pushing {name} ..."));
             match push::push(self.engine, self.logins.clone(), &name).await {
                 Ok(digest) => report.pushed.push(PushedEntry { name, digest }),
                 Err(why) => {
@@ -224,8 +224,8 @@ async fn inspect(engine: &Engine, id: &str) -> Result<ImageEntry, Error> {
     Ok(ImageEntry { id: found.id, tags, architecture, bytes: found.bytes, layers })
 }
 
-fn failure(catalog: &'static Catalog, phase: report::Phase, says: String) -> FailureEntry {
-    FailureEntry::new(catalog, phase, None, Vec::new(), says)
+fn failure(catalog: &'static Catalog, phase: report::Phase, message: String) -> FailureEntry {
+    FailureEntry::new(catalog, phase, None, Vec::new(), message)
 }
 
 /// The failure of the build; an error if envdoc could not run it.
@@ -234,7 +234,7 @@ fn failed(catalog: &'static Catalog, found: Failure) -> Result<FailureEntry, Err
         Failure::Step { name, last, says } => {
             Ok(FailureEntry::new(catalog, report::Phase::Step, Some(name), last, says))
         }
-        Failure::Refused(says) => Ok(failure(catalog, report::Phase::Rejected, says)),
+        Failure::Refused(message) => Ok(failure(catalog, report::Phase::Rejected, message)),
         Failure::Context(why) => Err(Error::new(Kind::File, format!("cannot read the build context: {why}"))),
         Failure::Gone(why) => {
             let message = format!("lost the connection to the Docker engine during the build: {why}");

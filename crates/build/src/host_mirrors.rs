@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host::{file, variables};
-use image::host_mirrors::{Found, Told};
+use image::host_mirrors::{ConfiguredUrl, HostMirrors};
 use image::request::ImageRequest;
 
 /// pip's variables, then uv's, from the one that wins down.
@@ -30,9 +30,9 @@ pub(crate) fn fill_in(request: &mut ImageRequest) -> Vec<String> {
     }
     if let Some(mirror) = found.python.filter(|_| request.mirrors.python.is_none()) {
         taken.push(if mirror.has_login() {
-            format!("Python mirror in {} ignored: its URL contains a login", mirror.place)
+            format!("Python mirror in {} ignored: its URL contains a login", mirror.source)
         } else {
-            let line = format!("Python mirror: {}, from {}", mirror.address, mirror.place);
+            let line = format!("Python mirror: {}, from {}", mirror.address, mirror.source);
             request.mirrors.python = Some(mirror.address);
             line
         });
@@ -40,9 +40,9 @@ pub(crate) fn fill_in(request: &mut ImageRequest) -> Vec<String> {
     if request.mirrors.apt.is_none() && !named {
         for (family, mirror) in found.apt {
             taken.push(if mirror.has_login() {
-                format!("mirror for {family} in {} ignored: its URL contains a login", mirror.place)
+                format!("mirror for {family} in {} ignored: its URL contains a login", mirror.source)
             } else {
-                let line = format!("mirror for {family} images: {}, from {}", mirror.address, mirror.place);
+                let line = format!("mirror for {family} images: {}, from {}", mirror.address, mirror.source);
                 request.host_apt.insert(family, mirror.address);
                 line
             });
@@ -54,46 +54,47 @@ pub(crate) fn fill_in(request: &mut ImageRequest) -> Vec<String> {
     taken.into_iter().map(|one| format!("--mirrors-from-host: {one}")).collect()
 }
 
-fn take_index(request: &mut ImageRequest, index: Told) -> String {
-    let line = format!("package index: {}, from {}{}", index.shown(), index.place, secret(index.has_login()));
+fn take_index(request: &mut ImageRequest, index: ConfiguredUrl) -> String {
+    let line =
+        format!("package index: {}, from {}{}", index.redacted(), index.source, secret(index.has_login()));
     match index.has_login() {
-        true => request.hidden.index = Some(index.address.into()),
+        true => request.secret_indexes.index = Some(index.address.into()),
         false => request.mirrors.pip_index = Some(index.address),
     }
     line
 }
 
-fn take_extra_indexes(request: &mut ImageRequest, extra: &[Told]) -> String {
-    let login = extra.iter().any(Told::has_login);
-    let shown: Vec<String> = extra.iter().map(Told::shown).collect();
-    let place = extra.first().map_or("", |first| first.place.as_str());
+fn take_extra_indexes(request: &mut ImageRequest, extra: &[ConfiguredUrl]) -> String {
+    let login = extra.iter().any(ConfiguredUrl::has_login);
+    let urls: Vec<String> = extra.iter().map(ConfiguredUrl::redacted).collect();
+    let source = extra.first().map_or("", |first| first.source.as_str());
     let all: Vec<String> = extra.iter().map(|one| one.address.clone()).collect();
     match login {
-        true => request.hidden.extra = Some(all.join(" ").into()),
+        true => request.secret_indexes.extra = Some(all.join(" ").into()),
         false => request.mirrors.extra_index = all,
     }
-    format!("additional package indexes: {}, from {place}{}", shown.join(", "), secret(login))
+    format!("additional package indexes: {}, from {source}{}", urls.join(", "), secret(login))
 }
 
 fn secret(login: bool) -> &'static str {
     if login { " (with a login, passed to the build as a secret)" } else { "" }
 }
 
-fn find() -> Found {
-    let mut found = Found::default();
+fn find() -> HostMirrors {
+    let mut found = HostMirrors::default();
     for name in VARIABLES {
         if let Some(value) = variables::text(name) {
             found.variable(name, &value);
         }
     }
     for path in pip_files() {
-        with_text(&path, |place, text| found.pip(place, text));
+        with_text(&path, |source, text| found.pip(source, text));
     }
     for path in uv_files() {
-        with_text(&path, |place, text| found.uv(place, text));
+        with_text(&path, |source, text| found.uv(source, text));
     }
     for path in apt_files() {
-        with_text(&path, |place, text| found.apt(place, text));
+        with_text(&path, |source, text| found.apt(source, text));
     }
     found
 }

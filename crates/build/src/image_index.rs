@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use diagnostic::error::{Error, Kind};
 use docker::client::Client;
 use image::inspect::Reference;
-use image::inspect::remote::{self, Member, Question};
+use image::inspect::remote::{self, ImageQuery, Member};
 use image::report::{BuildReport, PushedEntry};
 
 use crate::build_plan::{BuildPlan, ImageBuild};
@@ -64,7 +64,7 @@ fn push_index(
         let pushed = pushed.ok_or_else(|| Error::new(Kind::Engine, format!("{own} was not pushed")))?;
         members.push(Member { platform: platform.clone(), digest: pushed.digest.clone() });
     }
-    let question = Question {
+    let query = ImageQuery {
         reference: &reference,
         architecture: "x86_64",
         plain_http: false,
@@ -72,7 +72,7 @@ fn push_index(
         certificates: None,
         deadline: Instant::now() + PUSH_TIMEOUT,
     };
-    let digest = remote::write_list(&question, &members).map_err(|why| {
+    let digest = remote::write_list(&query, &members).map_err(|why| {
         let own: Vec<String> = plan.platforms.iter().map(|platform| own_name(name, platform)).collect();
         Error::new(Kind::Network, format!("cannot push the image index {name}: {why}"))
             .hint(format!("the registry has the single-platform images: {}", own.join(", ")))

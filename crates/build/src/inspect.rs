@@ -13,7 +13,7 @@ use host::live::Live;
 use host::{Host, Missing, MissingKind, Reading};
 use image::inspect::Reference;
 use image::inspect::image::{self as description, Image, processor};
-use image::inspect::remote::{self, Question, RegistryError};
+use image::inspect::remote::{self, ImageQuery, RegistryError};
 
 use crate::registry;
 
@@ -25,7 +25,7 @@ const ENGINE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct InspectRequest {
     /// Names the images that exist.
     pub catalog: &'static Catalog,
-    /// Its name.
+    /// Registry, repository, and tag or digest.
     pub reference: Reference,
     /// The architecture to read of a multi-platform image: `aarch64`.
     pub architecture: String,
@@ -65,7 +65,7 @@ pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, I
         }
     }
     let certificates = registry::certificates(request.certificates.as_deref())?;
-    let question = Question {
+    let query = ImageQuery {
         reference,
         architecture: processor(&request.architecture),
         plain_http: request.plain_http,
@@ -73,7 +73,7 @@ pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, I
         certificates: certificates.as_deref(),
         deadline: Instant::now() + request.timeout,
     };
-    remote::read(&question).map_err(|error| match error.is_not_found() {
+    remote::read(&query).map_err(|error| match error.is_not_found() {
         true => InspectError::NotFound(error),
         false => unreadable(request.catalog, reference, &error).into(),
     })
@@ -96,11 +96,11 @@ fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -
         Existence::No { why, .. } => {
             let nearest: Vec<String> =
                 catalog.images().nearest(&name).iter().map(|image| image.reference()).collect();
-            let instead = match nearest.is_empty() {
+            let suggestion = match nearest.is_empty() {
                 true => String::new(),
                 false => format!("; nearest: {}", nearest.join(", ")),
             };
-            unreadable.hint(format!("the catalog has no such image: {why}{instead}"))
+            unreadable.hint(format!("the catalog has no such image: {why}{suggestion}"))
         }
         Existence::Yes(_) => unreadable
             .hint(format!("the image exists; for what the catalog knows about it: envdoc explain {name}")),

@@ -13,13 +13,12 @@ use image::render;
 use resolve::install::torch_of_image;
 use resolve::lock::{Lock, LockedPackage};
 
-/// Timeout of uv.
 const UV_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Name of the lock next to a request file.
 const NAME: &str = "envdoc.lock";
 
-/// Where the lock of a request file is.
+/// `envdoc.lock` in the directory of a request file.
 pub fn beside(request: &Path) -> PathBuf {
     request.with_file_name(NAME)
 }
@@ -27,7 +26,7 @@ pub fn beside(request: &Path) -> PathBuf {
 /// How a lock takes part in a plan.
 #[derive(Debug, Clone, Default)]
 pub struct LockRequest {
-    /// The file.
+    /// `None`: no lock takes part.
     pub path: Option<PathBuf>,
     /// Whether the file must exist: it was named.
     pub required: bool,
@@ -47,7 +46,7 @@ pub(crate) struct LockFile {
 /// The text of a new lock.
 #[derive(Debug)]
 pub struct NewLock {
-    /// The file.
+    /// JSON, as the file is written.
     pub text: String,
     /// Why it has no hashes, where it has none.
     pub without_hashes: Option<NoHashes>,
@@ -68,7 +67,6 @@ pub enum NoHashes {
 }
 
 impl LockRequest {
-    /// The lock, where there is one.
     pub(crate) fn read(&self) -> Result<Option<LockFile>, Error> {
         if self.ignored {
             return Ok(None);
@@ -106,8 +104,8 @@ impl LockRequest {
 
 /// The lock of a plan: with the whole Python set where uv is on this machine.
 pub fn text(plan: &Plan) -> Result<NewLock, Error> {
-    let mut lock = Lock::of(&plan.resolved, &[]);
-    lock.wishes.clone_from(&plan.says);
+    let mut lock = Lock::new(&plan.resolved, &[]);
+    lock.requirements.clone_from(&plan.requested);
     let without_hashes = if torch_of_image(&plan.stack) {
         Some(NoHashes::TorchOfImage)
     } else {

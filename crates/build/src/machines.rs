@@ -7,10 +7,10 @@ use checks::{CHECKS, Verdict, judge_one};
 use diagnostic::error::{Error, Kind};
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
-use resolve::answer::Warning;
-use resolve::machine::{self, Machine, Questions};
-use resolve::parse::Understood;
-use resolve::request::{Base, Prefer, Request, Want, Wish};
+use resolve::machine::{Machine, MachineScope};
+use resolve::outcome::Warning;
+use resolve::parse::Parsed;
+use resolve::request::{Base, Prefer, Request, Requirement, RequirementKind};
 
 /// Reads the facts of this machine, for `--here`.
 pub type ReadMachine<'a> = &'a dyn Fn() -> Result<Facts, Error>;
@@ -47,20 +47,20 @@ impl Machines {
     pub fn requirements(
         &self,
         catalog: &'static Catalog,
-        understood: Understood,
+        parsed: Parsed,
         today: &str,
         read_here: ReadMachine<'_>,
     ) -> Result<Requirements, Error> {
-        let machines = self.machines(catalog, &understood.wishes, read_here)?;
+        let machines = self.machines(catalog, &parsed.requirements, read_here)?;
         let request = Request {
-            wishes: understood.wishes,
+            requirements: parsed.requirements,
             prefer: self.prefer,
             today: today.to_owned(),
             ..Request::default()
         };
-        let mut all = Requirements { request, warnings: understood.warnings, notes: Vec::new() };
+        let mut all = Requirements { request, warnings: parsed.warnings, notes: Vec::new() };
         for machine in machines {
-            all.request.wishes.extend(machine.wishes);
+            all.request.requirements.extend(machine.requirements);
             all.warnings.extend(machine.warnings);
             all.notes.extend(machine.notes);
             for (name, version) in machine.installed {
@@ -73,24 +73,26 @@ impl Machines {
     fn machines(
         &self,
         catalog: &'static Catalog,
-        wishes: &[Wish],
+        requirements: &[Requirement],
         read_here: ReadMachine<'_>,
     ) -> Result<Vec<Machine>, Error> {
-        let questions = Questions {
-            bare: wishes.iter().any(|wish| matches!(wish.want, Want::Base(Base::None))),
+        let scope = MachineScope {
+            bare: requirements
+                .iter()
+                .any(|requirement| matches!(requirement.kind, RequirementKind::Base(Base::None))),
             installed: self.prefer == Prefer::Installed,
         };
-        if questions.installed && self.snapshots.is_empty() && !self.here {
+        if scope.installed && self.snapshots.is_empty() && !self.here {
             return Err(Error::new(Kind::Usage, "--prefer installed requires --here or --from")
                 .hint("--from takes a snapshot of the machine"));
         }
         let mut machines = Vec::new();
         for file in &self.snapshots {
             let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
-            machines.push(with_findings(&self.name(file), &facts, questions));
+            machines.push(with_findings(&self.name(file), &facts, scope));
         }
         if self.here {
-            machines.push(with_findings("this machine", &read_here()?, questions));
+            machines.push(with_findings("this machine", &read_here()?, scope));
         }
         Ok(machines)
     }
@@ -104,12 +106,12 @@ impl Machines {
 }
 
 /// The requirements of one machine, with the findings on it as warnings.
-fn with_findings(name: &str, facts: &Facts, questions: Questions) -> Machine {
-    let mut machine = machine::of(name, facts, questions);
+fn with_findings(name: &str, facts: &Facts, scope: MachineScope) -> Machine {
+    let mut machine = Machine::from_facts(name, facts, scope);
     for check in CHECKS.iter().filter(|check| CHECKED.contains(&check.id)) {
         if let Verdict::Found(found) = judge_one(check, facts) {
-            let says = format!("{name}: {}", found.message);
-            machine.warnings.push(Warning { id: check.id.into(), says });
+            let message = format!("{name}: {}", found.message);
+            machine.warnings.push(Warning { id: check.id.into(), message });
         }
     }
     machine

@@ -7,12 +7,12 @@ use docker::client::Client;
 use image::merge::Merged;
 use image::plan::{self, Plan};
 use image::request::ImageRequest;
-use resolve::answer::{Answer, Resolution, Warning};
 use resolve::lock::{Lock, LockError};
-use resolve::parse::{self, Typed};
+use resolve::outcome::{Outcome, Resolution, Warning};
+use resolve::parse::{self, Parsed, StackOptions};
 use resolve::report::Report;
-use resolve::request::{Request, Want, Wish};
-use resolve::world::World;
+use resolve::request::{Request, Requirement, RequirementKind};
+use resolve::universe::Universe;
 
 use crate::lock_file::{LockFile, LockRequest};
 use crate::machines::{Machines, ReadMachine, Requirements};
@@ -27,12 +27,27 @@ pub struct PlanRequest {
     pub options: ImageRequest,
     /// The machines that it must run on; those of the file, where no snapshot is named.
     pub machines: Machines,
-    /// The lock.
+    /// Whether and how a lock file takes part.
     pub lock: LockRequest,
     /// Whether the base image is pinned to its current digest, which asks the registry.
     pub pin: bool,
     /// The day (`2026-11-21`) that decides what is past its end of life.
     pub today: String,
+}
+
+/// The files of a request, read and understood.
+#[derive(Debug)]
+pub(crate) struct CheckedPlan {
+    merged: Merged,
+    parsed: Parsed,
+    lock: Option<LockFile>,
+}
+
+impl CheckedPlan {
+    /// Whether a person has named the image.
+    pub(crate) fn has_name(&self) -> bool {
+        self.merged.request.name.is_some()
+    }
 }
 
 /// What became of a request.
@@ -47,8 +62,8 @@ pub enum Planned {
 /// Why there is no stack.
 #[derive(Debug)]
 pub struct NoStack {
-    wishes: Vec<Wish>,
-    answer: Answer,
+    requirements: Vec<Requirement>,
+    outcome: Outcome,
     warnings: Vec<Warning>,
     notes: Vec<String>,
 }
@@ -56,78 +71,76 @@ pub struct NoStack {
 impl NoStack {
     /// As `envdoc resolve` reports it.
     pub fn report(&self) -> Report<'_> {
-        let NoStack { wishes, answer, warnings, notes } = self;
-        Report { wishes, answer, warnings, notes }
+        let NoStack { requirements, outcome, warnings, notes } = self;
+        Report { requirements, outcome, warnings, notes }
     }
 }
 
 /// Plans without an engine: of an image of the user's own, the request describes the contents.
-pub fn plan(world: &World, request: &PlanRequest, read_here: ReadMachine<'_>) -> Result<Planned, Error> {
-    let merged = request.merged()?;
-    request.resolve(world, merged, Vec::new(), read_here)
+pub fn plan(
+    universe: &Universe,
+    request: &PlanRequest,
+    read_here: ReadMachine<'_>,
+) -> Result<Planned, Error> {
+    request.resolve(universe, request.checked(universe)?, Vec::new(), read_here)
 }
 
 impl PlanRequest {
-    /// The options over the request file.
-    pub(crate) fn merged(&self) -> Result<Merged, Error> {
+    /// The options over the request file, where everything in them can be understood: no usage error is left.
+    pub(crate) fn checked(&self, universe: &Universe) -> Result<CheckedPlan, Error> {
         let file = self.file.as_deref().map(request_file::read).transpose()?;
-        Ok(Merged::new(file.unwrap_or_default(), &self.options))
-    }
-
-    /// The same, where everything in it can be understood: no usage error is left.
-    pub(crate) fn checked(&self, world: &World) -> Result<Merged, Error> {
-        let merged = self.merged()?;
-        merged.requirements(world)?;
-        self.lock.read()?;
-        Ok(merged)
+        let merged = Merged::new(file.unwrap_or_default(), &self.options);
+        let parsed = merged.requirements(universe)?;
+        Ok(CheckedPlan { merged, parsed, lock: self.lock.read()? })
     }
 
     /// [`plan`], with the contents of an own base image as the engine has it.
     pub(crate) fn plan_on(
         &self,
-        world: &World,
-        mut merged: Merged,
+        universe: &Universe,
+        mut checked: CheckedPlan,
         client: &Client,
         read_here: ReadMachine<'_>,
     ) -> Result<Planned, Error> {
-        let notes = base_image::describe(world.catalog, &mut merged, client)?;
-        self.resolve(world, merged, notes, read_here)
+        let notes = base_image::describe(universe.catalog, &mut checked.merged, client)?;
+        // What the image contains adds requirements.
+        checked.parsed = checked.merged.requirements(universe)?;
+        self.resolve(universe, checked, notes, read_here)
     }
 
     fn resolve(
         &self,
-        world: &World,
-        mut merged: Merged,
+        universe: &Universe,
+        CheckedPlan { merged, parsed, lock }: CheckedPlan,
         mut notes: Vec<String>,
         read_here: ReadMachine<'_>,
     ) -> Result<Planned, Error> {
-        let understood = merged.requirements(world)?;
-        let mut image = std::mem::take(&mut merged.request);
+        let mut image = merged.request;
         let machines = self.machines_or_those_of(&image);
         let of_mirrors = if image.mirrors.from_host { host_mirrors::fill_in(&mut image) } else { Vec::new() };
-        let required = machines.requirements(world.catalog, understood, &self.today, read_here)?;
+        let required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
         notes.extend(of_machines.into_iter().chain(of_mirrors));
-        image.says = required.wishes.iter().map(|wish| wish.source.to_string()).collect();
-        image.targets = required.wishes.iter().filter_map(capability).collect();
-        let lock = self.lock.read()?;
+        image.requested =
+            required.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
+        image.targets = required.requirements.iter().filter_map(capability).collect();
         if let Some(lock) = &lock {
             let error = |error: LockError| Error::new(Kind::File, format!("{}: {error}", lock.name));
-            required.wishes.extend(lock.lock.wishes(&lock.name).map_err(error)?);
+            required.requirements.extend(lock.lock.requirements(&lock.name).map_err(error)?);
         }
-        let resolution = match resolve::resolve(world, &required) {
-            Answer::Found(resolution) => resolution,
-            answer => {
-                let none = NoStack { wishes: required.wishes, answer, warnings, notes };
+        let resolution = match resolve::resolve(universe, &required) {
+            Outcome::Resolved(resolution) => resolution,
+            outcome => {
+                let none = NoStack { requirements: required.requirements, outcome, warnings, notes };
                 return Ok(Planned::NoStack(Box::new(none)));
             }
         };
-        if let Some(none) = on_other_architectures(world, &image, &required, &resolution)? {
+        if let Some(none) = on_other_architectures(universe, &image, &required, &resolution)? {
             return Ok(Planned::NoStack(Box::new(none)));
         }
         self.pin_base(&mut image, &resolution)?;
         image.lock = lock.as_ref().map(|lock| lock.lock.clone());
-        let mut plan = plan::plan(world.catalog, &image, &resolution)?;
+        let mut plan = plan::plan(universe.catalog, &image, &resolution)?;
         plan.warnings.append(&mut warnings);
         notes.extend(self.ignored_lock(lock.as_ref(), &plan)?);
         Ok(Planned::Plan(Box::new(plan), notes))
@@ -163,34 +176,36 @@ impl PlanRequest {
     }
 }
 
-fn capability(wish: &Wish) -> Option<(u32, u32)> {
-    match &wish.want {
-        Want::Gpu(gpu) => Some(gpu.capability),
+fn capability(requirement: &Requirement) -> Option<(u32, u32)> {
+    match &requirement.kind {
+        RequirementKind::Gpu(gpu) => Some(gpu.capability),
         _ => None,
     }
 }
 
 /// Why the same stack does not work on another architecture of the request; `None` where it works on all.
 fn on_other_architectures(
-    world: &World,
+    universe: &Universe,
     image: &ImageRequest,
     required: &Request,
     resolution: &Resolution,
 ) -> Result<Option<NoStack>, Error> {
-    let of_processor = |wish: &Wish| matches!(wish.want, Want::Architecture(_));
+    let of_processor =
+        |requirement: &Requirement| matches!(requirement.kind, RequirementKind::Architecture(_));
     for architecture in image.architectures.iter().skip(1) {
-        let typed = Typed { arch: Some(architecture.clone()), ..Typed::default() };
-        let mut wishes = Lock::of(&resolution.stack, &[])
-            .wishes("the stack of the first processor")
+        let typed = StackOptions { arch: Some(architecture.clone()), ..StackOptions::default() };
+        let mut requirements = Lock::new(&resolution.stack, &[])
+            .requirements("the stack of the first processor")
             .map_err(|error| Error::new(Kind::Usage, error.to_string()))?;
-        wishes.retain(|wish| !of_processor(wish));
-        wishes.extend(parse::wishes(world, &typed)?.wishes);
-        wishes.extend(required.wishes.iter().filter(|wish| !of_processor(wish)).cloned());
-        let other = Request { wishes, ..required.clone() };
-        let answer = resolve::resolve(world, &other);
-        if matches!(answer, Answer::None(_)) {
+        requirements.retain(|requirement| !of_processor(requirement));
+        requirements.extend(parse::requirements(universe, &typed)?.requirements);
+        requirements
+            .extend(required.requirements.iter().filter(|requirement| !of_processor(requirement)).cloned());
+        let other = Request { requirements, ..required.clone() };
+        let outcome = resolve::resolve(universe, &other);
+        if matches!(outcome, Outcome::Conflict(_)) {
             let (warnings, notes) = (Vec::new(), Vec::new());
-            return Ok(Some(NoStack { wishes: other.wishes, answer, warnings, notes }));
+            return Ok(Some(NoStack { requirements: other.requirements, outcome, warnings, notes }));
         }
     }
     Ok(None)

@@ -35,7 +35,6 @@ impl InvalidPlatform {
 pub(crate) enum Platforms {
     /// None is named.
     Unspecified,
-    /// One.
     One(String),
     /// One build each.
     Several(Vec<String>),
@@ -64,7 +63,6 @@ impl Platforms {
         }
     }
 
-    /// The platform, where there is one.
     pub(crate) fn one(&self) -> Option<String> {
         match self {
             Platforms::One(platform) => Some(platform.clone()),
@@ -72,7 +70,6 @@ impl Platforms {
         }
     }
 
-    /// The platforms, where there are several.
     pub(crate) fn several(self) -> Vec<String> {
         match self {
             Platforms::Several(platforms) => platforms,

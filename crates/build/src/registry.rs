@@ -8,7 +8,7 @@ use docker::auth::Login;
 use docker::client::{self, Client};
 use host::file;
 use image::inspect::Reference;
-use image::inspect::remote::{self, Question};
+use image::inspect::remote::{self, ImageQuery};
 
 /// Timeout for a digest request.
 const DIGEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -18,7 +18,7 @@ pub(crate) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
     let reference = Reference::parse(image).map_err(|why| Error::new(Kind::Usage, why.to_string()))?;
     let login = login(&client::find(None)?, &reference.registry)?;
     let certificates = self::certificates(certificates)?;
-    let question = Question {
+    let query = ImageQuery {
         reference: &reference,
         architecture: "x86_64",
         plain_http: false,
@@ -26,7 +26,7 @@ pub(crate) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
         certificates: certificates.as_deref(),
         deadline: Instant::now() + DIGEST_TIMEOUT,
     };
-    remote::digest(&question).map_err(|why| {
+    remote::digest(&query).map_err(|why| {
         Error::new(Kind::Network, format!("--pin: cannot get the digest of {reference}: {why}"))
             .hint("set a known digest with --base-digest, or omit --pin to use the tag")
     })

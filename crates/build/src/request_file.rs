@@ -21,7 +21,7 @@ pub fn read(path: &Path) -> Result<ImageRequest, Error> {
     if request.name.is_none() {
         // images/rl/request.yaml is rl, recipes/rl.yaml too.
         let stem = path.file_stem().filter(|stem| *stem != "request").or(directory.file_name());
-        request.name = stem.map(|name| name.to_string_lossy().into_owned()).filter(|name| !name.is_empty());
+        request.name = stem.map(|name| image_name(&name.to_string_lossy())).filter(|name| !name.is_empty());
     }
     request.origin = Some(name);
     Ok(request)
@@ -36,4 +36,27 @@ pub fn built(path: &Path) -> Result<Built, Error> {
         name: request.name.unwrap_or_default(),
         context: context.unwrap_or_else(|| ".".into()),
     })
+}
+
+/// The name of an image after a file or directory, which may have any characters: `My model` is `My-model`.
+fn image_name(of: &str) -> String {
+    let plain = |letter: char| match letter.is_ascii_alphanumeric() || "._-".contains(letter) {
+        true => letter,
+        false => '-',
+    };
+    let name: String = of.chars().map(plain).collect();
+    name.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_with_any_name_gives_the_name_of_an_image() {
+        assert_eq!(image_name("rl-train.v2"), "rl-train.v2");
+        assert_eq!(image_name("My model"), "My-model");
+        assert_eq!(image_name(".tmp\nRUN x"), "tmp-RUN-x");
+        assert_eq!(image_name("模型"), "");
+    }
 }

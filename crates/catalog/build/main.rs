@@ -28,6 +28,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             literals.push(rows["literals"].clone());
             continue;
         }
+        if name == "variables.yaml" {
+            let rows = rows["rows"].as_sequence().ok_or("variables.yaml: expected rows")?;
+            let names: Option<Vec<&str>> = rows.iter().map(|row| row["name"].as_str()).collect();
+            let names = names.ok_or("variables.yaml: expected a name in each row")?;
+            fs::write(out.join("variable_names.rs"), format!("&{names:?}"))?;
+        }
         writeln!(files, "    ({name:?}, {:?}),", serde_json::to_string(&rows)?)?;
     }
     fs::write(out.join("catalog.rs"), files + "]\n")?;

@@ -74,7 +74,7 @@ enum Field {
 type Expression = Result<String, Box<dyn Error>>;
 
 /// A signature as an expression of Rust.
-pub fn signature(row: &serde_yaml::Value) -> Expression {
+pub(crate) fn signature(row: &serde_yaml::Value) -> Expression {
     Ok(format!("    {},\n", record("Signature", SIGNATURE, row)?))
 }
 

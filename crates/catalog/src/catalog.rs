@@ -1,7 +1,7 @@
 //! [`Catalog`]: every table in one value, each parsed when first asked for.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::cache::Cache;
 use super::file::{self, Contents, Table};
@@ -110,6 +110,20 @@ impl Catalog {
         }))
     }
 
+    /// The environment variable with this name.
+    ///
+    /// An environment has many names, and few of them are in the catalog: the names alone are searched first,
+    /// so that the rows are parsed only when one is needed.
+    pub fn variable(&self, name: &str) -> Option<&variables::Variable> {
+        type Rows = Table<variables::Variable>;
+        let embedded = self.newer(Rows::NAME, Rows::TEXT).is_none();
+        if embedded && variables::NAMES.binary_search(&name).is_err() {
+            return None;
+        }
+        let rows = self.variables().all();
+        rows.binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &rows[place])
+    }
+
     pub(super) fn plain_images(&self) -> &[Plain] {
         self.plain_images.get_or_init(|| images::plain::repositories(self.systems()))
     }
@@ -121,8 +135,12 @@ impl Catalog {
     }
 
     fn parse<T: serde::de::DeserializeOwned>(&self, name: &str, embedded: &'static str) -> T {
-        let newer = self.cache.as_ref().and_then(|cache| cache.newer(name, embedded));
-        file::parse(name, embedded, newer.as_deref())
+        file::parse(name, embedded, self.newer(name, embedded).as_deref())
+    }
+
+    /// The text of the cache that is used in place of an embedded one.
+    fn newer(&self, name: &str, embedded: &'static str) -> Option<Arc<str>> {
+        self.cache.as_ref()?.newer(name, embedded)
     }
 }
 

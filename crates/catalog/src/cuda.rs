@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde::Deserialize;
 
 use super::file::{self, Contents, Sources};
-use super::version::{self, Version, compare};
+use super::version::{self, compare};
 
 /// One toolkit release.
 #[derive(Debug, Clone, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Release {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -43,7 +43,7 @@ pub struct Major {
     pub driver_min: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -66,7 +66,7 @@ pub struct Architecture {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -85,7 +85,7 @@ pub struct ForwardCompatibility {
     pub geforce_branches: Vec<u32>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -147,13 +147,12 @@ impl Cuda {
 
     /// The first release of a minor version (`12.4`); a full version is taken by its first two numbers.
     pub fn minor(&self, toolkit: &str) -> Option<&Release> {
-        let wanted = Version::parse(toolkit)?;
-        if wanted.numbers().len() < 2 {
-            return None;
-        }
-        self.all()
-            .iter()
-            .find(|row| Version::parse(&row.toolkit).is_some_and(|version| version.minor() == wanted.minor()))
+        self.of_minor(version::minor(toolkit).filter(|_| toolkit.contains('.'))?)
+    }
+
+    /// The first release of a minor version, by its numbers.
+    pub fn of_minor(&self, minor: (u32, u32)) -> Option<&Release> {
+        self.all().iter().find(|row| version::minor(&row.toolkit) == Some(minor))
     }
 
     /// The release for which this version of PyPI's cuda-toolkit stands (`13.0.3` and `13.0.3.0` alike).

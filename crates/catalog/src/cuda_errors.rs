@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 
-/// One error.
+/// A `cudaError_t` value.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CudaError {
@@ -16,7 +16,7 @@ pub struct CudaError {
     pub text: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -24,7 +24,7 @@ pub struct CudaError {
 file::table!(CudaError, "cuda_errors.yaml");
 
 impl Table<CudaError> {
-    /// The error with this number.
+    /// `None`: no such error, or success (0).
     pub fn numbered(&self, number: u32) -> Option<&CudaError> {
         self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
     }

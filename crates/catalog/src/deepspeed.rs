@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Contents, Sources};
 
-/// One DeepSpeed release.
+/// A DeepSpeed release: requirements, and what its import needs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
@@ -31,7 +31,7 @@ pub struct Release {
     pub skip_cuda_check: Option<bool>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -56,7 +56,7 @@ pub struct CudaMinors {
     pub cuda_13: Vec<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -90,7 +90,7 @@ pub struct Incompatibility {
     pub measured: bool,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -140,7 +140,7 @@ pub struct Operator {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -222,7 +222,7 @@ impl Deepspeed {
         self.operators().iter().find(|row| row.name == name || row.variable == name)
     }
 
-    /// The release with this version.
+    /// By version: `0.16.4`.
     pub fn release(&self, version: &str) -> Option<&Release> {
         self.all().iter().find(|row| row.version == version)
     }

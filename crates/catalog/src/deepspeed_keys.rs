@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file;
 
-/// The keys of one section.
+/// The keys of one object of `ds_config.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section {
@@ -16,7 +16,7 @@ pub struct Section {
     pub keys: Vec<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Contents};
 
-/// One key.
+/// A key of `daemon.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
@@ -18,7 +18,7 @@ pub struct Key {
     pub kind: Kind,
     /// First engine series that accepts it, of those that were read.
     pub since: String,
-    /// Last one.
+    /// Last engine series that accepts it, of those that were read.
     pub last: String,
     /// Whether an object below it is its value, and not more keys.
     #[serde(default)]
@@ -31,17 +31,17 @@ pub struct Key {
 pub enum Kind {
     /// `true` or `false`.
     Boolean,
-    /// A number.
+    /// Any number.
     Number,
-    /// A string.
+    /// Any string.
     String,
     /// A list of strings.
     Strings,
     /// A size: a string such as `"64M"`.
     Size,
-    /// A list.
+    /// A list of any values.
     List,
-    /// An object.
+    /// An object of any values.
     Object,
     /// An object whose values are strings.
     Texts,

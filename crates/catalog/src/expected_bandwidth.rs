@@ -22,13 +22,13 @@ pub struct Gpus {
     pub source: String,
 }
 
-/// A link.
+/// A network link by its nominal rate.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// `NDR InfiniBand`.
     pub name: String,
-    /// Of which kind.
+    /// Which transport NCCL uses over it.
     pub kind: Kind,
     /// Its rate in Gbit/s.
     pub rate: u32,
@@ -56,9 +56,9 @@ pub enum Kind {
 pub struct ExpectedBandwidth {
     /// The day on which it was looked at last.
     pub checked: String,
-    /// By GPU.
+    /// All-reduce within one node.
     pub gpus: Vec<Gpus>,
-    /// By link.
+    /// All-reduce between nodes.
     pub links: Vec<Link>,
 }
 

@@ -61,7 +61,7 @@ macro_rules! table {
 }
 pub(super) use table;
 
-/// A file with one table.
+/// The content of a catalog file that is one list of rows.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table<R> {

@@ -19,7 +19,7 @@ pub struct Release {
     pub aarch64: bool,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -32,7 +32,7 @@ pub struct Wheels {
     pub torch: Vec<String>,
     /// CUDA majors.
     pub cuda: Vec<u32>,
-    /// Pythons.
+    /// Python series: `3.12`.
     pub pythons: Vec<String>,
     /// C++ ABIs: `true` is the new one.
     pub cxx11_abi: Vec<bool>,

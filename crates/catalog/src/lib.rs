@@ -7,6 +7,7 @@
 //! ([`signatures`]) are one file each and have a form of their own. What a source did not tell is left out of
 //! the row and is `None` here: it means "not known", never "no".
 
+pub mod base_images;
 pub mod browse;
 pub mod cache;
 mod catalog;
@@ -15,13 +16,13 @@ pub mod cuda_errors;
 pub mod deepspeed;
 pub mod deepspeed_keys;
 pub mod docker_daemon;
+pub mod driver_support;
 pub mod drivers;
 pub mod embedded;
 pub mod expected_bandwidth;
 mod file;
 pub mod flash_attn;
 pub mod gpus;
-pub mod image_index;
 pub mod images;
 pub mod mirrors;
 pub mod nccl;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 
-/// A mirror.
+/// An organisation's mirrors of PyPI and of the Linux distributions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mirror {
@@ -18,7 +18,7 @@ pub struct Mirror {
     pub apt: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -26,7 +26,7 @@ pub struct Mirror {
 file::table!(Mirror, "mirrors.yaml");
 
 impl Table<Mirror> {
-    /// The mirror with this name.
+    /// By name: `tuna`.
     pub fn mirror(&self, name: &str) -> Option<&Mirror> {
         self.all().iter().find(|row| row.name == name)
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 
-/// One NCCL release.
+/// An NCCL release and its known faults.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
@@ -35,7 +35,7 @@ pub struct Release {
     pub pypi_cuda_majors: Vec<u32>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -43,7 +43,7 @@ pub struct Release {
 file::table!(Release, "nccl.yaml");
 
 impl Table<Release> {
-    /// The release with this version.
+    /// By version: `2.21.5`.
     pub fn release(&self, version: &str) -> Option<&Release> {
         self.all().iter().find(|row| row.version == version)
     }

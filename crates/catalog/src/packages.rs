@@ -47,7 +47,7 @@ pub struct Row {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checked: String,
 }
@@ -66,14 +66,14 @@ pub struct Incompatible {
     pub effect: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checked: String,
 }
 
 file::rows!(Row, Incompatible);
 
-/// One package.
+/// A package on PyPI, with all releases that the catalog has.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Package {

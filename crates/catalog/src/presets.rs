@@ -20,7 +20,7 @@ pub struct Preset {
     pub compile: bool,
     /// Where this was read, or that we chose it.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -28,7 +28,7 @@ pub struct Preset {
 file::table!(Preset, "presets.yaml");
 
 impl Table<Preset> {
-    /// The preset with this name.
+    /// By name: `finetune`.
     pub fn preset(&self, name: &str) -> Option<&Preset> {
         self.all().iter().find(|row| row.name == name)
     }

@@ -62,7 +62,7 @@ pub struct Sxid {
     pub action: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -70,7 +70,7 @@ pub struct Sxid {
 file::table!(Sxid, "sxids.yaml");
 
 impl Table<Sxid> {
-    /// The SXid with this number.
+    /// By number: 20034.
     pub fn sxid(&self, number: u32) -> Option<&Sxid> {
         self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
     }

@@ -29,7 +29,7 @@ pub struct System {
     pub gcc: Option<String>,
     /// Its default Python: `3.10`.
     pub python: Option<String>,
-    /// Its glibc.
+    /// `2.35`; it decides which manylinux wheels can be installed.
     pub glibc: Option<String>,
     /// The day of its release.
     pub released: Option<String>,
@@ -41,7 +41,7 @@ pub struct System {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -65,7 +65,7 @@ pub struct PythonSource {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     pub checked: String,
 }
 
@@ -104,7 +104,7 @@ pub struct Uv {
     pub glibc: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -121,7 +121,7 @@ pub struct Python {
     pub end_of_life: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -142,7 +142,7 @@ pub struct Compilers {
     pub note: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -159,7 +159,7 @@ pub struct Deadsnakes {
     pub keyserver: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -180,7 +180,7 @@ pub struct DnfPython {
     pub headers: String,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }

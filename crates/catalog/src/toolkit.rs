@@ -21,7 +21,7 @@ pub const TOOLKIT_DEFAULTS_TO_CDI: &str = "1.18.0";
 /// NVIDIA/nvidia-container-toolkit:CHANGELOG.md@d34b3046.
 pub const TOOLKIT_CDI_WITH_SWARM: &str = "1.19.0";
 
-/// One toolkit release.
+/// A release of the NVIDIA container toolkit.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
@@ -34,7 +34,7 @@ pub struct Release {
     pub notes: Vec<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -56,7 +56,7 @@ pub struct Cve {
     pub summary: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -77,7 +77,7 @@ pub struct EngineSeries {
     pub latest_as_of: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -112,7 +112,7 @@ impl Toolkit {
         &self.rows
     }
 
-    /// The toolkit release with this version.
+    /// By version: `1.17.8`.
     pub fn release(&self, version: &str) -> Option<&Release> {
         self.all().iter().find(|row| row.version == version)
     }

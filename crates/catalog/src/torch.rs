@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Contents, Sources};
 
-/// One torch release.
+/// A PyTorch release with its CUDA builds.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
@@ -67,7 +67,7 @@ pub struct Release {
     torchaudio_builds: Option<Vec<String>>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }

@@ -53,7 +53,7 @@ pub struct Variable {
     pub risk: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -127,12 +127,10 @@ fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
 
 file::table!(Variable, "variables.yaml");
 
-impl Table<Variable> {
-    /// The variable with this name.
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
-        self.all().binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &self.all()[place])
-    }
+/// The names in the embedded file, sorted.
+pub(super) static NAMES: &[&str] = include!(concat!(env!("OUT_DIR"), "/variable_names.rs"));
 
+impl Table<Variable> {
     /// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by
     /// letters changed, when it is near enough to be a slip.
     pub fn nearest(&self, name: &str) -> Option<&Variable> {
@@ -161,25 +159,29 @@ mod tests {
         crate::testing::catalog().variables()
     }
 
+    fn variable(name: &str) -> Option<&'static Variable> {
+        crate::testing::catalog().variable(name)
+    }
+
     #[test]
     fn every_row_is_found_by_its_name() {
         for row in table().all() {
-            assert_eq!(table().variable(&row.name).map(|found| &found.name), Some(&row.name));
+            assert_eq!(variable(&row.name).map(|found| &found.name), Some(&row.name));
         }
-        assert!(table().variable("NCCL_").is_none() && table().variable("").is_none());
+        assert!(variable("NCCL_").is_none() && variable("").is_none());
     }
 
     #[test]
     fn known_names() {
-        assert_eq!(table().variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
-        assert_eq!(table().variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
-        assert_eq!(table().variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
+        assert_eq!(variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
+        assert_eq!(variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
+        assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
         assert_eq!(
-            table().variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
+            variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
             Some("TORCH_NCCL_ASYNC_ERROR_HANDLING")
         );
-        assert!(table().variable("NCCL_SOCKET_IFNAMES").is_none());
-        assert!(table().variable("").is_none());
+        assert!(variable("NCCL_SOCKET_IFNAMES").is_none());
+        assert!(variable("").is_none());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub enum Severity {
     Fatal,
 }
 
-/// One Xid.
+/// A fault number of the GPU driver, with its meaning and remedy.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Xid {
@@ -36,7 +36,7 @@ pub struct Xid {
     pub nvidia: Option<String>,
     /// Where this was read.
     pub source: String,
-    /// When.
+    /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
 }
@@ -44,7 +44,7 @@ pub struct Xid {
 file::table!(Xid, "xids.yaml");
 
 impl Table<Xid> {
-    /// The Xid with this number.
+    /// By number: 79.
     pub fn xid(&self, number: u32) -> Option<&Xid> {
         self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
     }

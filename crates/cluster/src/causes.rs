@@ -16,14 +16,23 @@ const STEP: &str = "verify";
 /// The port over which a swarm's members gossip.
 const GOSSIP: u16 = 7946;
 
-/// Why containers do not reach each other, and which of them to reattach.
+/// Why containers do not reach each other, and what may be repaired.
 #[derive(Debug, Default)]
 pub struct Causes {
     /// The faults by their causes.
     pub problems: Vec<Problem>,
-    /// Indexes of containers that some engine has no entry of, or may have none; reattaching announces them
-    /// to all engines.
-    pub untold: Vec<usize>,
+    /// Pairs of containers (from, to) where an engine has no entry of the other one's container, or may have
+    /// none; reattaching either announces it to all engines.
+    pub stale: Vec<(usize, usize)>,
+    /// Containers whose own resolver does not ask the engine; a restart sets it up again.
+    pub resolvers: Vec<usize>,
+}
+
+impl Causes {
+    /// Whether a restart of a container may help.
+    pub fn repairable(&self) -> bool {
+        !self.stale.is_empty() || !self.resolvers.is_empty()
+    }
 }
 
 /// Why pairs do not reach each other, and faults of the pairs that do. `reattached`: containers were
@@ -90,32 +99,45 @@ pub async fn unreached(
     for probe in probes.into_iter().flatten() {
         probe.end().await;
     }
-    Causes { untold: untold(&found), problems: best(found) }
+    Causes { stale: stale(&found), resolvers: resolvers(&found), problems: best(found) }
 }
 
-/// The fewest containers to reattach so that every pair that it may repair has one of them: either side of a
-/// pair works.
-fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
-    let mut left: Vec<(usize, usize)> = found
-        .iter()
-        .filter(|((from, to), cause)| match cause {
-            // Where something was seen the other way round, attaching anew mends nothing.
-            Cause::StaleEntry(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
-            Cause::StaleEntry(_) => true,
-            // What one engine lost shows both ways.
-            Cause::Left(_) => !found
-                .iter()
-                .any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::StaleEntry(_))),
-            Cause::Seen(_) | Cause::Guessed(_) => false,
-        })
-        .map(|(pair, _)| *pair)
-        .collect();
+/// Containers that were seen not to ask the engine for names.
+fn resolvers(found: &[((usize, usize), Cause)]) -> Vec<usize> {
+    let own = found.iter().filter(|(_, cause)| matches!(cause, Cause::Resolver(_)));
+    let mut places: Vec<usize> = own.map(|((from, _), _)| *from).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// The pairs that reattaching may repair.
+fn stale(found: &[((usize, usize), Cause)]) -> Vec<(usize, usize)> {
+    let pairs = found.iter().filter(|((from, to), cause)| match cause {
+        // Where something was seen the other way round, reattaching repairs nothing.
+        Cause::StaleEntry(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
+        Cause::StaleEntry(_) => true,
+        // What one engine lost shows both ways.
+        Cause::Left(_) => {
+            !found.iter().any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::StaleEntry(_)))
+        }
+        Cause::Seen(_) | Cause::Resolver(_) | Cause::Guessed(_) => false,
+    });
+    pairs.map(|(pair, _)| *pair).collect()
+}
+
+/// The fewest containers to reattach so that every pair has one of them: either side of a pair works. A busy
+/// one is chosen only where the other side is busy too.
+pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut left = pairs.to_vec();
     let mut chosen = Vec::new();
-    while let Some((_, last)) = left.last().copied() {
+    while let Some((first, last)) = left.last().copied() {
         let count = |place: usize| left.iter().filter(|(from, to)| *from == place || *to == place).count();
-        let most = left.iter().flat_map(|(from, to)| [*from, *to]).map(|place| (count(place), place)).max();
+        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|place| !busy(*place));
+        let most = idle.map(|place| (count(place), place)).max();
         // Of two nodes alone it is the one that the other lost.
-        let place = most.filter(|(most, _)| *most > count(last)).map_or(last, |(_, place)| place);
+        let of_pair = if busy(last) && !busy(first) { first } else { last };
+        let place = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, place)| place);
         chosen.push(place);
         left.retain(|(from, to)| *from != place && *to != place);
     }
@@ -125,7 +147,7 @@ fn untold(found: &[((usize, usize), Cause)]) -> Vec<usize> {
 
 /// Whether it was seen why the first of a pair does not reach the second.
 fn seen(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
-    found.iter().any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Seen(_)))
+    found.iter().any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Seen(_) | Cause::Resolver(_)))
 }
 
 /// A path whose MTU is smaller than that of the interfaces.
@@ -178,6 +200,8 @@ pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
 enum Cause {
     /// It was seen.
     Seen(Problem),
+    /// It was seen that the first container does not ask the engine for names.
+    Resolver(Problem),
     /// An engine was seen to have lost an entry.
     StaleEntry(Problem),
     /// Everything else was tried, and works.
@@ -190,7 +214,7 @@ enum Cause {
 /// makes the other way fail as well, and an engine lacks the entries that a blocked port kept from it.
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
-        Cause::Seen(_) => 0,
+        Cause::Seen(_) | Cause::Resolver(_) => 0,
         Cause::StaleEntry(_) => 1,
         Cause::Left(_) => 2,
         Cause::Guessed(_) => 3,
@@ -213,6 +237,7 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
         let kept = if top <= 1 { of_pair.len() } else { 1 };
         for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
             let (Cause::Seen(problem)
+            | Cause::Resolver(problem)
             | Cause::StaleEntry(problem)
             | Cause::Left(problem)
             | Cause::Guessed(problem)) = cause;
@@ -255,6 +280,16 @@ async fn between(
         "`iptables -L -n -v` and `nft list ruleset` on {a} and {b}; also check the provider's \
             security group"
     );
+    // Names alone: what the container's resolver and the engine say of the same name differs, or not.
+    let named: Tried;
+    let tried = match resolver(plan, one, other, tried).await {
+        Some(problem) if tried.connects.is_ok() => return Cause::Resolver(problem),
+        Some(_) => {
+            named = Tried { name: Ok(()), ..tried.clone() };
+            &named
+        }
+        None => tried,
+    };
     if plan.network.kind != NetworkKind::Overlay {
         return Cause::Guessed(unexplained(one, other, tried));
     }
@@ -363,6 +398,55 @@ async fn between(
     }
 }
 
+/// The problem of a container that does not get from its resolver what the engine knows.
+async fn resolver(
+    plan: &ClusterPlan,
+    one: &ContainerProbe<'_>,
+    other: &ContainerProbe<'_>,
+    tried: &Tried,
+) -> Option<Problem> {
+    let why = tried.name.as_ref().err().filter(|_| plan.network.kind != NetworkKind::Host)?;
+    let engine = container_probe::engine_knows(one, other).await;
+    if engine == Ok(false) {
+        return None;
+    }
+    let (a, b, server) = (&one.node.name, &other.node.name, container_probe::ENGINE_DNS);
+    let servers = container_probe::nameservers(one).await;
+    let own = server.to_string();
+    let says = match (&engine, servers.contains(&own)) {
+        (Err(failure), _) => format!(
+            "the DNS server of the engine ({server}) does not answer in the container of {a} ({failure}), so \
+                {b} cannot be resolved there"
+        ),
+        (Ok(_), false) => format!(
+            "/etc/resolv.conf in the container of {a} names {} instead of {server}, so {b} cannot be \
+                resolved there ({why}); the engine knows {b}",
+            if servers.is_empty() { "no server".to_owned() } else { servers.join(", ") }
+        ),
+        (Ok(_), true) => format!(
+            "the container of {a} resolves {b} wrongly ({why}), but the engine knows its address \
+                {}: /etc/hosts or /etc/nsswitch.conf of that container is wrong",
+            other.address
+        ),
+    };
+    Some(
+        Problem::of(STEP, a, says)
+            .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
+            .fix(format!(
+                "Or restart that container, which stops everything that runs in it: `docker restart {a}`"
+            )),
+    )
+}
+
+/// The command that points a container at the engine's DNS server.
+fn rewrite(node: &str) -> String {
+    format!(
+        "envdoc cluster exec {node} -- sh -c 'printf \"nameserver {}\\noptions ndots:0\\n\" \
+            >/etc/resolv.conf'",
+        container_probe::ENGINE_DNS
+    )
+}
+
 /// A datagram from machine to machine, on a port that is nobody's.
 async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(), Failure> {
     let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECT_TIMEOUT * 2).await? {
@@ -404,6 +488,7 @@ mod tests {
     fn the_fewest_containers_are_attached_anew() {
         let lost = |from, to| ((from, to), Cause::StaleEntry(problem("")));
         let left = |from, to| ((from, to), Cause::Left(problem("")));
+        let untold = |found: &[((usize, usize), Cause)]| to_reattach(&stale(found), |_| false);
         assert_eq!(untold(&[lost(0, 1)]), [1]);
         assert_eq!(untold(&[lost(1, 0)]), [0]);
         assert_eq!(untold(&[lost(0, 1), left(1, 0)]), [1]);
@@ -418,5 +503,18 @@ mod tests {
         assert_eq!(untold(&[seen(0, 1)]), [0; 0]);
         assert_eq!(untold(&[seen(0, 1), lost(1, 0)]), [0; 0]);
         assert_eq!(untold(&[left(0, 1), seen(1, 0), lost(2, 1)]), [1]);
+        let resolver = |from, to| ((from, to), Cause::Resolver(problem("")));
+        assert_eq!(untold(&[resolver(1, 0), left(0, 1)]), [0; 0]);
+        assert_eq!(resolvers(&[resolver(1, 0), resolver(1, 2), lost(0, 2)]), [1]);
+    }
+
+    #[test]
+    fn an_idle_container_is_reattached_rather_than_a_busy_one() {
+        assert_eq!(to_reattach(&[(0, 1)], |place| place == 1), [0]);
+        assert_eq!(to_reattach(&[(0, 1)], |place| place == 0), [1]);
+        assert_eq!(to_reattach(&[(0, 1)], |_| true), [1]);
+        let alone = [(0, 2), (2, 0), (1, 2), (2, 1), (3, 2), (2, 3)];
+        assert_eq!(to_reattach(&alone, |_| false), [2]);
+        assert_eq!(to_reattach(&alone, |place| place == 2), [0, 1, 3]);
     }
 }

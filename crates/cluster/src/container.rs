@@ -71,6 +71,11 @@ pub fn of(plan: &ClusterPlan, node: &Node) -> Container {
     container
 }
 
+/// The name of the container through which a node's settings are written.
+pub fn settings_holder(plan: &ClusterPlan, node: &Node) -> String {
+    format!("{}-{}-settings", plan.name, node.name)
+}
+
 /// SHA-256 of all of a container but the label that holds this, in hexadecimal.
 pub fn digest(container: &Container) -> String {
     let mut bare = container.clone();

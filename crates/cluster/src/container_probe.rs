@@ -1,7 +1,7 @@
 //! A container of the cluster that runs, looked at from inside: what it sees of the others.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +13,13 @@ use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, Interface, Task};
+use crate::worker::{Answer, Failure, Interface, Task, Why};
 use docker::container;
 use docker::engine::Engine;
 use docker::exec::{self, Command};
 
+/// Where an engine answers DNS questions of containers in a network that it made.
+pub const ENGINE_DNS: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 11));
 /// The longest that a search for the largest packet may take.
 const MTU_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest that a listener for it stays open.
@@ -167,6 +169,26 @@ pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
             Err(Unresolved { says, instead: found })
         }
     }
+}
+
+/// Whether the DNS server of the engine, asked past the container's own resolver, knows the other's address.
+/// `Ok(false)`: it answers, and has none or another one.
+pub async fn engine_knows(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<bool, Failure> {
+    let task = Task::ResolveAt { name: other.node.name.clone(), server: ENGINE_DNS };
+    match one.session.ask(task, probe::CONNECT_TIMEOUT).await {
+        Ok(Answer::Resolved { addresses }) => Ok(addresses.contains(&other.address)),
+        Ok(answer) => Err(crate::worker::unexpected(&answer)),
+        Err(failure) if failure.why == Why::UnknownName => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The DNS servers that a container's resolver is set to; empty where its file cannot be read.
+pub async fn nameservers(one: &ContainerProbe<'_>) -> Vec<String> {
+    let argv = ["cat", "/etc/resolv.conf"];
+    let ran = exec::run(one.engine, &one.node.name, &argv, SSH_TIMEOUT).await;
+    let lines = ran.map(|ran| ran.stdout).unwrap_or_default();
+    lines.lines().filter_map(|line| Some(line.strip_prefix("nameserver")?.trim().to_owned())).collect()
 }
 
 /// Whether somebody answered for the other's hardware address when it was last tried; `None` where that

@@ -34,7 +34,7 @@ pub fn directory(origin: Option<&str>) -> PathBuf {
 /// The keys in a directory; those that are missing are made and written there.
 pub fn load_or_make(dir: &Path, plan: &ClusterPlan) -> Result<Keys, Error> {
     prepare(dir)?;
-    let client = one(dir, CLIENT, &format!("envdoc {}", plan.name))?;
+    let client = one(dir, CLIENT, &client_comment(plan))?;
     let mut hosts = BTreeMap::new();
     for node in &plan.nodes {
         hosts.insert(node.name.clone(), one(dir, &host_file(&node.name), &host_comment(plan, node))?);
@@ -54,13 +54,55 @@ pub fn rotate(dir: &Path, plan: &ClusterPlan) -> Result<Keys, Error> {
     Ok(keys)
 }
 
+/// The keys in a directory; `None` where one is missing. Nothing is written.
+pub fn load(dir: &Path, plan: &ClusterPlan) -> Result<Option<Keys>, Error> {
+    let Some(client) = existing(dir, CLIENT)? else { return Ok(None) };
+    let mut hosts = BTreeMap::new();
+    for node in &plan.nodes {
+        let Some(key) = existing(dir, &host_file(&node.name))? else { return Ok(None) };
+        hosts.insert(node.name.clone(), key);
+    }
+    Ok(Some(Keys { client, hosts }))
+}
+
+/// Removes the host key of a node that is no longer in the cluster. A key that another cluster's node of the
+/// same name has is kept.
+pub fn forget(dir: &Path, plan: &ClusterPlan, node: &Node) -> Result<(), Error> {
+    let name = host_file(&node.name);
+    let Some(key) = existing(dir, &name)? else { return Ok(()) };
+    if key.comment() == host_comment(plan, node) {
+        file::remove_file(&dir.join(&name))?;
+        file::remove_file(&dir.join(&name).with_extension("pub"))?;
+    }
+    Ok(())
+}
+
+/// Removes the keys of a cluster: those of its clients, and of every node that it has or had.
+pub fn remove(dir: &Path, plan: &ClusterPlan) -> Result<(), Error> {
+    for path in file::entries(dir) {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let node = name.strip_prefix("host_").and_then(|rest| rest.strip_suffix("_ed25519"));
+        let named =
+            node.zip(plan.nodes.first()).map(|(node, first)| Node { name: node.into(), ..first.clone() });
+        if let Some(node) = named {
+            forget(dir, plan, &node)?;
+        }
+    }
+    file::remove_file(&dir.join(CLIENT))?;
+    file::remove_file(&dir.join(CLIENT).with_extension("pub"))
+}
+
 /// New keys, nowhere written.
 pub fn make(plan: &ClusterPlan) -> Result<Keys, Error> {
     let mut hosts = BTreeMap::new();
     for node in &plan.nodes {
         hosts.insert(node.name.clone(), new(&host_comment(plan, node))?);
     }
-    Ok(Keys { client: new(&format!("envdoc {}", plan.name))?, hosts })
+    Ok(Keys { client: new(&client_comment(plan))?, hosts })
+}
+
+fn client_comment(plan: &ClusterPlan) -> String {
+    format!("envdoc {}", plan.name)
 }
 
 fn host_file(node: &str) -> String {
@@ -85,12 +127,18 @@ fn prepare(dir: &Path) -> Result<(), Error> {
 
 /// A key from its file, or a new one that is written there.
 fn one(dir: &Path, name: &str, comment: &str) -> Result<PrivateKey, Error> {
-    let path = dir.join(name);
-    let Some(text) = file::read_private(&path)? else {
-        let key = new(comment)?;
-        save(&path, &key)?;
+    if let Some(key) = existing(dir, name)? {
         return Ok(key);
-    };
+    }
+    let key = new(comment)?;
+    save(&dir.join(name), &key)?;
+    Ok(key)
+}
+
+/// A key from its file; `None` where there is none.
+fn existing(dir: &Path, name: &str) -> Result<Option<PrivateKey>, Error> {
+    let path = dir.join(name);
+    let Some(text) = file::read_private(&path)? else { return Ok(None) };
     let wrong = |why: String| {
         Error::new(Kind::File, format!("{}: {why}", path.display()))
             .hint("replace the keys on all nodes: `envdoc cluster rotate-keys`")
@@ -98,7 +146,7 @@ fn one(dir: &Path, name: &str, comment: &str) -> Result<PrivateKey, Error> {
     let key =
         PrivateKey::from_openssh(&text).map_err(|error| wrong(format!("not a private key: {error}")))?;
     match key.algorithm() {
-        Algorithm::Ed25519 if !key.is_encrypted() => Ok(key),
+        Algorithm::Ed25519 if !key.is_encrypted() => Ok(Some(key)),
         Algorithm::Ed25519 => Err(wrong(
             "the key has a passphrase; ssh between the nodes runs unattended and needs a key \
                 without one"
@@ -137,6 +185,11 @@ fn unwritable(error: ssh_key::Error) -> Error {
 }
 
 impl Keys {
+    /// Whether they were made for this cluster: several clusters may share a directory.
+    pub fn are_of(&self, plan: &ClusterPlan) -> bool {
+        self.client.comment() == client_comment(plan)
+    }
+
     /// The file `known_hosts`: each node under every name that ssh looks it up by.
     pub fn known_hosts(&self, plan: &ClusterPlan, ssh: &Ssh) -> Result<String, Error> {
         let mut text = String::new();
@@ -180,6 +233,8 @@ mod tests {
         let again = load_or_make(&ssh, &plan).unwrap();
         assert_eq!(public(&first.client).unwrap(), public(&again.client).unwrap());
         assert_eq!(first.hosts["node2"].public_key(), again.hosts["node2"].public_key());
+        let loaded = load(&ssh, &plan).unwrap().unwrap();
+        assert_eq!(public(&first.client).unwrap(), public(&loaded.client).unwrap());
         let rotated = rotate(&ssh, &plan).unwrap();
         assert_ne!(public(&first.client).unwrap(), public(&rotated.client).unwrap());
         assert_eq!(
@@ -190,6 +245,24 @@ mod tests {
         assert_eq!(file::mode(&ssh), Some(0o700));
         assert_eq!(file::mode(&ssh.join("id_ed25519")), Some(0o600));
         assert_eq!(file::mode(&ssh.join("host_node1_ed25519.pub")), Some(0o644));
+        let other = ClusterPlan { name: "other".into(), ..plan.clone() };
+        forget(&ssh, &other, &plan.nodes[1]).unwrap();
+        assert!(load(&ssh, &plan).unwrap().is_some(), "it belongs to another cluster");
+        forget(&ssh, &plan, &plan.nodes[1]).unwrap();
+        assert!(load(&ssh, &plan).unwrap().is_none());
+        assert!(!file::exists(&ssh.join("host_node2_ed25519.pub")));
+        // A node that left the file has its key still; that of another cluster stays.
+        let third = |plan: &ClusterPlan, name: &str| {
+            let node = Node { name: name.into(), ..plan.nodes[0].clone() };
+            let with = ClusterPlan { nodes: vec![node], ..plan.clone() };
+            load_or_make(&ssh, &with).unwrap();
+        };
+        third(&plan, "node3");
+        third(&other, "node4");
+        remove(&ssh, &plan).unwrap();
+        let left: Vec<_> =
+            file::entries(&ssh).into_iter().filter(|path| path.extension().is_none()).collect();
+        assert_eq!(left, [ssh.join("host_node4_ed25519")]);
     }
 
     #[test]

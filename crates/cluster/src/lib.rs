@@ -10,18 +10,25 @@
 //!
 //! Out: [`report`]s, and [`problem`]s named by their cause.
 
+pub mod activity;
 pub mod bootstrap;
+pub mod built;
 pub mod causes;
 pub mod check;
+pub mod compare;
 pub mod container;
 pub mod container_probe;
 pub mod down;
 pub mod error;
+pub mod former;
 pub mod image;
 pub mod init;
 pub mod jobs;
+mod join_marker;
+pub mod kept;
 pub mod keys;
 pub mod launch;
+pub mod lock;
 pub mod logs;
 pub mod network;
 pub mod nodes;
@@ -31,6 +38,7 @@ pub mod probe;
 pub mod problem;
 mod program_line;
 pub mod reach;
+pub mod record;
 pub mod render;
 pub mod report;
 pub mod request;

@@ -1,13 +1,26 @@
 //! `status`: what is there of a cluster, node by node, and what differs from its plan.
 
+use std::collections::BTreeMap;
+
 use docker::fan_out;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::activity::activity;
+use super::built;
+use super::compare;
+use super::container as container_spec;
+use super::former::{self, Former};
+use super::keys::{self, Keys};
+use super::lock::{self, Holder};
+use super::network;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
+use super::secrets::{self, Value};
+use diagnostic::error::Error;
+use docker::container;
 use docker::engine::Engine;
 use docker::swarm::{self, Member, State};
 
@@ -37,8 +50,36 @@ pub struct NodeStatus {
     pub fix: Vec<String>,
 }
 
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Status {
+    /// The nodes of the plan in their order, then those that are no longer in it.
+    pub nodes: Vec<NodeStatus>,
+    /// What could not be compared.
+    pub notes: Vec<String>,
+    /// The run of envdoc that changes the cluster now.
+    pub lock: Option<Holder>,
+}
+
+/// What the containers should have, as far as this machine knows it.
+struct Wanted {
+    keys: Result<Option<Keys>, Error>,
+    secrets: Result<Vec<Value>, Error>,
+}
+
+impl Wanted {
+    fn of(plan: &ClusterPlan) -> Wanted {
+        let keys = match &plan.ssh {
+            Some(_) => keys::load(&keys::directory(plan.origin.as_deref()), plan),
+            None => Ok(None),
+        };
+        Wanted { keys, secrets: secrets::read(plan) }
+    }
+}
+
 /// Asks all nodes that can be reached.
-pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Vec<NodeStatus> {
+pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Problem>)]) -> Status {
+    let wanted = Wanted::of(plan);
     let observed = fan_out(nodes.iter().map(|(node, engine)| async move {
         match engine {
             Ok(engine) => observed_state::one(plan, node, engine).await.map_err(|why| why.to_string()),
@@ -52,13 +93,25 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
         }
         _ => None,
     };
+    let reached: Vec<ObservedState> = observed.iter().flatten().cloned().collect();
+    let exec = fan_out(nodes.iter().zip(&observed).map(|((_, engine), observed)| async move {
+        let found = observed.as_ref().ok()?.container.as_ref().filter(|found| found.enterable())?;
+        activity(engine.ok()?, found).await.err()
+    }))
+    .await;
     let reference = observed.iter().flatten().find_map(|observed| observed.image.clone());
-    nodes
+    let mut rows: Vec<NodeStatus> = nodes
         .iter()
         .zip(observed)
-        .map(|((node, engine), observed)| match observed {
+        .zip(exec)
+        .map(|(((node, engine), observed), exec)| match observed {
             Ok(observed) => {
-                let mut row = of(plan, &observed, members.as_deref());
+                let mut row = of(plan, node, &observed, members.as_deref(), &wanted);
+                if let Some(why) = exec {
+                    row.differs.push(format!("the engine cannot run a program in the container: {why}"));
+                    row.fix
+                        .push("Check containerd on that node: `systemctl status containerd docker`".into());
+                }
                 row.engine = engine.ok().map(|engine| engine.name.clone());
                 if let (Some(image), Some(reference)) = (&observed.image, &reference)
                     && !image.same(reference)
@@ -77,11 +130,78 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 ..NodeStatus::default()
             },
         })
-        .collect()
+        .collect();
+    if let Some(row) = rows.first_mut()
+        && reached.len() == nodes.len()
+    {
+        row.differs.extend(together(plan, &reached));
+    }
+    let former = former::connect(plan, observed_state::former(plan, &reached)).await;
+    rows.extend(fan_out(former.iter().map(gone)).await);
+    let notes = wanted.secrets.err().map(|why| format!("secrets were not compared: {}", why.message));
+    let lock = match nodes.first() {
+        Some((_, Ok(engine))) => {
+            lock::holders(plan, engine).await.ok().and_then(|all| all.into_iter().next())
+        }
+        _ => None,
+    };
+    Status { nodes: rows, notes: notes.into_iter().collect(), lock }
+}
+
+/// What `up` would refuse or change for all nodes together.
+fn together(plan: &ClusterPlan, observed: &[ObservedState]) -> Vec<String> {
+    let mut differs = Vec::new();
+    if let Err(problem) = network::decide(plan, observed) {
+        differs.push(problem.says);
+    }
+    match built::current(plan, observed) {
+        Ok(true) => {}
+        Ok(false) => differs.push(format!(
+            "{} was not built from the current file; build it again: `envdoc cluster up`",
+            plan.image_name()
+        )),
+        Err(problem) => differs.push(problem.says),
+    }
+    differs
+}
+
+/// A node that is no longer in cluster.yaml.
+async fn gone(former: &Former) -> NodeStatus {
+    let name = &former.recorded.name;
+    let mut row = NodeStatus { node: name.clone(), ..NodeStatus::default() };
+    let engine = match &former.engine {
+        Ok(engine) => engine,
+        Err(why) => {
+            row.differs.push(format!("no longer in cluster.yaml, and not reached to clean it up: {why}"));
+            row.fix.push(format!(
+                "Clean it up when it is reachable: `envdoc cluster up`. Or forget it: `envdoc cluster up \
+                --forget {name}`"
+            ));
+            return row;
+        }
+    };
+    row.engine = Some(engine.name.clone());
+    row.container = Some(match container::inspect(engine, name).await {
+        Ok(Some(found)) => found.status,
+        Ok(None) => "none".into(),
+        Err(why) => why.to_string(),
+    });
+    row.differs.push(format!(
+        "no longer in cluster.yaml, but its container is {}",
+        row.container.as_deref().unwrap_or("unknown")
+    ));
+    row.fix.push("Remove its container, keys and network attachment: `envdoc cluster up`".into());
+    row
 }
 
 /// One node, as it was seen.
-fn of(plan: &ClusterPlan, observed: &ObservedState, members: Option<&[Member]>) -> NodeStatus {
+fn of(
+    plan: &ClusterPlan,
+    node: &Node,
+    observed: &ObservedState,
+    members: Option<&[Member]>,
+    wanted: &Wanted,
+) -> NodeStatus {
     let mut row = NodeStatus { node: observed.name.clone(), ..NodeStatus::default() };
     if plan.network.kind == NetworkKind::Overlay {
         row.swarm = Some(in_swarm(observed, members, &mut row.differs));
@@ -99,7 +219,51 @@ fn of(plan: &ClusterPlan, observed: &ObservedState, members: Option<&[Member]>) 
         None => row.differs.push("the settings volume is missing".into()),
     }
     in_container(plan, observed, &mut row);
+    compared(plan, node, observed, wanted, &mut row);
+    for name in &observed.strays {
+        row.differs.push(format!(
+            "the container {name} of this cluster is not in cluster.yaml; remove it: `envdoc cluster up`"
+        ));
+    }
     row
+}
+
+/// What cluster.yaml, keys and secrets say now, and the container was not made from.
+fn compared(
+    plan: &ClusterPlan,
+    node: &Node,
+    observed: &ObservedState,
+    wanted: &Wanted,
+    row: &mut NodeStatus,
+) {
+    let ours = |labels: &BTreeMap<String, String>| labels.get(LABEL) == Some(&plan.name);
+    if !observed.container.as_ref().is_some_and(|found| ours(&found.labels)) {
+        return;
+    }
+    let mut changed = compare::container_differs(observed, &container_spec::of(plan, node));
+    match &wanted.keys {
+        Ok(None) if plan.ssh.is_some() => row.differs.push(format!(
+            "the SSH keys in {} are incomplete; `envdoc cluster up` creates new ones and recreates the \
+                containers",
+            keys::directory(plan.origin.as_deref()).display()
+        )),
+        Err(why) => row.differs.push(why.message.clone()),
+        Ok(keys) => {
+            let secrets = wanted.secrets.as_deref();
+            match compare::settings(plan, node, keys.as_ref(), secrets.unwrap_or_default()) {
+                Ok(settings) => {
+                    changed.extend(compare::settings_differ(observed, &settings, secrets.is_ok()))
+                }
+                Err(why) => row.differs.push(why.message),
+            }
+        }
+    }
+    if !changed.is_empty() {
+        row.differs.push(format!(
+            "changed since the container was created: {}; apply it: `envdoc cluster up`",
+            changed.join(", ")
+        ));
+    }
 }
 
 fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {

@@ -5,6 +5,7 @@ use docker::swarm::{Machine, Member, State};
 
 use super::observed_state::ObservedState;
 use super::problem::Problem;
+use super::record::Recorded;
 
 const STEP: &str = "swarm";
 
@@ -34,8 +35,13 @@ pub struct Decision {
     pub notes: Vec<String>,
 }
 
-/// Decides. `members` are those of the first node's swarm, where it manages one.
-pub fn decide(nodes: &[ObservedState], members: &[Member]) -> Result<Decision, Vec<Problem>> {
+/// Decides. `members` are those of the first node's swarm, where it manages one; `former`: machines that were
+/// nodes of the cluster and may still be members.
+pub fn decide(
+    nodes: &[ObservedState],
+    members: &[Member],
+    former: &[Recorded],
+) -> Result<Decision, Vec<Problem>> {
     let mut problems = twice(nodes);
     let Some((leader, others)) = nodes.split_first() else { return Ok(Decision::default()) };
     let first = match leading(leader) {
@@ -57,6 +63,8 @@ pub fn decide(nodes: &[ObservedState], members: &[Member]) -> Result<Decision, V
         members.iter().filter(|member| !is_ours(member)).partition(|member| {
             !member.ready && nodes.iter().any(|node| node.machine.hostname == member.hostname)
         });
+    let former = |member: &Member| former.iter().any(|former| former.hostname == member.hostname);
+    let strangers: Vec<_> = strangers.into_iter().filter(|member| !former(member)).collect();
     decision.stale = stale.into_iter().map(|member| member.id.clone()).collect();
     let changes = decision.actions.iter().any(|action| *action != Action::None);
     if !strangers.is_empty() {
@@ -78,8 +86,7 @@ pub fn decide(nodes: &[ObservedState], members: &[Member]) -> Result<Decision, V
                     is: `envdoc cluster up`",
                 )
                 .fix(format!(
-                    "Or, if those members are gone for good, remove them: `docker node rm \
-                    --force {}`",
+                    "Or, if those members are gone for good, remove them: `docker node rm {}`",
                     names.join(" ")
                 )),
             );
@@ -140,6 +147,11 @@ pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
     notes
 }
 
+/// Whether an engine is starting a swarm, not joining one.
+pub fn is_starting(node: &ObservedState) -> bool {
+    node.machine.swarm.state == State::Pending && node.machine.swarm.managers.is_empty()
+}
+
 fn leading(leader: &ObservedState) -> Result<Action, Problem> {
     let swarm = &leader.machine.swarm;
     match swarm.state {
@@ -158,13 +170,18 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
             "Put the manager first under `nodes`, or promote this node on the manager: `docker node \
             promote NODE`",
         )
-        .fix("Or, if that swarm is no longer needed on this node, leave it: `docker swarm leave`")),
+        .fix("Or use a machine that is in no swarm as the first node")),
         State::Pending => Err(Problem::of(
             STEP,
             &leader.name,
-            format!("{} is joining a different swarm ({})", leader.name, swarm.managers.join(", ")),
+            match swarm.managers.is_empty() {
+                true => format!("{} is starting or joining a swarm", leader.name),
+                false => {
+                    format!("{} is joining a different swarm ({})", leader.name, swarm.managers.join(", "))
+                }
+            },
         )
-        .fix("If that is not intended, cancel it: `docker swarm leave --force`")),
+        .fix("Wait until it is done, then run again: `docker info --format '{{json .Swarm}}'`")),
         State::Locked => Err(locked(leader)),
         State::Error => Err(unwell(leader)),
     }
@@ -182,7 +199,7 @@ fn unwell(node: &ObservedState) -> Problem {
         format!("the swarm on {} reports an error: {}", node.name, node.machine.swarm.error),
     )
     .fix("Read the engine's log: `journalctl -u docker`")
-    .fix("Or, if that swarm is no longer needed, leave it: `docker swarm leave --force`")
+    .fix("Fix the cause; envdoc leaves this swarm alone because its state may be the only copy")
 }
 
 fn following(
@@ -206,11 +223,8 @@ fn following(
                 node.name
             ),
         )
-        .fix(
-            "If that swarm is no longer needed, leave it on that node (add --force on a manager): \
-            `docker swarm leave`",
-        )
-        .fix("Or remove the node from cluster.yaml, or put that swarm's manager first under `nodes`")
+        .fix("Put that swarm's manager first under `nodes`, or remove the node from cluster.yaml")
+        .fix("Or, if nothing on that node needs its swarm (`docker ps`), leave it: `docker swarm leave`")
     };
     let ours = swarm
         .managers
@@ -226,7 +240,7 @@ fn following(
         State::Pending => Err(elsewhere()),
         State::Locked => Err(locked(node)),
         // It never became a member of anything: nothing is lost by leaving.
-        State::Error if swarm.node.is_empty() => Ok(Action::Again),
+        State::Error if swarm.node.is_empty() && node.joining => Ok(Action::Again),
         State::Error => Err(unwell(node)),
     }
 }
@@ -269,7 +283,7 @@ mod tests {
     #[test]
     fn bare_nodes_become_a_swarm() {
         let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Inactive, "", false, &[])];
-        assert_eq!(decide(&nodes, &[]).unwrap().actions, [Action::Init, Action::Join]);
+        assert_eq!(decide(&nodes, &[], &[]).unwrap().actions, [Action::Init, Action::Join]);
     }
 
     #[test]
@@ -279,10 +293,10 @@ mod tests {
             node(2, State::Active, "b", false, OURS),
             node(3, State::Inactive, "", false, &[]),
             node(4, State::Pending, "", false, OURS),
-            node(5, State::Error, "", false, &[]),
+            ObservedState { joining: true, ..node(5, State::Error, "", false, &[]) },
         ];
         let members = [member("a", "host1", true), member("b", "host2", true), member("old", "host3", false)];
-        let decision = decide(&nodes, &members).unwrap();
+        let decision = decide(&nodes, &members, &[]).unwrap();
         assert_eq!(decision.actions, [Action::None, Action::None, Action::Join, Action::Wait, Action::Again]);
         assert_eq!(decision.stale, ["old"]);
     }
@@ -291,29 +305,58 @@ mod tests {
     fn a_worker_of_another_swarm_is_refused() {
         for other in [&["10.9.9.9:2377"][..], OURS] {
             let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Active, "x", false, other)];
-            assert!(says(decide(&nodes, &[])).contains(
+            assert!(says(decide(&nodes, &[], &[])).contains(
                 "node2 is already a member of a different swarm, \
                 managed by 10."
             ));
         }
         let nodes =
             [node(1, State::Active, "a", true, OURS), node(2, State::Active, "x", false, &["10.9.9.9:2377"])];
-        assert!(says(decide(&nodes, &[member("a", "host1", true)])).contains("different swarm"));
+        assert!(says(decide(&nodes, &[member("a", "host1", true)], &[])).contains("different swarm"));
         let nodes = [
             node(1, State::Active, "x", false, &["10.9.9.9:2377"]),
             node(2, State::Inactive, "", false, &[]),
         ];
-        assert!(says(decide(&nodes, &[])).contains("the first node must be a manager"));
+        assert!(says(decide(&nodes, &[], &[])).contains("the first node must be a manager"));
     }
 
     #[test]
     fn a_swarm_with_strangers_is_used_as_it_is_or_not_at_all() {
         let members = [member("a", "host1", true), member("b", "host2", true), member("z", "stranger", true)];
         let whole = [node(1, State::Active, "a", true, OURS), node(2, State::Active, "b", false, OURS)];
-        let decision = decide(&whole, &members).unwrap();
+        let decision = decide(&whole, &members, &[]).unwrap();
         assert!(decision.notes[0].contains("stranger") && decision.stale.is_empty());
         let lacking = [node(1, State::Active, "a", true, OURS), node(2, State::Inactive, "", false, &[])];
-        assert!(says(decide(&lacking, &members)).contains("outside this cluster: host2, stranger"));
+        assert!(says(decide(&lacking, &members, &[])).contains("outside this cluster: host2, stranger"));
+    }
+
+    #[test]
+    fn an_error_that_envdoc_did_not_cause_is_left_alone() {
+        // What a manager that cannot start looks like too.
+        let nodes = [node(1, State::Active, "a", true, OURS), node(2, State::Error, "", false, &[])];
+        assert!(says(decide(&nodes, &[member("a", "host1", true)], &[])).contains("reports an error"));
+    }
+
+    #[test]
+    fn an_engine_that_starts_a_swarm_is_waited_for() {
+        assert!(is_starting(&node(1, State::Pending, "", false, &[])));
+        assert!(!is_starting(&node(1, State::Pending, "", false, &["10.9.9.9:2377"])));
+        assert!(!is_starting(&node(1, State::Inactive, "", false, &[])));
+    }
+
+    #[test]
+    fn no_fix_ends_a_swarm_by_force() {
+        let states = [State::Inactive, State::Pending, State::Active, State::Error, State::Locked];
+        for (one, other) in states.iter().flat_map(|one| states.iter().map(move |other| (*one, *other))) {
+            for (manager, id) in [(true, "a"), (false, "a"), (false, "")] {
+                let nodes =
+                    [node(1, one, id, manager, OURS), node(2, other, "x", manager, &["10.9.9.9:2377"])];
+                let members = [member("a", "host1", true), member("z", "stranger", true)];
+                let Err(problems) = decide(&nodes, &members, &[]) else { continue };
+                let fixes: Vec<_> = problems.iter().flat_map(|problem| &problem.fix).collect();
+                assert!(!format!("{fixes:?}").contains("--force"), "{fixes:?}");
+            }
+        }
     }
 
     #[test]
@@ -322,7 +365,7 @@ mod tests {
         second.machine.id = "ENGINE1".into();
         second.machine.hostname = "host1".into();
         let nodes = [node(1, State::Inactive, "", false, &[]), second];
-        assert!(says(decide(&nodes, &[])).contains("node1 and node2 are the same Docker engine"));
+        assert!(says(decide(&nodes, &[], &[])).contains("node1 and node2 are the same Docker engine"));
         assert!(namesakes(&nodes)[0].contains("host1"));
     }
 }

@@ -13,7 +13,7 @@ const FREQUENT: &str = include_str!("frequent_words.txt");
 
 /// The table as an expression of Rust, of literals with the number of the signature that has each; without
 /// one: a word of an error.
-pub fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, Box<dyn Error>> {
+pub(crate) fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, Box<dyn Error>> {
     of.sort_unstable();
     let mut texts: Vec<&str> = Vec::new();
     let (mut owners, mut words): (Vec<Vec<usize>>, Vec<bool>) = (Vec::new(), Vec::new());

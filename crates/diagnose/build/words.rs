@@ -2,7 +2,7 @@
 //! What is fine although it has one of them is in `src/error_like.rs`.
 
 /// What makes a line look like an error. None is shorter than `SHORTEST` of the table.
-pub const WORDS: &[&str] = &[
+pub(crate) const WORDS: &[&str] = &[
     "Traceback (most recent call last)",
     "Error: ",
     "Exception: ",

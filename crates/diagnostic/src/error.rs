@@ -49,7 +49,8 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     ),
     (
         3,
-        "With `--strict`: nothing was found, but something could not be looked at; `build`: something that \
+        "With `--strict`: nothing was found, but something could not be looked at; `cluster check`, `cluster \
+         init`: a machine is unreachable; `build`: something that \
             was promised could not be asked.",
     ),
     (130, "Interrupted (Ctrl-C); what was started has been removed."),
@@ -76,6 +77,14 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Adds the name that was most likely meant, where there is one.
+    pub fn did_you_mean(self, near: Option<&str>) -> Self {
+        match near {
+            Some(near) => self.hint(format!("did you mean {near}?")),
+            None => self,
+        }
     }
 }
 

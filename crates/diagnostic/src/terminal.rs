@@ -23,12 +23,6 @@ pub fn bytes(content: &[u8]) -> Result<(), Error> {
     stdout.write_all(content).and_then(|()| stdout.flush()).map_err(Error::from)
 }
 
-/// The whole of standard input.
-pub fn input() -> Result<String, Error> {
-    std::io::read_to_string(std::io::stdin())
-        .map_err(|error| Error::new(Kind::File, format!("cannot read standard input: {error}")))
-}
-
 /// Says on standard error what is going on, or what was done.
 pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");

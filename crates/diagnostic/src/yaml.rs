@@ -11,7 +11,40 @@ pub fn parse<T: DeserializeOwned + Default>(name: &str, text: &str) -> Result<T,
     if text.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
         return Ok(T::default());
     }
+    if let Some(line) = too_deep(text) {
+        return Err(Error::new(Kind::Usage, format!("{name}, line {line}: {TOO_DEEP}")));
+    }
     serde_yaml::from_str(text).map_err(|error| mistake(name, text, &error))
+}
+
+/// What is wrong where [`too_deep`] names a line.
+pub const TOO_DEEP: &str = "it is nested deeper than 1000 levels";
+
+/// The nesting that is let through to the parser, in brackets or columns. Its time grows with the square of
+/// the depth and more, and it has no limit of its own before it has read everything.
+const DEPTH_MAX: usize = 1000;
+
+/// The line at which a text is nested too deeply to be parsed in a short time. Brackets are counted wherever
+/// they stand, in strings and comments too: no file that people write has a thousand that are not closed.
+pub fn too_deep(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    for (place, line) in text.lines().enumerate() {
+        let markers = line.bytes().take_while(|byte| matches!(byte, b' ' | b'-' | b'?' | b'\t')).count();
+        for byte in line.bytes() {
+            match byte {
+                b'[' | b'{' => open += 1,
+                b']' | b'}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if open > DEPTH_MAX {
+                return Some(place + 1);
+            }
+        }
+        if markers > DEPTH_MAX {
+            return Some(place + 1);
+        }
+    }
+    None
 }
 
 /// An error of the parser as a message: the line, its text, and the nearest key.
@@ -51,4 +84,19 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
         None => format!("{name}: {short}"),
     };
     Error { kind: Kind::Usage, message: says, hints }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deep_nesting_is_refused_before_it_is_parsed() {
+        assert_eq!(too_deep(&"[".repeat(200_000)), Some(1));
+        assert_eq!(too_deep(&format!("a: 1\n{}b: 1\n", " ".repeat(3000))), Some(2));
+        assert_eq!(too_deep(&"- ".repeat(3000)), Some(1));
+        assert_eq!(too_deep(&"a: [{b: [1, 2]}]\n".repeat(5000)), None);
+        let error = parse::<Vec<String>>("image.yaml", &"[".repeat(2000)).unwrap_err();
+        assert_eq!(error.message, "image.yaml, line 1: it is nested deeper than 1000 levels");
+    }
 }

@@ -1,10 +1,14 @@
 //! A machine's engine as a whole, and its swarm: what it says of itself, starting, joining and leaving.
 
 use futures_util::future::BoxFuture;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bollard::models::{LocalNodeState, NodeState, SwarmInitRequest, SwarmJoinRequest, SystemInfo};
-use bollard::query_parameters::{DeleteNodeOptions, LeaveSwarmOptions, ListNodesOptions};
+use bollard::models::{LocalNodeState, NodeState, SwarmInitRequest, SwarmJoinRequest, SwarmSpec, SystemInfo};
+use bollard::query_parameters::{
+    DeleteNodeOptions, LeaveSwarmOptions, ListConfigsOptions, ListNetworksOptions, ListNodesOptions,
+    ListSecretsOptions, ListServicesOptions, ListVolumesOptions,
+};
 
 use super::engine::{Engine, answered, within};
 use crate::error::{Cause, Error};
@@ -127,15 +131,78 @@ fn from_info(info: SystemInfo) -> Machine {
     }
 }
 
-/// Starts a swarm of which this engine is the manager.
-pub fn init<'a>(engine: &'a Engine, address: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+/// Starts a swarm with these labels, of which this engine is the manager.
+pub fn init<'a>(
+    engine: &'a Engine,
+    address: &'a str,
+    labels: &'a BTreeMap<String, String>,
+) -> BoxFuture<'a, Result<(), Error>> {
     Box::pin(async move {
         let request = SwarmInitRequest {
             listen_addr: Some("0.0.0.0:2377".into()),
             advertise_addr: Some(address.to_owned()),
+            spec: Some(SwarmSpec {
+                labels: Some(labels.clone().into_iter().collect()),
+                ..Default::default()
+            }),
             ..Default::default()
         };
         within(CHANGE_TIMEOUT, engine.docker.init_swarm(request)).await.map(drop)
+    })
+}
+
+/// The labels of a manager's swarm.
+pub fn labels<'a>(manager: &'a Engine) -> BoxFuture<'a, Result<BTreeMap<String, String>, Error>> {
+    Box::pin(async move {
+        let swarm = answered(manager.docker.inspect_swarm()).await?;
+        Ok(swarm.spec.and_then(|spec| spec.labels).unwrap_or_default().into_iter().collect())
+    })
+}
+
+/// What a swarm holds besides its members; all of it is lost with the last manager.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Names of its services.
+    pub services: Vec<String>,
+    /// Names of its secrets.
+    pub secrets: Vec<String>,
+    /// Names of its configs.
+    pub configs: Vec<String>,
+    /// Names of its cluster volumes (CSI).
+    pub volumes: Vec<String>,
+    /// Its networks with their labels, without the ingress network that every swarm has.
+    pub networks: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// Lists what a manager's swarm holds.
+pub fn contents<'a>(manager: &'a Engine) -> BoxFuture<'a, Result<Contents, Error>> {
+    Box::pin(async move {
+        let docker = &manager.docker;
+        let (services, secrets, configs, volumes, networks) = tokio::join!(
+            answered(docker.list_services(None::<ListServicesOptions>)),
+            answered(docker.list_secrets(None::<ListSecretsOptions>)),
+            answered(docker.list_configs(None::<ListConfigsOptions>)),
+            answered(docker.list_volumes(None::<ListVolumesOptions>)),
+            answered(docker.list_networks(None::<ListNetworksOptions>)),
+        );
+        let (services, secrets, configs) =
+            (services?.into_iter(), secrets?.into_iter(), configs?.into_iter());
+        let volumes = volumes?.volumes.unwrap_or_default().into_iter();
+        let name = |name: Option<String>, id: Option<String>| name.or(id).unwrap_or_default();
+        let swarm_wide = |network: &bollard::models::Network| {
+            network.scope.as_deref() == Some("swarm") && network.ingress != Some(true)
+        };
+        Ok(Contents {
+            services: services.map(|one| name(one.spec.and_then(|spec| spec.name), one.id)).collect(),
+            secrets: secrets.map(|one| name(one.spec.and_then(|spec| spec.name), one.id)).collect(),
+            configs: configs.map(|one| name(one.spec.and_then(|spec| spec.name), one.id)).collect(),
+            volumes: volumes.filter(|one| one.cluster_volume.is_some()).map(|one| one.name).collect(),
+            networks: networks?
+                .into_iter()
+                .filter(swarm_wide)
+                .map(|one| (name(one.name, one.id), one.labels.unwrap_or_default().into_iter().collect()))
+                .collect(),
+        })
     })
 }
 
@@ -201,9 +268,14 @@ fn member(node: bollard::models::Node) -> Member {
     }
 }
 
-/// Takes a member that has left off the manager's list.
-pub fn remove_member<'a>(manager: &'a Engine, member: &'a str) -> BoxFuture<'a, Result<(), Error>> {
-    Box::pin(async move {
-        answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force: true }))).await
-    })
+/// Takes a member that has left off the manager's list. Without `force` the manager refuses it for a member
+/// that it does not count as down yet.
+pub fn remove_member<'a>(
+    manager: &'a Engine,
+    member: &'a str,
+    force: bool,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(
+        async move { answered(manager.docker.delete_node(member, Some(DeleteNodeOptions { force }))).await },
+    )
 }

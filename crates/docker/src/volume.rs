@@ -47,16 +47,41 @@ pub fn remove<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<boo
     })
 }
 
+/// A volume in a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// When it was created, by the engine's clock, in seconds since 1970-01-01 UTC.
+    pub created: Option<i64>,
+}
+
+/// The volumes with a label.
+pub fn list<'a>(
+    engine: &'a Engine,
+    label: &'a str,
+    value: &'a str,
+) -> BoxFuture<'a, Result<Vec<Listed>, Error>> {
+    Box::pin(async move {
+        let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
+        let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
+        let volumes = answered(engine.docker.list_volumes(Some(options))).await?.volumes.unwrap_or_default();
+        let listed = |one: bollard::models::Volume| Listed {
+            name: one.name,
+            labels: one.labels.into_iter().collect(),
+            created: one.created_at.map(|time| time.unix_timestamp()),
+        };
+        Ok(volumes.into_iter().map(listed).collect())
+    })
+}
+
 /// The names of the volumes with a label.
 pub fn labelled<'a>(
     engine: &'a Engine,
     label: &'a str,
     value: &'a str,
 ) -> BoxFuture<'a, Result<Vec<String>, Error>> {
-    Box::pin(async move {
-        let filters = HashMap::from([("label", vec![format!("{label}={value}")])]);
-        let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
-        let volumes = answered(engine.docker.list_volumes(Some(options))).await?.volumes.unwrap_or_default();
-        Ok(volumes.into_iter().map(|volume| volume.name).collect())
-    })
+    Box::pin(async move { Ok(list(engine, label, value).await?.into_iter().map(|one| one.name).collect()) })
 }

@@ -36,7 +36,7 @@ const SLICES: &[&str] = &[
     "/sys/fs/cgroup/systemd/system.slice",
 ];
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Clock {
     let now = host.clock().text().and_then(|text| match text.trim().parse() {
         Ok(seconds) => Fact::Known(seconds),

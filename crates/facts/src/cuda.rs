@@ -28,7 +28,7 @@ pub struct Cuda {
     pub home_toolkit: Fact<Toolkit>,
 }
 
-/// One toolkit.
+/// An installed CUDA toolkit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolkit {
     /// Its directory, links followed.
@@ -76,7 +76,7 @@ pub fn minor(version: &str) -> Option<&str> {
     Some(&version[..end])
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Cuda {
     let variables = host.environment().text().map(|text| environment::parse(&text));
     let variable = |name: &str| {

@@ -30,9 +30,9 @@ const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_
 /// A variable that is set, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting<'a> {
-    /// Its name.
+    /// `NCCL_DEBUG`.
     pub name: &'a str,
-    /// Its value.
+    /// Unparsed; may be empty.
     pub value: &'a str,
     /// `the environment` or `/etc/environment`.
     pub place: &'static str,
@@ -97,7 +97,7 @@ pub fn parse(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Environment {
     let variables = host.environment().text().map(|text| parse(&text));
     let known = variables.known().cloned().unwrap_or_default();

@@ -30,7 +30,7 @@ pub struct Fabric {
     pub imex: Fact<String>,
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host, catalog: &Catalog) -> Fabric {
     let absent =
         Fabric { manager: Fact::Absent, version: Fact::Absent, process: Fact::Absent, imex: Fact::Absent };

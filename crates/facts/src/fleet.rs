@@ -24,11 +24,11 @@ pub struct Fleet {
 /// One machine.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// Its name.
+    /// The name that reports use: `gpu1`, `node-a.json`.
     pub name: String,
     /// The address by which the others reach it.
     pub address: String,
-    /// What it is.
+    /// What was gathered on it.
     pub facts: Facts,
     /// Distinguishes it from the others.
     pub identity: Fact<Identity>,
@@ -76,7 +76,7 @@ pub struct PathMtu {
 /// A port that the cluster needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Port {
-    /// Its number.
+    /// 7946.
     pub number: u16,
     /// UDP, else TCP.
     pub udp: bool,

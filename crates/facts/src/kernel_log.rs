@@ -26,7 +26,7 @@ pub struct KernelLog {
 /// One Xid (GPU) or SXid (NVSwitch) event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xid {
-    /// Its number.
+    /// 79, 20034.
     pub number: u32,
     /// Whether it is an SXid.
     pub switch: bool,
@@ -49,7 +49,7 @@ impl Xid {
     }
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> KernelLog {
     let oom_count = oom_count(host);
     // The kernel gives its log record by record, a thousand calls on a quiet machine.

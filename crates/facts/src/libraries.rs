@@ -50,7 +50,7 @@ pub struct Library {
 /// The files looked for in the loader's directories. Part of the key of a reading.
 const NAMES: &[&str] = &["libcuda.so", "libcudnn.so", "libnccl.so"];
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Libraries {
     let variables = host.environment().text().map(|text| environment::parse(&text)).about("environment");
     let variable = |name: &str| variables.as_ref().and_then(|all| set(all, name));

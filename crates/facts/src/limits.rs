@@ -37,7 +37,7 @@ pub struct Limits {
     pub cgroup_memory: Fact<u64>,
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Limits {
     let limits = host.read("/proc/self/limits").text().must_exist("/proc/self/limits");
     let limit = |name: &str| {

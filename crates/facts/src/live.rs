@@ -16,7 +16,7 @@ pub struct Live {
     pub inside: Result<Box<Facts>, Failure>,
 }
 
-/// What came of it.
+/// Result of starting a container.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The image it was tried with.
@@ -30,7 +30,7 @@ pub struct Answer {
 pub struct Failure {
     /// What was being done: `creating the container`, `starting it`, …
     pub step: &'static str,
-    /// The engine's words.
+    /// Message of the engine.
     pub says: String,
     /// Whether the container itself failed, rather than envdoc's way of looking into it.
     pub of_container: bool,

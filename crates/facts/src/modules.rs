@@ -54,7 +54,7 @@ pub struct Dkms {
     pub built_for: Vec<String>,
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Modules {
     let nvidia_file = nvidia_file(host);
     Modules {

@@ -28,7 +28,7 @@ impl Rdma {
     }
 }
 
-/// One RDMA device.
+/// A device of `/sys/class/infiniband`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RdmaDevice {
     /// `mlx5_0`.
@@ -53,7 +53,7 @@ impl RdmaDevice {
     }
 }
 
-/// One port.
+/// A port of an RDMA device, from its directory in `/sys/class/infiniband`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RdmaPort {
     /// Its number, from 1.
@@ -70,7 +70,7 @@ pub struct RdmaPort {
 
 const CLASS: &str = "/sys/class/infiniband";
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Rdma {
     let devices = host.list(CLASS).lines().absent_as(Vec::new()).about(CLASS);
     Rdma {

@@ -5,8 +5,9 @@ use super::libraries::Library;
 use super::python::{PythonEnvironment, Torch};
 use super::{Fact, Facts, cuda};
 use catalog::Catalog;
+use catalog::driver_support::DriverSupport;
 use catalog::torch::{Build, Release};
-use catalog::version::{Version, at_least};
+use catalog::version::{self, Version, at_least};
 
 /// How far a driver supports a CUDA version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,36 +31,28 @@ impl Facts {
 
     /// Whether programs made with a CUDA version (`12.4`, `12.4.1`) run here. Absent without a driver.
     pub fn cuda_support(&self, wanted: &str) -> Fact<CudaSupport> {
-        let Some(minor) = cuda::minor(wanted) else {
+        let Some((minor, numbers)) =
+            cuda::minor(wanted).and_then(|minor| Some((minor, version::minor(minor)?)))
+        else {
             return Fact::unknown(format!("{wanted:?} is not a CUDA version"));
         };
         self.driver_version().and_then(|driver| {
-            let reported = self.gpu.cuda.known().cloned();
-            let of_branch =
-                self.catalog.drivers().branch(driver.branch).and_then(|branch| branch.cuda.clone());
-            let shipped = self.catalog.cuda().minor(minor).and_then(|row| row.driver_min.as_deref());
-            if [&reported, &of_branch].into_iter().flatten().any(|cuda| at_least(cuda, minor) == Some(true))
-                || shipped.is_some_and(|needs| at_least(&driver.to_string(), needs) == Some(true))
-            {
+            let reported = self.gpu.cuda.known();
+            if reported.is_some_and(|cuda| at_least(cuda, minor) == Some(true)) {
                 return Fact::Known(CudaSupport::Full);
             }
-            let major = Version::parse(minor).and_then(|version| u32::try_from(version.number(0)).ok());
-            let Some(floor) = major.and_then(|major| self.catalog.cuda().major_driver_min(major)) else {
-                return Fact::unknown(format!(
-                    "envdoc's catalog does not know which driver CUDA {minor} needs"
-                ));
-            };
-            match at_least(&driver.to_string(), floor) {
+            match self.catalog.driver_support(&driver.to_string(), driver.branch, numbers) {
+                DriverSupport::Full => Fact::Known(CudaSupport::Full),
                 // Where nothing tells how new a CUDA the driver brings, it may well be new enough.
-                Some(true) if reported.is_none() && of_branch.is_none() && shipped.is_none() => {
-                    Fact::unknown(format!(
-                        "which CUDA version driver {driver} brings is known neither to nvidia-smi nor to \
+                DriverSupport::MinorVersion { older: false } if reported.is_none() => Fact::unknown(format!(
+                    "which CUDA version driver {driver} brings is known neither to nvidia-smi nor to \
                         envdoc's catalog"
-                    ))
+                )),
+                DriverSupport::MinorVersion { .. } => Fact::Known(CudaSupport::MinorVersion),
+                DriverSupport::TooOld { needs } => self.forward(driver, minor, needs),
+                DriverSupport::Unknown => {
+                    Fact::unknown(format!("envdoc's catalog does not know which driver CUDA {minor} needs"))
                 }
-                Some(true) => Fact::Known(CudaSupport::MinorVersion),
-                Some(false) => self.forward(driver, minor, floor),
-                None => Fact::unknown(format!("driver {driver} cannot be compared with {floor}")),
             }
         })
     }

@@ -1,5 +1,6 @@
 //! NVIDIA Container Toolkit: packages, programs, configuration, CDI specifications.
 
+use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde::Deserialize;
 
 use super::{Fact, packages};
@@ -7,7 +8,7 @@ use crate::IntoFact;
 use crate::service_path::in_service_path;
 use host::{Host, Stat};
 
-/// The toolkit.
+/// The NVIDIA container toolkit on a machine.
 #[derive(Debug, Clone)]
 pub struct Toolkit {
     /// Version of the installed package (dpkg status, rpm), else what `nvidia-ctk --version` says. Absent
@@ -54,7 +55,7 @@ impl std::fmt::Display for ConfigError {
 /// The parts of config.toml that envdoc uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Its path.
+    /// `/etc/nvidia-container-runtime/config.toml`.
     pub path: String,
     /// `nvidia-container-runtime.mode`: `auto`, `legacy`, `cdi`, `csv`, `jit-cdi`; absent when not set.
     pub mode: Fact<String>,
@@ -75,7 +76,7 @@ pub struct Config {
 /// One CDI specification file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdiSpec {
-    /// Its path.
+    /// `/etc/cdi/nvidia.yaml`.
     pub path: String,
     /// `nvidia.com/gpu`.
     pub kind: String,
@@ -94,7 +95,7 @@ pub struct CdiSpec {
 /// Prefixes of the family's packages.
 pub const PACKAGES: &[&str] = &["nvidia-container", "nvidia-docker", "libnvidia-container"];
 
-/// The programs of the toolkit.
+/// File names of the toolkit's programs.
 pub const PROGRAMS: &[&str] = &[
     "nvidia-container-runtime",
     "nvidia-container-runtime-hook",
@@ -106,7 +107,7 @@ pub const PROGRAMS: &[&str] = &[
 const CONFIG: &str = "/etc/nvidia-container-runtime/config.toml";
 
 impl Toolkit {
-    /// Where a program is.
+    /// Path of one of [`PROGRAMS`]; absent if it is not installed.
     pub fn program(&self, name: &str) -> Fact<&str> {
         self.programs.as_ref().and_then(|all| {
             all.iter()
@@ -126,7 +127,7 @@ impl Toolkit {
     }
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Toolkit {
     let packages = packages::installed(host, PACKAGES);
     let programs = programs(host);
@@ -352,13 +353,18 @@ enum CdiError {
     Yaml(#[from] serde_yaml::Error),
     #[error("kind {0:?} is not VENDOR/CLASS")]
     Kind(String),
+    #[error("line {0}: {TOO_DEEP}")]
+    TooDeep(usize),
 }
 
 /// A specification, and the paths in it by which its freshness can be seen: GPU device nodes and the driver
 /// library.
 fn parse_cdi(path: &str, text: &str) -> Result<(CdiSpec, Vec<String>), CdiError> {
-    let spec: Spec =
-        if path.ends_with(".json") { serde_json::from_str(text)? } else { serde_yaml::from_str(text)? };
+    let json = path.ends_with(".json");
+    if let Some(line) = too_deep(text).filter(|_| !json) {
+        return Err(CdiError::TooDeep(line));
+    }
+    let spec: Spec = if json { serde_json::from_str(text)? } else { serde_yaml::from_str(text)? };
     if !spec.kind.contains('/') {
         return Err(CdiError::Kind(spec.kind));
     }

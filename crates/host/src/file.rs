@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,22 @@ use diagnostic::error::{Error, Kind};
 
 /// Writes `text` atomically. An existing file stays unless `force` is set.
 pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+    keep_existing(path, force)?;
+    replace(path, text.as_bytes(), None)
+}
+
+/// [`write`], for a file that only its owner may read.
+pub fn write_private(path: &Path, text: &str, force: bool) -> Result<(), Error> {
+    keep_existing(path, force)?;
+    replace(path, text.as_bytes(), Some(0o600))
+}
+
+fn keep_existing(path: &Path, force: bool) -> Result<(), Error> {
     if !force && path.symlink_metadata().is_ok() {
         return Err(Error::new(Kind::File, format!("{} already exists", path.display()))
             .hint("pass --force to replace it, or choose another name"));
     }
-    replace(path, text.as_bytes(), None)
+    Ok(())
 }
 
 /// Writes bytes to `path` with a mode that the file has from its first moment on, in place of what is there.
@@ -72,25 +83,57 @@ pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
 
 /// The text of a file; `None` where there is none.
 pub fn read(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read_to_string(path) {
+    match bounded(path).and_then(text) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
     }
 }
 
 /// The bytes of a file that the user named.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
+    bounded(path).map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
+}
+
+/// The most that is taken of one file, in bytes. Requests, locks, snapshots and what `lint` reads are far
+/// smaller; a device or a pipe may never end.
+const READ_MAX: u64 = 64 << 20;
+
+/// The whole of standard input.
+pub fn standard_input() -> Result<String, Error> {
+    whole(io::stdin().lock())
+        .and_then(text)
+        .map_err(|error| Error::new(Kind::File, format!("cannot read standard input: {error}")))
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// The whole of a file, up to the limit.
+pub(crate) fn bounded(path: &Path) -> io::Result<Vec<u8>> {
+    whole(fs::File::open(path)?)
+}
+
+fn whole(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(READ_MAX + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > READ_MAX {
+        true => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", READ_MAX >> 20),
+        )),
+        false => Ok(bytes),
+    }
 }
 
 /// A file that the user named, opened to be read as it grows.
-pub fn open(path: &Path) -> std::io::Result<fs::File> {
+pub fn open(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
 /// The absolute path with links followed.
-pub fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
@@ -113,9 +156,8 @@ pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
     }
     let (mut found, mut open) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(folder) = open.pop() {
-        let unreadable = |error: std::io::Error| {
-            Error::new(Kind::File, format!("cannot read {}: {error}", folder.display()))
-        };
+        let unreadable =
+            |error: io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", folder.display()));
         for entry in fs::read_dir(&folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
@@ -133,6 +175,16 @@ pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
 /// Removes a directory with everything below it; one that does not exist is no error.
 pub fn remove_directory(path: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::new(Kind::File, format!("cannot remove {}: {error}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a file; one that does not exist is no error.
+pub fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::new(Kind::File, format!("cannot remove {}: {error}", path.display())))
         }
@@ -166,7 +218,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Writes a file that must not be there. A mode that is given is the file's whatever the umask takes away.
-fn write_new(path: &Path, bytes: &[u8], mode: Option<u32>) -> std::io::Result<()> {
+fn write_new(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let first = mode.unwrap_or(0o644);
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(path)?;
     if let Some(mode) = mode {
@@ -179,6 +231,13 @@ fn write_new(path: &Path, bytes: &[u8], mode: Option<u32>) -> std::io::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_never_ends_is_not_read_to_the_end() {
+        let error = read(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error.message, "cannot read /dev/zero: it is larger than 64 MiB");
+        assert_eq!(read(Path::new("/dev/null")).unwrap().as_deref(), Some(""));
+    }
 
     #[test]
     fn an_existing_file_stays_unless_forced_and_nothing_is_left_beside() {

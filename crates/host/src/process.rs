@@ -1,7 +1,9 @@
 //! Running a program under a deadline, with bounded output, and without being held by what it leaves behind.
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{Missing, MissingKind, Reading};
@@ -61,7 +64,7 @@ pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading 
 /// The programs that run now, by process group, so that none outlives envdoc.
 struct Running {
     groups: Vec<Pid>,
-    folders: Vec<PathBuf>,
+    folders: Vec<(PathBuf, Option<File>)>,
     closed: bool,
 }
 
@@ -94,7 +97,7 @@ pub fn end_all() {
     for group in running.groups.drain(..) {
         let _ = kill_process_group(group, Signal::KILL);
     }
-    for folder in running.folders.drain(..) {
+    for (folder, _) in running.folders.drain(..) {
         let _ = std::fs::remove_dir_all(folder);
     }
 }
@@ -115,15 +118,49 @@ pub fn stop(child: &mut Child) {
     running().groups.retain(|&group| Some(group) != group_of(child));
 }
 
-/// A folder of envdoc's own to be removed when envdoc ends, however it ends.
+/// A folder of envdoc's own to be removed when envdoc ends. One whose envdoc was killed is left to
+/// [`remove_stale`]: the kernel lets go of its lock.
 pub fn remove_at_end(folder: &Path) {
-    running().folders.push(folder.to_owned());
+    let owner = lock(&folder.join(OWNER), true);
+    running().folders.push((folder.to_owned(), owner));
 }
 
 /// Removes a folder of [`remove_at_end`].
 pub fn remove_now(folder: &Path) {
-    running().folders.retain(|kept| kept != folder);
+    running().folders.retain(|(kept, _)| kept != folder);
     let _ = std::fs::remove_dir_all(folder);
+}
+
+/// The file in a folder of [`remove_at_end`] that is locked as long as its envdoc runs, in whichever
+/// container.
+const OWNER: &str = "owner";
+/// Younger folders are kept: their envdoc may be about to lock them.
+const STALE_AFTER: Duration = Duration::from_secs(60);
+
+/// Removes this user's folders of [`remove_at_end`] below `parent` whose envdoc was killed. `prefix`: how
+/// their names begin.
+#[expect(clippy::disallowed_methods, reason = "folders of envdoc's own")]
+pub fn remove_stale(parent: &Path, prefix: &str) {
+    let own = rustix::process::getuid().as_raw();
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let stale = entry.file_name().to_string_lossy().starts_with(prefix)
+            && entry.metadata().is_ok_and(|found| {
+                let age = found.modified().ok().and_then(|modified| modified.elapsed().ok());
+                found.is_dir() && found.uid() == own && age.is_some_and(|age| age > STALE_AFTER)
+            });
+        if stale && lock(&path.join(OWNER), false).is_some() {
+            let _ = std::fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// The file, locked; `None` where another process has it, or it is missing and not to be made.
+#[expect(clippy::disallowed_methods, reason = "a file of envdoc's own")]
+fn lock(path: &Path, make: bool) -> Option<File> {
+    let file = File::options().write(true).create(make).open(path).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(file)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
@@ -238,6 +275,31 @@ fn end(child: &mut Child) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test prepares its folders")]
+    fn a_folder_is_stale_when_nothing_holds_its_lock() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let path = parent.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        };
+        let (held, killed, fresh) = (folder("envdoc-held"), folder("envdoc-killed"), folder("envdoc-fresh"));
+        let (foreign, other) = (folder("envdoc-foreign"), folder("other"));
+        remove_at_end(&held);
+        for path in [&killed, &fresh, &other] {
+            drop(lock(&path.join(OWNER), true).unwrap());
+        }
+        let old = std::time::SystemTime::now() - STALE_AFTER * 2;
+        for path in [&held, &killed, &foreign, &other] {
+            File::open(path).unwrap().set_modified(old).unwrap();
+        }
+        remove_stale(parent.path(), "envdoc-");
+        let left = |path: &Path| path.is_dir();
+        assert!(left(&held) && left(&fresh) && left(&foreign) && left(&other) && !left(&killed));
+        remove_now(&held);
+    }
 
     fn within(argv: &[&str], milliseconds: u64) -> Reading {
         let limit = Duration::from_millis(milliseconds);

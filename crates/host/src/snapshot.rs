@@ -198,11 +198,8 @@ fn beside(path: &Path, name: &str) -> Result<PathBuf, SnapshotError> {
 }
 
 fn read(path: &Path) -> Result<String, SnapshotError> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a snapshot is a file that the user named, not a reading of the machine"
-    )]
-    let bytes = std::fs::read(path).map_err(|source| SnapshotError::Read { path: path.into(), source })?;
+    let read = crate::file::bounded(path);
+    let bytes = read.map_err(|source| SnapshotError::Read { path: path.into(), source })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

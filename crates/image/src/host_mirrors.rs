@@ -1,35 +1,35 @@
-//! Where this machine's own pip, uv and apt get packages from, out of the text of their configuration.
+//! Package mirrors in the configuration of this machine's pip, uv and apt.
 //!
-//! An address may have a login in it: such an address is never written nor shown, see [`Told::shown`]. How
-//! the files are sought and which of them wins: pip's `_internal/configuration.py` (23.2.1),
+//! A URL may contain a login: it is then never written or shown in full, see [`ConfiguredUrl::redacted`]. The
+//! search order of the files: pip's `_internal/configuration.py` (23.2.1),
 //! <https://docs.astral.sh/uv/concepts/configuration-files>, and the manual page sources.list(5).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// An address, and the place where it stands.
+/// A URL, and where it is configured.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Told {
-    /// As it was read.
+pub struct ConfiguredUrl {
+    /// Unchanged, with any login.
     pub address: String,
     /// The file or the variable.
-    pub place: String,
+    pub source: String,
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for ConfiguredUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.shown(), self.place)
+        write!(f, "{} ({})", self.redacted(), self.source)
     }
 }
 
-impl Told {
+impl ConfiguredUrl {
     /// Whether there is a login in it.
     pub fn has_login(&self) -> bool {
         login(&self.address).is_some()
     }
 
-    /// The address for people: a login is left out.
-    pub fn shown(&self) -> String {
+    /// The URL with the login replaced by `***`.
+    pub fn redacted(&self) -> String {
         match login(&self.address) {
             Some(login) => self.address.replacen(login, "***", 1),
             None => self.address.clone(),
@@ -44,27 +44,27 @@ fn login(address: &str) -> Option<&str> {
     host.rsplit_once('@').map(|(login, _)| login)
 }
 
-/// What the configuration says. What is read first wins: the places are given from the one that wins down.
+/// The mirrors that are configured. The first value read wins: read the sources in order of precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct HostMirrors {
     /// The index of Python packages.
-    pub index: Option<Told>,
-    /// Further indexes.
-    pub extra: Vec<Told>,
+    pub index: Option<ConfiguredUrl>,
+    /// `extra-index-url`, in order.
+    pub extra: Vec<ConfiguredUrl>,
     /// Mirrors of the system's archive, by the last part of their address (`ubuntu`, `debian`), without it.
-    pub apt: BTreeMap<String, Told>,
+    pub apt: BTreeMap<String, ConfiguredUrl>,
     /// The mirror of python-build-standalone's releases.
-    pub python: Option<Told>,
+    pub python: Option<ConfiguredUrl>,
 }
 
-impl Found {
-    fn index(&mut self, address: &str, place: &str) {
-        self.index.get_or_insert_with(|| told(address, place));
+impl HostMirrors {
+    fn index(&mut self, address: &str, source: &str) {
+        self.index.get_or_insert_with(|| configured(address, source));
     }
 
-    fn extra(&mut self, addresses: &[&str], place: &str) {
+    fn extra(&mut self, addresses: &[&str], source: &str) {
         if self.extra.is_empty() {
-            self.extra = addresses.iter().map(|address| told(address, place)).collect();
+            self.extra = addresses.iter().map(|address| configured(address, source)).collect();
         }
     }
 
@@ -78,28 +78,28 @@ impl Found {
                 self.extra(&words.iter().map(|word| bare(word)).collect::<Vec<_>>(), name);
             }
             "UV_PYTHON_INSTALL_MIRROR" => {
-                self.python.get_or_insert_with(|| told(first, name));
+                self.python.get_or_insert_with(|| configured(first, name));
             }
             _ => {}
         }
     }
 
-    /// A `pip.conf`: what stands under `[install]` wins over `[global]`.
-    pub fn pip(&mut self, place: &str, text: &str) {
+    /// A `pip.conf`: `[install]` wins over `[global]`.
+    pub fn pip(&mut self, source: &str, text: &str) {
         let values = sections(text);
         for section in ["install", "global"] {
             let value = |key: &str| values.get(&(section.to_owned(), key.to_owned()));
             if let Some(first) = value("index-url").and_then(|text| text.split_whitespace().next()) {
-                self.index(first, place);
+                self.index(first, source);
             }
             if let Some(text) = value("extra-index-url") {
-                self.extra(&text.split_whitespace().collect::<Vec<_>>(), place);
+                self.extra(&text.split_whitespace().collect::<Vec<_>>(), source);
             }
         }
     }
 
-    /// A `uv.toml`; one that cannot be read says nothing.
-    pub fn uv(&mut self, place: &str, text: &str) {
+    /// A `uv.toml`; a malformed one is ignored.
+    pub fn uv(&mut self, source: &str, text: &str) {
         let Ok(file) = text.parse::<toml::Table>() else { return };
         let pip = file.get("pip").and_then(toml::Value::as_table);
         for table in std::iter::once(&file).chain(pip) {
@@ -113,20 +113,20 @@ impl Found {
             };
             let text = |key: &str| table.get(key).and_then(toml::Value::as_str);
             if let Some(address) = of(true).first().copied().or_else(|| text("index-url")) {
-                self.index(address, place);
+                self.index(address, source);
             }
             let older = table.get("extra-index-url").and_then(toml::Value::as_array);
             let older = older.into_iter().flatten().filter_map(toml::Value::as_str);
-            self.extra(&of(false).into_iter().chain(older).collect::<Vec<_>>(), place);
+            self.extra(&of(false).into_iter().chain(older).collect::<Vec<_>>(), source);
             if let Some(address) = text("python-install-mirror") {
-                self.python.get_or_insert_with(|| told(address, place));
+                self.python.get_or_insert_with(|| configured(address, source));
             }
         }
     }
 
     /// A file of apt's sources: `.sources` in paragraphs, all others a source a line.
-    pub fn apt(&mut self, place: &str, text: &str) {
-        let addresses: Vec<&str> = match place.ends_with(".sources") {
+    pub fn apt(&mut self, source: &str, text: &str) {
+        let addresses: Vec<&str> = match source.ends_with(".sources") {
             true => text.split("\n\n").flat_map(of_paragraph).collect(),
             false => text.lines().filter_map(of_line).collect(),
         };
@@ -135,14 +135,14 @@ impl Found {
             let over_http = mirror.starts_with("http://") || mirror.starts_with("https://");
             if over_http && ["ubuntu", "ubuntu-ports", "debian"].contains(&family) {
                 let family = family.trim_end_matches("-ports").to_owned();
-                self.apt.entry(family).or_insert_with(|| told(mirror, place));
+                self.apt.entry(family).or_insert_with(|| configured(mirror, source));
             }
         }
     }
 }
 
-fn told(address: &str, place: &str) -> Told {
-    Told { address: address.to_owned(), place: place.to_owned() }
+fn configured(address: &str, source: &str) -> ConfiguredUrl {
+    ConfiguredUrl { address: address.to_owned(), source: source.to_owned() }
 }
 
 /// uv lets an index have a name: `internal=https://…`.
@@ -168,10 +168,10 @@ fn sections(text: &str) -> BTreeMap<(String, String), String> {
             if let Some(value) = values.get_mut(key) {
                 *value = format!("{value}\n{trimmed}");
             }
-        } else if let Some(place) = trimmed.find(['=', ':']) {
-            let key = trimmed[..place].trim().to_ascii_lowercase().replace('_', "-");
+        } else if let Some(separator) = trimmed.find(['=', ':']) {
+            let key = trimmed[..separator].trim().to_ascii_lowercase().replace('_', "-");
             let key = (section.clone(), key);
-            values.insert(key.clone(), trimmed[place + 1..].trim().to_owned());
+            values.insert(key.clone(), trimmed[separator + 1..].trim().to_owned());
             last = Some(key);
         }
     }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn pips_own_configuration() {
-        let mut found = Found::default();
+        let mut found = HostMirrors::default();
         found.variable("PIP_EXTRA_INDEX_URL", "https://a.example/simple https://b.example/simple");
         found.pip(
             "user",
@@ -217,13 +217,13 @@ mod tests {
         );
         found.pip("system", "[install]\nindex-url = https://other.example/simple\n");
         let index = found.index.clone().unwrap();
-        assert!(index.has_login() && index.place == "user");
-        assert_eq!(index.shown(), "https://***@pypi.example/simple");
+        assert!(index.has_login() && index.source == "user");
+        assert_eq!(index.redacted(), "https://***@pypi.example/simple");
         let shown = format!("{found:?}");
         assert!(!shown.contains("pa%40ss") && !shown.contains("me:"), "{shown}");
-        let extra: Vec<&str> = found.extra.iter().map(|told| told.address.as_str()).collect();
+        let extra: Vec<&str> = found.extra.iter().map(|url| url.address.as_str()).collect();
         assert_eq!(extra, ["https://a.example/simple", "https://b.example/simple"], "the variable wins");
-        let mut found = Found::default();
+        let mut found = HostMirrors::default();
         found.pip(
             "f",
             "[global]\nindex-url = https://g.example\n\
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn uvs_own_configuration() {
-        let mut found = Found::default();
+        let mut found = HostMirrors::default();
         found.variable("UV_INDEX", "inner=https://inner.example/simple");
         found.uv(
             "uv.toml",
@@ -245,14 +245,14 @@ mod tests {
         assert_eq!(found.index.unwrap().address, "https://y.example");
         assert_eq!(found.extra[0].address, "https://inner.example/simple");
         assert_eq!(found.python.unwrap().address, "https://m.example/pythons");
-        let mut found = Found::default();
+        let mut found = HostMirrors::default();
         found.uv("uv.toml", "index-url = [");
-        assert_eq!(found, Found::default(), "what cannot be read says nothing");
+        assert_eq!(found, HostMirrors::default(), "what cannot be read says nothing");
     }
 
     #[test]
     fn apts_own_configuration() {
-        let mut found = Found::default();
+        let mut found = HostMirrors::default();
         found.apt(
             "/etc/apt/sources.list",
             "# deb http://no.example/debian x main\n\
@@ -266,7 +266,7 @@ mod tests {
              Types: deb\nURIs: http://three.example/ubuntu\n",
         );
         let mirrors: Vec<(&str, &str)> =
-            found.apt.iter().map(|(family, told)| (family.as_str(), told.address.as_str())).collect();
+            found.apt.iter().map(|(family, url)| (family.as_str(), url.address.as_str())).collect();
         assert_eq!(mirrors, [("debian", "http://one.example"), ("ubuntu", "http://mirror.example/pub")]);
     }
 }

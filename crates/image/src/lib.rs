@@ -11,4 +11,14 @@ pub mod plan;
 pub mod render;
 pub mod report;
 pub mod request;
+mod valid;
 pub mod verify;
+
+use diagnostic::rule::Rule;
+
+/// The rules about images, in the order of the documentation: those of `envdoc inspect`, and the
+/// results of a build.
+pub fn rules() -> impl Iterator<Item = &'static dyn Rule> {
+    let inspect = inspect::judge::RULES.iter().map(|rule| rule as &dyn Rule);
+    inspect.chain(report::RULES.into_iter().map(|rule| rule as &dyn Rule))
+}

@@ -3,8 +3,8 @@
 //! The lock is that of `envdoc resolve --lock`, with one list more: everything that pip installs,
 //! dependencies too, as `uv pip compile` resolved it.
 
-use resolve::answer::Stack;
 use resolve::lock::{Lock, LockedPackage};
+use resolve::outcome::Stack;
 use resolve::parse;
 
 /// Reads what `uv pip compile --generate-hashes` printed.
@@ -33,20 +33,21 @@ fn missing(lock: &Lock, requirements: &[String]) -> Vec<String> {
     let Some(packages) = &lock.packages else { return Vec::new() };
     let name = |text: &str| parse::package_name(text);
     let differs = |requirement: &&String| {
-        let wanted = requirement.as_str();
-        let Some(found) = packages.iter().find(|package| name(&package.requirement) == name(wanted)) else {
+        let requirement = requirement.as_str();
+        let Some(found) = packages.iter().find(|package| name(&package.requirement) == name(requirement))
+        else {
             return true;
         };
         // The build is part of torch's version in the one, and not always in the other.
         let plain = |text: &str| text.split('+').next().unwrap_or_default().to_owned();
-        wanted.contains("==") && plain(wanted) != plain(&found.requirement)
+        requirement.contains("==") && plain(requirement) != plain(&found.requirement)
     };
-    let says = |requirement: &String| format!("{requirement} is not in the lock");
-    requirements.iter().filter(differs).map(says).collect()
+    let message = |requirement: &String| format!("{requirement} is not in the lock");
+    requirements.iter().filter(differs).map(message).collect()
 }
 
 /// Whether a package belongs to torch's own layer: the largest part of an image, which changes least.
-pub fn of_torch(package: &LockedPackage) -> bool {
+pub fn is_torch_layer(package: &LockedPackage) -> bool {
     let name = parse::package_name(&package.requirement);
     ["torch", "torchvision", "torchaudio", "triton"].contains(&name.as_str())
         || name.starts_with("nvidia-")
@@ -67,7 +68,9 @@ mod tests {
         assert_eq!(packages.len(), 3);
         assert_eq!(packages[0].requirement, "cuda-bindings==13.2.0");
         assert_eq!(packages[0].hashes, ["sha256:aa", "sha256:bb"]);
-        assert!(of_torch(&packages[0]) && !of_torch(&packages[1]) && of_torch(&packages[2]));
+        assert!(
+            is_torch_layer(&packages[0]) && !is_torch_layer(&packages[1]) && is_torch_layer(&packages[2])
+        );
     }
 
     #[test]

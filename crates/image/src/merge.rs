@@ -1,9 +1,9 @@
 //! Options over a request file: both are an [`ImageRequest`], and so is the result.
 
-use resolve::answer::Warning;
+use resolve::outcome::Warning;
 use resolve::parameter::{Naming, Source};
-use resolve::parse::{self, Mistake, Typed, Understood};
-use resolve::world::World;
+use resolve::parse::{self, ParameterError, Parsed, StackOptions};
+use resolve::universe::Universe;
 
 use crate::request::ImageRequest;
 use diagnostic::error::{Error, Kind};
@@ -15,21 +15,25 @@ pub struct Merged {
     /// The options over the file.
     pub request: ImageRequest,
     /// What the file requires of the stack, without what an option replaces.
-    of_file: Typed,
+    file_options: StackOptions,
     /// What the options require of the stack.
-    of_options: Typed,
+    cli_options: StackOptions,
 }
 
 impl Merged {
     /// `options` win over `file`, key by key; lists of packages, copies and variables are joined.
     pub fn new(file: ImageRequest, options: &ImageRequest) -> Merged {
-        let (file_stack, option_stack) = (file.typed(), options.typed());
-        let request = over(file, options);
+        let (file_stack, option_stack) = (file.stack_options(), options.stack_options());
+        let request = merge(file, options);
         // The packages of both are in the request.
-        let with = request.typed().with;
+        let with = request.stack_options().with;
         Merged {
-            of_file: without(Typed { with, ..file_stack }, options, request.base_image.is_some()),
-            of_options: Typed { with: Vec::new(), compile: options.compile.is_some(), ..option_stack },
+            file_options: without(StackOptions { with, ..file_stack }, options, request.base_image.is_some()),
+            cli_options: StackOptions {
+                with: Vec::new(),
+                compile: options.compile.is_some(),
+                ..option_stack
+            },
             request,
         }
     }
@@ -37,41 +41,41 @@ impl Merged {
     /// The system of the base image, which replaces that of the request.
     pub fn set_system(&mut self, system: &str) {
         self.request.os = Some(system.to_owned());
-        self.of_file.os = None;
-        self.of_options.os = Some(system.to_owned());
+        self.file_options.os = None;
+        self.cli_options.os = Some(system.to_owned());
     }
 
     /// The requirements of the file and of the options, in the words of each.
-    pub fn requirements(&self, world: &World) -> Result<Understood, Error> {
-        let file = parse::wishes(world, &self.of_file).map_err(|mistake| self.in_file(mistake))?;
-        let options = parse::wishes(world, &self.of_options)?;
+    pub fn requirements(&self, universe: &Universe) -> Result<Parsed, Error> {
+        let file = parse::requirements(universe, &self.file_options).map_err(|error| self.in_file(error))?;
+        let options = parse::requirements(universe, &self.cli_options)?;
         let mut warnings: Vec<Warning> = file.warnings;
         warnings.extend(options.warnings);
-        let mut wishes = file.wishes;
-        for wish in &mut wishes {
-            if let Source::Given { naming, .. } = &mut wish.source {
+        let mut requirements = file.requirements;
+        for requirement in &mut requirements {
+            if let Source::Given { naming, .. } = &mut requirement.source {
                 *naming = Naming::Keys;
             }
         }
-        wishes.extend(options.wishes);
-        wishes.extend(self.request.own_base());
-        Ok(Understood { wishes, warnings })
+        requirements.extend(options.requirements);
+        requirements.extend(self.request.own_base());
+        Ok(Parsed { requirements, warnings })
     }
 
-    fn in_file(&self, mistake: Mistake) -> Error {
-        let message = mistake.message(Naming::Keys);
+    fn in_file(&self, error: ParameterError) -> Error {
+        let message = error.message(Naming::Keys);
         let message = match self.request.origin.as_deref() {
             None | Some("") => message,
             Some(name) => format!("{name}: {message}"),
         };
-        Error { kind: Kind::Usage, message, hints: mistake.hints }
+        Error { kind: Kind::Usage, message, hints: error.hints }
     }
 }
 
 /// What a file requires of the stack, without what an option replaces.
-fn without(file: Typed, options: &ImageRequest, own_base: bool) -> Typed {
+fn without(file: StackOptions, options: &ImageRequest, own_base: bool) -> StackOptions {
     let keep = |value: Option<String>, option: bool| value.filter(|_| !option);
-    Typed {
+    StackOptions {
         cuda: keep(file.cuda, options.cuda.is_some()),
         python: keep(file.python, options.python.is_some()),
         torch: keep(file.torch, options.torch.is_some()),
@@ -86,7 +90,7 @@ fn without(file: Typed, options: &ImageRequest, own_base: bool) -> Typed {
 }
 
 /// The keys of `options` put over those of `file`.
-fn over(file: ImageRequest, options: &ImageRequest) -> ImageRequest {
+fn merge(file: ImageRequest, options: &ImageRequest) -> ImageRequest {
     let mut request = file;
     single_values(&mut request, options);
     lists(&mut request, options);
@@ -164,18 +168,18 @@ mod tests {
         ImageRequest::parse("r.yaml", text).unwrap()
     }
 
-    fn says(file: &str, options: &str) -> Vec<String> {
+    fn sources(file: &str, options: &str) -> Vec<String> {
         let merged = Merged::new(request(file), &request(options));
-        let requirements = merged.requirements(resolve::testing::world()).unwrap();
-        requirements.wishes.into_iter().map(|wish| wish.source.to_string()).collect()
+        let requirements = merged.requirements(resolve::testing::universe()).unwrap();
+        requirements.requirements.into_iter().map(|requirement| requirement.source.to_string()).collect()
     }
 
     #[test]
     fn an_option_replaces_the_key_of_the_file_and_keeps_its_own_words() {
         let file = "cuda: 12.1\ntorch: 2.5\npackages: [numpy<2]\n";
-        assert_eq!(says(file, "cuda: 12.4\n"), ["torch 2.5", "packages numpy<2", "--cuda 12.4"]);
-        assert_eq!(says(file, "packages: [numpy]\n"), ["cuda 12.1", "torch 2.5", "packages numpy"]);
-        assert_eq!(says("gpus: [h100]\n", "gpus: [a100]\n"), ["--gpu a100"]);
+        assert_eq!(sources(file, "cuda: 12.4\n"), ["torch 2.5", "packages numpy<2", "--cuda 12.4"]);
+        assert_eq!(sources(file, "packages: [numpy]\n"), ["cuda 12.1", "torch 2.5", "packages numpy"]);
+        assert_eq!(sources("gpus: [h100]\n", "gpus: [a100]\n"), ["--gpu a100"]);
     }
 
     #[test]
@@ -186,7 +190,7 @@ mod tests {
         let merged = Merged::new(file, &options).request;
         assert_eq!((merged.user.as_deref(), merged.apt.join(" ")), (Some("bob"), "git vim".into()));
         assert_eq!(merged.env.values().collect::<Vec<_>>(), ["x", "z"]);
-        assert!(merged.mirrors.from_host && merged.mirrors.preset.is_some() && !merged.caches());
+        assert!(merged.mirrors.from_host && merged.mirrors.preset.is_some() && !merged.uses_cache());
     }
 
     #[test]
@@ -199,8 +203,9 @@ mod tests {
     fn a_mistake_in_the_file_names_the_file_and_the_key() {
         let mut file = request("gpus: [no-such-gpu]\n");
         file.origin = Some("r.yaml".into());
-        let error =
-            Merged::new(file, &ImageRequest::default()).requirements(resolve::testing::world()).unwrap_err();
+        let error = Merged::new(file, &ImageRequest::default())
+            .requirements(resolve::testing::universe())
+            .unwrap_err();
         assert!(error.message.starts_with("r.yaml: gpus: no GPU"), "{error}");
     }
 }

@@ -11,8 +11,8 @@ use diagnostic::error::Error;
 use diagnostic::yaml;
 use resolve::lock::Lock;
 use resolve::parameter::Source;
-use resolve::parse::{self, Typed};
-use resolve::request::{Base, Want, Wish};
+use resolve::parse::{self, StackOptions};
+use resolve::request::{Base, Requirement, RequirementKind};
 
 /// A request for an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,7 +117,7 @@ pub struct ImageRequest {
     pub origin: Option<String>,
     /// What was asked for, in the user's words; set by the program.
     #[serde(skip)]
-    pub says: Vec<String>,
+    pub requested: Vec<String>,
     /// The lock to install by, where the stack is still the one in it; set by the program.
     #[serde(skip)]
     pub lock: Option<Lock>,
@@ -130,36 +130,36 @@ pub struct ImageRequest {
     pub host_apt: BTreeMap<String, String>,
     /// Indexes of this machine's pip or uv that have a login; set by the program.
     #[serde(skip)]
-    pub hidden: HiddenIndexes,
+    pub secret_indexes: SecretIndexes,
 }
 
 /// Indexes that nobody may see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HiddenIndexes {
+pub struct SecretIndexes {
     /// Instead of `mirrors.pip_index`.
-    pub index: Option<Hidden>,
+    pub index: Option<SecretText>,
     /// Instead of `mirrors.extra_index`, parted by spaces.
-    pub extra: Option<Hidden>,
+    pub extra: Option<SecretText>,
 }
 
 /// A text that is never shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(String);
+pub struct SecretText(String);
 
-impl From<String> for Hidden {
-    fn from(text: String) -> Hidden {
-        Hidden(text)
+impl From<String> for SecretText {
+    fn from(text: String) -> SecretText {
+        SecretText(text)
     }
 }
 
-impl Hidden {
+impl SecretText {
     /// The text, for the engine alone.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.clone().into_bytes()
     }
 }
 
-impl std::fmt::Debug for Hidden {
+impl std::fmt::Debug for SecretText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
     }
@@ -230,15 +230,15 @@ impl ImageRequest {
         yaml::parse(name, text)
     }
 
-    /// The part of it that the resolver answers, as if it had been typed.
-    pub fn typed(&self) -> Typed {
+    /// The part of it that the resolver handles.
+    pub fn stack_options(&self) -> StackOptions {
         let known = parse::package_names();
         let (known, _) = self
             .packages
             .iter()
             .partition::<Vec<&String>, _>(|text| known.contains(&parse::package_name(text).as_str()));
         let some = |list: &[String]| list.first().cloned();
-        Typed {
+        StackOptions {
             cuda: self.cuda.clone(),
             python: self.python.clone(),
             torch: self.torch.clone(),
@@ -254,10 +254,13 @@ impl ImageRequest {
         }
     }
 
-    /// The wish for an image of one's own: to the resolver it is a machine with that system.
-    pub fn own_base(&self) -> Option<Wish> {
+    /// The requirement for an image of one's own: to the resolver it is a machine with that system.
+    pub fn own_base(&self) -> Option<Requirement> {
         let own = self.base_image.as_ref()?;
-        Some(Wish { source: Source::Stated(format!("base_image {own}")), want: Want::Base(Base::None) })
+        Some(Requirement {
+            source: Source::Stated(format!("base_image {own}")),
+            kind: RequirementKind::Base(Base::None),
+        })
     }
 
     /// The platforms of its architectures, as the engine names them; x86_64 without any.
@@ -273,7 +276,7 @@ impl ImageRequest {
     }
 
     /// Whether caches of the builder are used.
-    pub fn caches(&self) -> bool {
+    pub fn uses_cache(&self) -> bool {
         self.cache != Some(false)
     }
 }

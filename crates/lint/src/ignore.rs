@@ -7,19 +7,19 @@ use super::read::dockerfile::Dockerfile;
 
 /// Ignored rules and their lines.
 #[derive(Debug, Default)]
-pub struct Ignores {
+pub(crate) struct Ignores {
     /// Rule, first line, last line.
     ranges: Vec<(String, usize, usize)>,
 }
 
 impl Ignores {
     /// Whether a rule is left out on a line.
-    pub fn cover(&self, rule: &str, line: usize) -> bool {
+    pub(crate) fn cover(&self, rule: &str, line: usize) -> bool {
         self.ranges.iter().any(|(name, first, last)| name == rule && (*first..=*last).contains(&line))
     }
 
     /// The comments of a Dockerfile.
-    pub fn of_dockerfile(text: &str, file: &Dockerfile) -> Ignores {
+    pub(crate) fn of_dockerfile(text: &str, file: &Dockerfile) -> Ignores {
         let mut ignores = Ignores::default();
         let first = file.instructions.first().map_or(usize::MAX, |first| first.line);
         for (line, comment) in asked(text) {
@@ -33,7 +33,7 @@ impl Ignores {
     }
 
     /// The comments of a file in YAML.
-    pub fn of_lines(text: &str) -> Ignores {
+    pub(crate) fn of_lines(text: &str) -> Ignores {
         let mut ignores = Ignores::default();
         let alone = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
         let lines: Vec<&str> = text.lines().collect();

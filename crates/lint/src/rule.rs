@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 pub use diagnostic::Severity;
 
-pub use super::kind::Kind;
+pub(crate) use super::kind::Kind;
 pub(crate) use super::place::{OtherFile, Place};
 use super::read::compose::Compose;
 use super::read::config::Config;
@@ -160,38 +160,38 @@ pub struct Example {
 }
 
 /// A Dockerfile as an example.
-pub const fn dockerfile(text: &'static str) -> Example {
+pub(crate) const fn dockerfile(text: &'static str) -> Example {
     Example { name: "Dockerfile", text, companions: &[] }
 }
 
 /// A Dockerfile with files of its build context as an example.
-pub const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
+pub(crate) const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
     Example { name: "Dockerfile", text, companions }
 }
 
 /// A compose file as an example.
-pub const fn compose(text: &'static str) -> Example {
+pub(crate) const fn compose(text: &'static str) -> Example {
     Example { name: "compose.yaml", text, companions: &[] }
 }
 
 /// A compose file and another one over it as an example.
-pub const fn composes(text: &'static str, over: &'static [(&'static str, &'static str)]) -> Example {
+pub(crate) const fn composes(text: &'static str, over: &'static [(&'static str, &'static str)]) -> Example {
     Example { name: "compose.yaml", text, companions: over }
 }
 
 /// A stack file (`docker stack deploy`) as an example.
-pub const fn stack(text: &'static str) -> Example {
+pub(crate) const fn stack(text: &'static str) -> Example {
     Example { name: "stack.yaml", text, companions: &[] }
 }
 
 /// A file of another kind as an example, by its name.
-pub const fn named(name: &'static str, text: &'static str) -> Example {
+pub(crate) const fn named(name: &'static str, text: &'static str) -> Example {
     Example { name, text, companions: &[] }
 }
 
 /// A file with companions as an example: `server.json` stands for the recorded machine that it names,
 /// `names` for what a machine knows of names.
-pub const fn named_with(
+pub(crate) const fn named_with(
     name: &'static str,
     text: &'static str,
     companions: &'static [(&'static str, &'static str)],

@@ -30,7 +30,7 @@ fn places(text: &str, table: &str) -> Option<(Vec<usize>, usize)> {
 
 /// Inserts a row so that it becomes the one at `index`; an index beyond the end appends. `row` begins with `-
 /// ` and ends with a line feed. `None` where the file has no such table.
-pub fn insert(text: &str, table: &str, index: usize, row: &str) -> Option<String> {
+pub(crate) fn insert(text: &str, table: &str, index: usize, row: &str) -> Option<String> {
     let empty = format!("\n{table}: []");
     let text = format!("\n{text}").replacen(&empty, &format!("\n{table}:"), 1).split_off(1);
     let (starts, end) = places(&text, table)?;
@@ -41,7 +41,7 @@ pub fn insert(text: &str, table: &str, index: usize, row: &str) -> Option<String
 }
 
 /// Adds lines to the end of the row at `index`.
-pub fn extend(text: &str, table: &str, index: usize, lines: &str) -> Option<String> {
+pub(crate) fn extend(text: &str, table: &str, index: usize, lines: &str) -> Option<String> {
     let (starts, end) = places(text, table)?;
     starts.get(index)?;
     let at = starts.get(index + 1).copied().unwrap_or(end);
@@ -54,7 +54,7 @@ pub fn extend(text: &str, table: &str, index: usize, lines: &str) -> Option<Stri
 const WIDTH: usize = 118;
 
 /// A row in flow style, broken into lines: `- {version: "1.0", source: …}`.
-pub fn flow(parts: &[String]) -> String {
+pub(crate) fn flow(parts: &[String]) -> String {
     let (mut text, mut line) = (String::new(), "- {".to_owned());
     for (place, part) in parts.iter().enumerate() {
         let part = format!("{part}{}", if place + 1 < parts.len() { "," } else { "}" });
@@ -72,12 +72,12 @@ pub fn flow(parts: &[String]) -> String {
 }
 
 /// A text in YAML's double quotes, which are those of JSON.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// `["3.12", "3.13t"]`.
-pub fn list(items: &[String]) -> String {
+pub(crate) fn list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
 }
 

@@ -32,7 +32,7 @@ pub enum Error {
     /// The wheel's central directory is over the limit.
     #[error("the file list of the wheel is larger than {} MiB", .limit_bytes >> 20)]
     TooLarge {
-        /// The limit.
+        /// Largest list that is read.
         limit_bytes: u64,
     },
     /// Too many requests would be needed.

@@ -70,7 +70,7 @@ pub struct Request<'r> {
 /// A row that was added, or added to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
-    /// The file.
+    /// Path below `catalog/`: `torch.yaml`.
     pub file: String,
     /// The row.
     pub key: String,
@@ -80,16 +80,16 @@ pub struct Added {
     pub changed: bool,
 }
 
-/// What came of it.
+/// Result of a refresh.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The new texts of the files that changed.
     pub texts: BTreeMap<String, String>,
-    /// The rows.
+    /// New rows, and rows that grew.
     pub added: Vec<Added>,
     /// Rows that break rules, and are not in the texts.
     pub refused: Vec<Broken>,
-    /// What else is to be said, a line each.
+    /// Remarks, one a line.
     pub notes: Vec<String>,
     /// How many of those who were asked answered.
     pub answered: usize,
@@ -97,7 +97,7 @@ pub struct Outcome {
     pub asked: usize,
 }
 
-/// Where the wheels of a build are.
+/// PyTorch's wheel index of one CUDA build: `{build}` is `cu124`.
 pub const WHEEL_INDEX: &str = "https://download.pytorch.org/whl/{build}";
 
 /// Files that a refresh has something to ask for, in the order in which they are asked: what others name

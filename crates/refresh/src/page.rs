@@ -13,7 +13,7 @@ use docker::registry::join;
 pub struct DistFile {
     /// `torch-2.5.1-cp312-cp312-manylinux1_x86_64.whl`.
     pub name: String,
-    /// Where it is.
+    /// Absolute.
     pub url: String,
     /// `Requires-Python`.
     pub requires_python: Option<String>,

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::page::DistFile;
 
 /// Final releases of a project and their files; release candidates and the like are left out.
-pub fn finals(project: &str, files: Vec<DistFile>) -> BTreeMap<Version, Vec<DistFile>> {
+pub(crate) fn finals(project: &str, files: Vec<DistFile>) -> BTreeMap<Version, Vec<DistFile>> {
     let mut releases: BTreeMap<Version, Vec<DistFile>> = BTreeMap::new();
     for file in files {
         if let Some(version) = version_of(project, &file.name).filter(|version| !version.any_prerelease()) {
@@ -34,14 +34,14 @@ fn version_of(project: &str, name: &str) -> Option<Version> {
 }
 
 /// A project's name as indexes write it.
-pub fn normalised(name: &str) -> String {
+pub(crate) fn normalised(name: &str) -> String {
     let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
 /// The wheels of a release for one architecture.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Wheels {
+pub(crate) struct Wheels {
     /// Python (`3.12`, `3.13t`) → the glibc that its wheel asks for; of several the lowest. `None`: the tag
     /// does not say.
     pub pythons: BTreeMap<Python, Option<(u32, u32)>>,
@@ -53,7 +53,7 @@ pub struct Wheels {
 
 /// A Python: minor, and whether it is the one without the global lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Python(pub u32, pub bool);
+pub(crate) struct Python(pub u32, pub bool);
 
 impl std::fmt::Display for Python {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -63,7 +63,7 @@ impl std::fmt::Display for Python {
 
 /// The wheels among some files for an architecture (`x86_64`, `aarch64`). `newest` is the newest Python there
 /// is: wheels for the stable ABI serve all up to it.
-pub fn wheels(files: &[DistFile], architecture: &str, newest: u32) -> Wheels {
+pub(crate) fn wheels(files: &[DistFile], architecture: &str, newest: u32) -> Wheels {
     let mut wheels = Wheels::default();
     for file in files {
         let Some(stem) = file.name.strip_suffix(".whl") else { continue };
@@ -109,7 +109,7 @@ impl Wheels {
     }
 
     /// Whether there is any.
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.pure || self.every.is_some() || !self.pythons.is_empty()
     }
 }
@@ -130,14 +130,14 @@ fn glibc(platform: &str, architecture: &str) -> Option<Option<(u32, u32)>> {
 }
 
 /// The values of a header of METADATA.
-pub fn headers<'m>(metadata: &'m str, name: &'m str) -> impl Iterator<Item = &'m str> {
+pub(crate) fn headers<'m>(metadata: &'m str, name: &'m str) -> impl Iterator<Item = &'m str> {
     let head = metadata.split("\n\n").next().unwrap_or_default();
     head.lines().filter_map(move |line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
 /// What a release requires on Linux x86_64 with this CPython, no extra asked for: name → specifiers. What
 /// cannot be parsed is an error: leaving it out would say that nothing is required.
-pub fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>, Error> {
+pub(crate) fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>, Error> {
     let environment = resolve::marker::environment(python)?;
     let mut requires: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for text in headers(metadata, "Requires-Dist") {
@@ -166,13 +166,13 @@ fn specifier(parts: &BTreeSet<String>) -> String {
 }
 
 /// `Requires-Python` in that way of writing.
-pub fn python_specifier(text: &str) -> Result<String, Error> {
+pub(crate) fn python_specifier(text: &str) -> Result<String, Error> {
     let specifiers = VersionSpecifiers::from_str(text)?;
     Ok(specifier(&specifiers.iter().map(ToString::to_string).collect()))
 }
 
 /// Whether a release admits some version of Python 3.`minor`.
-pub fn admits(requires_python: Option<&str>, minor: u32) -> bool {
+pub(crate) fn admits(requires_python: Option<&str>, minor: u32) -> bool {
     let Some(specifiers) = requires_python.and_then(|text| VersionSpecifiers::from_str(text).ok()) else {
         return true;
     };
@@ -180,7 +180,7 @@ pub fn admits(requires_python: Option<&str>, minor: u32) -> bool {
 }
 
 /// The version that a specifier pins: `==2.21.5`.
-pub fn pinned(specifier: &str) -> Option<String> {
+pub(crate) fn pinned(specifier: &str) -> Option<String> {
     let specifiers = VersionSpecifiers::from_str(specifier).ok()?;
     let mut pins = specifiers.iter().filter(|one| *one.operator() == Operator::Equal);
     pins.next().map(|one| one.version().to_string())

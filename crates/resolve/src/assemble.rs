@@ -2,68 +2,69 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::Stack;
 use super::constraints::python_wheel::left_out;
+use super::criteria::Criteria;
+use super::outcome::Stack;
 use super::search::Choice;
-use super::wanted::Wanted;
-use super::world::{Build, Release};
+use super::universe::{Build, Release};
 use catalog::images::Image;
 
-/// The stack of a choice.
-pub fn stack(wanted: &Wanted, choice: &Choice) -> Stack {
-    let (release, build) = (choice.place.build.release, choice.place.build.build);
+pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
+    let (release, build) = (choice.environment.build.release, choice.environment.build.build);
     let of = |name: &str| choice.package(name).map(|release| release.text.clone());
-    let packages: BTreeMap<String, String> = installs(wanted, choice)
+    let packages: BTreeMap<String, String> = installs(criteria, choice)
         .filter(|release| release.package != "deepspeed")
         .map(|release| (release.package.to_owned(), release.text.clone()))
         .collect();
     let partner = |name: &'static str, version: Option<&String>| {
-        version.filter(|_| !left_out(wanted, choice.place.build, choice.place.python, name)).cloned()
+        version
+            .filter(|_| !left_out(criteria, choice.environment.build, choice.environment.python, name))
+            .cloned()
     };
     let mut stack = Stack {
-        python: choice.place.python.text.clone(),
+        python: choice.environment.python.text.clone(),
         torch: release.version.clone(),
         torch_build: build.build.clone(),
         torchvision: partner("torchvision", release.torchvision.as_ref()),
         torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
-        triton: release.triton.clone().filter(|_| choice.place.build.pypi),
-        cuda: choice.place.build.cuda_text(),
+        triton: release.triton.clone().filter(|_| choice.environment.build.pypi),
+        cuda: choice.environment.build.cuda_text(),
         cudnn: build.cudnn.clone(),
         nccl: build.nccl.clone(),
         deepspeed: of("deepspeed"),
         packages,
-        base_image: choice.place.base.image.map(Image::reference),
-        system: choice.place.base.system.map(|system| system.id.clone()),
-        architecture: wanted.architecture().to_owned(),
-        index_url: index_url(choice.place.build),
-        driver_min: driver_min(wanted, choice.place.build),
+        base_image: choice.environment.base.image.map(Image::reference),
+        system: choice.environment.base.system.map(|system| system.id.clone()),
+        architecture: criteria.architecture().to_owned(),
+        index_url: index_url(choice.environment.build),
+        driver_min: driver_min(criteria, choice.environment.build),
         gpu_archs: build.architectures.clone(),
-        python_from: python_from(wanted, choice),
+        python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
-    stack.install = super::install::commands(wanted.catalog, &stack);
+    stack.install = super::install::commands(criteria.catalog, &stack);
     stack
 }
 
 /// The packages that are installed. In an image that brings its own torch what the others require is there,
 /// or pip finds a release that goes with what is there: only what was asked for is named.
-pub fn installs<'w, 's>(
-    wanted: &'s Wanted,
-    choice: &'s Choice<'w>,
-) -> impl Iterator<Item = &'w Release> + 's {
-    let brought = choice.place.build.image.is_some();
-    let named = move |release: &&&Release| !brought || wanted.packages.contains_key(release.package);
+pub(crate) fn installs<'u, 's>(
+    criteria: &'s Criteria,
+    choice: &'s Choice<'u>,
+) -> impl Iterator<Item = &'u Release> + 's {
+    let brought = choice.environment.build.image.is_some();
+    let named = move |release: &&&Release| !brought || criteria.packages.contains_key(release.package);
     choice.packages.iter().filter(named).copied()
 }
 
 /// The oldest driver: of the image's own documentation, or of the build's CUDA.
-fn driver_min(wanted: &Wanted, build: &Build) -> Option<String> {
+fn driver_min(criteria: &Criteria, build: &Build) -> Option<String> {
     let of_image = |image: &Image| {
         let toolkit =
-            || wanted.catalog.cuda().minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
+            || criteria.catalog.cuda().minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
         image.driver_min.clone().or_else(toolkit)
     };
-    let of_major = || wanted.catalog.cuda().major_driver_min(build.cuda_major()).map(str::to_owned);
+    let of_major = || criteria.catalog.cuda().major_driver_min(build.cuda_major()).map(str::to_owned);
     build.image.and_then(of_image).or_else(of_major)
 }
 
@@ -74,8 +75,8 @@ fn index_url(build: &Build) -> Option<String> {
 
 /// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose
 /// Pythons run on every glibc system.
-pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
-    let (python, base) = (choice.place.python, choice.place.base);
+pub(crate) fn python_from(criteria: &Criteria, choice: &Choice) -> String {
+    let (python, base) = (choice.environment.python, choice.environment.base);
     if let Some(image) = base.image {
         match &image.python {
             Some(own) if *own == python.text => return "image".into(),
@@ -85,12 +86,12 @@ pub fn python_from(wanted: &Wanted, choice: &Choice) -> String {
             _ => {}
         }
     }
-    if base.image.is_none() && wanted.is_installed(python) {
+    if base.image.is_none() && criteria.is_installed(python) {
         return "machine".into();
     }
     let Some(system) = base.system else { return "machine".into() };
-    let source = wanted.catalog.systems().python_source(&system.id, &python.text);
-    if base.brings_python(wanted.catalog, python) {
+    let source = criteria.catalog.systems().python_source(&system.id, &python.text);
+    if base.provides_python(criteria.catalog, python) {
         let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
         return if debian { "apt" } else { "dnf" }.into();
     }

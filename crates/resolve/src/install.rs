@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::answer::Stack;
+use super::outcome::Stack;
 use super::parse;
 use catalog::images::{self, Existence};
 
@@ -21,11 +21,11 @@ const FLASH_ATTN_NAMES_SINCE: [u64; 2] = [2, 7];
 /// Commands for the active environment, in order.
 pub fn commands(catalog: &Catalog, stack: &Stack) -> Vec<String> {
     if torch_of_image(stack) {
-        return beside_image(stack);
+        return nvidia_image_commands(stack);
     }
-    let install = format!("{} install{}", installer(stack), overriding(catalog, stack));
+    let install = format!("{} install{}", installer(stack), break_system_packages(catalog, stack));
     let with_torch = partners(stack);
-    let rest = others(stack);
+    let rest = other_packages(stack);
     let mut commands = Vec::new();
     match &stack.index_url {
         None => {
@@ -46,31 +46,31 @@ pub fn commands(catalog: &Catalog, stack: &Stack) -> Vec<String> {
     commands
 }
 
-/// Whether the torch is one that NVIDIA's image brings and nothing may replace.
+/// Whether the torch is that of an NVIDIA image, which nothing may replace.
 pub fn torch_of_image(stack: &Stack) -> bool {
     let repository = stack.base_image.as_deref().and_then(|image| image.rsplit_once(':'));
     repository.is_some_and(|(name, _)| name == images::NGC)
 }
 
 /// Where the constraints are kept that hold what is in the image.
-pub const HELD: &str = "/tmp/image.txt";
+pub const CONSTRAINTS_FILE: &str = "/tmp/image.txt";
 
 /// The command that writes down everything that is in the image but the packages that are to be installed.
-pub fn hold(packages: &[String]) -> String {
+pub fn freeze(packages: &[String]) -> String {
     let names = packages.iter().map(|text| format!(" --exclude {}", parse::package_name(text)));
-    format!("pip list --format=freeze{} > {HELD}", names.collect::<String>())
+    format!("pip list --format=freeze{} > {CONSTRAINTS_FILE}", names.collect::<String>())
 }
 
 /// `pip install` on top of what the image has. NVIDIA's own list of constraints (PIP_CONSTRAINT, from 25.03
 /// on) is left out: it would refuse packages that were asked for in another version, and hold for the tools
 /// of a build too.
-pub fn held() -> String {
-    format!("PIP_CONSTRAINT='' PIP_BREAK_SYSTEM_PACKAGES=1 pip install --constraint {HELD}")
+pub fn install_frozen() -> String {
+    format!("PIP_CONSTRAINT='' PIP_BREAK_SYSTEM_PACKAGES=1 pip install --constraint {CONSTRAINTS_FILE}")
 }
 
-/// The commands for NVIDIA's images: everything that is there stays as it is.
-fn beside_image(stack: &Stack) -> Vec<String> {
-    let mut packages = others(stack);
+/// The commands for NVIDIA's images, in which nothing may be replaced.
+fn nvidia_image_commands(stack: &Stack) -> Vec<String> {
+    let mut packages = other_packages(stack);
     let flash_attn = stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
     packages.extend(flash_attn.iter().cloned());
     if packages.is_empty() {
@@ -78,7 +78,7 @@ fn beside_image(stack: &Stack) -> Vec<String> {
     }
     // It imports torch while it is built; the tools for that are in the image.
     let isolated = if flash_attn.is_some() { " --no-build-isolation" } else { "" };
-    vec![hold(&packages), format!("{}{isolated} {}", held(), packages.join(" "))]
+    vec![freeze(&packages), format!("{}{isolated} {}", install_frozen(), packages.join(" "))]
 }
 
 /// uv's environments have no pip in them.
@@ -87,17 +87,17 @@ fn installer(stack: &Stack) -> &'static str {
 }
 
 /// The option with which pip installs into a Python that its distribution manages (PEP 668).
-pub(crate) const OVERRIDE: &str = "--break-system-packages";
+pub(crate) const BREAK_SYSTEM_PACKAGES: &str = "--break-system-packages";
 
 /// That option, where the Python of the image needs it: on top of its torch there is no other way
 /// without a virtual environment.
-fn overriding(catalog: &Catalog, stack: &Stack) -> String {
+fn break_system_packages(catalog: &Catalog, stack: &Stack) -> String {
     let managed = || match catalog.images().exists(stack.base_image.as_deref()?) {
         Existence::Yes(image) => image.externally_managed,
         _ => None,
     };
     if stack.python_from == "image" && managed() == Some(true) {
-        format!(" {OVERRIDE}")
+        format!(" {BREAK_SYSTEM_PACKAGES}")
     } else {
         String::new()
     }
@@ -112,14 +112,14 @@ pub fn torch_pin(stack: &Stack) -> String {
     }
 }
 
-/// torchvision and torchaudio, which stand where torch's build stands.
+/// torchvision and torchaudio, from the same index as torch.
 pub fn partners(stack: &Stack) -> Vec<String> {
     let all = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
     all.iter().filter_map(|(name, version)| Some(format!("{name}=={}", version.as_ref()?))).collect()
 }
 
 /// DeepSpeed and the packages, without flash-attn.
-pub fn others(stack: &Stack) -> Vec<String> {
+pub fn other_packages(stack: &Stack) -> Vec<String> {
     let pin = |(name, version): (&str, &String)| format!("{name}=={version}");
     let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
     let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));

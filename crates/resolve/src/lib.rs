@@ -1,22 +1,24 @@
 //! Which versions go together, and why: a request and the catalog become a stack, or the reason that there is
 //! none.
 //!
-//! [`request`] holds what is wished, [`world`] what there is, [`constraints`] what makes parts go together,
-//! [`rank`] what is better, and [`search`] finds the best. Everything here is pure.
+//! [`request`] holds the requirements, [`universe`] the candidates, [`constraints`] what makes parts
+//! compatible, [`rank`] the order of preference, and [`search`] finds the best stack. Everything here is
+//! pure.
 
-pub mod answer;
 mod assemble;
 mod conflict;
 mod constraint;
 mod constraints;
-pub mod exists;
+mod criteria;
 mod explain;
 pub mod install;
 pub mod lock;
+pub mod lookup;
 pub mod machine;
 pub mod marker;
 pub mod matrix;
 mod message;
+pub mod outcome;
 pub mod parameter;
 pub mod parse;
 mod python;
@@ -27,33 +29,33 @@ pub mod request;
 mod search;
 #[doc(hidden)]
 pub mod testing;
+pub mod universe;
 mod verdict;
-mod wanted;
-pub mod world;
 
-use answer::{Answer, Resolution};
+use criteria::Criteria;
+use outcome::{Outcome, Resolution};
 use request::Request;
-use wanted::Wanted;
-use world::World;
+use universe::Universe;
 
 /// The best stack for a request, or why there is none.
-pub fn resolve(world: &World, request: &Request) -> Answer {
+pub fn resolve(universe: &Universe, request: &Request) -> Outcome {
     let mut trace = search::Trace::default();
-    match search::best(world, request, Some(&mut trace)) {
+    match search::best(universe, request, Some(&mut trace)) {
         Some((choice, tolerance)) => {
-            let stack = assemble::stack(&Wanted::of(world.catalog, request), &choice);
-            let wanted = Wanted::of(world.catalog, request);
-            let answered = explain::Answered { request, wanted, choice: &choice, tolerance, trace: &trace };
-            let (because, rejected, warnings) = answered.explain(world);
-            Answer::Found(Box::new(Resolution { stack, because, rejected, warnings }))
+            let stack = assemble::stack(&Criteria::from_request(universe.catalog, request), &choice);
+            let criteria = Criteria::from_request(universe.catalog, request);
+            let explainer =
+                explain::Explainer { request, criteria, choice: &choice, tolerance, trace: &trace };
+            let (decisions, rejected, warnings) = explainer.explain(universe);
+            Outcome::Resolved(Box::new(Resolution { stack, decisions, rejected, warnings }))
         }
-        None => Answer::None(Box::new(conflict::explain(world, request))),
+        None => Outcome::Conflict(Box::new(conflict::explain(universe, request))),
     }
 }
 
 /// Whether any stack meets a request, without the reasons.
-pub fn has_stack(world: &World, request: &Request) -> bool {
-    search::best(world, request, None).is_some()
+pub fn has_stack(universe: &Universe, request: &Request) -> bool {
+    search::best(universe, request, None).is_some()
 }
 
 #[cfg(test)]

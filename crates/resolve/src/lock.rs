@@ -6,8 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::Stack;
-use super::request::{Base, Versions, Want, Wish};
+use super::outcome::Stack;
+use super::request::{Base, Requirement, RequirementKind, Versions};
 use crate::parameter::Source;
 
 /// Version of the format.
@@ -26,7 +26,8 @@ pub struct Lock {
     /// The version of envdoc that wrote it.
     pub envdoc: String,
     /// What was asked for, for people.
-    pub wishes: Vec<String>,
+    #[serde(rename = "wishes")]
+    pub requirements: Vec<String>,
     /// The stack.
     pub stack: Stack,
     /// The whole Python set with hashes, dependencies too (`envdoc render lock`); left out where only the
@@ -57,12 +58,12 @@ pub enum LockError {
 
 impl Lock {
     /// Keeps a stack.
-    pub fn of(stack: &Stack, wishes: &[Wish]) -> Lock {
+    pub fn new(stack: &Stack, requirements: &[Requirement]) -> Lock {
         Lock {
             schema: SCHEMA,
             kind: KIND.into(),
             envdoc: env!("CARGO_PKG_VERSION").into(),
-            wishes: wishes.iter().map(|wish| wish.source.to_string()).collect(),
+            requirements: requirements.iter().map(|requirement| requirement.source.to_string()).collect(),
             stack: stack.clone(),
             packages: None,
         }
@@ -85,31 +86,32 @@ impl Lock {
         serde_json::from_str(text).map_err(|error| LockError::Other(error.to_string()))
     }
 
-    /// Every part of the stack as a wish; `file` is how the lock is called. A version that cannot be read is
-    /// an error: nothing of a lock is left out in silence.
-    pub fn wishes(&self, file: &str) -> Result<Vec<Wish>, LockError> {
+    /// Every part of the stack as a requirement; `file` is how the lock is called. A version that cannot be
+    /// read is an error: nothing of a lock is left out in silence.
+    pub fn requirements(&self, file: &str) -> Result<Vec<Requirement>, LockError> {
         let stack = &self.stack;
-        let versions = |text: String| text.parse::<Versions>().map_err(|error| LockError::Other(error.says));
-        let mut wishes = Vec::new();
-        let mut add = |what: String, want: Want| {
-            wishes.push(Wish { source: Source::Stated(format!("{what} of {file}")), want })
+        let versions =
+            |text: String| text.parse::<Versions>().map_err(|error| LockError::Other(error.message));
+        let mut requirements = Vec::new();
+        let mut add = |what: String, kind: RequirementKind| {
+            requirements.push(Requirement { source: Source::Stated(format!("{what} of {file}")), kind })
         };
         let torch = format!("{}+{}", stack.torch, stack.torch_build);
-        add(format!("torch {torch}"), Want::Torch(versions(torch)?));
-        add(format!("python {}", stack.python), Want::Python(versions(stack.python.clone())?));
+        add(format!("torch {torch}"), RequirementKind::Torch(versions(torch)?));
+        add(format!("python {}", stack.python), RequirementKind::Python(versions(stack.python.clone())?));
         let base = stack.base_image.clone().map_or(Base::None, Base::Image);
-        add(stack.base_image.clone().unwrap_or_else(|| "no base image".into()), Want::Base(base));
-        add(stack.architecture.clone(), Want::Architecture(stack.architecture.clone()));
+        add(stack.base_image.clone().unwrap_or_else(|| "no base image".into()), RequirementKind::Base(base));
+        add(stack.architecture.clone(), RequirementKind::Architecture(stack.architecture.clone()));
         if let Some(system) = &stack.system {
-            add(system.clone(), Want::System(system.clone()));
+            add(system.clone(), RequirementKind::System(system.clone()));
         }
         let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
         let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));
         for (name, version) in deepspeed.chain(packages) {
-            let want = Want::Package(name.to_owned(), versions(format!("=={version}"))?);
-            add(format!("{name} {version}"), want);
+            let kind = RequirementKind::Package(name.to_owned(), versions(format!("=={version}"))?);
+            add(format!("{name} {version}"), kind);
         }
-        Ok(wishes)
+        Ok(requirements)
     }
 
     /// What differs between the kept stack and one that was resolved from it: facts about it that the catalog
@@ -135,38 +137,47 @@ impl Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::Answer;
-    use crate::parse::{self, Typed};
+    use crate::outcome::Outcome;
+    use crate::parse::{self, StackOptions};
     use crate::request::Request;
-    use crate::testing::world;
+    use crate::testing::universe;
 
-    fn resolve(wishes: Vec<Wish>) -> Answer {
-        crate::resolve(world(), &Request { wishes, today: "2026-11-21".into(), ..Request::default() })
+    fn resolve(requirements: Vec<Requirement>) -> Outcome {
+        crate::resolve(
+            universe(),
+            &Request { requirements, today: "2026-11-21".into(), ..Request::default() },
+        )
     }
 
-    fn locked(typed: &Typed) -> Lock {
-        let wishes = parse::wishes(world(), typed).unwrap().wishes;
-        match resolve(wishes.clone()) {
-            Answer::Found(found) => Lock::of(&found.stack, &wishes),
-            Answer::None(conflict) => panic!("{conflict:?}"),
+    fn locked(typed: &StackOptions) -> Lock {
+        let requirements = parse::requirements(universe(), typed).unwrap().requirements;
+        match resolve(requirements.clone()) {
+            Outcome::Resolved(found) => Lock::new(&found.stack, &requirements),
+            Outcome::Conflict(conflict) => panic!("{conflict:?}"),
         }
     }
 
     #[test]
     fn a_lock_resolves_to_itself() {
         for typed in [
-            Typed::default(),
-            Typed { cuda: Some("12.1".into()), deepspeed: Some(String::new()), ..Typed::default() },
-            Typed {
+            StackOptions::default(),
+            StackOptions {
+                cuda: Some("12.1".into()),
+                deepspeed: Some(String::new()),
+                ..StackOptions::default()
+            },
+            StackOptions {
                 torch: Some("2.3".into()),
                 with: vec!["transformers<4.50,numpy<2".into()],
-                ..Typed::default()
+                ..StackOptions::default()
             },
         ] {
             let lock = locked(&typed);
             let read = Lock::parse(&serde_json::to_string(&lock).unwrap()).unwrap();
             assert_eq!(read, lock);
-            let Answer::Found(again) = resolve(lock.wishes("l.json").unwrap()) else { panic!("{lock:?}") };
+            let Outcome::Resolved(again) = resolve(lock.requirements("l.json").unwrap()) else {
+                panic!("{lock:?}")
+            };
             assert_eq!(again.stack, lock.stack);
             assert_eq!(lock.differences(&again.stack), Vec::<String>::new());
         }
@@ -174,9 +185,9 @@ mod tests {
 
     #[test]
     fn what_no_longer_holds_is_no_stack() {
-        let mut lock = locked(&Typed::default());
+        let mut lock = locked(&StackOptions::default());
         lock.stack.python = "3.9".into();
-        assert!(matches!(resolve(lock.wishes("l.json").unwrap()), Answer::None(_)));
+        assert!(matches!(resolve(lock.requirements("l.json").unwrap()), Outcome::Conflict(_)));
         let mut older = lock.stack.clone();
         older.nccl = Some("2.0.0".into());
         older.install.clear();
@@ -189,8 +200,8 @@ mod tests {
             assert!(matches!(Lock::parse(text), Err(LockError::Other(_))), "{text}");
         }
         assert_eq!(Lock::parse(r#"{"schema":2,"kind":"envdoc lock","new":0}"#), Err(LockError::Newer(2)));
-        let mut lock = locked(&Typed::default());
+        let mut lock = locked(&StackOptions::default());
         lock.stack.torch = "newest of all".into();
-        assert!(lock.wishes("l.json").is_err());
+        assert!(lock.requirements("l.json").is_err());
     }
 }

@@ -1,87 +1,86 @@
-//! What a machine asks of a stack: from its facts to wishes.
+//! The requirements of a machine, from its facts.
 //!
-//! What is not known of a machine is no wish, and is never passed over in silence: it becomes a warning.
+//! An unknown fact adds no requirement but a warning.
 
 use catalog::Catalog;
 use std::collections::BTreeMap;
 
-use super::answer::Warning;
+use super::outcome::Warning;
 use super::parse;
-use super::request::{Gpu, Want, Wish};
+use super::request::{Gpu, Requirement, RequirementKind};
 use crate::parameter::Source;
 use catalog::gpus;
 use facts::driver::DriverVersion;
 use facts::python::PythonEnvironment;
 use facts::{Fact, Facts};
 
-/// What one machine asks for.
+/// What a machine requires of a stack.
 #[derive(Debug, Default)]
 pub struct Machine {
-    /// Its driver, its GPUs, its processor; its system where the stack goes onto the machine itself.
-    pub wishes: Vec<Wish>,
+    /// Its driver, GPUs and processor; its system too if the stack is installed on the machine itself.
+    pub requirements: Vec<Requirement>,
     /// The Python stack on it, by package.
     pub installed: BTreeMap<String, String>,
-    /// What is not known, and what is wrong with it that matters to a stack.
+    /// Unknown facts, and faults of the machine that matter to a stack.
     pub warnings: Vec<Warning>,
-    /// What is to know and asks for nothing.
+    /// Facts that add no requirement.
     pub notes: Vec<String>,
 }
 
-/// What the machine is asked for besides GPUs, driver and processor.
+/// What is read of a machine besides GPUs, driver and processor.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Questions {
-    /// The stack goes onto the machine itself: its system counts.
+pub struct MachineScope {
+    /// The stack is installed on the machine itself, so its system is a requirement.
     pub bare: bool,
-    /// What is installed is preferred.
+    /// Installed versions are preferred, so they are read.
     pub installed: bool,
 }
 
-/// What a machine asks for; `name` is how it is called: `node-a.json`, `this machine`.
-pub fn of(name: &str, facts: &Facts, questions: Questions) -> Machine {
-    let mut machine = Machine::default();
-    match facts.has_gpu() {
-        Fact::Known(true) => {
-            machine.driver(name, facts);
-            machine.gpus(name, facts);
-            machine.architecture(name, facts);
-        }
-        Fact::Known(false) | Fact::Absent => machine
-            .notes
-            .push(format!("{name} has no NVIDIA GPU: it is a build host, and the stack need not run on it")),
-        Fact::Unknown(why) => {
-            machine.not_known("gpu", &format!("whether {name} has a GPU is not known: {why}"));
-            machine.architecture(name, facts);
-        }
-    }
-    if questions.bare {
-        machine.system(name, facts);
-    }
-    if questions.installed {
-        machine.installed(name, facts, questions.bare);
-    }
-    machine
-}
-
 impl Machine {
-    fn wish(&mut self, says: String, want: Want) {
-        self.wishes.push(Wish { source: Source::Stated(says), want });
+    /// The requirements of a machine; `name` is used in messages: `node-a.json`, `this machine`.
+    pub fn from_facts(name: &str, facts: &Facts, scope: MachineScope) -> Machine {
+        let mut machine = Machine::default();
+        match facts.has_gpu() {
+            Fact::Known(true) => {
+                machine.driver(name, facts);
+                machine.gpus(name, facts);
+                machine.architecture(name, facts);
+            }
+            Fact::Known(false) | Fact::Absent => machine.notes.push(format!(
+                "{name} has no NVIDIA GPU: it is a build host, and the stack need not run on it"
+            )),
+            Fact::Unknown(why) => {
+                machine.unknown("gpu", &format!("whether {name} has a GPU is not known: {why}"));
+                machine.architecture(name, facts);
+            }
+        }
+        if scope.bare {
+            machine.system(name, facts);
+        }
+        if scope.installed {
+            machine.installed(name, facts, scope.bare);
+        }
+        machine
     }
 
-    fn not_known(&mut self, what: &str, says: &str) {
-        self.warnings.push(Warning { id: format!("{what}-not-known"), says: says.to_owned() });
+    fn require(&mut self, message: String, kind: RequirementKind) {
+        self.requirements.push(Requirement { source: Source::Stated(message), kind });
+    }
+
+    fn unknown(&mut self, what: &str, message: &str) {
+        self.warnings.push(Warning { id: format!("{what}-not-known"), message: message.to_owned() });
     }
 
     fn driver(&mut self, name: &str, facts: &Facts) {
         match driver(facts) {
-            Fact::Known(driver) => self.wish(format!("driver of {name}: {driver}"), Want::Driver(driver)),
+            Fact::Known(driver) => {
+                self.require(format!("driver of {name}: {driver}"), RequirementKind::Driver(driver))
+            }
             Fact::Absent => {
-                self.not_known("driver", &format!("{name} has no NVIDIA driver yet: any driver was allowed"));
+                self.unknown("driver", &format!("{name} has no NVIDIA driver yet: any driver was allowed"));
             }
             Fact::Unknown(why) => {
-                self.not_known(
-                    "driver",
-                    &format!("the driver of {name} is not known, any was allowed: {why}"),
-                );
+                self.unknown("driver", &format!("the driver of {name} is not known, any was allowed: {why}"));
             }
         }
     }
@@ -109,7 +108,7 @@ impl Machine {
                 (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => why.detail.as_str(),
                 _ => "nothing names it",
             };
-            self.not_known("gpu", &format!("the GPU of {name} is not known, any was allowed: {why}"));
+            self.unknown("gpu", &format!("the GPU of {name} is not known, any was allowed: {why}"));
         }
         let mut seen: Vec<Gpu> = Vec::new();
         for (called, gpu) in found {
@@ -117,12 +116,12 @@ impl Machine {
                 Fact::Known(gpu) if seen.iter().any(|known| same_model(facts.catalog, known, &gpu)) => {}
                 Fact::Known(gpu) => {
                     seen.push(gpu.clone());
-                    self.wish(format!("GPU of {name}: {called}"), Want::Gpu(gpu));
+                    self.require(format!("GPU of {name}: {called}"), RequirementKind::Gpu(gpu));
                 }
                 Fact::Unknown(why) => {
-                    let says = format!("the {called} of {name} was left out: {why}");
-                    if !self.warnings.iter().any(|warning| warning.says == says) {
-                        self.not_known("gpu", &says);
+                    let message = format!("the {called} of {name} was left out: {why}");
+                    if !self.warnings.iter().any(|warning| warning.message == message) {
+                        self.unknown("gpu", &message);
                     }
                 }
                 Fact::Absent => {}
@@ -132,24 +131,24 @@ impl Machine {
 
     fn architecture(&mut self, name: &str, facts: &Facts) {
         match &facts.system.architecture {
-            Fact::Known(architecture) => self.wish(
+            Fact::Known(architecture) => self.require(
                 format!("processor of {name}: {architecture}"),
-                Want::Architecture(architecture.clone()),
+                RequirementKind::Architecture(architecture.clone()),
             ),
-            Fact::Absent => self.not_known("processor", &format!("the processor of {name} is not known")),
+            Fact::Absent => self.unknown("processor", &format!("the processor of {name} is not known")),
             Fact::Unknown(why) => {
-                self.not_known("processor", &format!("the processor of {name} is not known: {why}"));
+                self.unknown("processor", &format!("the processor of {name} is not known: {why}"));
             }
         }
     }
 
     fn system(&mut self, name: &str, facts: &Facts) {
-        let says = match &facts.system.os {
+        let message = match &facts.system.os {
             Fact::Known(os) => {
                 let release = os.version_id.as_deref().unwrap_or_default();
                 if let Some(system) = parse::system_of_release(facts.catalog, &os.id, release) {
-                    let says = format!("system of {name}: {}", system.name);
-                    return self.wish(says, Want::System(system.id.clone()));
+                    let message = format!("system of {name}: {}", system.name);
+                    return self.require(message, RequirementKind::System(system.id.clone()));
                 }
                 format!(
                     "{} of {name} is not in the catalog: its glibc and Pythons are not known",
@@ -159,7 +158,7 @@ impl Machine {
             Fact::Absent => format!("the system of {name} is not known"),
             Fact::Unknown(why) => format!("the system of {name} is not known: {why}"),
         };
-        self.not_known("system", &says);
+        self.unknown("system", &message);
     }
 
     fn installed(&mut self, name: &str, facts: &Facts, bare: bool) {
@@ -168,7 +167,7 @@ impl Machine {
             Fact::Absent => return self.notes.push(format!("{name} has no Python: nothing is installed")),
             Fact::Unknown(why) => {
                 return self
-                    .not_known("installed", &format!("what is installed on {name} is not known: {why}"));
+                    .unknown("installed", &format!("what is installed on {name} is not known: {why}"));
             }
         };
         let has_torch = |one: &&PythonEnvironment| matches!(one.torch, Fact::Known(_));
@@ -184,7 +183,7 @@ impl Machine {
         if bare && chosen.externally_managed == Fact::Known(true) {
             self.warnings.push(Warning {
                 id: "python-externally-managed".into(),
-                says: format!(
+                message: format!(
                     "pip refuses to install into {} of {name} (PEP 668): make a virtual environment first, \
                         `python3 -m venv`.",
                     chosen.prefix
@@ -203,7 +202,7 @@ impl Machine {
     }
 }
 
-/// The driver: what is loaded, else what `nvidia-smi` says, else the user library.
+/// The driver: the loaded module, else the version of `nvidia-smi`, else that of the user library.
 fn driver(facts: &Facts) -> Fact<DriverVersion> {
     let loaded = facts.driver.module.as_ref().map(|module| module.version);
     loaded.or_look(|| facts.gpu.driver.clone()).or_look(|| facts.driver.library.clone())
@@ -213,7 +212,7 @@ fn catalog_model(catalog: &'static Catalog, gpu: &facts::gpu::Gpu) -> Option<&'s
     facts::gpu::model(catalog, gpu)
 }
 
-/// A GPU of which only the bus tells.
+/// A GPU that is visible on the PCI bus only.
 fn on_bus(catalog: &'static Catalog, device: &facts::pci::Device) -> (String, Fact<Gpu>) {
     match catalog.gpus().by_pci(device.device) {
         Some(model) => {
@@ -244,8 +243,8 @@ mod tests {
     use facts::testing::server::{healthy, server};
     use facts::testing::smi;
 
-    fn says(machine: &Machine) -> Vec<String> {
-        machine.wishes.iter().map(|wish| wish.source.to_string()).collect()
+    fn sources(machine: &Machine) -> Vec<String> {
+        machine.requirements.iter().map(|requirement| requirement.source.to_string()).collect()
     }
 
     fn ids(machine: &Machine) -> Vec<&str> {
@@ -254,12 +253,12 @@ mod tests {
 
     #[test]
     fn a_server_asks_for_its_driver_gpus_and_processor() {
-        let machine = of("a.json", &healthy(), Questions::default());
+        let machine = Machine::from_facts("a.json", &healthy(), MachineScope::default());
         assert_eq!(
-            says(&machine),
+            sources(&machine),
             ["driver of a.json: 580.95.05", "GPU of a.json: H100 80GB HBM3", "processor of a.json: x86_64"]
         );
-        let Want::Gpu(gpu) = &machine.wishes[1].want else { panic!("{machine:?}") };
+        let RequirementKind::Gpu(gpu) = &machine.requirements[1].kind else { panic!("{machine:?}") };
         assert_eq!((gpu.capability, gpu.data_centre), ((9, 0), Some(true)));
     }
 
@@ -267,16 +266,17 @@ mod tests {
     fn every_model_once_as_the_driver_names_it() {
         let mut facts = smi::machine(&["", ""]);
         facts.pci.devices = Fact::Known(vec![gpu("0000:1b:00.0"), gpu("0000:1c:00.0"), gpu("0000:1d:00.0")]);
-        let machine = of("a", &facts, Questions::default());
-        let gpus: Vec<String> = says(&machine).into_iter().filter(|says| says.starts_with("GPU")).collect();
+        let machine = Machine::from_facts("a", &facts, MachineScope::default());
+        let gpus: Vec<String> =
+            sources(&machine).into_iter().filter(|message| message.starts_with("GPU")).collect();
         assert_eq!(gpus, ["GPU of a: NVIDIA H100 80GB HBM3"], "{machine:?}");
     }
 
     #[test]
     fn what_is_not_known_is_said() {
         let unknown = facts::testing::unknown();
-        let machine = of("old.json", &unknown, Questions { bare: true, installed: true });
-        assert!(machine.wishes.is_empty(), "{machine:?}");
+        let machine = Machine::from_facts("old.json", &unknown, MachineScope { bare: true, installed: true });
+        assert!(machine.requirements.is_empty(), "{machine:?}");
         assert_eq!(
             ids(&machine),
             ["gpu-not-known", "processor-not-known", "system-not-known", "installed-not-known"]
@@ -288,10 +288,10 @@ mod tests {
             facts.system.architecture = Fact::Unknown("no loader".into());
             facts::testing::server::first(facts, |device| device.device = 0xfff0);
         });
-        let machine = of("a", &strange, Questions::default());
+        let machine = Machine::from_facts("a", &strange, MachineScope::default());
         assert_eq!(ids(&machine), ["driver-not-known", "gpu-not-known", "processor-not-known"]);
-        assert!(machine.warnings[0].says.contains("permission denied"), "{machine:?}");
-        assert!(machine.warnings[1].says.contains("10de:fff0"), "{machine:?}");
+        assert!(machine.warnings[0].message.contains("permission denied"), "{machine:?}");
+        assert!(machine.warnings[1].message.contains("10de:fff0"), "{machine:?}");
     }
 
     #[test]
@@ -301,14 +301,14 @@ mod tests {
             *facts = host;
             facts.driver.device_nodes = Fact::Absent;
         });
-        let machine = of("ci.json", &host, Questions::default());
-        assert!(machine.wishes.is_empty() && machine.warnings.is_empty(), "{machine:?}");
+        let machine = Machine::from_facts("ci.json", &host, MachineScope::default());
+        assert!(machine.requirements.is_empty() && machine.warnings.is_empty(), "{machine:?}");
         assert!(machine.notes[0].contains("build host"));
     }
 
     #[test]
     fn on_the_machine_itself_its_system_counts() {
-        let machine = of("a", &healthy(), Questions { bare: true, installed: false });
-        assert_eq!(says(&machine).last(), Some(&"system of a: Ubuntu 24.04".to_owned()));
+        let machine = Machine::from_facts("a", &healthy(), MachineScope { bare: true, installed: false });
+        assert_eq!(sources(&machine).last(), Some(&"system of a: Ubuntu 24.04".to_owned()));
     }
 }

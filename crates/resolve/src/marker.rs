@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pep508_rs::{ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, Requirement};
 
-/// Whether a marker holds on Linux x86_64 with this CPython; `None` where it is no marker.
+/// Whether a marker holds on Linux x86_64 with this CPython; `None` if it is not a marker.
 pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
     let requirement: Requirement<pep508_rs::VerbatimUrl> =
         Requirement::from_str(&format!("x ; {marker}")).ok()?;

@@ -7,11 +7,11 @@ use std::fmt;
 pub enum Parameter {
     /// CUDA of the torch build.
     Cuda,
-    /// Python.
+    /// A version or range of Python.
     Python,
     /// PyTorch, with its build where one is given.
     Torch,
-    /// DeepSpeed.
+    /// A version or range of DeepSpeed; empty: any.
     DeepSpeed,
     /// Any other package, by its requirement.
     With,
@@ -19,13 +19,13 @@ pub enum Parameter {
     Preset,
     /// A GPU, by name or compute capability.
     Gpu,
-    /// The host's driver.
+    /// A version or branch of the host's NVIDIA driver.
     Driver,
     /// The operating system of the image.
     Os,
-    /// The processor architecture.
+    /// `x86_64` or `aarch64`.
     Arch,
-    /// The base image.
+    /// A repository or image, or `none`.
     Base,
     /// Whether CUDA code is compiled in the image.
     Compile,
@@ -70,7 +70,7 @@ impl Parameter {
 pub enum Source {
     /// A parameter that the user gave: `--cuda 12.1`.
     Given {
-        /// Which one.
+        /// The option or key that the user wrote.
         parameter: Parameter,
         /// As typed; empty where the parameter stands alone (`--compile`).
         value: String,

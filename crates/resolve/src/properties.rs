@@ -1,36 +1,47 @@
 //! What holds for every request.
 
-use crate::testing::world;
+use crate::testing::universe;
 use catalog::testing::catalog;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
+use super::criteria::Criteria;
 use super::rank;
-use super::request::{Gpu, Request, Want, Wish};
+use super::request::{Gpu, Request, Requirement, RequirementKind};
 use super::search::{self, Choice, ORDER};
+use super::universe::series;
 use super::verdict::Judgement;
 use super::verdict::Tolerance;
-use super::wanted::Wanted;
-use super::world::series;
-use crate::parameter::Source;
+use crate::parameter::{Parameter, Source};
 
-fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<Value = Option<Wish>> {
+fn option(parameter: Parameter, value: impl Into<String>, kind: RequirementKind) -> Requirement {
+    Requirement { source: Source::option(parameter, value), kind }
+}
+
+fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<Value = Option<Requirement>> {
     prop::option::weighted(0.4, select(pool)).prop_map(move |text| {
-        let versions = text?.parse().ok()?;
-        let want = match part {
-            "cuda" => Want::Cuda(versions),
-            "python" => Want::Python(versions),
-            "torch" => Want::Torch(versions),
-            name => Want::Package(name.to_owned(), versions),
-        };
-        Some(Wish { source: Source::Stated(format!("--{part} {}", text?)), want })
+        let text = text?;
+        let versions = text.parse().ok()?;
+        let pinned = text.starts_with(|first: char| first.is_ascii_digit());
+        Some(match part {
+            "cuda" => option(Parameter::Cuda, text, RequirementKind::Cuda(versions)),
+            "python" => option(Parameter::Python, text, RequirementKind::Python(versions)),
+            "torch" => option(Parameter::Torch, text, RequirementKind::Torch(versions)),
+            "deepspeed" => {
+                option(Parameter::DeepSpeed, text, RequirementKind::Package(part.to_owned(), versions))
+            }
+            name => {
+                let value = format!("{name}{}{text}", if pinned { "==" } else { "" });
+                option(Parameter::With, value, RequirementKind::Package(name.to_owned(), versions))
+            }
+        })
     })
 }
 
-fn gpu(name: &str) -> Want {
+fn gpu(name: &str) -> RequirementKind {
     let row = catalog().gpus().by_alias(name).unwrap();
     let (major, minor) = row.compute_capability.split_once('.').unwrap();
-    Want::Gpu(Gpu {
+    RequirementKind::Gpu(Gpu {
         name: row.name.clone(),
         capability: (major.parse().unwrap(), minor.parse().unwrap()),
         data_centre: Some(row.data_centre),
@@ -54,7 +65,7 @@ const PACKAGES: &[&str] = &[
 ];
 
 pub(super) fn requests() -> impl Strategy<Value = Request> {
-    let wishes = (
+    let requirements = (
         versions("cuda", &["11.7", "11.8", "12.1", "12.4", "12.6", ">=12.4", "13.0", "<13", "12.8"]),
         versions("python", &["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", ">=3.10", "<3.12"]),
         versions(
@@ -81,32 +92,31 @@ pub(super) fn requests() -> impl Strategy<Value = Request> {
         prop::option::weighted(0.4, select(DRIVERS)),
         prop::bool::weighted(0.2),
     );
-    wishes.prop_map(|(cuda, python, torch, deepspeed, numpy, package, gpus, driver, compile)| {
-        let mut wishes: Vec<Wish> = [cuda, python, torch, deepspeed, numpy].into_iter().flatten().collect();
-        let mut add = |says: String, want| wishes.push(Wish { source: Source::Stated(says), want });
-        package.into_iter().for_each(|name| {
-            add(format!("--with {name}"), Want::Package(name.to_owned(), "".parse().unwrap()));
-        });
-        gpus.into_iter().for_each(|name| add(format!("--gpu {name}"), gpu(name)));
-        driver
-            .into_iter()
-            .for_each(|text| add(format!("--driver {text}"), Want::Driver(text.parse().unwrap())));
+    requirements.prop_map(|(cuda, python, torch, deepspeed, numpy, package, gpus, driver, compile)| {
+        let mut requirements: Vec<Requirement> =
+            [cuda, python, torch, deepspeed, numpy].into_iter().flatten().collect();
+        let any = |name: &str| RequirementKind::Package(name.to_owned(), "".parse().unwrap());
+        requirements.extend(package.map(|name| option(Parameter::With, name, any(name))));
+        requirements.extend(gpus.into_iter().map(|name| option(Parameter::Gpu, name, gpu(name))));
+        let driver = driver
+            .map(|text| option(Parameter::Driver, text, RequirementKind::Driver(text.parse().unwrap())));
+        requirements.extend(driver);
         if compile {
-            add("--compile".into(), Want::Compile);
+            requirements.push(option(Parameter::Compile, "", RequirementKind::Compile));
         }
-        Request { wishes, today: "2026-11-21".into(), ..Request::default() }
+        Request { requirements, today: "2026-11-21".into(), ..Request::default() }
     })
 }
 
 fn best(request: &Request) -> Option<(Choice<'static>, Tolerance)> {
-    search::best(world(), request, None)
+    search::best(universe(), request, None)
 }
 
-fn says(request: &Request) -> Vec<String> {
-    request.wishes.iter().map(|wish| wish.source.to_string()).collect()
+fn sources(request: &Request) -> Vec<String> {
+    request.requirements.iter().map(|requirement| requirement.source.to_string()).collect()
 }
 
-/// What must be put up with for a stack.
+/// The tolerance that a stack needs.
 fn tolerance(request: &Request, choice: &Choice) -> Option<Tolerance> {
     let judgements = search::judge(catalog(), request, choice);
     let allowed = |tolerance: &Tolerance| judgements.iter().all(|judged| tolerance.allows(&judged.judgement));
@@ -115,28 +125,30 @@ fn tolerance(request: &Request, choice: &Choice) -> Option<Tolerance> {
 
 /// Whether the first stack comes before the second, or is as good, in the order of a request.
 fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'static>) -> bool {
-    let wanted = Wanted::of(catalog(), request);
+    let criteria = Criteria::from_request(catalog(), request);
     let tolerances = (tolerance(request, one).unwrap(), tolerance(request, two).unwrap());
     if tolerances.0 != tolerances.1 {
         return tolerances.0 < tolerances.1;
     }
-    for name in ORDER.iter().filter(|name| wanted.packages.contains_key(**name)) {
+    for name in ORDER.iter().filter(|name| criteria.packages.contains_key(**name)) {
         if let (Some(one), Some(two)) = (one.package(name), two.package(name))
             && one.version != two.version
         {
             return one.version > two.version;
         }
     }
-    let builds = rank::builds(world(), &wanted);
-    let build = |choice: &Choice| builds.iter().position(|build| std::ptr::eq(*build, choice.place.build));
+    let builds = rank::builds(universe(), &criteria);
+    let build =
+        |choice: &Choice| builds.iter().position(|build| std::ptr::eq(*build, choice.environment.build));
     if build(one) != build(two) {
         return build(one) < build(two);
     }
-    let place = |choice: &Choice<'static>| (choice.place.python, choice.place.base);
-    let mut places = [place(one), place(two)];
-    rank::sort_places(&mut places, &wanted, one.place.build);
+    let environment = |choice: &Choice<'static>| (choice.environment.python, choice.environment.base);
+    let mut environments = [environment(one), environment(two)];
+    rank::sort_environments(&mut environments, &criteria, one.environment.build);
     let is = |choice: &Choice| {
-        std::ptr::eq(places[0].0, choice.place.python) && std::ptr::eq(places[0].1, choice.place.base)
+        std::ptr::eq(environments[0].0, choice.environment.python)
+            && std::ptr::eq(environments[0].1, choice.environment.base)
     };
     if is(one) != is(two) {
         return is(one);
@@ -154,7 +166,12 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        max_shrink_iters: 40,
+        ..ProptestConfig::default()
+    })]
 
     /// Every stack meets every constraint, judged again on the whole of it, and needs no more tolerance than
     /// was used.
@@ -163,41 +180,43 @@ proptest! {
         if let Some((choice, used)) = best(&request) {
             for judged in search::judge(catalog(), &request, &choice) {
                 prop_assert!(!matches!(judged.judgement, Judgement::Fails(_)), "{:?}: \
-                    {judged:?}", says(&request));
-                prop_assert!(used.allows(&judged.judgement), "{:?}: {judged:?}", says(&request));
+                    {judged:?}", sources(&request));
+                prop_assert!(used.allows(&judged.judgement), "{:?}: {judged:?}", sources(&request));
             }
         }
     }
 
-    /// With a wish less there is a stack where there was one, and it is at least as good.
+    /// Without one of the requirements there still is a stack, and it is at least as good.
     #[test]
     fn more_freedom_is_never_worse(request in requests(), index in any::<prop::sample::Index>()) {
-        prop_assume!(!request.wishes.is_empty());
+        prop_assume!(!request.requirements.is_empty());
         let mut freer = request.clone();
-        let dropped = freer.wishes.remove(index.index(request.wishes.len()));
+        let dropped = freer.requirements.remove(index.index(request.requirements.len()));
         // A GPU's name is knowledge as well: of data-centre GPUs alone it is known that an old driver can do
         // with forward compatibility.
-        let driver = request.wishes.iter().any(|wish| matches!(wish.want, Want::Driver(_)));
-        prop_assume!(!(driver && matches!(dropped.want, Want::Gpu(_))));
+        let driver = request.requirements.iter()
+            .any(|requirement| matches!(requirement.kind, RequirementKind::Driver(_)));
+        prop_assume!(!(driver && matches!(dropped.kind, RequirementKind::Gpu(_))));
         // --compile chooses images with nvcc, on which releases without a wheel can be installed.
-        prop_assume!(!matches!(dropped.want, Want::Compile));
+        prop_assume!(!matches!(dropped.kind, RequirementKind::Compile));
         if let Some((choice, _)) = best(&request) {
             let found = best(&freer);
-            prop_assert!(found.is_some(), "{:?} without {}", says(&request), dropped.source);
+            prop_assert!(found.is_some(), "{:?} without {}", sources(&request), dropped.source);
             let (free, _) = found.unwrap();
             prop_assert!(at_least_as_good(&freer, &free, &choice), "{:?} without \
-                {}", says(&request), dropped.source);
+                {}", sources(&request), dropped.source);
         }
     }
 
-    /// The order of the wishes does not matter.
+    /// The order of the requirements does not matter.
     #[test]
     fn order_does_not_matter((request, shuffled) in requests().prop_flat_map(|request| {
-        let wishes = request.wishes.clone();
-        (Just(request.clone()), Just(wishes).prop_shuffle().prop_map(move |wishes| Request { wishes, ..request.clone() }))
+        let requirements = request.requirements.clone();
+        (Just(request.clone()), Just(requirements).prop_shuffle()
+            .prop_map(move |requirements| Request { requirements, ..request.clone() }))
     })) {
         let stack = |request: &Request| best(request).map(|(choice, _)| {
-            super::assemble::stack(&Wanted::of(catalog(), request), &choice)
+            super::assemble::stack(&Criteria::from_request(catalog(), request), &choice)
         });
         prop_assert_eq!(stack(&request), stack(&shuffled));
     }
@@ -207,22 +226,22 @@ proptest! {
     fn newer_drivers_never_mean_older_torch(request in requests(), pair in subsequence(DRIVERS, 2)) {
         let with = |driver: &str| {
             let mut request = request.clone();
-            request.wishes.retain(|wish| !matches!(wish.want, Want::Driver(_)));
-            let want = Want::Driver(driver.parse().unwrap());
-            request.wishes.push(Wish { source: Source::Stated(format!("--driver {driver}")), want });
-            best(&request).map(|(choice, _)| choice.place.build.version.clone())
+            request.requirements.retain(|one| !matches!(one.kind, RequirementKind::Driver(_)));
+            let kind = RequirementKind::Driver(driver.parse().unwrap());
+            request.requirements.push(option(Parameter::Driver, driver, kind));
+            best(&request).map(|(choice, _)| choice.environment.build.version.clone())
         };
         if let (Some(older), Some(newer)) = (with(pair[0]), with(pair[1])) {
             prop_assert!(newer >= older, "{:?}: {} gives {older}, {} gives \
-                {newer}", says(&request), pair[0], pair[1]);
+                {newer}", sources(&request), pair[0], pair[1]);
         }
     }
 }
 
 #[test]
 fn the_order_names_every_package() {
-    for name in world().package_names() {
+    for name in universe().package_names() {
         assert!(ORDER.contains(&name), "{name} is missing in search::ORDER");
     }
-    assert!(world().builds.iter().any(|build| series(&build.version) == (2, 15)));
+    assert!(universe().builds.iter().any(|build| series(&build.version) == (2, 15)));
 }

@@ -8,7 +8,7 @@ pub fn series(version: &Version) -> (u64, u64) {
     (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(0))
 }
 
-/// A Python series.
+/// A Python series of the catalog.
 #[derive(Debug)]
 pub struct Python {
     /// `3.12`.

@@ -7,32 +7,35 @@
 //! have wheels, the system's own Python, the leanest image that does, the newest system. Then the other
 //! packages, newest first.
 
+use catalog::driver_support::DriverSupport;
 use std::cmp::Reverse;
 
 use pep440_rs::Version;
 
 use super::constraints::image_driver;
+use super::criteria::Criteria;
 use super::request::{self, Prefer};
+use super::universe::{Base, Build, Package, Python, Release, Universe, series};
 use super::verdict::Judgement;
-use super::wanted::Wanted;
-use super::world::{Base, Build, Package, Python, Release, World, series};
 use catalog::images::{self, Flavour};
 
 /// The builds, best first.
-pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
-    let newest = world.candidates(wanted).iter().map(|build| &build.version).max();
-    let mut builds: Vec<&Build> = world.candidates(wanted).iter().collect();
+pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u Build> {
+    let newest = universe.candidates(criteria).iter().map(|build| &build.version).max();
+    let mut builds: Vec<&Build> = universe.candidates(criteria).iter().collect();
     builds.sort_by_cached_key(|build| {
         let first_of_newest = newest.is_some_and(|newest| {
             series(newest) == series(&build.version)
                 && build.version.release().get(2).is_none_or(|patch| *patch == 0)
         });
         (
-            wanted.prefer == Prefer::Installed
-                && wanted.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
-            wanted.prefer == Prefer::Stable && first_of_newest,
+            criteria.prefer == Prefer::Installed
+                && criteria.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
+            criteria.prefer == Prefer::Stable && first_of_newest,
             Reverse(build.version.clone()),
-            wanted.oldest_driver().is_some_and(|driver| !build.known_to(wanted.catalog, driver)),
+            criteria
+                .oldest_driver()
+                .is_some_and(|driver| build.driver_support(criteria.catalog, driver) != DriverSupport::Full),
             !build.pypi,
             Reverse(build.cuda.clone()),
             // Of two images with one torch the newer one.
@@ -45,24 +48,28 @@ pub fn builds<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Build> {
 /// How near at hand base images are; the next tier is only looked at where nothing of the one before can be
 /// had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// The images that were asked for; where none were, nvidia/cuda of the build's CUDA.
+pub(crate) enum Tier {
+    /// The required images; if none is required, nvidia/cuda of the build's CUDA.
     First,
-    /// Bare systems: torch's wheels bring CUDA's libraries along.
+    /// Images of a bare distribution: torch's wheels contain the CUDA libraries.
     Bare,
     /// nvidia/cuda of the build's CUDA that may need a variable to be set before it starts on the driver.
     Required,
-    /// All others.
     Rest,
 }
 
-/// All tiers, the first first.
-pub const TIERS: [Tier; 4] = [Tier::First, Tier::Bare, Tier::Required, Tier::Rest];
+/// All tiers, best first.
+pub(crate) const TIERS: [Tier; 4] = [Tier::First, Tier::Bare, Tier::Required, Tier::Rest];
 
 /// The base images of a tier that come into question for a build.
-pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -> Vec<&'w Base> {
-    if !wanted.bases.is_empty() {
-        return if tier == Tier::First { wished(world, wanted) } else { Vec::new() };
+pub(crate) fn bases<'u>(
+    universe: &'u Universe,
+    criteria: &Criteria,
+    build: &Build,
+    tier: Tier,
+) -> Vec<&'u Base> {
+    if !criteria.bases.is_empty() {
+        return if tier == Tier::First { requested(universe, criteria) } else { Vec::new() };
     }
     let repositories: Vec<&str> = match tier {
         Tier::First | Tier::Required => vec![CUDA],
@@ -72,19 +79,19 @@ pub fn bases<'w>(world: &'w World, wanted: &Wanted, build: &Build, tier: Tier) -
     // An image of another CUDA major never does.
     let same_major =
         |base: &&Base| base.cuda.as_ref().is_none_or(|cuda| series(cuda).0 == series(&build.cuda).0);
-    let all = repositories.into_iter().flat_map(|name| world.bases(name)).filter(same_major);
-    all.filter(|base| of_system(wanted, base) && tier_of(wanted, build, base) == tier).collect()
+    let all = repositories.into_iter().flat_map(|name| universe.bases(name)).filter(same_major);
+    all.filter(|base| of_system(criteria, base) && tier_of(criteria, build, base) == tier).collect()
 }
 
-/// Whether a base image has the systems that were asked for.
-fn of_system(wanted: &Wanted, base: &Base) -> bool {
-    wanted.systems.iter().all(|wish| base.system.is_some_and(|system| system.id == *wish))
+/// Whether a base image has the required systems.
+fn of_system(criteria: &Criteria, base: &Base) -> bool {
+    criteria.systems.iter().all(|requirement| base.system.is_some_and(|system| system.id == *requirement))
 }
 
 /// Of images that no constraint tells apart, the best: the leanest, of the newest CUDA patch release. In
 /// place.
-pub fn keep_leanest(bases: &mut Vec<&Base>, wanted: &Wanted) {
-    let key = |base: &Base| (has_cudnn(base), flavour(base, wanted), Reverse(base.cuda.clone()));
+pub(crate) fn keep_leanest(bases: &mut Vec<&Base>, criteria: &Criteria) {
+    let key = |base: &Base| (has_cudnn(base), flavour(base, criteria), Reverse(base.cuda.clone()));
     let mut kept: Vec<&Base> = Vec::new();
     for base in bases.iter().copied() {
         match kept.iter_mut().find(|other| alike(other, base)) {
@@ -116,25 +123,25 @@ fn bare(repository: &str) -> bool {
 }
 
 /// The tier of a base image for a build.
-pub fn tier_of(wanted: &Wanted, build: &Build, base: &Base) -> Tier {
+pub(crate) fn tier_of(criteria: &Criteria, build: &Build, base: &Base) -> Tier {
     let repository = base.image.map(|image| image.repository);
     let same_cuda = base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
     match repository {
-        _ if !wanted.bases.is_empty() => Tier::First,
-        Some(CUDA) if same_cuda && image_driver::starts(wanted, base) != Judgement::Holds => Tier::Required,
+        _ if !criteria.bases.is_empty() => Tier::First,
+        Some(CUDA) if same_cuda && image_driver::starts(criteria, base) != Judgement::Holds => Tier::Required,
         Some(CUDA) if same_cuda => Tier::First,
         Some(name) if bare(name) => Tier::Bare,
         _ => Tier::Rest,
     }
 }
 
-/// The images among which one was asked for, or the machine.
-fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
+/// The images that meet the required ones, or the machine.
+fn requested<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u Base> {
     let mut bases: Vec<&Base> = Vec::new();
-    for wish in &wanted.bases {
-        match wish {
+    for requirement in &criteria.bases {
+        match requirement {
             request::Base::Repository(repository) => {
-                bases.extend(world.bases(repository).iter().filter(|base| of_system(wanted, base)));
+                bases.extend(universe.bases(repository).iter().filter(|base| of_system(criteria, base)));
             }
             request::Base::Image(reference) => {
                 let repository = reference.rsplit_once(':').map_or(reference.as_str(), |(name, _)| name);
@@ -143,12 +150,13 @@ fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
                         reference[repository.len()..].strip_prefix(':') == Some(&image.tag)
                     })
                 };
-                bases
-                    .extend(world.bases(repository).iter().filter(is).filter(|base| of_system(wanted, base)));
+                bases.extend(
+                    universe.bases(repository).iter().filter(is).filter(|base| of_system(criteria, base)),
+                );
             }
-            // Of a machine nobody chooses the system: it is the one that was told, or not known.
-            request::Base::None => bases.extend(world.machines().iter().filter(|machine| {
-                machine.system.map(|system| system.id.as_str()) == wanted.systems.first().copied()
+            // The system of a machine is not chosen: it is the stated one, or unknown.
+            request::Base::None => bases.extend(universe.machines().iter().filter(|machine| {
+                machine.system.map(|system| system.id.as_str()) == criteria.systems.first().copied()
             })),
         }
     }
@@ -156,30 +164,30 @@ fn wished<'w>(world: &'w World, wanted: &Wanted) -> Vec<&'w Base> {
 }
 
 /// Sorts Pythons with base images, best first.
-pub fn sort_places(places: &mut [(&Python, &Base)], wanted: &Wanted, build: &Build) {
-    let ended = |day: Option<&str>| day.is_some_and(|day| day < wanted.today);
-    places.sort_by_cached_key(|(python, base)| {
+pub(crate) fn sort_environments(environments: &mut [(&Python, &Base)], criteria: &Criteria, build: &Build) {
+    let ended = |day: Option<&str>| day.is_some_and(|day| day < criteria.today);
+    environments.sort_by_cached_key(|(python, base)| {
         let system = base.system;
         (
-            tier_of(wanted, build, base),
+            tier_of(criteria, build, base),
             (
-                wanted.prefer == Prefer::Installed
-                    && wanted
+                criteria.prefer == Prefer::Installed
+                    && criteria
                         .installed
                         .get("python")
                         .is_none_or(|one| series(one) != series(&python.version)),
                 ended(python.end_of_life.as_deref()),
                 ended(system.and_then(|system| system.end_of_life.as_deref())),
             ),
-            // A Python for which there is everything that comes beside torch.
+            // A Python with wheels of torchvision and torchaudio.
             without_partner(build, python),
             // A family that everybody knows before a Python that needs no further step.
-            system_place(wanted, base).0,
-            !base.brings_python(wanted.catalog, python),
+            system_rank(criteria, base).0,
+            !base.provides_python(criteria.catalog, python),
             // cuDNN comes with torch.
             has_cudnn(base),
-            flavour(base, wanted),
-            system_place(wanted, base),
+            flavour(base, criteria),
+            system_rank(criteria, base),
             Reverse(python.version.clone()),
             Reverse(base.cuda.clone()),
         )
@@ -197,9 +205,9 @@ fn has_cudnn(base: &Base) -> bool {
 }
 
 /// The leanest flavour that does: with nvcc where something is compiled.
-fn flavour(base: &Base, wanted: &Wanted) -> u8 {
+fn flavour(base: &Base, criteria: &Criteria) -> u8 {
     match base.flavour {
-        Flavour::Devel if wanted.uses_nvcc() => 0,
+        Flavour::Devel if criteria.uses_nvcc() => 0,
         Flavour::Base => 1,
         Flavour::Runtime => 2,
         Flavour::Devel => 3,
@@ -216,17 +224,17 @@ fn flavour(base: &Base, wanted: &Wanted) -> u8 {
 }
 
 /// Ubuntu first, for which NVIDIA's images and most instructions are made; within a family the newest.
-fn system_place(wanted: &Wanted, base: &Base) -> (usize, Reverse<usize>) {
+fn system_rank(criteria: &Criteria, base: &Base) -> (usize, Reverse<usize>) {
     let id = base.system.map_or("", |system| system.id.as_str());
     let family = ["ubuntu", "debian", "rockylinux", "ubi"].iter().position(|name| id.starts_with(name));
-    let age = wanted.catalog.systems().all().iter().position(|system| system.id == id);
+    let age = criteria.catalog.systems().all().iter().position(|system| system.id == id);
     (family.unwrap_or(usize::MAX), Reverse(age.unwrap_or(0)))
 }
 
 /// The releases of a package, best first.
-pub fn releases<'w>(package: &'w Package, wanted: &Wanted) -> Vec<&'w Release> {
+pub(crate) fn releases<'u>(package: &'u Package, criteria: &Criteria) -> Vec<&'u Release> {
     let mut releases: Vec<&Release> = package.releases.iter().collect();
-    let installed = wanted.installed.get(package.name).filter(|_| wanted.prefer == Prefer::Installed);
+    let installed = criteria.installed.get(package.name).filter(|_| criteria.prefer == Prefer::Installed);
     if let Some(installed) = installed {
         releases.sort_by_cached_key(|release| {
             (!same(installed, &release.version), Reverse(release.version.clone()))

@@ -9,10 +9,10 @@ use catalog::Catalog;
 use catalog::deepspeed::{self, Severity};
 use catalog::{flash_attn, packages};
 
-/// A Python package.
+/// A package on PyPI that the resolver can choose.
 #[derive(Debug)]
 pub struct Package {
-    /// Its normalised name.
+    /// Normalised as in PEP 503: `flash-attn`.
     pub name: &'static str,
     /// Its releases, newest first; yanked ones are left out.
     pub releases: Vec<Release>,
@@ -21,11 +21,11 @@ pub struct Package {
 /// A release of a Python package.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// The package.
+    /// Normalised name of its package.
     pub package: &'static str,
     /// The version as PyPI writes it.
     pub text: String,
-    /// The version.
+    /// `text`, parsed.
     pub version: Version,
     /// The day of its upload; empty where it is not known.
     pub released: String,
@@ -39,7 +39,7 @@ pub struct Release {
     pub aarch64: Option<bool>,
     /// True where it is compiled when it is installed.
     pub source_only: bool,
-    /// True where it has no wheel although other releases of the package have: nobody means it to be
+    /// True if it has no wheel although other releases of the package have one: it is not meant to be
     /// compiled.
     pub lacks_wheel: bool,
     /// Package → which versions of it.
@@ -51,8 +51,8 @@ pub struct Release {
     /// What it does not go together with, beyond its requirements.
     pub incompatible: Vec<Incompatible>,
     /// Packages that have to be there on some Pythons, without being required.
-    pub beside: Vec<(&'static str, VersionSpecifiers)>,
-    /// Where this was read.
+    pub companions: Vec<(&'static str, VersionSpecifiers)>,
+    /// Source of the catalog row.
     pub source: &'static str,
 }
 
@@ -61,11 +61,9 @@ pub struct Release {
 pub struct Incompatible {
     /// The other package, or `torch`, or `cuda`: the CUDA of torch's build.
     pub with: &'static str,
-    /// Its versions.
     pub versions: VersionSpecifiers,
     /// The Pythons to which it is limited.
     pub python: Option<VersionSpecifiers>,
-    /// What happens.
     pub effect: &'static str,
 }
 
@@ -81,8 +79,8 @@ impl Release {
     }
 
     /// The packages that must be installed with it on a Python, without being required.
-    pub fn beside<'r>(&'r self, python: &'r Python) -> impl Iterator<Item = &'static str> + 'r {
-        self.beside.iter().filter(|(_, on)| python.within(on)).map(|(name, _)| *name)
+    pub fn companions<'r>(&'r self, python: &'r Python) -> impl Iterator<Item = &'static str> + 'r {
+        self.companions.iter().filter(|(_, on)| python.within(on)).map(|(name, _)| *name)
     }
 
     /// Why it does not go together with a version of something.
@@ -93,7 +91,7 @@ impl Release {
 
 impl Package {
     /// The package with this normalised name, which the catalog has.
-    pub(super) fn of(catalog: &'static Catalog, name: &'static str) -> Package {
+    pub(super) fn from_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         if name == "deepspeed" { deepspeeds(catalog) } else { of_catalog(catalog, name) }
     }
 }
@@ -110,7 +108,7 @@ fn specifiers(text: &str) -> Option<VersionSpecifiers> {
 fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
     let package = catalog.package(name);
     let rows = package.map_or(&[][..], |package| &package.rows);
-    let rules: About<Incompatible> = package
+    let rules: RulesByRelease<Incompatible> = package
         .map_or(&[][..], |package| &package.incompatible)
         .iter()
         .filter_map(|row| {
@@ -127,14 +125,14 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
     let has_wheels = rows.iter().any(|row| !row.source_only);
     for release in &mut releases {
         release.lacks_wheel = release.source_only && has_wheels;
-        release.incompatible = about(&rules, &release.version);
+        release.incompatible = rules_for(&rules, &release.version);
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
     Package { name, releases }
 }
 
 /// The rules that are about a version.
-fn about(rules: &[(VersionSpecifiers, Incompatible)], version: &Version) -> Vec<Incompatible> {
+fn rules_for(rules: &[(VersionSpecifiers, Incompatible)], version: &Version) -> Vec<Incompatible> {
     rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
 }
 
@@ -161,14 +159,14 @@ fn release(
         deepspeed: None,
         flash_attn: (name == "flash-attn").then(|| catalog.flash_attn().release(text)).flatten(),
         incompatible: Vec::new(),
-        beside: Vec::new(),
+        companions: Vec::new(),
         source: &row.source,
     })
 }
 
 /// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
 fn deepspeeds(catalog: &'static Catalog) -> Package {
-    let (rules, beside) = deepspeed_rules(catalog);
+    let (rules, companions) = deepspeed_rules(catalog);
     let release = |row: &'static deepspeed::Release| {
         let requires =
             [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
@@ -189,11 +187,11 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
                 .collect(),
             deepspeed: Some(row),
             flash_attn: None,
-            incompatible: about(&rules, &version),
-            beside: beside
+            incompatible: rules_for(&rules, &version),
+            companions: companions
                 .iter()
                 .filter(|(releases, _)| releases.contains(&version))
-                .map(|(_, beside)| beside.clone())
+                .map(|(_, companions)| companions.clone())
                 .collect(),
             version,
             source: &row.source,
@@ -206,14 +204,14 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
 }
 
 /// Rules, each with the releases that it is about.
-type About<T> = Vec<(VersionSpecifiers, T)>;
+type RulesByRelease<T> = Vec<(VersionSpecifiers, T)>;
 
 /// A package, and the Pythons on which it has to be there.
-type Beside = (&'static str, VersionSpecifiers);
+type Companion = (&'static str, VersionSpecifiers);
 
 /// What breaks the import of some releases of DeepSpeed; and what has to be there so that it does not.
-fn deepspeed_rules(catalog: &'static Catalog) -> (About<Incompatible>, About<Beside>) {
-    let (mut rules, mut beside) = (Vec::new(), Vec::new());
+fn deepspeed_rules(catalog: &'static Catalog) -> (RulesByRelease<Incompatible>, RulesByRelease<Companion>) {
+    let (mut rules, mut companions) = (Vec::new(), Vec::new());
     for row in
         catalog.deepspeed().incompatibilities().iter().filter(|row| row.severity == Severity::ImportError)
     {
@@ -222,12 +220,12 @@ fn deepspeed_rules(catalog: &'static Catalog) -> (About<Incompatible>, About<Bes
         };
         let versions = row.with_versions.as_deref().and_then(specifiers).unwrap_or_default();
         match row.unless_package.as_deref() {
-            Some(needed) if with == "python" => beside.push((releases, (needed, versions))),
+            Some(needed) if with == "python" => companions.push((releases, (needed, versions))),
             _ => {
                 let python = row.python.as_deref().and_then(specifiers);
                 rules.push((releases, Incompatible { with, versions, python, effect: &row.effect }));
             }
         }
     }
-    (rules, beside)
+    (rules, companions)
 }

@@ -9,12 +9,12 @@ use facts::driver::DriverVersion;
 
 use crate::parameter::Source;
 
-/// A whole request: wishes that all must hold, and what to prefer among what meets them.
+/// A request: requirements that must all hold, and the preference among the stacks that meet them.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The wishes, in any order: the answer does not depend on it.
-    pub wishes: Vec<Wish>,
-    /// What comes first among the stacks that meet all wishes.
+    /// The requirements, in any order: the answer does not depend on it.
+    pub requirements: Vec<Requirement>,
+    /// What comes first among the stacks that meet all requirements.
     pub prefer: Prefer,
     /// Versions that are installed already, by package (`python`, `torch`, `numpy`): first choice under
     /// [`Prefer::Installed`].
@@ -23,21 +23,21 @@ pub struct Request {
     pub today: String,
 }
 
-/// One wish, and where it comes from.
+/// A requirement, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct Requirement {
     /// `--cuda 12.1`, `GPU of node-a.json: NVIDIA L4`.
     pub source: Source,
-    /// What is wished.
-    pub want: Want,
+    /// Part of the stack, and its required value.
+    pub kind: RequirementKind,
 }
 
-/// The things that can be wished.
+/// The part of a stack or machine that a requirement is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Want {
+pub enum RequirementKind {
     /// The CUDA of the torch build, and of the base image where it has one.
     Cuda(Versions),
-    /// The Python.
+    /// The Python of the environment.
     Python(Versions),
     /// torch; a local version (`2.6.0+cu124`) names the build too.
     Torch(Versions),
@@ -51,27 +51,27 @@ pub enum Want {
     System(String),
     /// The processor: `x86_64`, `aarch64`.
     Architecture(String),
-    /// The base image.
+    /// The base image, or none.
     Base(Base),
     /// CUDA code is compiled in the image: it needs nvcc, headers and a compiler that nvcc accepts.
     Compile,
 }
 
-/// A GPU, as far as the resolver needs to know it.
+/// The properties of a GPU that the resolver uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
-    /// `H100 SXM5 80GB`, or `sm_90` where only the compute capability was told.
+    /// `H100 SXM5 80GB`, or `sm_90` if only the compute capability is given.
     pub name: String,
-    /// Its compute capability.
+    /// Compute capability, major and minor: `(9, 0)`.
     pub capability: (u32, u32),
     /// Whether it is a data-centre card, the kind on which forward compatibility works; `None` where it is
     /// not known.
     pub data_centre: Option<bool>,
-    /// The oldest driver branch that drives it, where it is known.
+    /// The oldest driver branch that supports it; `None`: unknown.
     pub driver_branch_min: Option<u32>,
 }
 
-/// The base image that is wished.
+/// A requirement on the base image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     /// Some image of a repository: `nvidia/cuda`, `pytorch/pytorch`, `python`, `ubuntu`.
@@ -83,7 +83,7 @@ pub enum Base {
 }
 
 impl Base {
-    /// The repository of the image that is wished.
+    /// The repository of the required image.
     pub fn repository(&self) -> Option<&str> {
         match self {
             Base::Repository(name) => Some(name),
@@ -93,7 +93,7 @@ impl Base {
     }
 }
 
-/// What comes first among the stacks that meet all wishes.
+/// What comes first among the stacks that meet all requirements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Prefer {
     /// The newest torch.
@@ -101,39 +101,39 @@ pub enum Prefer {
     Newest,
     /// The newest torch that is not the first release of the newest series.
     Stable,
-    /// What is installed already, as far as it may stay.
+    /// The installed versions, if they meet the requirements.
     Installed,
 }
 
-/// Which versions are wished: PEP 440 specifiers (`>=2.4,<2.7`) or the beginning of a version (`12.1`,
+/// The allowed versions: PEP 440 specifiers (`>=2.4,<2.7`) or the beginning of a version (`12.1`,
 /// `2.6.0+cu124`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Versions {
     /// As the user wrote it; empty: any.
     pub text: String,
-    /// The specifiers.
+    /// A prefix (`12.1`) is `==12.1.*`.
     pub specifiers: VersionSpecifiers,
     /// The local part: `cu124`.
     pub build: Option<String>,
 }
 
-/// What is wrong with the text of a wish for versions.
+/// Why a text is not a set of versions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{says}")]
+#[error("{message}")]
 pub struct VersionsError {
     /// What is wrong, in a sentence.
-    pub says: String,
-    /// The place of the first character that is wrong, counted from 0.
+    pub message: String,
+    /// Byte offset of the first wrong character.
     pub at: usize,
 }
 
 impl Versions {
-    /// Any version.
+    /// Allows every version.
     pub fn any() -> Versions {
         Versions { text: String::new(), specifiers: VersionSpecifiers::empty(), build: None }
     }
 
-    /// Whether a version is among them; the build is not looked at.
+    /// Whether a version is among them; the build is ignored.
     pub fn contain(&self, version: &Version) -> bool {
         let longest = self.specifiers.iter().map(|one| one.version().release().len()).max().unwrap_or(0);
         let numbers = version.release();
@@ -170,7 +170,7 @@ impl FromStr for Versions {
             Some((plain, build)) if !build.is_empty() => (plain, Some(build.to_ascii_lowercase())),
             Some((plain, _)) => {
                 return Err(VersionsError {
-                    says: "a build is missing after the +".into(),
+                    message: "a build is missing after the +".into(),
                     at: plain.len() + 1,
                 });
             }
@@ -194,7 +194,7 @@ impl FromStr for Versions {
 fn wrong(typed: &str, part: &str, _error: &str) -> VersionsError {
     let allowed = |c: char| c.is_ascii_alphanumeric() || ".,<>=!~* +".contains(c);
     let at = typed.find(|c| !allowed(c)).unwrap_or_else(|| first_wrong(part));
-    VersionsError { says: format!("{typed:?} is neither a version (12.1) nor a range (>=2.4,<2.7)"), at }
+    VersionsError { message: format!("{typed:?} is neither a version (12.1) nor a range (>=2.4,<2.7)"), at }
 }
 
 /// Where the longest readable beginning ends.
@@ -212,8 +212,8 @@ fn first_wrong(part: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn contains(wish: &str, version: &str) -> bool {
-        wish.parse::<Versions>().unwrap().contain(&version.parse().unwrap())
+    fn contains(requirement: &str, version: &str) -> bool {
+        requirement.parse::<Versions>().unwrap().contain(&version.parse().unwrap())
     }
 
     #[test]

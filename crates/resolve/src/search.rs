@@ -4,22 +4,22 @@
 //! the packages that were asked for by name, newest first, then the torch build, then Python and base image
 //! together, then each other package in the order of [`ORDER`], newest first. The search goes through the
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best
-//! there is: a wish less can never give a worse stack.
+//! there is: a requirement less can never give a worse stack.
 
 use catalog::Catalog;
 
-use super::constraint::{Constraint, Judge, Place};
+use super::constraint::{Constraint, Environment, Judge};
 use super::constraints::CONSTRAINTS;
+use super::criteria::Criteria;
 use super::rank;
 use super::request::Request;
+use super::universe::{Base, Build, Package, Python, Release, Universe};
 use super::verdict::Tolerance;
 use super::verdict::{Candidate, Judgement, Objection, Reason};
-use super::wanted::Wanted;
-use super::world::{Base, Build, Package, Python, Release, World};
 
 /// The order in which packages are chosen: what requires others comes before them, so that the newest of it
 /// decides.
-pub const ORDER: &[&str] = &[
+pub(crate) const ORDER: &[&str] = &[
     "vllm",
     "trl",
     "peft",
@@ -44,61 +44,61 @@ pub const ORDER: &[&str] = &[
 /// The package that is there in every stack: torch does little without it, and does not require it.
 const ALWAYS: &str = "numpy";
 
-/// The same for a build: an image that brings its own torch brings what that torch uses.
+/// The same for a build; an image with its own torch already contains what that torch uses.
 fn always(build: &Build) -> Option<&'static str> {
     build.image.is_none().then_some(ALWAYS)
 }
 
 /// A stack, complete or in the making.
 #[derive(Debug, Clone)]
-pub struct Choice<'w> {
+pub(crate) struct Choice<'u> {
     /// The torch build, the Python and the base image.
-    pub place: Place<'w>,
+    pub environment: Environment<'u>,
     /// The packages chosen so far.
-    pub packages: Vec<&'w Release>,
+    pub packages: Vec<&'u Release>,
 }
 
-impl<'w> Choice<'w> {
+impl<'u> Choice<'u> {
     /// The chosen release of a package.
-    pub fn package(&self, name: &str) -> Option<&'w Release> {
+    pub(crate) fn package(&self, name: &str) -> Option<&'u Release> {
         self.packages.iter().find(|release| release.package == name).copied()
     }
 }
 
-/// A candidate that was looked at before the chosen one, and why it could not be taken.
+/// A candidate that ranks before the chosen one, and why it was rejected.
 #[derive(Debug, Clone)]
-pub struct Rejected<'w> {
-    pub candidate: Candidate<'w>,
-    pub reasons: Vec<Reason<'w>>,
+pub(crate) struct Rejected<'u> {
+    pub candidate: Candidate<'u>,
+    pub reasons: Vec<Reason<'u>>,
 }
 
 /// A record of what a search refused.
 #[derive(Debug, Default)]
-pub struct Trace<'w> {
+pub(crate) struct Trace<'u> {
     /// In the order of the search; a candidate may occur several times.
-    pub rejected: Vec<Rejected<'w>>,
+    pub rejected: Vec<Rejected<'u>>,
 }
 
-/// The best stack for a request, and how much had to be put up with for it.
-pub fn best<'w>(
-    world: &'w World,
+/// The best stack for a request, and the tolerance that it needs.
+pub(crate) fn best<'u>(
+    universe: &'u Universe,
     request: &Request,
-    mut trace: Option<&mut Trace<'w>>,
-) -> Option<(Choice<'w>, Tolerance)> {
-    let wanted = Wanted::of(world.catalog, request);
-    for (place, tolerance) in Tolerance::ALL.into_iter().enumerate() {
+    mut trace: Option<&mut Trace<'u>>,
+) -> Option<(Choice<'u>, Tolerance)> {
+    let criteria = Criteria::from_request(universe.catalog, request);
+    for (index, tolerance) in Tolerance::ALL.into_iter().enumerate() {
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
         }
-        // What not even the loosest finds is not looked for in between.
-        if place == 1 && any_within(world, request, Tolerance::LOOSEST, trace.as_deref_mut()).is_none() {
+        // If the loosest tolerance finds nothing, those in between find nothing either.
+        if index == 1 && any_within(universe, request, Tolerance::LOOSEST, trace.as_deref_mut()).is_none() {
             return None;
         }
         if let Some(trace) = trace.as_deref_mut() {
             trace.rejected.clear();
         }
         let trace = trace.as_deref_mut();
-        let mut search = Search { world, wanted: &wanted, tolerance, fixed: Vec::new(), trace };
+        let mut search = Search { universe, criteria: &criteria, tolerance, fixed: Vec::new(), trace };
         if let Some(choice) = search.run() {
             return Some((search.with_newest(choice), tolerance));
         }
@@ -106,65 +106,68 @@ pub fn best<'w>(
     None
 }
 
-/// Some stack that needs no more than this to be put up with; not always the best.
-pub fn any_within<'w>(
-    world: &'w World,
+/// Any stack within a tolerance; not always the best.
+pub(crate) fn any_within<'u>(
+    universe: &'u Universe,
     request: &Request,
     tolerance: Tolerance,
-    trace: Option<&mut Trace<'w>>,
-) -> Option<Choice<'w>> {
-    let wanted = &Wanted::of(world.catalog, request);
-    Search { world, wanted, tolerance, fixed: Vec::new(), trace }.run()
+    trace: Option<&mut Trace<'u>>,
+) -> Option<Choice<'u>> {
+    let criteria = &Criteria::from_request(universe.catalog, request);
+    Search { universe, criteria, tolerance, fixed: Vec::new(), trace }.run()
 }
 
 /// A judgement on a part of a finished stack.
 #[derive(Debug)]
-pub struct Judged<'w> {
-    /// Id of the constraint.
+pub(crate) struct Judged<'u> {
     pub constraint: &'static str,
     pub judgement: Judgement,
-    pub candidate: Candidate<'w>,
+    pub candidate: Candidate<'u>,
 }
 
 /// Every judgement on a finished stack other than [`Judgement::Holds`].
-pub fn judge<'w>(catalog: &'static Catalog, request: &Request, choice: &Choice<'w>) -> Vec<Judged<'w>> {
-    let wanted = Wanted::of(catalog, request);
-    let (place, packages) = (choice.place, &choice.packages);
+pub(crate) fn judge<'u>(
+    catalog: &'static Catalog,
+    request: &Request,
+    choice: &Choice<'u>,
+) -> Vec<Judged<'u>> {
+    let criteria = Criteria::from_request(catalog, request);
+    let (environment, packages) = (choice.environment, &choice.packages);
     let mut all = Vec::new();
     for constraint in CONSTRAINTS {
-        let mut add = |release: Option<&'w Release>, judgement: Judgement| {
+        let mut add = |release: Option<&'u Release>, judgement: Judgement| {
             if judgement != Judgement::Holds {
                 all.push(Judged {
                     constraint: constraint.id,
                     judgement,
-                    candidate: place.candidate(release),
+                    candidate: environment.candidate(release),
                 });
             }
         };
         match constraint.judge {
-            Judge::Build(judge) => add(None, judge(&wanted, place.build)),
-            Judge::Python(judge) => add(None, judge(&wanted, place.build, place.python)),
-            Judge::Base(judge) => add(None, judge(&wanted, place.build, place.base)),
-            Judge::Place(judge) => add(None, judge(&wanted, &place)),
-            Judge::Package(judge) => packages.iter().for_each(|one| add(Some(one), judge(&wanted, one))),
+            Judge::Build(judge) => add(None, judge(&criteria, environment.build)),
+            Judge::Python(judge) => add(None, judge(&criteria, environment.build, environment.python)),
+            Judge::Base(judge) => add(None, judge(&criteria, environment.build, environment.base)),
+            Judge::Environment(judge) => add(None, judge(&criteria, &environment)),
+            Judge::Package(judge) => packages.iter().for_each(|one| add(Some(one), judge(&criteria, one))),
             Judge::PackageBuild(judge) => {
-                packages.iter().for_each(|one| add(Some(one), judge(&wanted, place.build, one)));
+                packages.iter().for_each(|one| add(Some(one), judge(&criteria, environment.build, one)));
             }
             Judge::PackagePython(judge) => {
-                packages.iter().for_each(|one| add(Some(one), judge(&wanted, place.python, one)));
+                packages.iter().for_each(|one| add(Some(one), judge(&criteria, environment.python, one)));
             }
             Judge::PackageWheel(judge) => {
-                packages
-                    .iter()
-                    .for_each(|one| add(Some(one), judge(&wanted, place.build, place.python, one)));
+                packages.iter().for_each(|one| {
+                    add(Some(one), judge(&criteria, environment.build, environment.python, one))
+                });
             }
-            Judge::PackagePlace(judge) => {
-                packages.iter().for_each(|one| add(Some(one), judge(&wanted, &place, one)));
+            Judge::PackageEnvironment(judge) => {
+                packages.iter().for_each(|one| add(Some(one), judge(&criteria, &environment, one)));
             }
             Judge::Packages(judge) => {
                 for (index, one) in packages.iter().enumerate() {
                     for other in &packages[..index] {
-                        add(Some(one), judge(&wanted, &place, one, other));
+                        add(Some(one), judge(&criteria, &environment, one, other));
                     }
                 }
             }
@@ -173,28 +176,28 @@ pub fn judge<'w>(catalog: &'static Catalog, request: &Request, choice: &Choice<'
     all
 }
 
-/// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their place in
+/// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their index in
 /// [`ORDER`].
 type Blame = u64;
 const BUILD: Blame = 1 << 62;
 const PYTHON: Blame = 1 << 61;
 const BASE: Blame = 1 << 60;
 
-struct Search<'w, 's> {
-    world: &'w World,
-    wanted: &'s Wanted<'s>,
+struct Search<'u, 's> {
+    universe: &'u Universe,
+    criteria: &'s Criteria<'s>,
     tolerance: Tolerance,
     /// The releases to which packages are held.
-    fixed: Vec<&'w Release>,
-    trace: Option<&'s mut Trace<'w>>,
+    fixed: Vec<&'u Release>,
+    trace: Option<&'s mut Trace<'u>>,
 }
 
-impl<'w> Search<'w, '_> {
-    fn run(&mut self) -> Option<Choice<'w>> {
-        for build in rank::builds(self.world, self.wanted) {
-            let wanted = self.wanted;
+impl<'u> Search<'u, '_> {
+    fn run(&mut self) -> Option<Choice<'u>> {
+        for build in rank::builds(self.universe, self.criteria) {
+            let criteria = self.criteria;
             let judge = |constraint: &Constraint| match constraint.judge {
-                Judge::Build(judge) => Some(judge(wanted, build)),
+                Judge::Build(judge) => Some(judge(criteria, build)),
                 _ => None,
             };
             if !self.passes(judge, Candidate { build: Some(build), ..Candidate::default() }) {
@@ -218,14 +221,15 @@ impl<'w> Search<'w, '_> {
     /// The same with the newest releases of the packages that were asked for by name, where others than the
     /// chosen ones can be had: a package that requires a certain torch is not to give way to a torch that
     /// nobody named.
-    fn with_newest(&mut self, mut choice: Choice<'w>) -> Choice<'w> {
+    fn with_newest(&mut self, mut choice: Choice<'u>) -> Choice<'u> {
         let trace = self.trace.take();
         let mut changed = false;
-        for name in ORDER.iter().filter(|name| self.wanted.packages.contains_key(**name)) {
-            let (Some(package), Some(mut chosen)) = (self.world.package(name), choice.package(name)) else {
+        for name in ORDER.iter().filter(|name| self.criteria.packages.contains_key(**name)) {
+            let (Some(package), Some(mut chosen)) = (self.universe.package(name), choice.package(name))
+            else {
                 continue;
             };
-            for release in rank::releases(package, self.wanted) {
+            for release in rank::releases(package, self.criteria) {
                 if std::ptr::eq(release, chosen) {
                     break;
                 }
@@ -249,26 +253,26 @@ impl<'w> Search<'w, '_> {
     }
 
     /// The releases of a package that may be chosen, best first.
-    fn releases(&self, package: &'w Package) -> Vec<&'w Release> {
+    fn releases(&self, package: &'u Package) -> Vec<&'u Release> {
         match self.fixed.iter().find(|fixed| fixed.package == package.name) {
             Some(fixed) => vec![fixed],
-            None => rank::releases(package, self.wanted),
+            None => rank::releases(package, self.criteria),
         }
     }
 
     /// Whether there is a package that is needed and has no release for this build, and this Python where one
     /// is given, whatever else is chosen; what that depends on.
-    fn without_release(&mut self, build: &'w Build, python: Option<&'w Python>) -> Option<Blame> {
-        let (world, wanted, tolerance) = (self.world, self.wanted, self.tolerance);
-        let reasons = |release: &'w Release| -> Vec<(Blame, Reason<'w>)> {
+    fn without_release(&mut self, build: &'u Build, python: Option<&'u Python>) -> Option<Blame> {
+        let (universe, criteria, tolerance) = (self.universe, self.criteria, self.tolerance);
+        let reasons = |release: &'u Release| -> Vec<(Blame, Reason<'u>)> {
             let candidate = Candidate { build: Some(build), python, base: None, release: Some(release) };
             let judge = |constraint: &Constraint| {
                 let (on, judgement) = match (constraint.judge, python) {
-                    (Judge::Package(judge), _) => (0, judge(wanted, release)),
-                    (Judge::PackageBuild(judge), _) => (BUILD, judge(wanted, build, release)),
-                    (Judge::PackagePython(judge), Some(python)) => (PYTHON, judge(wanted, python, release)),
+                    (Judge::Package(judge), _) => (0, judge(criteria, release)),
+                    (Judge::PackageBuild(judge), _) => (BUILD, judge(criteria, build, release)),
+                    (Judge::PackagePython(judge), Some(python)) => (PYTHON, judge(criteria, python, release)),
                     (Judge::PackageWheel(judge), Some(python)) => {
-                        (BUILD | PYTHON, judge(wanted, build, python, release))
+                        (BUILD | PYTHON, judge(criteria, build, python, release))
                     }
                     _ => return None,
                 };
@@ -277,8 +281,8 @@ impl<'w> Search<'w, '_> {
             };
             CONSTRAINTS.iter().filter_map(judge).collect()
         };
-        let needed = wanted.packages.keys().copied().chain(always(build));
-        let mut packages = needed.filter_map(|name| Some(self.releases(world.package(name)?)));
+        let needed = criteria.packages.keys().copied().chain(always(build));
+        let mut packages = needed.filter_map(|name| Some(self.releases(universe.package(name)?)));
         let none = packages.find(|releases| releases.iter().all(|one| !reasons(one).is_empty()))?;
         let mut blame = 0;
         for release in none {
@@ -294,7 +298,7 @@ impl<'w> Search<'w, '_> {
     }
 
     /// The best stack with this build.
-    fn complete(&mut self, build: &'w Build) -> Result<Choice<'w>, Blame> {
+    fn complete(&mut self, build: &'u Build) -> Result<Choice<'u>, Blame> {
         let mut blame = BUILD;
         let mut dead: Vec<&Python> = Vec::new();
         let pythons = self.pythons(build);
@@ -302,12 +306,13 @@ impl<'w> Search<'w, '_> {
             return Err(blame);
         }
         for tier in rank::TIERS {
-            for (python, base) in self.places(build, &pythons, tier) {
+            for (python, base) in self.environments(build, &pythons, tier) {
                 if dead.iter().any(|one| std::ptr::eq(*one, python)) {
                     continue;
                 }
-                let mut choice = Choice { place: Place { build, python, base }, packages: Vec::new() };
-                let mut needed: Vec<&str> = self.wanted.packages.keys().copied().collect();
+                let mut choice =
+                    Choice { environment: Environment { build, python, base }, packages: Vec::new() };
+                let mut needed: Vec<&str> = self.criteria.packages.keys().copied().collect();
                 needed.extend(always(build));
                 match self.packages(&mut choice, &needed) {
                     Ok(()) => return Ok(choice),
@@ -325,12 +330,12 @@ impl<'w> Search<'w, '_> {
     }
 
     /// The Pythons that come into question.
-    fn pythons(&mut self, build: &'w Build) -> Vec<&'w Python> {
-        let wanted = self.wanted;
-        let mut pythons: Vec<&Python> = self.world.pythons.iter().collect();
+    fn pythons(&mut self, build: &'u Build) -> Vec<&'u Python> {
+        let criteria = self.criteria;
+        let mut pythons: Vec<&Python> = self.universe.pythons.iter().collect();
         pythons.retain(|python| {
             let judge = |constraint: &Constraint| match constraint.judge {
-                Judge::Python(judge) => Some(judge(wanted, build, python)),
+                Judge::Python(judge) => Some(judge(criteria, build, python)),
                 _ => None,
             };
             let (build, python) = (Some(build), Some(*python));
@@ -341,58 +346,58 @@ impl<'w> Search<'w, '_> {
     }
 
     /// Python and base image of a tier, best first.
-    fn places(
+    fn environments(
         &mut self,
-        build: &'w Build,
-        pythons: &[&'w Python],
+        build: &'u Build,
+        pythons: &[&'u Python],
         tier: rank::Tier,
-    ) -> Vec<(&'w Python, &'w Base)> {
-        let wanted = self.wanted;
-        let mut places = Vec::new();
-        let mut bases = rank::bases(self.world, wanted, build, tier);
+    ) -> Vec<(&'u Python, &'u Base)> {
+        let criteria = self.criteria;
+        let mut environments = Vec::new();
+        let mut bases = rank::bases(self.universe, criteria, build, tier);
         bases.retain(|base| {
             let judge = |constraint: &Constraint| match constraint.judge {
-                Judge::Base(judge) => Some(judge(wanted, build, base)),
+                Judge::Base(judge) => Some(judge(criteria, build, base)),
                 _ => None,
             };
             let (build, base) = (Some(build), Some(*base));
             self.passes(judge, Candidate { build, base, ..Candidate::default() })
         });
-        rank::keep_leanest(&mut bases, wanted);
+        rank::keep_leanest(&mut bases, criteria);
         for &python in pythons {
             for &base in &bases {
-                let place = Place { build, python, base };
+                let environment = Environment { build, python, base };
                 let judge = |constraint: &Constraint| match constraint.judge {
-                    Judge::Place(judge) => Some(judge(wanted, &place)),
+                    Judge::Environment(judge) => Some(judge(criteria, &environment)),
                     _ => None,
                 };
-                if self.passes(judge, place.candidate(None)) {
-                    places.push((python, base));
+                if self.passes(judge, environment.candidate(None)) {
+                    environments.push((python, base));
                 }
             }
         }
-        rank::sort_places(&mut places, wanted, build);
-        places
+        rank::sort_environments(&mut environments, criteria, build);
+        environments
     }
 
     /// Chooses every package that is needed, the first of [`ORDER`] first; goes back to the one that a dead
     /// end depends on.
-    fn packages(&mut self, choice: &mut Choice<'w>, needed: &[&str]) -> Result<(), Blame> {
+    fn packages(&mut self, choice: &mut Choice<'u>, needed: &[&str]) -> Result<(), Blame> {
         let open = |name: &str| needed.contains(&name) && choice.package(name).is_none();
-        let mut places = ORDER.iter().enumerate().filter(|(_, name)| open(name));
-        let next = places.find_map(|(place, name)| Some((place, self.world.package(name)?)));
-        let Some((place, package)) = next else { return Ok(()) };
-        let mine: Blame = 1 << place;
+        let mut indices = ORDER.iter().enumerate().filter(|(_, name)| open(name));
+        let next = indices.find_map(|(index, name)| Some((index, self.universe.package(name)?)));
+        let Some((index, package)) = next else { return Ok(()) };
+        let mine: Blame = 1 << index;
         // Who asked for this package is part of the cause when no release of it does, unless it is needed in
         // any case.
-        let in_any_case = package.name == ALWAYS || self.wanted.packages.contains_key(package.name);
+        let in_any_case = package.name == ALWAYS || self.criteria.packages.contains_key(package.name);
         let mut blame = choice
             .packages
             .iter()
             .filter(|other| {
                 !in_any_case
                     && (other.requires(package.name).is_some()
-                        || other.beside(choice.place.python).any(|name| name == package.name))
+                        || other.companions(choice.environment.python).any(|name| name == package.name))
             })
             .fold(0, |blame, other| blame | bit(other.package));
         for release in self.releases(package) {
@@ -402,7 +407,7 @@ impl<'w> Search<'w, '_> {
                     choice.packages.push(release);
                     let mut more = needed.to_vec();
                     more.extend(release.requires.iter().map(|(name, _)| *name));
-                    for name in release.beside(choice.place.python) {
+                    for name in release.companions(choice.environment.python) {
                         more.push(name);
                     }
                     match self.packages(choice, &more) {
@@ -422,8 +427,8 @@ impl<'w> Search<'w, '_> {
     }
 
     /// Why a release cannot be added: what the refusal depends on. `None`: it can.
-    fn conflict(&mut self, choice: &Choice<'w>, release: &'w Release) -> Option<Blame> {
-        let (wanted, tolerance, place) = (self.wanted, self.tolerance, choice.place);
+    fn conflict(&mut self, choice: &Choice<'u>, release: &'u Release) -> Option<Blame> {
+        let (criteria, tolerance, environment) = (self.criteria, self.tolerance, choice.environment);
         let (mut blame, mut reasons): (_, Vec<(Blame, &'static str, Objection)>) = (None, Vec::new());
         for constraint in CONSTRAINTS {
             let mut add = |judgement: Judgement, on: Blame| {
@@ -432,17 +437,19 @@ impl<'w> Search<'w, '_> {
                 }
             };
             match constraint.judge {
-                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) | Judge::Place(_) => {}
-                Judge::Package(judge) => add(judge(wanted, release), 0),
-                Judge::PackageBuild(judge) => add(judge(wanted, place.build, release), BUILD),
-                Judge::PackagePython(judge) => add(judge(wanted, place.python, release), PYTHON),
+                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) | Judge::Environment(_) => {}
+                Judge::Package(judge) => add(judge(criteria, release), 0),
+                Judge::PackageBuild(judge) => add(judge(criteria, environment.build, release), BUILD),
+                Judge::PackagePython(judge) => add(judge(criteria, environment.python, release), PYTHON),
                 Judge::PackageWheel(judge) => {
-                    add(judge(wanted, place.build, place.python, release), BUILD | PYTHON)
+                    add(judge(criteria, environment.build, environment.python, release), BUILD | PYTHON)
                 }
-                Judge::PackagePlace(judge) => add(judge(wanted, &place, release), BUILD | PYTHON | BASE),
+                Judge::PackageEnvironment(judge) => {
+                    add(judge(criteria, &environment, release), BUILD | PYTHON | BASE)
+                }
                 Judge::Packages(judge) => {
                     for other in &choice.packages {
-                        add(judge(wanted, &place, release, other), bit(other.package));
+                        add(judge(criteria, &environment, release, other), bit(other.package));
                     }
                 }
             }
@@ -455,14 +462,14 @@ impl<'w> Search<'w, '_> {
             }
         }
         if let Some(trace) = self.trace.as_deref_mut().filter(|_| blame.is_some()) {
-            let candidate = place.candidate(Some(release));
+            let candidate = environment.candidate(Some(release));
             let reason = |(_, constraint, objection)| Reason { constraint, objection, candidate };
             trace.rejected.push(Rejected { candidate, reasons: reasons.into_iter().map(reason).collect() });
         }
         blame
     }
 
-    fn passes(&mut self, judge: impl Fn(&Constraint) -> Option<Judgement>, candidate: Candidate<'w>) -> bool {
+    fn passes(&mut self, judge: impl Fn(&Constraint) -> Option<Judgement>, candidate: Candidate<'u>) -> bool {
         let tolerance = self.tolerance;
         let mut reasons = CONSTRAINTS.iter().filter_map(|constraint| {
             let objection = judge(constraint)?.objection(tolerance)?;
@@ -478,5 +485,5 @@ impl<'w> Search<'w, '_> {
 }
 
 fn bit(package: &str) -> Blame {
-    ORDER.iter().position(|name| *name == package).map_or(0, |place| 1 << place)
+    ORDER.iter().position(|name| *name == package).map_or(0, |index| 1 << index)
 }

@@ -4,10 +4,10 @@
 
 use std::sync::OnceLock;
 
-use super::world::World;
+use super::universe::Universe;
 
 /// One for all tests of a process, so that each table is parsed once.
-pub fn world() -> &'static World {
-    static WORLD: OnceLock<World> = OnceLock::new();
-    WORLD.get_or_init(|| World::new(catalog::testing::catalog()))
+pub fn universe() -> &'static Universe {
+    static UNIVERSE: OnceLock<Universe> = OnceLock::new();
+    UNIVERSE.get_or_init(|| Universe::new(catalog::testing::catalog()))
 }

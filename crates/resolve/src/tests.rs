@@ -1,10 +1,10 @@
 //! Whole requests.
 
-use super::answer::{Answer, Stack};
-use super::request::{Base, Gpu, Request, Want, Wish};
+use super::outcome::{Outcome, Stack};
+use super::request::{Base, Gpu, Request, Requirement, RequirementKind};
 use super::{resolve, search};
 use crate::parameter::Source;
-use crate::testing::world;
+use crate::testing::universe;
 use catalog::testing::catalog;
 
 fn gpu(alias: &str) -> Gpu {
@@ -20,32 +20,36 @@ fn gpu(alias: &str) -> Gpu {
 
 /// A request from words as on the command line: `cuda 12.1`, `torch 2.5`, `numpy <2`, `gpu h100`, `driver
 /// 550.54.14`.
-fn request(words: &[&str]) -> Request {
-    let wish = |text: &&str| {
+pub(crate) fn request(words: &[&str]) -> Request {
+    let requirement = |text: &&str| {
         let (part, value) = text.split_once(' ').unwrap_or((text, ""));
         let versions = || value.parse().unwrap();
-        let want = match part {
-            "gpu" => Want::Gpu(gpu(value)),
-            "driver" => Want::Driver(value.parse().unwrap()),
-            "os" => Want::System(value.to_owned()),
-            "base" if value == "none" => Want::Base(Base::None),
-            "base" if value.contains(':') => Want::Base(Base::Image(value.to_owned())),
-            "base" => Want::Base(Base::Repository(value.to_owned())),
-            "compile" => Want::Compile,
-            "cuda" => Want::Cuda(versions()),
-            "python" => Want::Python(versions()),
-            "torch" => Want::Torch(versions()),
-            name => Want::Package(name.to_owned(), versions()),
+        let kind = match part {
+            "gpu" => RequirementKind::Gpu(gpu(value)),
+            "driver" => RequirementKind::Driver(value.parse().unwrap()),
+            "os" => RequirementKind::System(value.to_owned()),
+            "base" if value == "none" => RequirementKind::Base(Base::None),
+            "base" if value.contains(':') => RequirementKind::Base(Base::Image(value.to_owned())),
+            "base" => RequirementKind::Base(Base::Repository(value.to_owned())),
+            "compile" => RequirementKind::Compile,
+            "cuda" => RequirementKind::Cuda(versions()),
+            "python" => RequirementKind::Python(versions()),
+            "torch" => RequirementKind::Torch(versions()),
+            name => RequirementKind::Package(name.to_owned(), versions()),
         };
-        Wish { source: Source::Stated(format!("--{text}")), want }
+        Requirement { source: Source::Stated(format!("--{text}")), kind }
     };
-    Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
+    Request {
+        requirements: words.iter().map(requirement).collect(),
+        today: "2026-11-21".into(),
+        ..Request::default()
+    }
 }
 
 fn stack(words: &[&str]) -> Stack {
-    match resolve(world(), &request(words)) {
-        Answer::Found(resolution) => resolution.stack,
-        Answer::None(conflict) => panic!("{words:?}: {conflict:?}"),
+    match resolve(universe(), &request(words)) {
+        Outcome::Resolved(resolution) => resolution.stack,
+        Outcome::Conflict(conflict) => panic!("{words:?}: {conflict:?}"),
     }
 }
 
@@ -60,10 +64,15 @@ fn cuda_12_1_with_python_3_12() {
 /// The stack that was chosen, `torch+build on base`, or why there is none: every reason of the search.
 fn chosen(words: &[&str]) -> Result<String, Vec<String>> {
     let mut trace = search::Trace::default();
-    match search::best(world(), &request(words), Some(&mut trace)) {
+    match search::best(universe(), &request(words), Some(&mut trace)) {
         Some((choice, _)) => {
-            let build = choice.place.build;
-            Ok(format!("{}+{} on {}", build.release.version, build.build.build, choice.place.base.name()))
+            let build = choice.environment.build;
+            Ok(format!(
+                "{}+{} on {}",
+                build.release.version,
+                build.build.build,
+                choice.environment.base.name()
+            ))
         }
         None => {
             let reasons = trace.rejected.into_iter().flat_map(|one| one.reasons);
@@ -160,7 +169,7 @@ fn base_images() {
 
 #[test]
 fn images_of_nvidia() {
-    let ngc = |wishes: &[&str]| stack(&[&["base nvcr.io/nvidia/pytorch"], wishes].concat());
+    let ngc = |requirements: &[&str]| stack(&[&["base nvcr.io/nvidia/pytorch"], requirements].concat());
     let found = ngc(&["cuda 13.0", "deepspeed"]);
     assert_eq!(found.base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:25.10-py3"));
     assert_eq!((found.torch.as_str(), found.torch_build.as_str()), ("2.9.0a0", "145a3a7bda.nv25.10"));
@@ -182,7 +191,7 @@ fn images_of_nvidia() {
 
 #[test]
 fn what_was_named_comes_before_the_newest_torch() {
-    let newest = world().package("vllm").unwrap().releases[0].text.clone();
+    let newest = universe().package("vllm").unwrap().releases[0].text.clone();
     let stack = stack(&["vllm"]);
     assert_eq!(stack.packages["vllm"], newest, "not an old one that lets any torch be");
 }

@@ -16,7 +16,7 @@ use ::image::report::{BuildReport, Ending, Progress, events, findings, lines, te
 use diagnostic::error::Error;
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
-use resolve::world::World;
+use resolve::universe::Universe;
 
 /// Resolve a stack, write its Dockerfile, build the image with the Docker engine, and verify the result.
 ///
@@ -28,7 +28,7 @@ use resolve::world::World;
 /// interrupted, the build was canceled on the engine.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Build context: the directory that the image copies from [default: .].
     #[arg(value_name = "CONTEXT")]
     context: Option<PathBuf>,
@@ -172,7 +172,7 @@ impl Args {
     pub(in crate::cli) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let request = self.request()?;
         let read_here = || self.image.stack.read_here(catalog, interrupts);
-        let plan = match prepare(&World::new(catalog), &request, &read_here)? {
+        let plan = match prepare(&Universe::new(catalog), &request, &read_here)? {
             Prepared::Build(plan) => plan,
             Prepared::NoStack(none) => return no_stack(&none),
         };

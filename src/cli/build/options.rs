@@ -7,7 +7,7 @@ use crate::cli::image::pairs;
 use ::build::{BuildRequest, Source};
 use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
-use resolve::parse::Typed;
+use resolve::parse::StackOptions;
 
 impl From<Which> for Builder {
     fn from(which: Which) -> Builder {
@@ -47,7 +47,7 @@ impl Args {
         let Some(path) = &self.file else {
             return Ok(Source::Planned(Box::new(self.image.request()?)));
         };
-        if self.image.request.is_some() || self.image.stack.typed() != Typed::default() {
+        if self.image.request.is_some() || self.image.stack.stack_options() != StackOptions::default() {
             return Err(Error::new(
                 Kind::Usage,
                 "--file builds a Dockerfile as it is and cannot be combined with stack options",

@@ -22,7 +22,7 @@ use diagnostic::terminal;
 /// Show, verify and update the catalog: the versions, images and hardware that envdoc knows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -102,7 +102,7 @@ impl Format {
 }
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         match self.command {
             Command::Show(args) => args.run(catalog).map(|()| 0),
             Command::Verify(args) => args.run(catalog),
@@ -158,10 +158,7 @@ impl Show {
         }
         let names: Vec<String> = rows.iter().flat_map(browse::names).collect();
         let error = Error::new(Kind::Usage, format!("{} has no row {key:?}", file.name));
-        let error = match nearest(key, names.iter().map(String::as_str)) {
-            Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error,
-        };
+        let error = error.did_you_mean(nearest(key, names.iter().map(String::as_str)));
         let name = file.name.trim_end_matches(".yaml");
         Err(error.hint(format!("`envdoc catalog show {name}` lists all rows")))
     }
@@ -172,10 +169,7 @@ fn named(name: &str) -> Result<File, Error> {
         let error = Error::new(Kind::Usage, format!("the catalog has no file {name:?}"));
         let names: Vec<String> =
             embedded::all().map(|file| file.name.trim_end_matches(".yaml").to_owned()).collect();
-        let error = match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error,
-        };
+        let error = error.did_you_mean(nearest(name, names.iter().map(String::as_str)));
         error.hint("`envdoc catalog show` lists all files")
     })
 }

@@ -10,7 +10,7 @@ use catalog::rules::{Broken, scalar};
 use refresh::Outcome;
 
 /// The list of files.
-pub fn files(files: &[InUse]) -> String {
+pub(super) fn files(files: &[InUse]) -> String {
     let widest = files.iter().map(|file| file.file.len()).max().unwrap_or(0);
     let mut text = format!("{:widest$}  rows  newest day  from\n", "file");
     for file in files {
@@ -24,7 +24,7 @@ pub fn files(files: &[InUse]) -> String {
 }
 
 /// The rows of a file, a line each, cut to the width.
-pub fn rows(file: &InUse, rows: &[Shown], width: usize) -> String {
+pub(super) fn rows(file: &InUse, rows: &[Shown], width: usize) -> String {
     let mut text = heading(file);
     let mut table = "";
     let longest = |table: &str| {
@@ -72,7 +72,7 @@ fn list(value: &Value) -> Option<String> {
 }
 
 /// Everything that is known of one row.
-pub fn row(file: &InUse, row: &Shown, width: usize) -> String {
+pub(super) fn row(file: &InUse, row: &Shown, width: usize) -> String {
     let from = match &file.cached {
         Some(path) => format!("cached: {}", path.display()),
         None => "embedded".into(),
@@ -125,7 +125,7 @@ fn line(text: &mut String, indent: &str, name: &str, value: &str, width: usize) 
     }
 }
 
-pub fn verified(files: usize, rows: usize, broken: &[Broken]) -> String {
+pub(super) fn verified(files: usize, rows: usize, broken: &[Broken]) -> String {
     let mut text: String = broken.iter().map(|one| format!("{one}\n")).collect();
     let _ = match broken.len() {
         0 => writeln!(text, "{files} files, {rows} rows: valid"),
@@ -135,7 +135,7 @@ pub fn verified(files: usize, rows: usize, broken: &[Broken]) -> String {
 }
 
 /// The result of a refresh; `target` is the directory it was written to.
-pub fn refreshed(outcome: &Outcome, target: Option<&Path>) -> String {
+pub(super) fn refreshed(outcome: &Outcome, target: Option<&Path>) -> String {
     let mut text = String::new();
     for added in &outcome.added {
         let mark = if added.changed { '~' } else { '+' };

@@ -9,8 +9,7 @@ use super::Reaching;
 use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
-use crate::cli::running::runtime;
-use ::cluster::check::{self, Looked, Missing, NodeResults, Options};
+use ::cluster::check::{self, Access, Looked, Missing, NodeResults, Options};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
 use checks::{self, CHECKS, fleet};
@@ -18,6 +17,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::terminal;
+use docker::runtime;
 use facts::fleet::{Fleet, Member};
 use facts::{Expected, Fact, gather};
 use host::snapshot::Snapshot;
@@ -29,11 +29,11 @@ use host::snapshot::Snapshot;
 /// of each node: unix:// is this machine, ssh:// gives access to the machine, tcp:// only to its engine.
 /// Changes nothing, except that --bring copies envdoc into ~/.cache/envdoc of machines that lack it.
 ///
-/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict,
-/// some checks could not run.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: nothing found, but
+/// a machine is unreachable or none could be inspected; with --strict also if some checks could not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Cluster file.
     #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
     file: PathBuf,
@@ -95,7 +95,7 @@ Examples:
   envdoc cluster check --from gpu1.json gpu2.json  # recorded machines";
 
 impl Args {
-    pub fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let looked = match self.from.is_empty() {
             false => recorded(catalog, &self.from)?,
             true => self.look(catalog, &super::read(&self.file)?.1)?,
@@ -108,7 +108,8 @@ impl Args {
         let json = || json::text(&report::json(&looked, &results));
         let text = self.format.write(|| report::report(&looked, &results), text, json)?;
         terminal::print(&text)?;
-        Ok(self.fail_on.exit_code(&report::summary(&looked, &results), self.strict))
+        let code = self.fail_on.exit_code(&report::summary(&looked, &results), self.strict);
+        Ok(if code == 0 && looked.incomplete() { 3 } else { code })
     }
 
     fn look(&self, catalog: &'static Catalog, plan: &ClusterPlan) -> Result<Looked, Error> {
@@ -158,6 +159,7 @@ fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Looked, Erro
         nodes.push(NodeResults {
             name: name.clone(),
             engine: file.display().to_string(),
+            access: Access::Inspected,
             closed: None,
             hints: Vec::new(),
             results: checks::judge(CHECKS, &facts),

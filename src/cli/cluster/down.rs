@@ -1,27 +1,45 @@
 //! `envdoc cluster down`.
 
 use super::Source;
-use super::work::{Format, json, layout, until_interrupted};
+use super::work::{Format, Locking, json, layout, to_its_end};
+use ::cluster::lock::{self, Holder};
+use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::report::progress::Progress;
 use ::cluster::report::up::{SCHEMA, WorkReport, rest};
-use ::cluster::{down, reach};
+use ::cluster::{down, kept, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
+use docker::engine::Engine;
+use docker::interrupted;
 
-/// Remove a cluster: its containers, settings and network. Images and your files are kept.
+/// Remove a cluster: its containers, settings and network.
+///
+/// Images and your files are kept. The report lists what else stays, and how to remove it.
 ///
 /// Removes only what has the cluster's label. An interrupted run resumes when you run it again.
 ///
-/// Exit code 1: something was not removed, for example on an unreachable node.
+/// Nodes that were removed from the file since the last `up` are cleaned up too.
+///
+/// Exit code 1: something was not removed, for example on an unreachable node, or --leave-swarm was given and
+/// the swarm was kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// Also make the nodes leave the swarm, if no other node is in it.
+    /// Also make the nodes leave the swarm, if envdoc created it and it holds nothing else: no other node,
+    /// service, secret, config, network or cluster.
     #[arg(long)]
     leave_swarm: bool,
+
+    /// Remove also what a next `up` would use: the swarm (as --leave-swarm), the SSH keys in .envdoc/ssh, and
+    /// the copies of envdoc in ~/.cache/envdoc of the nodes.
+    #[arg(long)]
+    purge: bool,
+
+    #[command(flatten)]
+    locking: Locking,
 
     /// Format of progress and report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -31,15 +49,40 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   envdoc cluster down
-  envdoc cluster down --leave-swarm";
+  envdoc cluster down --leave-swarm
+  envdoc cluster down --purge";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
-        let report = until_interrupted(async {
-            let reached = reach::connect(&plan).await;
-            let mut downed = down::down(&plan, &reach::those(&reached), self.leave_swarm, &progress).await;
+        let report = to_its_end(async {
+            let mut interrupted = std::pin::pin!(interrupted());
+            let reached = tokio::select! {
+                reached = reach::connect(&plan) => reached,
+                () = &mut interrupted => return None,
+            };
+            let nodes = reach::those(&reached);
+            let work = self.remove(&plan, &nodes, &progress);
+            let first = nodes.iter().find(|(node, _)| node.index == 0).map(|(_, engine)| *engine);
+            let mut downed = match first {
+                None => tokio::select! {
+                    downed = work => downed,
+                    () = &mut interrupted => return None,
+                },
+                Some(engine) => {
+                    let waiting = |holder: &Holder| {
+                        progress.doing("lock", &plan.name, &format!("waiting for {holder}"));
+                    };
+                    let limit = self.locking.lock_timeout;
+                    match lock::with((&plan, engine), "down", limit, waiting, work, interrupted).await {
+                        Ok(done) => done?,
+                        Err(error) => {
+                            down::Downed { problems: vec![error.problem()], ..down::Downed::default() }
+                        }
+                    }
+                }
+            };
             for problem in reached.iter().filter_map(|(_, engine)| engine.as_ref().err()) {
                 let mut problem = problem.clone();
                 problem.says = format!("nothing was removed here: {}", problem.says);
@@ -47,7 +90,7 @@ impl Args {
                     .problems
                     .push(problem.fix("run `envdoc cluster down` again when the node is reachable"));
             }
-            WorkReport {
+            Some(WorkReport {
                 schema: SCHEMA,
                 envdoc: env!("CARGO_PKG_VERSION").into(),
                 cluster: plan.name.clone(),
@@ -55,7 +98,7 @@ impl Args {
                 steps: downed.steps,
                 problems: downed.problems,
                 notes: downed.notes,
-            }
+            })
         })?;
         let Some(report) = report else {
             return Err(Error::new(Kind::Interrupted, "interrupted; the rest was not removed")
@@ -73,5 +116,24 @@ impl Args {
             }
         }
         Ok(u8::from(report.status == "failed"))
+    }
+
+    async fn remove(
+        &self,
+        plan: &ClusterPlan,
+        nodes: &[(&Node, &Engine)],
+        progress: &Progress,
+    ) -> down::Downed {
+        let former = down::former(plan, nodes).await;
+        let mut nodes = nodes.to_vec();
+        nodes.extend(former.iter().filter_map(|one| Some((&one.node, one.engine.as_ref().ok()?))));
+        let leave_swarm = self.leave_swarm || self.purge;
+        let mut downed = down::down(plan, &nodes, leave_swarm, progress).await;
+        if self.purge {
+            downed.take(kept::purge(plan, &nodes, progress).await);
+        }
+        downed.notes.extend(kept::notes(plan, &nodes, leave_swarm).await);
+        downed.problems.extend(former.iter().filter_map(|one| down::not_cleaned(plan, one)));
+        downed
     }
 }

@@ -3,7 +3,6 @@
 use tokio::sync::Notify;
 
 use super::{Reaching, Source};
-use crate::cli::running::{interrupted, runtime};
 use ::cluster::jobs::{self, Ended, Job};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
@@ -12,6 +11,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::engine::Engine;
 use docker::exec::Command;
+use docker::{interrupted, runtime};
 
 /// Run a program in the container of one node, or of all nodes in parallel.
 ///
@@ -20,7 +20,7 @@ use docker::exec::Command;
 /// Exit code: that of the program; with several nodes, the largest (255 if one is unknown).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
@@ -77,7 +77,7 @@ pub(super) fn engines<'r>(
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;
         let runtime = runtime()?;

@@ -5,23 +5,28 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::interrupts::Interrupts;
-use crate::cli::running::{interrupted, runtime};
-use ::cluster::check::{self, Options};
+use ::cluster::check::{self, Access, NodeResults, Options};
 use ::cluster::init::{self, Found};
 use ::cluster::nodes::Limits;
 use ::cluster::plan::ClusterPlan;
+use ::cluster::report::check as report;
 use diagnostic::error::{Error, Kind};
+use diagnostic::layout::Layout;
 use diagnostic::terminal;
+use docker::{interrupted, runtime};
 use facts::Expected;
+use facts::fleet::Member;
 use host::file;
 
 /// Write a first cluster.yaml from what is found on the machines.
 ///
 /// Reads this machine directly and the others over SSH, with the envdoc installed there or the one that
 /// --bring copies. What could not be read is left as a comment to fill in.
+///
+/// Exit code 3: the file was written, but a machine is unreachable.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     /// Addresses of the machines; the first one leads.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', required = true)]
     nodes: Vec<String>,
@@ -63,15 +68,16 @@ impl Args {
             return Err(Error::new(Kind::Usage, format!("--nodes names {} twice", twice.1))
                 .hint("list each machine once"));
         }
-        let found = self.found(catalog, interrupts)?;
+        let (found, unreachable) = self.found(catalog, interrupts)?;
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
         let text = init::text(&asked)?;
         if self.output.as_os_str() == "-" {
-            return terminal::print(&text).map(|()| 0);
+            terminal::print(&text)?;
+        } else {
+            file::write(&self.output, &text, self.force)?;
+            terminal::note(&format!("wrote {}", self.output.display()));
         }
-        file::write(&self.output, &text, self.force)?;
-        terminal::note(&format!("wrote {}", self.output.display()));
-        Ok(0)
+        Ok(if unreachable { 3 } else { 0 })
     }
 }
 
@@ -80,26 +86,40 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Args {
-    /// What was found, in the order of the machines.
-    fn found(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<Vec<Found>, Error> {
+    /// What was found, in the order of the machines, and whether some were unreachable.
+    fn found(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<(Vec<Found>, bool), Error> {
         let far: Vec<&str> = self
             .nodes
             .iter()
             .map(String::as_str)
             .filter(|address| !host::addresses::is_own(address))
             .collect();
-        let mut seen = match far.is_empty() {
+        let looked = match far.is_empty() {
             true => Vec::new(),
             false => self.far(catalog, &far)?,
         };
+        let (nodes, members): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
+        let unreachable = nodes.iter().any(|node| node.access == Access::Unreachable);
+        if unreachable {
+            terminal::note(report::access(&nodes, Layout::of_screen(false)).trim_end());
+        }
+        let of = |(node, member): (&NodeResults, &Member)| match &node.closed {
+            Some(why) => Found::unseen(&member.address, false, why),
+            None => Found::of(&member.address, false, &member.facts),
+        };
+        let mut seen: Vec<Found> = nodes.iter().zip(&members).map(of).collect();
         let found = |address: &String| match seen.iter().position(|found| found.address == *address) {
             Some(place) => seen.swap_remove(place),
             None => here(catalog, address, interrupts),
         };
-        Ok(self.nodes.iter().map(found).collect())
+        Ok((self.nodes.iter().map(found).collect(), unreachable))
     }
 
-    fn far(&self, catalog: &'static Catalog, addresses: &[&str]) -> Result<Vec<Found>, Error> {
+    fn far(
+        &self,
+        catalog: &'static Catalog,
+        addresses: &[&str],
+    ) -> Result<Vec<(NodeResults, Member)>, Error> {
         let plan = self.connections(addresses)?;
         let options = Options {
             catalog,
@@ -115,11 +135,7 @@ impl Args {
             }
         });
         runtime.shutdown_background();
-        let found = |(node, member): (check::NodeResults, facts::fleet::Member)| match node.closed {
-            Some(why) => Found::unseen(&member.address, false, &why),
-            None => Found::of(&member.address, false, &member.facts),
-        };
-        Ok(looked?.into_iter().map(found).collect())
+        looked
     }
 
     /// A plan with only the connections to the machines.

@@ -5,7 +5,6 @@ use clap::ValueEnum;
 use super::Source;
 use super::exec::engines;
 use super::work::stopped;
-use crate::cli::running::{interrupted, runtime};
 use ::cluster::jobs;
 use ::cluster::launch::{self, FirstFailure};
 use ::cluster::plan::ClusterPlan;
@@ -15,6 +14,7 @@ use ::cluster::request::Launcher;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::engine::Engine;
+use docker::{interrupted, runtime};
 
 /// Run a training script on all nodes with the launcher of cluster.yaml, and show the output of all ranks.
 ///
@@ -24,7 +24,7 @@ use docker::engine::Engine;
 /// Exit code: the largest of the launchers' exit codes (255 if one is unknown).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
@@ -51,7 +51,7 @@ enum With {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let runtime = runtime()?;
         runtime.block_on(self.on_all(&plan))

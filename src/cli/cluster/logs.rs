@@ -16,7 +16,7 @@ use docker::container;
 /// Show the output of the containers, with the node's name before each line.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
@@ -39,7 +39,7 @@ Examples:
   envdoc cluster logs node2 --follow";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let places = chosen(&plan, &self.node)?;
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);

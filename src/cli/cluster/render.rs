@@ -16,7 +16,7 @@ use host::file;
 /// file, created if they are missing. Files that envdoc did not generate are kept unless --force.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
@@ -43,7 +43,7 @@ Examples:
   envdoc cluster render -f cluster.yaml -o files/ --without-secrets";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let (keys, secrets) = match (self.without_secrets, self.dry_run) {
             (true, _) => (None, Vec::new()),

@@ -11,7 +11,7 @@ use diagnostic::terminal;
 /// `envdoc cluster up`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 }
@@ -22,7 +22,7 @@ Examples:
   envdoc cluster up             # install the new keys";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         if plan.ssh.is_none() {
             terminal::note(&format!("cluster {} has no SSH server, so it has no keys", plan.name));

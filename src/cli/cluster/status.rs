@@ -12,7 +12,7 @@ use diagnostic::terminal;
 /// Exit code 0: up, as described in the file; 1: something differs, or a node is unreachable.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
@@ -27,7 +27,7 @@ Examples:
   envdoc cluster status -f cluster.yaml --format json";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let found = until_interrupted(async {
             let reached = reach::connect(&plan).await;

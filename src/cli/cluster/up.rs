@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Source;
-use super::work::{Format, json, layout, until_interrupted};
+use super::work::{Format, Locking, json, layout, to_its_end};
 use ::cluster::keys::{self, Keys};
+use ::cluster::lock::{self, Holder};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::problem::Problem;
 use ::cluster::reach;
@@ -15,24 +16,37 @@ use ::cluster::up::{self, Work};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::auth::Logins;
-use docker::client;
+use docker::{client, interrupted};
 
 /// Start a cluster: one swarm, one network, one image, and a container on every node, connected by name and
 /// SSH.
 ///
 /// Each step checks the current state and changes only what differs: a second `up` changes nothing, and an
-/// interrupted run resumes when you run it again. Other clusters and swarms are not touched.
+/// interrupted run resumes when you run it again. Other clusters and swarms are not touched. A container in
+/// which something runs that `up` did not start is restarted only with --restart.
 ///
 /// Exit code 1: a step failed; the report shows on which node, why, and how to fix it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
     /// Check every node, print what would be done, and exit.
     #[arg(long)]
     dry_run: bool,
+
+    /// Stop processes that run in containers which must be restarted, recreated or removed (jobs, shells,
+    /// logins); without it such a container is left as it is and `up` fails.
+    #[arg(long)]
+    restart: bool,
+
+    /// Do not clean up this node, which was removed from the file and is gone for good.
+    #[arg(long, value_name = "NODE")]
+    forget: Vec<String>,
+
+    #[command(flatten)]
+    locking: Locking,
 
     /// Format of progress and report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -42,21 +56,23 @@ pub struct Args {
 const EXAMPLES: &str = "\
 Examples:
   envdoc cluster up --dry-run
+  envdoc cluster up --restart  # also where jobs run in the containers
   envdoc cluster up -f cluster.yaml";
 
 impl Args {
-    pub fn run(self) -> Result<u8, Error> {
+    pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
         let logins = Arc::new(client::find(None)?.logins);
-        let secrets = if self.dry_run { Vec::new() } else { secrets::read(&plan)? };
+        let secrets =
+            if self.dry_run { secrets::read(&plan).unwrap_or_default() } else { secrets::read(&plan)? };
+        let directory = keys::directory(plan.origin.as_deref());
         let keys = match &plan.ssh {
-            Some(_) if !self.dry_run => {
-                Some(keys::load_or_make(&keys::directory(plan.origin.as_deref()), &plan)?)
-            }
-            _ => None,
+            Some(_) if self.dry_run => keys::load(&directory, &plan)?,
+            Some(_) => Some(keys::load_or_make(&directory, &plan)?),
+            None => None,
         };
-        let done = until_interrupted(carry_out(&plan, &progress, (logins, keys, secrets), self.dry_run))?;
+        let done = to_its_end(self.carry_out(&plan, &progress, (logins, keys, secrets)))?;
         let Some(report) = done else {
             return Err(Error::new(Kind::Interrupted, "interrupted; completed steps are kept")
                 .hint("`envdoc cluster status` shows the state, `up` resumes, `down` removes everything"));
@@ -83,51 +99,72 @@ impl Args {
     }
 }
 
-async fn carry_out(
-    plan: &ClusterPlan,
-    progress: &Progress,
-    (logins, keys, secrets): (Arc<Logins>, Option<Keys>, Vec<Value>),
-    dry_run: bool,
-) -> WorkReport {
-    let mut report = WorkReport {
-        schema: SCHEMA,
-        envdoc: env!("CARGO_PKG_VERSION").into(),
-        cluster: plan.name.clone(),
-        status: "failed".into(),
-        steps: Vec::new(),
-        problems: Vec::new(),
-        notes: Vec::new(),
-    };
-    let reached = reach::connect(plan).await;
-    let nodes = match reach::whole(&reached) {
-        Ok(nodes) => nodes,
-        Err(problems) => {
-            for problem in &problems {
-                progress.done(
-                    "connect",
-                    problem.node.as_deref().unwrap_or_default(),
-                    "not reached",
-                    Outcome::Failed,
-                );
+impl Args {
+    async fn carry_out(
+        &self,
+        plan: &ClusterPlan,
+        progress: &Progress,
+        (logins, keys, secrets): (Arc<Logins>, Option<Keys>, Vec<Value>),
+    ) -> Option<WorkReport> {
+        let mut report = WorkReport {
+            schema: SCHEMA,
+            envdoc: env!("CARGO_PKG_VERSION").into(),
+            cluster: plan.name.clone(),
+            status: "failed".into(),
+            steps: Vec::new(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut interrupted = std::pin::pin!(interrupted());
+        let reached = tokio::select! {
+            reached = reach::connect(plan) => reached,
+            () = &mut interrupted => return None,
+        };
+        let nodes = match reach::whole(&reached) {
+            Ok(nodes) => nodes,
+            Err(problems) => {
+                for problem in &problems {
+                    progress.done(
+                        "connect",
+                        problem.node.as_deref().unwrap_or_default(),
+                        "not reached",
+                        Outcome::Failed,
+                    );
+                }
+                report.problems = problems;
+                return Some(report);
             }
-            report.problems = problems;
-            return report;
+        };
+        let first = nodes.first().map(|(_, engine)| *engine);
+        let mut work = Work::new(plan, nodes, progress, logins, keys, secrets);
+        work.restart = self.restart;
+        work.forget.clone_from(&self.forget);
+        let result: Result<(), Vec<Problem>> = match first.filter(|_| !self.dry_run) {
+            None => tokio::select! {
+                planned = up::planned(&work) => planned,
+                () = &mut interrupted => return None,
+            },
+            Some(engine) => {
+                let waiting = |holder: &Holder| {
+                    progress.doing("lock", &plan.name, &format!("waiting for {holder}"));
+                };
+                let limit = self.locking.lock_timeout;
+                match lock::with((plan, engine), "up", limit, waiting, up::up(&work), interrupted).await {
+                    Ok(done) => done?,
+                    Err(error) => Err(vec![error.problem()]),
+                }
+            }
+        };
+        report.status = match &result {
+            Err(_) => "failed",
+            Ok(()) if self.dry_run => "planned",
+            Ok(()) if work.changed() => "up",
+            Ok(()) => "unchanged",
         }
-    };
-    let work = Work::new(plan, nodes, progress, logins, keys, secrets);
-    let result: Result<(), Vec<Problem>> = match dry_run {
-        true => up::planned(&work).await,
-        false => up::up(&work).await,
-    };
-    report.status = match &result {
-        Err(_) => "failed",
-        Ok(()) if dry_run => "planned",
-        Ok(()) if work.changed() => "up",
-        Ok(()) => "unchanged",
+        .into();
+        report.problems = result.err().unwrap_or_default();
+        report.steps = work.steps.take();
+        report.notes.extend(work.notes.take());
+        Some(report)
     }
-    .into();
-    report.problems = result.err().unwrap_or_default();
-    report.steps = work.steps.take();
-    report.notes.extend(work.notes.take());
-    report
 }

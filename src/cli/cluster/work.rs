@@ -1,12 +1,14 @@
 //! Shared by the subcommands that connect to a cluster's engines.
 
+use std::time::Duration;
+
 use clap::ValueEnum;
 
-use crate::cli::running::{interrupted, runtime};
 use ::cluster::jobs;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
+use docker::{interrupted, runtime};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -28,6 +30,29 @@ pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Opti
     // A credential helper that still runs must not hold envdoc.
     runtime.shutdown_background();
     Ok(result)
+}
+
+/// Work that ends by itself when it is interrupted, so that it can let go of what it holds.
+pub(super) fn to_its_end<T>(work: impl Future<Output = T>) -> Result<T, Error> {
+    let runtime = runtime()?;
+    let result = runtime.block_on(work);
+    // A credential helper that still runs must not hold envdoc.
+    runtime.shutdown_background();
+    Ok(result)
+}
+
+/// How a run that changes a cluster waits for another one.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Locking {
+    /// How long to wait while another envdoc changes this cluster, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "60",
+        value_parser = crate::cli::values::seconds,
+        hide_short_help = true
+    )]
+    pub lock_timeout: Duration,
 }
 
 pub(super) fn layout() -> Layout {

@@ -3,8 +3,6 @@
 pub mod text;
 
 use self::text as explain;
-use ::image::inspect::judge::QUESTIONS;
-use ::image::report::RULES as BUILD_RULES;
 use ::lint::RULES;
 use ::lint::report as lint_report;
 use catalog::Catalog;
@@ -17,8 +15,8 @@ use diagnose::scan::{Hit, scan};
 use diagnostic::error::{Error, Kind};
 use diagnostic::suggest::nearest;
 use diagnostic::terminal;
-use resolve::exists;
-use resolve::world::World;
+use resolve::lookup;
+use resolve::universe::Universe;
 
 /// Explain a check, a lint rule, an error message, or whether a version exists
 ///
@@ -58,11 +56,8 @@ impl Args {
         if let Some(rule) = RULES.iter().find(|rule| rule.id == id) {
             return terminal::print(&lint_report::rules::rule(rule)).map(|()| 0);
         }
-        if let Some(question) = QUESTIONS.iter().find(|question| question.id == id) {
-            return terminal::print(&explain::question(question)).map(|()| 0);
-        }
-        if let Some(rule) = BUILD_RULES.iter().find(|rule| rule.id == id) {
-            return terminal::print(&explain::build(rule)).map(|()| 0);
+        if let Some(rule) = ::image::rules().find(|rule| rule.id() == id) {
+            return terminal::print(&explain::image(rule)).map(|()| 0);
         }
         if let Some(shown) = failure(catalog, text, &id) {
             return shown.and_then(|shown| terminal::print(&shown)).map(|()| 0);
@@ -71,9 +66,9 @@ impl Args {
         if text.split_whitespace().count() > 4 || text.contains('\n') || text.contains(": ") {
             return Err(unmatched());
         }
-        let world = &World::new(catalog);
-        if let Some(explanation) = exists::thing(world, text) {
-            return terminal::print(&explain::thing(&explanation, terminal::width())).map(|()| 0);
+        let universe = &Universe::new(catalog);
+        if let Some(explanation) = lookup::explain(universe, text) {
+            return terminal::print(&explain::lookup(&explanation, terminal::width())).map(|()| 0);
         }
         let error = Error::new(Kind::Usage, format!("{text:?} is not in the catalog"));
         let name = id.split([' ', '=']).next().unwrap_or(&id);
@@ -83,14 +78,10 @@ impl Args {
                 .map(|check| check.id)
                 .chain(FLEET_CHECKS.iter().map(|check| check.id))
                 .chain(RULES.iter().map(|rule| rule.id))
-                .chain(QUESTIONS.iter().map(|question| question.id))
-                .chain(BUILD_RULES.iter().map(|rule| rule.id))
-                .chain(exists::names(world))
+                .chain(::image::rules().map(|rule| rule.id()))
+                .chain(lookup::names(universe))
         };
-        let error = match nearest(&id, names()).or_else(|| nearest(name, names())) {
-            Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error,
-        };
+        let error = error.did_you_mean(nearest(&id, names()).or_else(|| nearest(name, names())));
         Err(error
             .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts"))
     }

@@ -5,11 +5,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use ::image::inspect::judge::Question;
-use ::image::report::BuildRule;
 use checks::fleet::FleetCheck;
 use checks::{Applies, CHECKS, Check, Group};
-use resolve::exists::Explanation;
+use diagnostic::rule::Rule;
+use resolve::lookup::Explanation;
 
 pub(crate) fn check(check: &Check) -> String {
     format!(
@@ -29,18 +28,14 @@ pub(crate) fn fleet(check: &FleetCheck) -> String {
     )
 }
 
-pub(crate) fn build(rule: &BuildRule) -> String {
-    format!("# {}\n\n{}\n\n{}", rule.id, rule.summary, rule.explain)
-}
-
-pub(crate) fn question(question: &Question) -> String {
-    format!("# {}\n\n{}\n\n{}", question.id, question.summary, question.explain)
+pub(crate) fn image(rule: &dyn Rule) -> String {
+    format!("# {}\n\n{}\n\n{}", rule.id(), rule.summary(), rule.explain())
 }
 
 /// The explanation, alternatives, a table, and the sources.
-pub(crate) fn thing(explanation: &Explanation, width: usize) -> String {
-    let mut text = format!("# {}\n\n{}\n", explanation.title, textwrap::fill(&explanation.says, width));
-    match &explanation.instead[..] {
+pub(crate) fn lookup(explanation: &Explanation, width: usize) -> String {
+    let mut text = format!("# {}\n\n{}\n", explanation.title, textwrap::fill(&explanation.summary, width));
+    match &explanation.alternatives[..] {
         [] => {}
         [one] => {
             let _ = writeln!(text, "\nNearest: {one}");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use regex::Regex;
 
-use super::imports::{code, module_of, rust_files, test_modules};
+use super::imports::{code, files_outside_tests};
 use super::source_of;
 
 /// What reaches the machine.
@@ -61,13 +61,8 @@ fn the_machine_is_reached_from_few_places() {
 
 /// The files of a crate that do it outside tests.
 fn reaching(source: &Path, reaches: &Regex) -> Vec<String> {
-    let tests = test_modules(source);
-    let outside_tests = |file: &std::path::PathBuf| {
-        let module = module_of(source, file);
-        !(1..=module.len()).any(|length| tests.contains(&module[..length]))
-            && module.first().is_none_or(|first| first != "testing")
-    };
-    let files = rust_files(source).into_iter().filter(outside_tests);
-    let reaching = files.filter(|file| reaches.is_match(&code(&std::fs::read_to_string(file).unwrap())));
+    let reaching = files_outside_tests(source)
+        .into_iter()
+        .filter(|file| reaches.is_match(&code(&std::fs::read_to_string(file).unwrap())));
     reaching.map(|file| file.strip_prefix(source).unwrap().display().to_string()).collect()
 }

@@ -69,6 +69,18 @@ pub(super) fn rust_files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The files of a crate without its tests and what only they use.
+pub(super) fn files_outside_tests(source: &Path) -> Vec<PathBuf> {
+    let tests = test_modules(source);
+    let mut files = rust_files(source);
+    files.retain(|file| {
+        let module = module_of(source, file);
+        !(1..=module.len()).any(|length| tests.contains(&module[..length]))
+            && module.first().is_none_or(|first| first != "testing")
+    });
+    files
+}
+
 /// `src/docker/tests.rs` is `[docker, tests]`, `src/lib.rs` is `[]`.
 pub(super) fn module_of(source: &Path, file: &Path) -> Vec<String> {
     let relative = file.strip_prefix(source).unwrap().with_extension("");

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use super::imports::{code, module_of, rust_files, test_modules};
+use super::imports::{code, files_outside_tests};
 use super::source_of;
 
 /// A message that is searched for a literal; [`code`] has removed the literal itself.
@@ -41,12 +41,7 @@ fn no_message_is_taken_apart() {
     let (mut found, mut shown) = (BTreeSet::new(), String::new());
     for name in super::crate_graph().into_keys() {
         let source = source_of(&name);
-        let tests = test_modules(&source);
-        for file in rust_files(&source) {
-            let module = module_of(&source, &file);
-            if (1..=module.len()).any(|length| tests.contains(&module[..length])) {
-                continue;
-            }
+        for file in files_outside_tests(&source) {
             let text = code(&std::fs::read_to_string(&file).unwrap());
             let key = (name.clone(), file.strip_prefix(&source).unwrap().display().to_string());
             for hit in searched.find_iter(&text) {

@@ -13,11 +13,12 @@ check_that "up: status 0" ended_with 0
 [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
 in_cluster render --output "$LAB/cluster/rendered"
 check_that "render: status 0" ended_with 0
-# What is no setting: names and times of this one container, compose's own labels, an empty list that is written as none, the network's id
+# What is no setting: names and times of this one container, compose's own labels, the label by which `status` names the field that differs
+# (a container made by compose differs in "its description"), an empty list that is written as none, the network's id
 # in place of its name (networks has the name), and the order of limits.
 told='.[0] | {
     config: (.Config | del(.Image, .AttachStdout, .AttachStderr) | .Env |= sort | .Cmd |= (. // [])
-        | .Labels |= with_entries(select(.key | startswith("com.docker.compose") | not))),
+        | .Labels |= with_entries(select(.key | startswith("com.docker.compose") or . == "envdoc.plan.fields" | not))),
     image: .Image,
     host: (.HostConfig | del(.Binds, .Mounts, .NetworkMode) | .Ulimits |= sort_by(.Name) | .Tmpfs["/run/envdoc"] |= sub("=0"; "=")
         | .CapAdd |= (. // []) | .Devices |= (. // []) | .ExtraHosts |= (. // []) | .PortBindings |= (. // {})),

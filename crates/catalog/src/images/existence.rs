@@ -3,7 +3,7 @@
 
 use super::image::Image;
 
-/// The answer.
+/// Whether an image exists, as far as the catalog knows.
 #[derive(Debug, Clone)]
 pub enum Existence<'c> {
     /// A list or a file of others named it.

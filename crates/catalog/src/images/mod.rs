@@ -3,7 +3,7 @@
 //!
 //! The files are compact (version × flavours × systems); here every tag is one [`Image`]. A tag that is not
 //! here was in none of the lists that were read; whether it exists is then not known, unless
-//! [`Repository::complete_until`] covers it: [`crate::image_index::Images::exists`] says.
+//! [`Repository::complete_until`] covers it: [`crate::base_images::Images::exists`] says.
 
 pub(super) mod cuda;
 mod existence;

@@ -23,11 +23,11 @@ pub enum Component {
     Kernel,
     /// CUDA's runtime and libraries.
     Cuda,
-    /// NCCL.
+    /// NCCL and its network plugins.
     Nccl,
     /// PyTorch.
     Torch,
-    /// DeepSpeed.
+    /// DeepSpeed and its launcher.
     Deepspeed,
     /// ssh and pdsh.
     Ssh,
@@ -258,7 +258,7 @@ pub fn all() -> &'static [Signature] {
     ALL
 }
 
-/// The signature with this id.
+/// By id; `None`: there is no such signature.
 pub fn signature(id: &str) -> Option<&'static Signature> {
     all().iter().find(|one| one.id == id)
 }

@@ -7,7 +7,7 @@ use crate::{Fix, Judged, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-address-unresolved",
     severity: Severity::Error,
     summary: "every machine's address resolves to the same address on all others",

@@ -5,7 +5,7 @@ use super::compare::{self, ARCHITECTURE};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-architecture-differs",
     severity: Severity::Error,
     summary: "every machine has the same processor architecture",

@@ -6,7 +6,7 @@ use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::{Fleet, Skew};
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-clock-skew",
     severity: Severity::Error,
     summary: "the clocks of all machines agree within a second",

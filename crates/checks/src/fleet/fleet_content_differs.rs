@@ -7,7 +7,7 @@ use facts::Fact;
 use facts::fleet::Digest;
 use facts::fleet::{Fleet, Member};
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-content-differs",
     severity: Severity::Error,
     summary: "paths with `check: same-content` are identical on every machine",

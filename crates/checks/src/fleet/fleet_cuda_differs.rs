@@ -5,7 +5,7 @@ use super::compare::{self, CUDA};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-cuda-differs",
     severity: Severity::Warning,
     summary: "every machine has the same CUDA toolkit, or none",

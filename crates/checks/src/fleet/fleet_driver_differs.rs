@@ -5,7 +5,7 @@ use super::compare::{self, DRIVER};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-driver-differs",
     severity: Severity::Warning,
     summary: "every machine runs the same NVIDIA driver",

@@ -5,7 +5,7 @@ use super::compare::{self, ENGINE};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-engine-differs",
     severity: Severity::Warning,
     summary: "every machine runs the same container engine",

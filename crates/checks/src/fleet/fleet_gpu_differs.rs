@@ -5,7 +5,7 @@ use super::compare::{self, GPUS};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-gpu-differs",
     severity: Severity::Warning,
     summary: "every machine has the same number and model of GPUs",

@@ -6,7 +6,7 @@ use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-hostname-taken",
     severity: Severity::Warning,
     summary: "every machine has a unique host name",

@@ -6,7 +6,7 @@ use diagnostic::Severity;
 use facts::Fact;
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-image-without-room",
     severity: Severity::Error,
     summary: "every machine has the image, or room for it",

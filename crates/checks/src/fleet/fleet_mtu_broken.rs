@@ -5,7 +5,7 @@ use crate::{Fix, Judged, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-mtu-broken",
     severity: Severity::Error,
     summary: "packets up to the interface MTU arrive between all machines",

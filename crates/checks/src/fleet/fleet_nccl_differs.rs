@@ -5,7 +5,7 @@ use super::compare::{self, NCCL};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-nccl-differs",
     severity: Severity::Warning,
     summary: "every machine has the same NCCL, or none",

@@ -6,7 +6,7 @@ use facts::Fact;
 use facts::fleet::Why;
 use facts::fleet::{Fleet, Pair, Port, Reach};
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-ports-blocked",
     severity: Severity::Error,
     summary: "every machine can connect to the ports that the cluster needs",

@@ -7,7 +7,7 @@ use facts::Fact;
 use facts::fleet::Identity;
 use facts::fleet::{Fleet, Member};
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-same-machine",
     severity: Severity::Error,
     summary: "every node is a separate machine",

@@ -5,7 +5,7 @@ use super::compare::{self, TOOLKIT};
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
 
-pub const CHECK: FleetCheck = FleetCheck {
+pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-toolkit-differs",
     severity: Severity::Warning,
     summary: "every machine has the same NVIDIA Container Toolkit",

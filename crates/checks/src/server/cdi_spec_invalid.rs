@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cdi-spec-invalid",
     group: Group::Toolkit,
     severity: Severity::Warning,

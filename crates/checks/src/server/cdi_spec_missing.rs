@@ -5,7 +5,7 @@ use facts::Fact;
 use facts::Facts;
 use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, State};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cdi-spec-missing",
     group: Group::Toolkit,
     severity: Severity::Error,

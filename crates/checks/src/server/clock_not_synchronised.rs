@@ -4,7 +4,7 @@ use crate::distribution::{Family, family};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "clock-not-synchronised",
     group: Group::System,
     severity: Severity::Warning,

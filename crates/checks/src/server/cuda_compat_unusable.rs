@@ -6,7 +6,7 @@ use facts::driver::DriverVersion;
 use facts::gpu::Gpu;
 use facts::libraries::Library;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cuda-compat-unusable",
     group: Group::Cuda,
     severity: Severity::Error,

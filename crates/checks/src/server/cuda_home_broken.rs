@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Fact, Facts};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cuda-home-broken",
     group: Group::Cuda,
     severity: Severity::Warning,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::cuda::minor;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cuda-home-mismatch",
     group: Group::Cuda,
     severity: Severity::Warning,

@@ -7,7 +7,7 @@ use catalog::version::compare;
 use facts::Facts;
 use facts::cuda;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cuda-toolkit-too-new-for-gpu",
     group: Group::Cuda,
     severity: Severity::Warning,

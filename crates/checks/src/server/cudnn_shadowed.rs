@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "cudnn-shadowed",
     group: Group::Cuda,
     severity: Severity::Warning,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::docker::flags;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "daemon-json-flag-conflict",
     group: Group::Docker,
     severity: Severity::Error,

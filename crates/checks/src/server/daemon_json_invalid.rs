@@ -6,7 +6,7 @@ use facts::docker::{DaemonJson, DaemonJsonError, State};
 use facts::{Fact, Facts};
 use serde_json::Value;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "daemon-json-invalid",
     group: Group::Docker,
     severity: Severity::Error,

@@ -5,7 +5,7 @@ use facts::docker::texts;
 use facts::{Fact, Facts};
 use serde_json::Value;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "daemon-json-not-applied",
     group: Group::Docker,
     severity: Severity::Warning,

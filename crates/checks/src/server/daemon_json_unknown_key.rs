@@ -7,7 +7,7 @@ use facts::Facts;
 use facts::docker::DaemonJson;
 use serde_json::Value;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "daemon-json-unknown-key",
     group: Group::Docker,
     severity: Severity::Error,

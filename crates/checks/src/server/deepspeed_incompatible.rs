@@ -10,7 +10,7 @@ use facts::Facts;
 use facts::expected::contains;
 use facts::python::PythonEnvironment;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "deepspeed-incompatible",
     group: Group::Python,
     severity: Severity::Error,

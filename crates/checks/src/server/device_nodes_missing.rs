@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::driver::DeviceNodes;
 use facts::{Fact, Facts, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "device-nodes-missing",
     group: Group::Driver,
     severity: Severity::Error,

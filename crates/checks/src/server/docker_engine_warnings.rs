@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::docker::texts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-engine-warnings",
     group: Group::Docker,
     severity: Severity::Warning,

@@ -5,7 +5,7 @@ use facts::Fact;
 use facts::Facts;
 use facts::docker::State;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-not-running",
     group: Group::Docker,
     severity: Severity::Error,

@@ -5,7 +5,7 @@ use facts::Facts;
 use facts::docker::{State, flags};
 use serde_json::Value;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-nvidia-runtime-missing",
     group: Group::Docker,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::docker::State;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-permission-denied",
     group: Group::Docker,
     severity: Severity::Error,

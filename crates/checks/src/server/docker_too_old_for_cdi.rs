@@ -5,7 +5,7 @@ use catalog::toolkit;
 use catalog::version::Version;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-too-old-for-cdi",
     group: Group::Docker,
     severity: Severity::Warning,

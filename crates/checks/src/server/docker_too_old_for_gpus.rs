@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::toolkit;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-too-old-for-gpus",
     group: Group::Docker,
     severity: Severity::Error,

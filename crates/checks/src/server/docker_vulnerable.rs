@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::toolkit::Exposure;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "docker-vulnerable",
     group: Group::Docker,
     severity: Severity::Warning,

@@ -4,7 +4,7 @@ use crate::driver::loaded;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "driver-branch-end-of-life",
     group: Group::Driver,
     severity: Severity::Warning,

@@ -5,7 +5,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::expected::contains;
 use facts::{Fact, Facts};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "driver-differs-from-expected",
     group: Group::Driver,
     severity: Severity::Error,

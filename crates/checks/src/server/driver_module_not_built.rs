@@ -4,7 +4,7 @@ use crate::driver::build;
 use crate::{Applies, Check, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "driver-module-not-built",
     group: Group::Driver,
     severity: Severity::Error,

@@ -6,7 +6,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::pci::Device;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "driver-too-new-for-gpu",
     group: Group::Driver,
     severity: Severity::Error,

@@ -5,7 +5,7 @@ use facts::Facts;
 use facts::cuda;
 use facts::support::CudaSupport;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "driver-too-old-for-cuda-toolkit",
     group: Group::Cuda,
     severity: Severity::Error,

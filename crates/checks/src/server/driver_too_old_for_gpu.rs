@@ -6,7 +6,7 @@ use crate::gpu::name;
 use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "driver-too-old-for-gpu",
     group: Group::Driver,
     severity: Severity::Error,

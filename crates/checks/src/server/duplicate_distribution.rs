@@ -6,7 +6,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "duplicate-distribution",
     group: Group::Python,
     severity: Severity::Warning,

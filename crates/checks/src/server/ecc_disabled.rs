@@ -5,7 +5,7 @@ use facts::Fact;
 use facts::Facts;
 use facts::gpu::{Gpu, model, names};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "ecc-disabled",
     group: Group::Gpu,
     severity: Severity::Warning,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::{Fact, fabric};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "fabric-manager-down",
     group: Group::Fabric,
     severity: Severity::Error,

@@ -5,7 +5,7 @@ use facts::Facts;
 use facts::driver::DriverVersion;
 use facts::fabric;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "fabric-manager-version-mismatch",
     group: Group::Fabric,
     severity: Severity::Error,

@@ -5,7 +5,7 @@ use facts::Facts;
 use facts::fabric;
 use facts::gpu::{Gpu, names};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "fabric-not-completed",
     group: Group::Fabric,
     severity: Severity::Error,

@@ -6,7 +6,7 @@ use facts::Facts;
 use facts::gpu::Gpu;
 use facts::pci::Device;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "gpu-count-differs",
     group: Group::Gpu,
     severity: Severity::Error,

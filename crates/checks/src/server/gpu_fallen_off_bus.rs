@@ -7,7 +7,7 @@ use facts::gpu::Failure;
 use facts::kernel_log::Xid;
 use facts::{Fact, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "gpu-fallen-off-bus",
     group: Group::Gpu,
     severity: Severity::Error,

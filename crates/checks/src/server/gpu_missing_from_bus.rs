@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Fact, Facts, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "gpu-missing-from-bus",
     group: Group::Pci,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::gpu::name;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "gpu-not-answering-on-bus",
     group: Group::Pci,
     severity: Severity::Error,

@@ -6,7 +6,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::pci::Device;
 use facts::{Fact, Facts};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "gpu-without-driver",
     group: Group::Driver,
     severity: Severity::Error,

@@ -6,7 +6,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::pci::Device;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "iommu-translates-peer-to-peer",
     group: Group::Pci,
     severity: Severity::Warning,

@@ -5,7 +5,7 @@ use facts::Fact;
 use facts::Facts;
 use facts::gpu::names;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "mig-change-pending",
     group: Group::Gpu,
     severity: Severity::Warning,

@@ -5,7 +5,7 @@ use facts::gpu::Gpu;
 use facts::{Fact, Facts};
 use std::collections::BTreeSet;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "mixed-gpu-models",
     group: Group::Gpu,
     severity: Severity::Warning,

@@ -7,7 +7,7 @@ use facts::Facts;
 use facts::network::Interface;
 use facts::rdma::RdmaDevice;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "mtu-differs",
     group: Group::Network,
     severity: Severity::Warning,

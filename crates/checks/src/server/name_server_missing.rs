@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "name-server-missing",
     group: Group::Network,
     severity: Severity::Warning,

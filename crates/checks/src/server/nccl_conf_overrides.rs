@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::variables::Status;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-conf-overrides",
     group: Group::Nccl,
     severity: Severity::Warning,
@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Judged {
         let (name, value) = (name.trim(), value.trim());
         if TRANSPORTS.contains(&name) && !["0", ""].contains(&value) {
             told.push(format!("{name}={value} turns off a transport for every job"));
-        } else if let Some(row) = facts.catalog.variables().variable(name)
+        } else if let Some(row) = facts.catalog.variable(name)
             && row.status == Status::NotRead
         {
             told.push(format!("nothing reads {name}"));

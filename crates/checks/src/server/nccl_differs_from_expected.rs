@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::expected::contains;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-differs-from-expected",
     group: Group::Nccl,
     severity: Severity::Error,

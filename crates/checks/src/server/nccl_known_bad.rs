@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::python::PythonEnvironment;
 use facts::{Fact, Facts};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-known-bad",
     group: Group::Nccl,
     severity: Severity::Warning,

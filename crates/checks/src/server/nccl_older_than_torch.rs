@@ -6,7 +6,7 @@ use catalog::version::at_least;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-older-than-torch",
     group: Group::Nccl,
     severity: Severity::Error,

@@ -8,7 +8,7 @@ use pep440_rs::Version;
 use catalog::variables::Status;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-variable-deprecated",
     group: Group::Environment,
     severity: Severity::Warning,
@@ -23,12 +23,11 @@ fn judge(facts: &Facts) -> Judged {
     let settings = settings.require("no environment")?;
     let mut old = Vec::new();
     for setting in settings {
-        let Some(row) = facts.catalog.variables().variable(setting.name) else { continue };
+        let Some(row) = facts.catalog.variable(setting.name) else { continue };
         if row.status != Status::Deprecated {
             continue;
         }
-        let Some(new) = row.deprecated_by.as_deref().and_then(|it| facts.catalog.variables().variable(it))
-        else {
+        let Some(new) = row.deprecated_by.as_deref().and_then(|it| facts.catalog.variable(it)) else {
             continue;
         };
         let Some(since) = new.since.as_deref().and_then(|since| Version::from_str(since).ok()) else {

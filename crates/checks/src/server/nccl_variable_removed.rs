@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use catalog::variables::Status;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-variable-removed",
     group: Group::Environment,
     severity: Severity::Warning,
@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut any = false;
     let mut gone = Vec::new();
     for setting in settings {
-        let Some(row) = facts.catalog.variables().variable(setting.name) else { continue };
+        let Some(row) = facts.catalog.variable(setting.name) else { continue };
         if !matches!(row.owner.as_str(), "nccl" | "pytorch") {
             continue;
         }

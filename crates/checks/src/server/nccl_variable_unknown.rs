@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     let mut wrong = Vec::new();
     for setting in &set {
-        match facts.catalog.variables().variable(setting.name) {
+        match facts.catalog.variable(setting.name) {
             Some(row) if row.status == Status::NotRead => {
                 let meaning = row.meaning.clone().unwrap_or_else(|| "nothing reads it".into());
                 wrong.push((
@@ -65,7 +65,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let export =
         near.filter(|_| wrong.len() == 1).map(|near| format!("export {}={}", near.name, first.value));
-    commands.extend(export.as_deref().filter(|_| facts.catalog.variables().variable(first.name).is_none()));
+    commands.extend(export.as_deref().filter(|_| facts.catalog.variable(first.name).is_none()));
     let fix = Fix::safe("Remove the variable where it is set:", &commands);
     let verdict = Verdict::warning(message, fix).about(Subject::name(first.name));
     Ok(wrong.iter().fold(verdict, |verdict, (setting, why, _)| {

@@ -7,7 +7,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::pci::Device;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nouveau-bound",
     group: Group::Driver,
     severity: Severity::Error,

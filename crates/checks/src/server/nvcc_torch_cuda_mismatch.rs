@@ -6,7 +6,7 @@ use facts::Facts;
 use facts::cuda::minor;
 use facts::python::{PythonEnvironment, Torch};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nvcc-torch-cuda-mismatch",
     group: Group::Python,
     severity: Severity::Warning,

@@ -6,7 +6,7 @@ use facts::Facts;
 use facts::gpu::Failure;
 use facts::{Fact, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nvidia-smi-fails",
     group: Group::Gpu,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::gpu::Failure;
 use facts::{Facts, Missing, MissingKind};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nvidia-smi-hangs",
     group: Group::Gpu,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::distribution::{Family, family};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Fact, Facts, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nvidia-smi-missing",
     group: Group::Driver,
     severity: Severity::Warning,

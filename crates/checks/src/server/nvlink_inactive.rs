@@ -6,7 +6,7 @@ use facts::Facts;
 use facts::gpu::{Gpu, names};
 use facts::pci::Device;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nvlink-inactive",
     group: Group::Fabric,
     severity: Severity::Error,

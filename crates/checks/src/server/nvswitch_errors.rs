@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use facts::Fact;
 use facts::pci::Device;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nvswitch-errors",
     group: Group::Fabric,
     severity: Severity::Error,

@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Facts, limits::Limit};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "open-files-limit-too-small",
     group: Group::System,
     severity: Severity::Warning,

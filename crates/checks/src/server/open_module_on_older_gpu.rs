@@ -5,7 +5,7 @@ use crate::gpu::name;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "open-module-on-older-gpu",
     group: Group::Driver,
     severity: Severity::Error,

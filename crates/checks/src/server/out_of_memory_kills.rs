@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use facts::Fact;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "out-of-memory-kills",
     group: Group::System,
     severity: Severity::Warning,

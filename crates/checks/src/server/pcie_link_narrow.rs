@@ -5,7 +5,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::pci::{Device, Link, Pci};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "pcie-link-narrow",
     group: Group::Pci,
     severity: Severity::Warning,

@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, environment::without_credentials};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "proxy-without-exceptions",
     group: Group::Network,
     severity: Severity::Warning,

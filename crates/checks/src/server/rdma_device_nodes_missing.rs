@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "rdma-device-nodes-missing",
     group: Group::Rdma,
     severity: Severity::Error,

@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Fact, Facts};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "rdma-missing",
     group: Group::Rdma,
     severity: Severity::Error,

@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::{Facts, rdma::RdmaDevice};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "rdma-port-down",
     group: Group::Rdma,
     severity: Severity::Error,

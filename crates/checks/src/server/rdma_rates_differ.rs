@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "rdma-rates-differ",
     group: Group::Rdma,
     severity: Severity::Warning,

@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Facts, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "role-not-as-expected",
     group: Group::System,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Ver
 use facts::Facts;
 use facts::gpu::{Gpu, names};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "row-remap-failed",
     group: Group::Gpu,
     severity: Severity::Error,

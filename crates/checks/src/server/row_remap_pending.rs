@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::gpu::{Gpu, names};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "row-remap-pending",
     group: Group::Gpu,
     severity: Severity::Warning,

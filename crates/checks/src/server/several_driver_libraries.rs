@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::{Facts, Role};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "several-driver-libraries",
     group: Group::Driver,
     severity: Severity::Warning,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::{Version, compare};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "several-nccl",
     group: Group::Nccl,
     severity: Severity::Warning,

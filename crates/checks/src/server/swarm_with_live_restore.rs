@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use serde_json::Value;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "swarm-with-live-restore",
     group: Group::Docker,
     severity: Severity::Error,

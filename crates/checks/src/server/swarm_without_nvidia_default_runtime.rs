@@ -7,7 +7,7 @@ use facts::Fact;
 use facts::Facts;
 use facts::docker::texts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "swarm-without-nvidia-default-runtime",
     group: Group::Docker,
     severity: Severity::Warning,

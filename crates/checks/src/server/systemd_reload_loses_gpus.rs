@@ -6,7 +6,7 @@ use catalog::version::Version;
 use facts::Fact;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "systemd-reload-loses-gpus",
     group: Group::Docker,
     severity: Severity::Warning,

@@ -5,7 +5,7 @@ use facts::Facts;
 use facts::docker::{ENGINE_WITH_GPUS_BY_CDI, State};
 use facts::service_path::SERVICE_PATH;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "toolkit-hook-missing",
     group: Group::Toolkit,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::docker::State;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "toolkit-missing",
     group: Group::Toolkit,
     severity: Severity::Error,

@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::packages;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "toolkit-packages-differ",
     group: Group::Toolkit,
     severity: Severity::Warning,

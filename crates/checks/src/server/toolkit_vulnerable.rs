@@ -6,7 +6,7 @@ use catalog::version::Version;
 use facts::Fact;
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "toolkit-vulnerable",
     group: Group::Toolkit,
     severity: Severity::Warning,

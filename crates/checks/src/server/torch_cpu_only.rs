@@ -5,7 +5,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::python::{PythonEnvironment, Torch};
 use facts::{Fact, Facts};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "torch-cpu-only",
     group: Group::Python,
     severity: Severity::Error,

@@ -6,7 +6,7 @@ use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 use facts::support::CudaSupport;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "torch-cuda-newer-than-driver",
     group: Group::Python,
     severity: Severity::Error,

@@ -5,7 +5,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "torch-nccl-missing",
     group: Group::Nccl,
     severity: Severity::Error,

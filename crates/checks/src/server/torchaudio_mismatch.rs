@@ -9,7 +9,7 @@ use crate::partner::Partner;
 use crate::python::each_torch;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "torchaudio-mismatch",
     group: Group::Python,
     severity: Severity::Error,

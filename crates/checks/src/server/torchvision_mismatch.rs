@@ -8,7 +8,7 @@ use crate::partner::Partner;
 use crate::python::each_torch;
 use crate::{Applies, Check, Group, Judged, Severity, Verdict};
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "torchvision-mismatch",
     group: Group::Python,
     severity: Severity::Error,

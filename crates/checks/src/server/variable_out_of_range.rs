@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "variable-out-of-range",
     group: Group::Environment,
     severity: Severity::Warning,
@@ -18,7 +18,7 @@ fn judge(facts: &Facts) -> Judged {
     let settings = settings.require("no environment")?;
     let mut any = false;
     for setting in settings.iter().filter(|setting| !setting.value.is_empty()) {
-        let Some(row) = facts.catalog.variables().variable(setting.name) else { continue };
+        let Some(row) = facts.catalog.variable(setting.name) else { continue };
         let Some(takes) = row.takes(setting.value) else { continue };
         any = true;
         if takes {

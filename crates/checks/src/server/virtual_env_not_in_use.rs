@@ -4,7 +4,7 @@ use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "virtual-env-not-in-use",
     group: Group::Python,
     severity: Severity::Warning,

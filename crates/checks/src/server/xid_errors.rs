@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use catalog::xids;
 
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "xid-errors",
     group: Group::Gpu,
     severity: Severity::Error,

@@ -5,6 +5,8 @@ mod member;
 mod probe;
 
 use catalog::Catalog;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 use self::bootstrap::{Envdoc, Packing, Program};
@@ -40,6 +42,18 @@ pub struct Looked {
     pub notes: Vec<String>,
 }
 
+/// How far envdoc got with a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// It was inspected.
+    Inspected,
+    /// There is a connection, but only to its engine, or there is no envdoc on the machine.
+    NotInspected,
+    /// There is no connection.
+    Unreachable,
+}
+
 /// What the server checks say of a node.
 #[derive(Debug)]
 pub struct NodeResults {
@@ -47,6 +61,8 @@ pub struct NodeResults {
     pub name: String,
     /// Its engine's endpoint.
     pub engine: String,
+    /// How far envdoc got.
+    pub access: Access,
     /// Why the machine itself was not looked at, if it was not.
     pub closed: Option<String>,
     /// What to do about that.
@@ -55,6 +71,14 @@ pub struct NodeResults {
     pub results: Vec<CheckResult>,
     /// How long reaching it and looking took.
     pub seconds: f64,
+}
+
+impl Looked {
+    /// Whether some machine could not be reached, or none could be inspected: then no finding proves nothing.
+    pub fn incomplete(&self) -> bool {
+        self.nodes.iter().any(|node| node.access == Access::Unreachable)
+            || self.nodes.iter().all(|node| node.access != Access::Inspected)
+    }
 }
 
 /// Machines on which envdoc is missing, and what copying it there means.
@@ -158,6 +182,12 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, cr
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
+        access: match (node.place(), program) {
+            (Place::EngineOnly, _) => Access::NotInspected,
+            (Place::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,
+            (_, Err(_)) => Access::NotInspected,
+            (Place::Here | Place::There(_), Ok(_)) => Access::Inspected,
+        },
         closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
         hints: match node.place() {
             Place::Blocked(blocked) => blocked.hints.clone(),

@@ -11,7 +11,7 @@ const ACCUMULATION: u32 = 8;
 
 /// The file: DeepSpeed insists that train_batch_size = micro batch × accumulation × world size, so the three
 /// are written for this cluster.
-pub fn ds_config(plan: &ClusterPlan) -> String {
+pub(super) fn ds_config(plan: &ClusterPlan) -> String {
     let whole = u64::from(MICRO_BATCH) * u64::from(ACCUMULATION) * u64::from(plan.world_size());
     let config = json!({
         "train_batch_size": whole,

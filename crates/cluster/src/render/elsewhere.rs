@@ -43,7 +43,7 @@ struct SlurmValues {
 }
 
 /// Whether all nodes run as many processes on as many GPUs.
-pub fn alike(plan: &ClusterPlan) -> bool {
+pub(super) fn alike(plan: &ClusterPlan) -> bool {
     let first = &plan.nodes[0];
     plan.nodes.iter().all(|node| node.slots == first.slots && node.gpu_count() == first.gpu_count())
 }
@@ -61,7 +61,7 @@ fn missing(plan: &ClusterPlan, others: &[&str]) -> Vec<String> {
 }
 
 /// A TrainingRuntime and a TrainJob of Kubeflow Trainer.
-pub fn kubernetes(plan: &ClusterPlan) -> Result<String, Error> {
+pub(super) fn kubernetes(plan: &ClusterPlan) -> Result<String, Error> {
     let first = &plan.nodes[0];
     let mut volumes = vec![
         "- name: shm".to_owned(),
@@ -116,7 +116,7 @@ pub fn kubernetes(plan: &ClusterPlan) -> Result<String, Error> {
 }
 
 /// A batch script.
-pub fn slurm(plan: &ClusterPlan) -> Result<String, Error> {
+pub(super) fn slurm(plan: &ClusterPlan) -> Result<String, Error> {
     let first = &plan.nodes[0];
     let mut others = vec!["shared memory and limits: they are the machines' own under enroot."];
     let mut mounts = Vec::new();

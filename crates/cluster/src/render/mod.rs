@@ -92,7 +92,7 @@ pub fn files(plan: &ClusterPlan, keys: Option<&Keys>, secrets: &[Value]) -> Resu
 }
 
 /// The words of the first line: `rendered by envdoc 0.1.0 from compose/two-node/cluster.yaml`.
-fn header(plan: &ClusterPlan) -> String {
+pub(crate) fn header(plan: &ClusterPlan) -> String {
     let from = plan.origin.as_ref().map_or(String::new(), |origin| format!(" from {origin}"));
     format!("{RENDERED_BY} {}{from}", env!("CARGO_PKG_VERSION"))
 }

@@ -41,7 +41,7 @@ struct NodeValues {
 }
 
 /// The README next to the rendered files.
-pub fn readme(plan: &ClusterPlan) -> Result<String, Error> {
+pub(super) fn readme(plan: &ClusterPlan) -> Result<String, Error> {
     let nodes = plan.nodes.iter().map(|node| NodeValues {
         name: node.name.clone(),
         address: node.address.clone(),

@@ -29,7 +29,7 @@ struct ConfigValues {
 }
 
 /// The server's.
-pub fn sshd_config(plan: &ClusterPlan, node: &Node, ssh: &Ssh) -> Result<String, Error> {
+pub(super) fn sshd_config(plan: &ClusterPlan, node: &Node, ssh: &Ssh) -> Result<String, Error> {
     let host = plan.network.kind == NetworkKind::Host;
     let values = SshdValues {
         header: header(plan),
@@ -43,7 +43,7 @@ pub fn sshd_config(plan: &ClusterPlan, node: &Node, ssh: &Ssh) -> Result<String,
 }
 
 /// The clients'.
-pub fn config(plan: &ClusterPlan, ssh: &Ssh) -> Result<String, Error> {
+pub(super) fn config(plan: &ClusterPlan, ssh: &Ssh) -> Result<String, Error> {
     let mut hosts: Vec<&str> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
     if plan.network.kind == NetworkKind::Host {
         hosts.extend(plan.nodes.iter().map(|node| node.address.as_str()));

@@ -30,7 +30,7 @@ struct ServiceValues {
 }
 
 /// The stack file.
-pub fn stack(plan: &ClusterPlan) -> Result<String, Error> {
+pub(super) fn stack(plan: &ClusterPlan) -> Result<String, Error> {
     let mut missing = Vec::new();
     if plan.network.infiniband {
         missing.push("InfiniBand: swarm gives containers no devices. Use the compose files.".to_owned());

@@ -8,7 +8,7 @@ use anstyle::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Looked, NodeResults};
+use crate::check::{Access, Looked, NodeResults};
 use checks::Verdict;
 use checks::fleet::{FleetResult, TRAITS, value};
 use checks::report::json::{self as check_json, CheckEntry};
@@ -70,6 +70,8 @@ pub struct NodeEntry {
     pub name: String,
     /// Its engine's endpoint.
     pub engine: String,
+    /// `inspected`, `not-inspected` (connected, but the machine itself was not looked at) or `unreachable`.
+    pub access: Access,
     /// Why the machine itself was not looked at; null where it was.
     pub closed: Option<String>,
     /// What to do about that.
@@ -140,6 +142,7 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
     let node = |(node, member): (&NodeResults, &facts::fleet::Member)| NodeEntry {
         name: node.name.clone(),
         engine: node.engine.clone(),
+        access: node.access,
         closed: node.closed.clone(),
         hints: node.hints.clone(),
         seconds: node.seconds,
@@ -160,9 +163,9 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
 
 /// The report for people.
 pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String {
-    let mut text = String::new();
+    let mut text = access(&looked.nodes, layout);
     table(&mut text, looked, layout);
-    for node in &looked.nodes {
+    for node in looked.nodes.iter().filter(|node| node.access != Access::Unreachable) {
         machine(&mut text, node, layout);
     }
     text.push('\n');
@@ -176,6 +179,52 @@ pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String 
     }
     let own = summary(looked, results);
     let _ = writeln!(text, "\n{}", own.words());
+    text
+}
+
+/// Which machines were reached, and one line for each reason why some were not; nothing where all were
+/// inspected.
+pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
+    let mut text = String::new();
+    if nodes.iter().all(|node| node.access == Access::Inspected) {
+        return text;
+    }
+    let width =
+        |of: fn(&NodeResults) -> &str| nodes.iter().map(|node| of(node).chars().count()).max().unwrap_or(0);
+    let (first, second) = (width(|node| &node.name), width(|node| &node.engine));
+    let bold = Style::new().bold();
+    let (name, engine) = ("node", "engine");
+    let _ = writeln!(text, "{bold}{name:first$}  {engine:second$}  access{bold:#}");
+    for node in nodes {
+        let word = match node.access {
+            Access::Inspected => "inspected",
+            Access::NotInspected => "connected, not inspected",
+            Access::Unreachable => "UNREACHABLE",
+        };
+        let _ = writeln!(text, "{:first$}  {:second$}  {word}", node.name, node.engine);
+    }
+    let mut causes: Vec<(&str, Vec<&str>, &[String])> = Vec::new();
+    for node in nodes.iter().filter(|node| node.access == Access::Unreachable) {
+        let why = node.closed.as_deref().unwrap_or("no connection");
+        match causes.iter_mut().find(|(known, ..)| *known == why) {
+            Some((_, names, _)) => names.push(&node.name),
+            None => causes.push((why, vec![&node.name], &node.hints)),
+        }
+    }
+    let style = Mark::Unknown.style();
+    for (why, names, hints) in causes {
+        wrapped(
+            &mut text,
+            &format!("{}: {why}", names.join(", ")),
+            &format!("{style}?{style:#} "),
+            "  ",
+            layout,
+        );
+        for hint in hints {
+            wrapped(&mut text, hint, "  hint: ", "  ", layout);
+        }
+    }
+    text.push('\n');
     text
 }
 

@@ -6,7 +6,8 @@ use anstyle::AnsiColor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::status::NodeStatus;
+use crate::lock::Holder;
+use crate::status::{NodeStatus, Status};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
 
@@ -24,13 +25,20 @@ pub struct StatusReport {
     pub cluster: String,
     /// `up` where nothing differs from the plan, `down` where nothing of it is there, else `partly`.
     pub status: String,
-    /// The nodes.
+    /// The nodes, also those that are no longer in cluster.yaml but were not removed.
     pub nodes: Vec<NodeStatus>,
+    /// What could not be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The run of envdoc that changes the cluster now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Holder>,
 }
 
 impl StatusReport {
     /// From what was seen.
-    pub fn new(cluster: &str, nodes: Vec<NodeStatus>) -> StatusReport {
+    pub fn new(cluster: &str, found: Status) -> StatusReport {
+        let Status { nodes, notes, lock } = found;
         // An attempt to join that failed is something, and has to be told.
         let settled =
             |node: &NodeStatus| matches!(node.swarm.as_deref(), None | Some("none" | "ready" | "active"));
@@ -51,6 +59,8 @@ impl StatusReport {
             cluster: cluster.to_owned(),
             status: status.into(),
             nodes,
+            notes,
+            lock,
         }
     }
 }
@@ -103,6 +113,12 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
                 }
             }
         }
+    }
+    if let Some(holder) = &report.lock {
+        let _ = writeln!(text, "locked: {holder} is changing this cluster");
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "note: {note}");
     }
     text
 }

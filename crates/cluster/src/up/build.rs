@@ -1,53 +1,22 @@
 //! The image that cluster.yaml has built: by `envdoc build` itself, on the first node's engine.
 
 use diagnostic::terminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
-use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::Work;
-use crate::observed_state::ObservedState;
-use crate::plan::{Image, Node};
+use crate::built::{BUILT_FROM, digest, source};
+use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
-use crate::worker::digest::hex;
-use host::file;
 
 const STEP: &str = "image";
-/// Label of the image: what it was built from, as a SHA-256 of the file.
-const BUILT_FROM: &str = "envdoc.cluster.built-from";
-
-/// Whether the first node has the image that the file of `build` stands for now. One that is not built is
-/// always current.
-pub(super) fn current(work: &Work<'_>, observed: &[ObservedState]) -> Result<bool, Problem> {
-    let Some((path, _)) = source(work) else { return Ok(true) };
-    let digest = digest(&path)?;
-    let image = observed.first().and_then(|first| first.image.as_ref());
-    Ok(image.is_some_and(|image| image.labels.get(BUILT_FROM) == Some(&digest)))
-}
-
-/// The file that the image is built from, seen from here, and the image's tag.
-fn source<'w>(work: &'w Work<'_>) -> Option<(PathBuf, &'w str)> {
-    let Image::Built { request, tag } = &work.plan.image else { return None };
-    let above = work.plan.origin.as_deref().and_then(|origin| Path::new(origin).parent());
-    Some((above.unwrap_or(Path::new("")).join(request), tag))
-}
-
-fn digest(path: &Path) -> Result<String, Problem> {
-    let text = file::read(path).map_err(|error| Problem::new(STEP, error.message))?;
-    let text = text.ok_or_else(|| {
-        Problem::new(STEP, format!("build file not found: {}", path.display()))
-            .fix("Correct `build` in cluster.yaml; the path is relative to cluster.yaml")
-    })?;
-    Ok(hex(&Sha256::digest(text.as_bytes())))
-}
-
 /// Builds it, and tells what the build says.
 pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let (leader, engine) = work.leader()?;
-    let Some((path, tag)) = source(work) else { return Ok(()) };
+    let Some((path, tag)) = source(work.plan) else { return Ok(()) };
     let one = |problem: Problem| vec![problem];
     let words = words(&path, tag, &digest(&path).map_err(one)?, &engine.endpoint, leader);
     work.progress.doing(STEP, &leader.name, &format!("building {tag} from {}", path.display()));

@@ -2,24 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
 use super::diagnosis;
-use super::{Work, on_all};
+use super::{Work, on_all, restart};
 use crate::Error;
+use crate::compare::{self, FILES_LABEL, SETTINGS_LABEL, Settings};
 use crate::container::{self, Container};
 use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
 use crate::problem::Problem;
-use crate::render::{SettingsFile, settings};
+use crate::render::SettingsFile;
 use crate::report::progress::Outcome;
-use crate::worker::digest::hex;
 use docker::engine::Engine;
 use docker::{container as engine_container, volume};
 
 const STEP: &str = "container";
-/// Label of the settings' volume: what is in it, as a SHA-256.
-const SETTINGS_LABEL: &str = "envdoc.settings";
 
 /// What is to be done with a node's container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,22 +78,58 @@ pub(super) fn decide(
     })
 }
 
-/// What is in a node's settings, and its digest.
-pub(super) fn files(work: &Work<'_>, node: &Node) -> Result<(Vec<SettingsFile>, String), Problem> {
-    let files = settings(work.plan, node, work.keys.as_ref(), &work.secrets)
-        .map_err(|error| Problem::of("settings", &node.name, error.message))?;
-    let mut digest = Sha256::new();
-    for file in &files {
-        digest.update(format!("{}\n{:o}\n{}\n", file.path, file.mode, file.bytes.len()));
-        digest.update(&file.bytes);
-    }
-    let digest = hex(&digest.finalize());
-    Ok((files, digest))
+/// What is in a node's settings.
+pub(super) fn settings_of(work: &Work<'_>, node: &Node) -> Result<Settings, Problem> {
+    compare::settings(work.plan, node, work.keys.as_ref(), &work.secrets)
+        .map_err(|error| Problem::of("settings", &node.name, error.message))
 }
 
-/// Makes them, on all nodes at once.
+/// What of a node differs from cluster.yaml, as the reason to recreate its container.
+pub(super) fn differences(
+    observed: &ObservedState,
+    wanted: &Container,
+    settings: Option<&Settings>,
+) -> String {
+    let mut all = compare::container_differs(observed, wanted);
+    all.extend(
+        settings.map(|settings| compare::settings_differ(observed, settings, true)).unwrap_or_default(),
+    );
+    if let (Some(image), Some(found)) = (&observed.image, &observed.container)
+        && image.id != found.image
+    {
+        all.push("image".into());
+    }
+    if all.is_empty() { "its settings differ".into() } else { format!("changed: {}", all.join(", ")) }
+}
+
+/// Makes them, on all nodes at once, where nothing is lost by it.
 pub(super) async fn made(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    if !work.restart {
+        on_all(work.nodes.iter().copied(), |node, engine| stoppable(work, node, engine)).await?;
+    }
     on_all(work.nodes.iter().copied(), |node, engine| one(work, node, engine)).await.map(drop)
+}
+
+/// Refuses a container that would be recreated while something runs in it that `up` did not start.
+async fn stoppable(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+    let observed = observed_state::one(work.plan, node, engine).await;
+    let observed =
+        observed.map_err(|why| Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed()))?;
+    let wanted = container::of(work.plan, node);
+    let settings = settings_of(work, node)?;
+    let replaces =
+        matches!(decide(work, &observed, &wanted, &settings.digest)?, Action::Make { replaces: true, .. });
+    match replaces {
+        true => match restart::busy(engine, &node.name).await {
+            Some(busy) => {
+                work.done(STEP, &node.name, "outdated, but in use", Outcome::Failed);
+                let needed = differences(&observed, &wanted, Some(&settings));
+                Err(restart::refused(STEP, node, &needed, &busy))
+            }
+            None => Ok(()),
+        },
+        false => Ok(()),
+    }
 }
 
 pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
@@ -109,8 +141,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
         .await
         .map_err(|why| failed(Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed())))?;
     let wanted = container::of(work.plan, node);
-    let (files, digest) = files(work, node).map_err(failed)?;
-    match decide(work, &observed, &wanted, &digest).map_err(failed)? {
+    let settings_of_node = settings_of(work, node).map_err(failed)?;
+    match decide(work, &observed, &wanted, &settings_of_node.digest).map_err(failed)? {
         Action::Keep => {
             work.done(STEP, &node.name, "running, matches cluster.yaml", Outcome::Unchanged);
             return Ok(());
@@ -125,7 +157,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             work.progress.doing(STEP, &node.name, "does not start; recreating it");
             let anew = async {
                 engine_container::remove(engine, &node.name).await?;
-                engine_container::create_node(engine, &wanted).await
+                engine_container::create_node(engine, &compare::labelled(work.plan, node)).await
             };
             let anew: Result<(), docker::Error> = anew.await;
             anew.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
@@ -142,7 +174,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                 })?;
             }
             if settings {
-                write(work, node, engine, &files, &digest)
+                write(work, node, engine, &settings_of_node)
                     .await
                     .map_err(|why| failed(diagnosis::container(work, node, &why)))?;
             }
@@ -150,7 +182,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                 failed(Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed()))
             })?;
             work.progress.doing(STEP, &node.name, "creating");
-            let created = engine_container::create_node(engine, &wanted).await;
+            let labelled = compare::labelled(work.plan, node);
+            let created = engine_container::create_node(engine, &labelled).await;
             created.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
             work.progress.doing(STEP, &node.name, "starting");
         }
@@ -168,27 +201,22 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
 }
 
 /// Fills the settings' volume through a container that is never started.
-async fn write(
-    work: &Work<'_>,
-    node: &Node,
-    engine: &Engine,
-    files: &[SettingsFile],
-    digest: &str,
-) -> Result<(), Error> {
+async fn write(work: &Work<'_>, node: &Node, engine: &Engine, settings: &Settings) -> Result<(), Error> {
     work.progress.doing("settings", &node.name, "writing");
     let plan = work.plan;
     let name = &plan.settings_volume;
-    let holder = format!("{}-{}-settings", plan.name, node.name);
+    let holder = container::settings_holder(plan, node);
     engine_container::remove_now(engine, &holder).await?;
     volume::remove(engine, name).await?;
     let ours = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
     let mut labels = ours.clone();
-    labels.insert(SETTINGS_LABEL.into(), digest.to_owned());
+    labels.insert(SETTINGS_LABEL.into(), settings.digest.clone());
+    labels.insert(FILES_LABEL.into(), compare::label(&settings.parts));
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
         engine_container::create_volume_holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours)
             .await?;
-        Ok::<_, Error>(engine_container::upload(engine, &holder, SETTINGS, archive(files)?).await?)
+        Ok::<_, Error>(engine_container::upload(engine, &holder, SETTINGS, archive(&settings.files)?).await?)
     };
     let filled = filled.await;
     // The volume is used by nothing else yet: it must not go with the container.
@@ -201,7 +229,7 @@ async fn write(
     work.done(
         "settings",
         &node.name,
-        format!("wrote {} files to the volume {name}", files.len()),
+        format!("wrote {} files to the volume {name}", settings.files.len()),
         Outcome::Changed,
     );
     Ok(())

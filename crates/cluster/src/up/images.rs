@@ -4,6 +4,7 @@ use docker::fan_out;
 
 use super::{Work, build, on_all};
 use crate::Error;
+use crate::built;
 use crate::image::{self, Decision};
 use crate::observed_state::ObservedState;
 use crate::plan::Node;
@@ -20,7 +21,7 @@ const SHORT_ID_LENGTH: usize = 19;
 
 /// Brings it to those that lack it.
 pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
-    let current = build::current(work, observed).map_err(|problem| vec![problem])?;
+    let current = built::current(work.plan, observed).map_err(|problem| vec![problem])?;
     let decision = image::decide(work.plan, observed, current);
     if decision == Decision::Build {
         build::build(work).await?;

@@ -1,10 +1,13 @@
 //! The step `swarm`: all nodes in one.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::{Work, on_all};
 use crate::Error;
-use crate::plan::Node;
+use crate::join_marker;
+use crate::observed_state;
+use crate::plan::{LABEL, Node};
 use crate::probe::Probe;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
@@ -27,13 +30,20 @@ const MANAGER_PORT: u16 = 2377;
 /// Makes it so.
 pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = work.look().await?;
-    let decision = swarm::decide(&observed, &work.members(&observed).await?)?;
+    let former = observed_state::former(work.plan, &observed);
+    let decision = swarm::decide(&observed, &work.members(&observed).await?, &former)?;
     for note in &decision.notes {
         work.note(note.clone());
     }
     let (leader, manager) = work.leader()?;
     if decision.actions.first() == Some(&Action::Init) {
         start(work, leader, manager).await.map_err(|problem| vec![problem])?;
+    } else if engine_swarm::labels(manager).await.is_ok_and(|labels| !labels.contains_key(LABEL)) {
+        work.note(format!(
+            "using the swarm of {}, which envdoc did not create; `envdoc cluster down --leave-swarm` leaves \
+            it alone",
+            leader.name
+        ));
     }
     let token = engine_swarm::token(manager).await;
     let token = token.map_err(|why| {
@@ -62,8 +72,17 @@ pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), Problem> {
     work.progress.doing(STEP, &leader.name, "starting a swarm");
     let address = super::ip(leader).await?;
-    match engine_swarm::init(manager, &address).await {
+    let labels = BTreeMap::from([(LABEL.to_owned(), work.plan.name.clone())]);
+    match engine_swarm::init(manager, &address, &labels).await {
         Ok(()) => {
+            // `down --leave-swarm` leaves only swarms that have it.
+            if !engine_swarm::labels(manager).await.is_ok_and(|labels| labels.contains_key(LABEL)) {
+                work.note(format!(
+                    "the engine of {} did not keep the label {LABEL} on its swarm; `envdoc cluster down \
+                    --leave-swarm` will leave that swarm alone",
+                    leader.name
+                ));
+            }
             work.done(
                 STEP,
                 &leader.name,
@@ -134,11 +153,15 @@ async fn join(
     if action != Action::Wait {
         let remote = with_port(&super::ip(leader).await?, MANAGER_PORT);
         let own = super::ip(node).await?;
+        let marker = join_marker::set(work.plan, engine).await;
+        marker
+            .map_err(|why| failed(Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed())))?;
         if let Err(why) = engine_swarm::join(engine, &own, &remote, token).await {
             return Err(failed(refused(work, node, engine, &why.into()).await));
         }
     }
     ready(work, node, engine, manager).await.map_err(failed)?;
+    join_marker::remove(work.plan, engine).await;
     work.done(STEP, &node.name, format!("joined the swarm of {}", leader.name), Outcome::Changed);
     Ok(())
 }
@@ -291,10 +314,20 @@ fn unseen(node: &Node, leader: &Node, why: &Error) -> Problem {
         .fix("Resume: `envdoc cluster up`")
 }
 
-/// Earlier lives of our nodes are taken off the manager's list.
+/// Earlier lives of our nodes are taken off the manager's list, in a swarm that envdoc created.
 async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
+    if decision.stale.is_empty() {
+        return;
+    }
+    if !engine_swarm::labels(manager).await.is_ok_and(|labels| labels.contains_key(LABEL)) {
+        work.note(
+            "the swarm lists members that are down and have the host names of nodes; envdoc did not create \
+            this swarm and leaves them: `docker node ls`",
+        );
+        return;
+    }
     for member in &decision.stale {
-        if let Err(why) = engine_swarm::remove_member(manager, member).await {
+        if let Err(why) = engine_swarm::remove_member(manager, member, false).await {
             work.note(format!("cannot remove a stale member from the manager's list: {why}"));
         }
     }

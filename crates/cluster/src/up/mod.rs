@@ -5,18 +5,20 @@ mod build;
 mod containers;
 mod diagnosis;
 mod engine_loss;
+pub(crate) mod former;
 mod healthy;
 mod images;
 mod joining;
 mod network;
 mod planning;
+pub(crate) mod restart;
 mod verify;
 
 pub use planning::planned;
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use docker::fan_out;
 
@@ -38,6 +40,10 @@ use docker::swarm as engine_swarm;
 const CLOCK_SKEW_LIMIT_SECONDS: i64 = 300;
 /// The longest that resolving a name may take.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the first node's engine may take to start its swarm: a run that was killed may have asked for it,
+/// and after a reboot it loads the swarm's state.
+const SWARM_START_TIMEOUT: Duration = Duration::from_secs(30);
+const SWARM_START_INTERVAL: Duration = Duration::from_millis(500);
 /// Seconds by which clocks may differ before a note is printed.
 const CLOCK_SKEW_NOTE_SECONDS: i64 = 3;
 
@@ -59,6 +65,10 @@ pub struct Work<'a> {
     pub keys: Option<Keys>,
     /// The containers' secrets.
     pub secrets: Vec<Value>,
+    /// Whether containers may be stopped while something runs in them that `up` did not start.
+    pub restart: bool,
+    /// Names of nodes that were removed from cluster.yaml and shall not be cleaned up.
+    pub forget: Vec<String>,
     bundle: OnceCell<Bundle>,
 }
 
@@ -79,6 +89,8 @@ impl<'a> Work<'a> {
             logins,
             keys,
             secrets,
+            restart: false,
+            forget: Vec::new(),
             steps: RefCell::default(),
             notes: RefCell::default(),
             bundle: OnceCell::new(),
@@ -157,6 +169,7 @@ pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 /// What `up` does once it knows that nothing speaks against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
+    Removed,
     Image,
     Swarm,
     Network,
@@ -169,13 +182,22 @@ impl Step {
     /// The steps of a cluster, in their order.
     fn of(plan: &ClusterPlan) -> impl Iterator<Item = Step> {
         let overlay = plan.network.kind == NetworkKind::Overlay;
-        let all = [Step::Image, Step::Swarm, Step::Network, Step::Containers, Step::Healthy, Step::Verify];
+        let all = [
+            Step::Removed,
+            Step::Image,
+            Step::Swarm,
+            Step::Network,
+            Step::Containers,
+            Step::Healthy,
+            Step::Verify,
+        ];
         all.into_iter().filter(move |step| overlay || *step != Step::Swarm)
     }
 
     /// Carries it out. `observed` is from before the first step.
     async fn run(self, work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
         match self {
+            Step::Removed => former::step(work, observed).await,
             Step::Image => images::same_everywhere(work, observed).await,
             Step::Swarm => joining::one_swarm(work).await,
             Step::Network => network::ready(work).await,
@@ -196,7 +218,12 @@ async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 
 /// The nodes as they are, when nothing speaks against the first step.
 async fn ready(work: &Work<'_>) -> Result<Vec<ObservedState>, Vec<Problem>> {
-    let observed = work.look().await?;
+    let mut observed = work.look().await?;
+    let started = Instant::now();
+    while observed.first().is_some_and(swarm::is_starting) && started.elapsed() < SWARM_START_TIMEOUT {
+        tokio::time::sleep(SWARM_START_INTERVAL).await;
+        observed = work.look().await?;
+    }
     connected(work, &observed)?;
     refused(work, &observed).await?;
     Ok(observed)
@@ -246,7 +273,8 @@ async fn refused(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
     }
     if work.plan.network.kind == NetworkKind::Overlay {
         let members = work.members(observed).await?;
-        if let Err(found) = swarm::decide(observed, &members) {
+        let former = observed_state::former(work.plan, observed);
+        if let Err(found) = swarm::decide(observed, &members, &former) {
             problems.extend(found);
         }
     }
@@ -348,7 +376,7 @@ mod tests {
     fn only_an_overlay_needs_a_swarm() {
         let steps = |more: &str| Step::of(&testing::two_nodes(more)).collect::<Vec<_>>();
         let overlay = steps("");
-        assert_eq!(overlay[..3], [Step::Image, Step::Swarm, Step::Network]);
+        assert_eq!(overlay[..4], [Step::Removed, Step::Image, Step::Swarm, Step::Network]);
         let host: Vec<_> = overlay.into_iter().filter(|step| *step != Step::Swarm).collect();
         assert_eq!(steps("network: {kind: host}\n"), host);
     }

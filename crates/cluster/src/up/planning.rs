@@ -1,11 +1,12 @@
 //! What `up` would do, from what is there now: for `--dry-run`.
 
 use super::containers::Action as OfContainer;
-use super::{Step, Work, build, containers, images, ready};
+use super::{Step, Work, containers, former, images, ready, restart};
+use crate::built;
 use crate::container;
 use crate::image::{self, Decision as OfImage};
 use crate::network::{self, Decision as OfNetwork};
-use crate::observed_state::ObservedState;
+use crate::observed_state::{self, ObservedState};
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::swarm::{self, Action};
@@ -16,10 +17,11 @@ pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = ready(work).await?;
     for step in Step::of(work.plan) {
         match step {
+            Step::Removed => of_former(work, &observed).await,
             Step::Image => of_image(work, &observed)?,
             Step::Swarm => of_swarm(work, &observed).await?,
             Step::Network => of_network(work, &observed)?,
-            Step::Containers => of_containers(work, &observed)?,
+            Step::Containers => of_containers(work, &observed).await?,
             // It waits for what the containers' step started.
             Step::Healthy => {}
             Step::Verify => of_verify(work),
@@ -28,16 +30,50 @@ pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     Ok(())
 }
 
+async fn of_former(work: &Work<'_>, observed: &[ObservedState]) {
+    for one in former::former(work, observed).await {
+        match &one.engine {
+            Ok(engine) => {
+                let says = "remove its container and settings: it is no longer in cluster.yaml".to_owned();
+                let says = stopped(work, says, restart::busy(engine, &one.node.name).await);
+                work.keep(former::STEP, &one.node.name, says, Outcome::Planned);
+            }
+            Err(why) => work.note(former::unreached(&one.recorded, why)),
+        }
+    }
+    for (node, engine) in &work.nodes {
+        for name in former::strays_of(observed, node) {
+            let says = format!("remove the container {name}, which is not in cluster.yaml");
+            let says = stopped(work, says, restart::busy(engine, name).await);
+            work.keep(former::STEP, &node.name, says, Outcome::Planned);
+        }
+    }
+}
+
+/// A planned change with what it stops.
+fn stopped(work: &Work<'_>, says: String, busy: Option<restart::Busy>) -> String {
+    match (busy, work.restart) {
+        (None, _) => says,
+        (Some(busy), true) => format!("{says}; stops {busy}"),
+        (Some(busy), false) => format!("{says}; stops {busy}: `up` refuses this without --restart"),
+    }
+}
+
 fn of_verify(work: &Work<'_>) {
     let says = "test names, TCP, packet sizes and ssh between all containers";
     work.keep("verify", &work.plan.name, says, Outcome::Unchanged);
 }
 
-fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
+async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
-    for ((node, _), observed) in work.nodes.iter().zip(observed) {
+    for ((node, engine), observed) in work.nodes.iter().zip(observed) {
         let wanted = container::of(work.plan, node);
-        match containers::decide(work, observed, &wanted, "") {
+        // What is in the settings is unknown without all keys and secrets.
+        let known =
+            (work.keys.is_some() || work.plan.ssh.is_none()) && work.secrets.len() == work.plan.secrets.len();
+        let settings = containers::settings_of(work, node).ok().filter(|_| known);
+        let digest = settings.as_ref().map_or("", |settings| settings.digest.as_str());
+        match containers::decide(work, observed, &wanted, digest) {
             Err(problem) => problems.push(problem),
             Ok(OfContainer::Keep) => {
                 work.keep("container", &node.name, "running, matches cluster.yaml", Outcome::Unchanged)
@@ -45,21 +81,21 @@ fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
             Ok(OfContainer::Start) => {
                 work.keep("container", &node.name, "start the stopped container", Outcome::Planned)
             }
-            Ok(OfContainer::Make { replaces, settings }) => {
-                if settings {
+            Ok(OfContainer::Make { replaces, settings: write }) => {
+                if write {
                     let says = format!(
                         "write the settings (keys, hostfile, …) to the volume {}",
                         work.plan.settings_volume
                     );
                     work.keep("settings", &node.name, says, Outcome::Planned);
                 }
-                let instead = if replaces { "remove the outdated container and " } else { "" };
-                work.keep(
-                    "container",
-                    &node.name,
-                    format!("{instead}create one from {} and start it", wanted.image),
-                    Outcome::Planned,
-                );
+                let mut says = format!("create one from {} and start it", wanted.image);
+                if replaces {
+                    let changed = containers::differences(observed, &wanted, settings.as_ref());
+                    says = format!("remove the outdated container ({changed}) and {says}");
+                    says = stopped(work, says, restart::busy(engine, &node.name).await);
+                }
+                work.keep("container", &node.name, says, Outcome::Planned);
             }
         }
     }
@@ -68,7 +104,7 @@ fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
 
 fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let name = work.plan.image_name();
-    let current = build::current(work, observed).map_err(|problem| vec![problem])?;
+    let current = built::current(work.plan, observed).map_err(|problem| vec![problem])?;
     match image::decide(work.plan, observed, current) {
         OfImage::Same(image) => {
             let says = format!("{name} is the same on every node: {}", images::short(&image.id));
@@ -113,7 +149,8 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
 }
 
 async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
-    let decision = swarm::decide(observed, &work.members(observed).await?)?;
+    let former = observed_state::former(work.plan, observed);
+    let decision = swarm::decide(observed, &work.members(observed).await?, &former)?;
     for note in decision.notes {
         work.note(note);
     }

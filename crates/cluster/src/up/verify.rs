@@ -1,12 +1,14 @@
 //! The step `verify`: what the cluster is for, tried from inside every container to every other.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use docker::fan_out;
 use futures_util::{StreamExt, stream};
 
+use super::restart::{Busy, busy, refused};
 use super::{Work, containers, healthy, on_all};
-use crate::causes::{Causes, causes};
+use crate::causes::{Causes, causes, to_reattach};
 use crate::container_probe::{self, ContainerProbe, Tried, pinned};
 use crate::plan::Node;
 use crate::problem::Problem;
@@ -27,7 +29,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 /// Pairs that are tried at once.
 const MAX_PARALLEL: usize = 32;
 
-/// Tests everything. Containers that some engine has no entry of are reattached once.
+/// Tests everything. Containers that some engine has no entry of, or whose resolver is broken, are restarted
+/// once, unless something runs in them.
 pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let containers = on_all(work.nodes.iter().copied(), |node, engine| enter(work, node, engine)).await;
     let result = match containers {
@@ -40,41 +43,103 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 }
 
 async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Result<(), Vec<Problem>> {
-    let first = pairs(work, &containers, ANNOUNCE_TIMEOUT, false).await?;
-    if first.untold.is_empty() {
+    let (first, tried) = pairs(work, &containers, ANNOUNCE_TIMEOUT, false).await?;
+    if !first.repairable() {
+        told(work, &containers, &tried).await;
         return if first.problems.is_empty() { Ok(()) } else { Err(first.problems) };
     }
-    on_all(first.untold.iter().map(|place| work.nodes[*place]), |node, engine| reattach(work, node, engine))
-        .await?;
+    let repairs = match repairs(work, &first).await {
+        Ok(repairs) => repairs,
+        Err(refused) => {
+            told(work, &containers, &tried).await;
+            return Err(first.problems.into_iter().chain(refused).collect());
+        }
+    };
+    let nodes = repairs.iter().map(|repair| work.nodes[repair.place]);
+    let result = on_all(nodes, |node, engine| {
+        let resolver = repairs.iter().any(|one| one.resolver && work.nodes[one.place].0.name == node.name);
+        restart(work, node, engine, resolver)
+    });
+    result.await?;
     // The workers in the others are there still, and leave only when they are let go.
-    for place in &first.untold {
-        let (node, engine) = work.nodes[*place];
-        containers[*place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
+    for repair in &repairs {
+        let (node, engine) = work.nodes[repair.place];
+        containers[repair.place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
     }
-    let second = pairs(work, &containers, REANNOUNCE_TIMEOUT, true).await?;
+    let (second, tried) = pairs(work, &containers, REANNOUNCE_TIMEOUT, true).await?;
+    told(work, &containers, &tried).await;
     if !second.problems.is_empty() {
         return Err(second.problems);
     }
-    for place in &first.untold {
+    for repair in &repairs {
+        let node = &work.nodes[repair.place].0.name;
+        let why = match repair.resolver {
+            true => "its resolver did not ask the engine's DNS server",
+            false => "overlay entries were missing on some engine",
+        };
         work.note(format!(
-            "restarted the container of {0} because overlay entries were missing on some \
-            engine; all containers now reach each other, and no port was blocked",
-            work.nodes[*place].0.name
+            "restarted the container of {node} because {why}; all containers now reach each other, and no \
+            port was blocked"
         ));
     }
     Ok(())
 }
 
-/// Restarts a container that some engine does not know: starting announces it to every engine, and its own
-/// engine fetches the others' entries.
-async fn reattach(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
-    work.progress.doing(STEP, &node.name, "restarting it to reattach it to the network");
+/// A container to restart, and why.
+struct Repair {
+    place: usize,
+    /// Its own resolver is broken; else an engine lacks its entry.
+    resolver: bool,
+}
+
+/// The containers to restart; or which of them run something that would be stopped.
+async fn repairs(work: &Work<'_>, causes: &Causes) -> Result<Vec<Repair>, Vec<Problem>> {
+    let broken = |place: usize| causes.resolvers.contains(&place);
+    let pairs: Vec<(usize, usize)> =
+        causes.stale.iter().copied().filter(|(from, to)| !broken(*from) && !broken(*to)).collect();
+    let mut places = causes.resolvers.clone();
+    places.extend(pairs.iter().flat_map(|(from, to)| [*from, *to]));
+    places.sort_unstable();
+    places.dedup();
+    let asked = places.into_iter().filter(|_| !work.restart).map(|place| async move {
+        let (node, engine) = work.nodes[place];
+        Some((place, busy(engine, &node.name).await?))
+    });
+    let busy: BTreeMap<usize, Busy> = fan_out(asked).await.into_iter().flatten().collect();
+    let reattached = to_reattach(&pairs, |place| busy.contains_key(&place));
+    let repairs = causes.resolvers.iter().map(|place| Repair { place: *place, resolver: true });
+    let repairs = repairs.chain(reattached.into_iter().map(|place| Repair { place, resolver: false }));
+    let repairs: Vec<Repair> = repairs.collect();
+    let refused: Vec<Problem> = repairs
+        .iter()
+        .filter_map(|repair| {
+            let needed = match repair.resolver {
+                true => "to set up its resolver again",
+                false => "to reattach it to the network",
+            };
+            Some(refused(STEP, work.nodes[repair.place].0, needed, busy.get(&repair.place)?))
+        })
+        .collect();
+    if refused.is_empty() { Ok(repairs) } else { Err(refused) }
+}
+
+/// Restarts a container: starting announces it to every engine, its own engine fetches the others' entries,
+/// and writes the container's resolver settings.
+async fn restart(work: &Work<'_>, node: &Node, engine: &Engine, resolver: bool) -> Result<(), Problem> {
+    let doing = match resolver {
+        true => "restarting it to set up its resolver",
+        false => "restarting it to reattach it to the network",
+    };
+    work.progress.doing(STEP, &node.name, doing);
     if let Err(why) = container::stop(engine, &node.name).await {
         work.done(STEP, &node.name, "restart failed", Outcome::Failed);
         return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}"))
             .closed(why.is_closed()));
     }
-    let says = "overlay entry missing on an engine: restarted to reattach it to the network";
+    let says = match resolver {
+        true => "resolver not set to the engine's DNS server: restarted to set it up",
+        false => "overlay entry missing on an engine: restarted to reattach it to the network",
+    };
     work.done(STEP, &node.name, says, Outcome::Changed);
     containers::one(work, node, engine).await?;
     healthy::one(work, node, engine).await.map(drop)
@@ -98,7 +163,7 @@ async fn pairs(
     containers: &[ContainerProbe<'_>],
     spreading: Duration,
     reattached: bool,
-) -> Result<Causes, Vec<Problem>> {
+) -> Result<(Causes, Vec<Tried>), Vec<Problem>> {
     let ordered = (0..containers.len()).flat_map(|from| (0..containers.len()).map(move |to| (from, to)));
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
     let start = Instant::now();
@@ -119,11 +184,7 @@ async fn pairs(
         causes(work.plan, work.bundle().map_err(|problem| vec![problem])?, containers, &tried, reattached)
             .await
     };
-    // What is tried again is told then.
-    if reattached || causes.untold.is_empty() {
-        told(work, containers, &tried).await;
-    }
-    Ok(causes)
+    Ok((causes, tried))
 }
 
 /// Says for every node what came of it.

@@ -8,7 +8,12 @@ use crate::request::{NetworkKind, NetworkRequest};
 use diagnostic::error::Error;
 
 /// Settles it.
-pub fn validate(asked: &NetworkRequest, cluster: &str, nodes: &[Node], at: &At) -> Result<Network, Error> {
+pub(super) fn validate(
+    asked: &NetworkRequest,
+    cluster: &str,
+    nodes: &[Node],
+    at: &At,
+) -> Result<Network, Error> {
     let kind = asked.kind.unwrap_or_default();
     let name = match (kind, &asked.name) {
         (NetworkKind::Host, None) => "host".into(),

@@ -12,7 +12,7 @@ use diagnostic::error::Error;
 const NODES_MAX: usize = 1024;
 
 /// Settles all nodes; their environment follows later.
-pub fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
+pub(super) fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
     if request.nodes.is_empty() {
         return Err(at.wrong(
             "no nodes",

@@ -25,7 +25,7 @@ const NEEDED: &[&str] = &[
 ];
 
 /// Settles all of it.
-pub fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>, Error> {
+pub(super) fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>, Error> {
     let mut mounts: Vec<Mount> = Vec::new();
     for (place, one) in asked.iter().enumerate() {
         let at = at.key(&format!("storage {}", place + 1));

@@ -11,6 +11,7 @@ pub mod bundle;
 pub mod container;
 pub mod custom;
 pub mod digest;
+mod dns;
 mod interfaces;
 mod machine;
 mod mtu;
@@ -27,7 +28,7 @@ pub use crate::error::Failure;
 pub use facts::fleet::{Digest, Identity, Why};
 
 /// The version of this protocol: another one is not spoken with.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// The greeting that a worker's TCP listener sends to whoever connects: this, a blank and the worker's
 /// [`Hello::nonce`].
 pub const GREETING: &str = "envdoc-worker";
@@ -52,6 +53,13 @@ pub enum Task {
     Resolve {
         /// A host name.
         name: String,
+    },
+    /// The IPv4 addresses of a name by this DNS server, past this machine's resolver; [`Answer::Resolved`].
+    ResolveAt {
+        /// A host name.
+        name: String,
+        /// The server.
+        server: IpAddr,
     },
     /// Network interfaces with their addresses and MTU; [`Answer::Interfaces`].
     Interfaces,

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::custom::Program;
-use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, interfaces, machine};
+use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, dns, interfaces, machine};
 use super::{mtu, tcp, udp};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -134,6 +134,7 @@ async fn answer(
     let listening = |port| reply(id, Answer::Listening { port });
     let answer = match task {
         Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
+        Task::ResolveAt { name, server } => dns::resolve(&name, server).await,
         Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
         Task::Route { address } => interfaces::route(address),
         Task::Neighbour { address } => interfaces::neighbour(address),

@@ -55,6 +55,25 @@ pub(super) async fn send(address: &str, port: u16, size: u32, whole: bool) -> Re
     }
 }
 
+/// Sends a message, again every 300 ms, until an answer comes.
+pub(super) async fn exchange(server: SocketAddr, message: &[u8]) -> Result<Vec<u8>, Failure> {
+    let any: SocketAddr = match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(any).await.map_err(|error| tcp::failure(&error))?;
+    socket.connect(server).await.map_err(|error| tcp::failure(&error))?;
+    let mut buffer = vec![0; DATAGRAM_LIMIT_BYTES];
+    loop {
+        socket.send(message).await.map_err(|error| tcp::failure(&error))?;
+        match tokio::time::timeout(RESEND_INTERVAL, socket.recv(&mut buffer)).await {
+            Ok(Ok(size)) => return Ok(buffer[..size].to_vec()),
+            Ok(Err(error)) => return Err(tcp::failure(&error)),
+            Err(_) => {}
+        }
+    }
+}
+
 /// A socket that is connected to a listener.
 pub(super) struct Line {
     socket: UdpSocket,

@@ -10,7 +10,8 @@
 
 mod table;
 
-pub use table::SHORTEST;
+#[cfg(test)]
+pub(crate) use table::SHORTEST;
 use table::{BITS, Entry, NONE, SLOTS, WORD, bit, other_bit, slot, word};
 
 /// Where a literal is in a text.

@@ -2,25 +2,26 @@
 //! program is built.
 
 /// Bytes looked at together, and from one place that is looked at to the next.
-pub const WORD: usize = 4;
+pub(crate) const WORD: usize = 4;
 
 /// A literal must be so long; see `places` in `build/literals.rs`.
-pub const SHORTEST: usize = 6;
+#[allow(dead_code, reason = "for the build script and tests")]
+pub(crate) const SHORTEST: usize = 6;
 
 /// Each bitmap has two to the power of so many bits: 32 KiB. With fewer, more words that no literal has pass;
 /// with more the first leaves the processor's first cache.
-pub const BITS: u32 = 18;
+pub(crate) const BITS: u32 = 18;
 
 /// Slots of the table of words, by the same hash.
-pub const SLOTS: u32 = 15;
+pub(crate) const SLOTS: u32 = 15;
 
 /// A slot of no word.
-pub const NONE: u16 = u16::MAX;
+pub(crate) const NONE: u16 = u16::MAX;
 
 /// A word of a literal: which literal, and where in it; -1: the first byte of the word stands before it and
 /// may be any. Its length and its ends tell most texts from it before its own bytes are fetched.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The word.
     pub word: u32,
     /// The literal's number.
@@ -37,7 +38,7 @@ pub struct Entry {
 
 /// The first four bytes.
 #[inline]
-pub fn word(bytes: &[u8]) -> u32 {
+pub(crate) fn word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
@@ -48,14 +49,14 @@ fn hash(word: u32) -> u32 {
 
 /// Where in the bitmap a word is.
 #[inline]
-pub fn bit(word: u32) -> (usize, u32) {
+pub(crate) fn bit(word: u32) -> (usize, u32) {
     place(hash(word))
 }
 
 /// Where in the second bitmap a word is. Of words that no literal has one in twenty passes the first, and one
 /// in twenty of these the second.
 #[inline]
-pub fn other_bit(word: u32) -> (usize, u32) {
+pub(crate) fn other_bit(word: u32) -> (usize, u32) {
     place(word.wrapping_mul(0x85eb_ca6b))
 }
 
@@ -67,6 +68,6 @@ fn place(hash: u32) -> (usize, u32) {
 
 /// The slot that a word is looked for in first.
 #[inline]
-pub fn slot(word: u32) -> usize {
+pub(crate) fn slot(word: u32) -> usize {
     (hash(word) >> (32 - SLOTS)) as usize
 }

@@ -48,7 +48,7 @@ enum PieceError {
 /// Reads existing and new lines until Ctrl-C or the end, and reports at every pause; the last answer is the
 /// result. A file that becomes shorter is read again from the start.
 pub fn follow(followed: Followed<'_>, on_pause: OnPause<'_>) -> Result<bool, Error> {
-    let runtime = docker::runtime().map_err(|error| Error::new(Kind::Engine, error.to_string()))?;
+    let runtime = docker::runtime()?;
     let mut failed = false;
     runtime.block_on(async {
         let work = async {

@@ -1,17 +1,14 @@
 //! The diagnosis as findings, for the formats that every command has: JUnit, SARIF, GitHub annotations, HTML.
 
+use super::text::look;
 use super::{nothing, sentences, title};
-use crate::root_cause::machine_evidence::Outcome as OnMachine;
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence};
 use catalog::signatures;
 use diagnostic::report::{Outcome, Report, RuleInfo};
 use diagnostic::rule::Group;
-use diagnostic::{Diagnostic, Fix, FixClass, Severity, Subject, Verdict};
+use diagnostic::{Diagnostic, Fix, Severity, Subject, Verdict};
 
 const LOG: Group = Group { id: "log", title: "Logs" };
-
-/// The rule that no error line is without a signature.
-const UNMATCHED: &str = "unmatched-error";
 
 /// The report: an outcome for each cause, the root cause first, and for each error line that no signature
 /// matches. A log without either passes; lines that only resemble errors are notes.
@@ -19,15 +16,15 @@ pub fn report(diagnosis: &Diagnosis) -> Report {
     let causes = diagnosis.causes.iter().enumerate().map(|(place, one)| cause(place, one));
     let unmatched = diagnosis.unmatched_errors.iter().map(|line| {
         let message = format!("error that matches no signature: {}", line.text);
-        outcome(rule(UNMATCHED, LOG, Severity::Error, ""), Diagnostic::error(message), line)
+        outcome(unmatched_line(), Diagnostic::error(message), line)
     });
     let suspicious = diagnosis.suspicious.iter().map(|line| {
         let message = format!("line that resembles an error: {}", line.text);
-        outcome(rule(UNMATCHED, LOG, Severity::Error, ""), Diagnostic::note(message), line)
+        outcome(unmatched_line(), Diagnostic::note(message), line)
     });
     let mut results: Vec<Outcome> = causes.chain(unmatched).chain(suspicious).collect();
     if !diagnosis.failed() {
-        results.insert(0, Outcome::new(rule("known-failure", LOG, Severity::Error, ""), Verdict::Pass));
+        results.insert(0, Outcome::new(rule("known-failure", "the logs show no failure"), Verdict::Pass));
     }
     let mut about = vec![match diagnosis.lines {
         1 => "1 line".to_owned(),
@@ -41,19 +38,19 @@ pub fn report(diagnosis: &Diagnosis) -> Report {
     Report { command: "envdoc diagnose", about, properties, results }
 }
 
-fn rule(id: &str, group: Group, severity: Severity, explain: &str) -> RuleInfo {
-    let summary = match id {
-        UNMATCHED => "every error line matches a signature".to_owned(),
-        "known-failure" => "the logs show no failure".to_owned(),
-        id => format!("the logs show no failure `{id}`"),
-    };
+/// A rule about the logs as a whole.
+fn rule(id: &'static str, summary: &'static str) -> RuleInfo {
     RuleInfo {
-        id: id.to_owned().into(),
-        group,
-        severity,
+        id: id.into(),
+        group: LOG,
+        severity: Severity::Error,
         summary: summary.into(),
-        explain: explain.to_owned().into(),
+        explain: "".into(),
     }
+}
+
+fn unmatched_line() -> RuleInfo {
+    rule("unmatched-error", "every error line matches a signature")
 }
 
 /// A finding at a line of a log.
@@ -77,33 +74,39 @@ fn cause(place: usize, cause: &Cause) -> Outcome {
         found = found.evidence(format!("{}:{}: {}", line.file, line.line, line.text));
     }
     for one in &cause.machine_evidence {
-        let word = match one.outcome {
-            OnMachine::Confirmed => "confirmed",
-            OnMachine::RuledOut => "ruled out",
-            OnMachine::Unknown => "unknown",
-        };
-        found = found.evidence(format!("{word} by {}: {}", one.check, one.message));
+        found = found.evidence(format!("{} by {}: {}", one.outcome.word(), one.check, one.message));
     }
-    for choice in cause.choices {
-        let commands = choice.commands.iter().map(|&command| command.to_owned()).collect();
-        // Whether it disturbs the machine depends on what runs there: a person decides.
-        let fix = Fix { title: choice.fix.into(), commands, edits: Vec::new(), class: FixClass::Manual };
-        found = found.fix(fix.punctuated());
-    }
-    let rule = rule(&cause.id, group, Severity::Error, &explanation(cause));
+    found.fixes = fixes(cause);
+    let rule = RuleInfo {
+        id: cause.id.clone().into(),
+        group,
+        severity: Severity::Error,
+        summary: format!("the logs show no failure `{}`", cause.id).into(),
+        explain: explanation(cause).into(),
+    };
     match cause.evidence.first() {
         Some(line) => outcome(rule, found, line),
         None => Outcome::new(rule, found.into()),
     }
 }
 
+/// What to do about each possible cause of a failure. Whether it disturbs the machine depends on what runs
+/// there: a person decides.
+pub fn fixes(cause: &Cause) -> Vec<Fix> {
+    let fix = |choice: &signatures::Cause| {
+        let commands = choice.commands.iter().map(|&command| command.to_owned()).collect();
+        Fix { commands, ..Fix::manual(choice.fix) }.punctuated()
+    };
+    cause.choices.iter().map(fix).collect()
+}
+
 /// Markdown: what it means, and the possible causes with how to confirm each.
 fn explanation(cause: &Cause) -> String {
     let mut text = format!("{}\n", cause.meaning);
     for choice in cause.choices {
-        text += &format!("\n- {} Confirm: `{}`.", choice.cause, choice.check);
+        text += &format!("\n- {} Confirm: `{}`.", choice.cause, look(choice));
     }
-    if let Some(signature) = signatures::all().iter().find(|one| one.id == cause.id) {
+    if let Some(signature) = signatures::signature(&cause.id) {
         text += &format!("\n\nSource: {}\n", signature.source);
     }
     text

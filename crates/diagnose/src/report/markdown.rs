@@ -59,7 +59,8 @@ fn one(text: &mut String, place: usize, cause: &Cause) {
         block(text, "Log context:", &cause.context);
     }
     for looked in &cause.machine_evidence {
-        let _ = writeln!(text, "- `{}`: {:?}: {}", looked.check, looked.outcome, escape(&looked.message));
+        let _ =
+            writeln!(text, "- `{}`: {}: {}", looked.check, looked.outcome.word(), escape(&looked.message));
     }
     if place > 0 {
         return;

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
+use super::text::look;
 use crate::message;
 use crate::scan::Hit;
 use catalog::Catalog;
 use catalog::cuda_errors::CudaError;
-use catalog::signatures::{Cause, Signature};
+use catalog::signatures::Signature;
 use catalog::sxids::Sxid;
 use catalog::xids::Xid;
-use checks::CHECKS;
 use diagnostic::layout::hanging;
 
 /// A signature, of which no line is known.
@@ -94,14 +94,6 @@ pub fn place(one: &Signature) -> String {
         (None, None) => String::new(),
     };
     format!("{component} · {} · {}{versions}", one.role.describe(), one.severity.id())
-}
-
-/// How to look for a cause: the check of this machine, or the command.
-fn look(cause: &Cause) -> String {
-    match CHECKS.iter().any(|check| check.id == cause.check) {
-        true => format!("envdoc check --only {}", cause.check),
-        false => cause.check.to_owned(),
-    }
 }
 
 /// An Xid.

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{nothing, noticed, seconds, sentences, title};
-use crate::root_cause::machine_evidence::Outcome;
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
@@ -77,12 +76,8 @@ fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: boo
         cause.context.iter().for_each(|line| evidence(text, line, layout));
     }
     for looked in &cause.machine_evidence {
-        let word = match looked.outcome {
-            Outcome::Confirmed => "confirmed",
-            Outcome::RuledOut => "ruled out",
-            Outcome::Unknown => "unknown",
-        };
-        paragraph(text, &format!("{}: {word}: {}", looked.check, looked.message), "  ", layout);
+        let line = format!("{}: {}: {}", looked.check, looked.outcome.word(), looked.message);
+        paragraph(text, &line, "  ", layout);
     }
     text.push('\n');
     choices(text, cause.choices, layout);

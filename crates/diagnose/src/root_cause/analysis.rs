@@ -6,7 +6,7 @@ use catalog::signatures::Report;
 
 /// A timeline and what follows from it for the ranks.
 #[derive(Debug)]
-pub struct Analysis<'t> {
+pub(super) struct Analysis<'t> {
     pub timeline: &'t Timeline,
     /// How ranks ended.
     pub exits: Vec<Exit>,
@@ -21,7 +21,7 @@ pub struct Analysis<'t> {
 }
 
 impl<'t> Analysis<'t> {
-    pub fn of(timeline: &'t Timeline) -> Analysis<'t> {
+    pub(super) fn of(timeline: &'t Timeline) -> Analysis<'t> {
         let waited = ranks::waited(timeline);
         Analysis {
             timeline,

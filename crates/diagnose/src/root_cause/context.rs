@@ -9,7 +9,7 @@ use crate::read::{Found, Read};
 const LINES: usize = 4;
 
 /// The lines around the first evidence of a cause, in order and without the evidence itself.
-pub fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence> {
+pub(super) fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence> {
     let Some(first) = told.first() else { return Vec::new() };
     let Some(read) = names.iter().position(|name| *name == first.file) else { return Vec::new() };
     let found = &reads[read].found;
@@ -46,7 +46,7 @@ const SOURCES: usize = 3;
 const LAST: usize = 5;
 
 /// The last non-empty lines of each source; none for many sources, and none of binary files.
-pub fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
+pub(super) fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();
     }

@@ -28,6 +28,17 @@ pub enum Outcome {
     Unknown,
 }
 
+impl Outcome {
+    /// As reports say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Confirmed => "confirmed",
+            Outcome::RuledOut => "ruled out",
+            Outcome::Unknown => "unknown",
+        }
+    }
+}
+
 /// Runs the checks that the choices name.
 pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
     let mut pointed: Vec<&'static Check> = Vec::new();

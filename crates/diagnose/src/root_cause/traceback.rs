@@ -86,7 +86,7 @@ const PASSED_ON: &[&str] = &[
 ];
 
 /// Whether an exception only follows from another failure, by its name or words.
-pub fn consequence(name: &str, message: &str) -> bool {
+pub(super) fn consequence(name: &str, message: &str) -> bool {
     let name = name.rsplit('.').next().unwrap_or(name);
     CONSEQUENCES.contains(&name) || PASSED_ON.iter().any(|words| message.contains(words))
 }
@@ -157,7 +157,7 @@ impl Raised {
 }
 
 /// What a line that begins a traceback ends in; `None` where its end is not in the log.
-pub fn raised(
+pub(super) fn raised(
     read: usize,
     found: &Found,
     prefix: &LogPrefix,
@@ -230,7 +230,7 @@ pub fn raised(
 /// Current thread 0x00007f97ebfd5740 (most recent call first):
 ///   File "/srv/job/embed_train.py", line 7 in gather
 /// ```
-pub fn crashed(found: &Found) -> Option<String> {
+pub(super) fn crashed(found: &Found) -> Option<String> {
     static CALL: LazyLock<Regex> = LazyLock::new(|| constant(r#"File "([^"]+)", line (\d+) in (.+)$"#));
     if !found.text.contains("Fatal Python error") {
         return None;
@@ -242,7 +242,7 @@ pub fn crashed(found: &Found) -> Option<String> {
 
 /// What a line says that an exception ends with: name and message; `None` for what only follows from another
 /// failure.
-pub fn bare(line: &str) -> Option<String> {
+pub(super) fn bare(line: &str) -> Option<String> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|(?:[a-z_]\w*\.)+[A-Z]\w+): ([^\n]+)$",
@@ -253,7 +253,7 @@ pub fn bare(line: &str) -> Option<String> {
 }
 
 /// The name and message of an exception that a line begins with.
-pub fn named(line: &str) -> Option<(&str, &str)> {
+pub(super) fn named(line: &str) -> Option<(&str, &str)> {
     let (name, message) = line.trim().split_once(": ")?;
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     (name.chars().all(letters) && like_exception(name)).then_some((name, message))

@@ -38,6 +38,8 @@ pub struct Found {
     pub labels: BTreeMap<String, String>,
     /// The id of the image that it was made from.
     pub image: String,
+    /// The arguments of its entrypoint.
+    pub command: Vec<String>,
     /// Whether it runs.
     pub running: bool,
     /// `running`, `exited`, `restarting`.
@@ -60,6 +62,13 @@ pub struct Found {
     pub addresses: BTreeMap<String, String>,
 }
 
+impl Found {
+    /// Whether programs can be started in it: it runs, and is not between two attempts to start.
+    pub fn enterable(&self) -> bool {
+        self.running && self.status != "restarting"
+    }
+}
+
 /// A line's piece of what a container prints.
 pub struct Printed {
     /// Whether on standard error.
@@ -79,6 +88,7 @@ pub fn inspect<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<Op
 
 fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
     let state = container.state.unwrap_or_default();
+    let config = container.config.unwrap_or_default();
     let health = state.health.unwrap_or_default();
     let running = state.running.unwrap_or(false);
     let last = health.log.unwrap_or_default().pop();
@@ -87,7 +97,8 @@ fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
     Found {
         id: container.id.unwrap_or_default(),
         name: container.name.unwrap_or_default().trim_start_matches('/').to_owned(),
-        labels: container.config.and_then(|config| config.labels).unwrap_or_default().into_iter().collect(),
+        labels: config.labels.unwrap_or_default().into_iter().collect(),
+        command: config.cmd.unwrap_or_default(),
         image: container.image.unwrap_or_default(),
         running,
         status: state.status.map(|status| status.to_string()).unwrap_or_default(),
@@ -117,6 +128,15 @@ pub fn labelled<'a>(
         let containers = answered(engine.docker.list_containers(Some(options))).await?;
         let names = containers.into_iter().filter_map(|container| container.names?.into_iter().next());
         Ok(names.map(|name| name.trim_start_matches('/').to_owned()).collect())
+    })
+}
+
+/// The labels of all containers, running or not.
+pub fn all<'a>(engine: &'a Engine) -> BoxFuture<'a, Result<Vec<BTreeMap<String, String>>, Error>> {
+    Box::pin(async move {
+        let options = ListContainersOptionsBuilder::default().all(true).build();
+        let containers = answered(engine.docker.list_containers(Some(options))).await?;
+        Ok(containers.into_iter().map(|one| one.labels.unwrap_or_default().into_iter().collect()).collect())
     })
 }
 

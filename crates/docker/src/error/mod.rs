@@ -176,6 +176,12 @@ impl Error {
     }
 }
 
+impl From<Error> for diagnostic::error::Error {
+    fn from(error: Error) -> Self {
+        diagnostic::error::Error::new(diagnostic::error::Kind::Engine, error.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

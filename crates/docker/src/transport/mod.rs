@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use address::SshAddress;
@@ -209,7 +209,11 @@ pub fn open_blocking(endpoint: &str, deadline: Instant) -> Result<Transport, Con
     crate::block_on(Transport::open(endpoint, None, deadline)).map_err(ConnectError::new)?
 }
 
-/// A directory with mode 0700, removed when dropped or when envdoc ends.
+/// How the names of the folders begin.
+const PREFIX: &str = "envdoc-";
+
+/// A directory with mode 0700, removed when dropped or when envdoc ends. What an envdoc that was killed left
+/// is removed by the next one.
 #[derive(Debug)]
 struct Folder(PathBuf);
 
@@ -222,8 +226,10 @@ impl Folder {
             })
         };
         let parent = Some(std::env::temp_dir()).filter(plain).unwrap_or_else(|| "/tmp".into());
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(|| process::remove_stale(&parent, PREFIX));
         let folder = tempfile::Builder::new()
-            .prefix("envdoc-")
+            .prefix(PREFIX)
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(&parent);
         let folder = folder.map_err(|error| {

@@ -26,7 +26,7 @@ const ANSWER_LIMIT_BYTES: usize = 64 << 10;
 
 /// A local socket whose connections go to the engine over TLS.
 #[derive(Debug)]
-pub struct Tunnel {
+pub(super) struct Tunnel {
     folder: Folder,
     /// Dropped, it ends the thread.
     _stop: oneshot::Sender<()>,
@@ -34,7 +34,7 @@ pub struct Tunnel {
 
 impl Tunnel {
     /// The endpoint to speak to.
-    pub fn local(&self) -> String {
+    pub(super) fn local(&self) -> String {
         format!("unix://{}", self.folder.path("engine.sock"))
     }
 }
@@ -50,7 +50,11 @@ struct Target {
 }
 
 /// Connects once, asks the engine for an answer, and opens the local socket.
-pub async fn open(address: &str, certificates: &str, deadline: Instant) -> Result<Tunnel, ConnectError> {
+pub(super) async fn open(
+    address: &str,
+    certificates: &str,
+    deadline: Instant,
+) -> Result<Tunnel, ConnectError> {
     let address = address.trim_end_matches('/');
     let host = match address.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => host.trim_matches(['[', ']']),

@@ -11,7 +11,7 @@ use host::Host;
 pub struct Unit {
     /// The file whose `ExecStart` counts: the unit, or the drop-in that replaces it.
     pub path: String,
-    /// Its command line.
+    /// The words of that `ExecStart`, the program first.
     pub argv: Vec<String>,
 }
 

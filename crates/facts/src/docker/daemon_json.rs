@@ -11,7 +11,7 @@ use host::{Host, Stat};
 /// `daemon.json`, raw and parsed.
 #[derive(Debug, Clone)]
 pub struct DaemonJson {
-    /// Its path.
+    /// `/etc/docker/daemon.json`, or what `--config-file` names.
     pub path: String,
     /// Unparsed.
     pub text: String,

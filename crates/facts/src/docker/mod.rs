@@ -90,7 +90,7 @@ pub struct RuntimePath {
     pub found: Fact<String>,
 }
 
-/// Where images lie.
+/// The directory with images, containers and volumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataRoot {
     /// Its path: the engine's data root, or containerd's where the engine keeps its images there.
@@ -172,7 +172,7 @@ pub fn texts(value: Option<&Value>) -> Vec<String> {
     list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host, catalog: &Catalog) -> Docker {
     let variables = host.environment().text().map(|text| super::environment::parse(&text));
     let program = host.program("docker").text().and_then(|path| real(host, path));

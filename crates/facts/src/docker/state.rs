@@ -12,7 +12,7 @@ use host::{Missing, MissingKind};
 /// docker-v29.2.0.
 pub const ENGINE_WITH_GPUS_BY_CDI: &str = "29.2.0";
 
-/// How the engine stands.
+/// State of the Docker engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It answered.
@@ -28,7 +28,7 @@ pub enum State {
 }
 
 impl Docker {
-    /// How the engine stands.
+    /// Derived from the answer of the engine, its socket, its program and its unit.
     pub fn state(&self) -> State {
         let why = match &self.info {
             Fact::Known(_) => return State::Running,

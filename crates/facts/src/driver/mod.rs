@@ -41,7 +41,7 @@ pub struct Driver {
 /// The loaded kernel module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Its version.
+    /// From `/proc/driver/nvidia/version`.
     pub version: DriverVersion,
     /// Whether it is the open kernel module.
     pub open: bool,
@@ -111,7 +111,7 @@ impl fmt::Display for DriverVersion {
     }
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Driver {
     let found = Found::gather(host);
     let nodes = host.find("/dev", &["nvidia"]).lines().must_exist("/dev").about("/dev");

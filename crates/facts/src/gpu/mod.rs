@@ -200,7 +200,7 @@ pub fn names(gpus: &[&Gpu]) -> String {
     }
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host, catalog: &Catalog) -> Gpus {
     let nothing = |fact: Fact<()>| Gpus {
         list: fact.clone().and_then(|()| Fact::Absent),

@@ -8,7 +8,7 @@ pub type Address = String;
 /// One route of `/proc/net/route` that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The interface.
+    /// `eth0`.
     pub interface: String,
     /// First address of the destination.
     pub destination: u32,

@@ -32,10 +32,10 @@ pub struct Network {
     pub firewall: Fact<Firewall>,
 }
 
-/// One interface.
+/// A network interface of `/sys/class/net`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
+    /// `eth0`.
     pub name: String,
     /// `up`, `down`, `unknown`: `operstate`.
     pub state: String,
@@ -113,7 +113,7 @@ impl super::Facts {
 
 const CLASS: &str = "/sys/class/net";
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Network {
     let routes =
         host.read("/proc/net/route").text().must_exist("/proc/net/route").map(|t| addresses::routes(&t));

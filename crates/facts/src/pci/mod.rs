@@ -12,7 +12,7 @@ pub struct Pci {
     pub devices: Fact<Vec<Device>>,
 }
 
-/// One device.
+/// A device of `/sys/bus/pci/devices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// `0000:1b:00.0`.
@@ -96,7 +96,7 @@ impl Pci {
             .filter(|device| device.is_gpu() && !device.virtual_function)
     }
 
-    /// The device at an address.
+    /// By address: `0000:1b:00.0`.
     pub fn at(&self, address: &str) -> Option<&Device> {
         self.devices.known().into_iter().flatten().find(|device| device.address == address)
     }

@@ -10,7 +10,7 @@ use host::{Host, Missing, Stat};
 
 /// Names in a directory of packages that matter here begin with one of these. They are part of the key of a
 /// reading, so their order is fixed and they change rarely.
-pub const PREFIXES: &[&str] = &[
+pub(super) const PREFIXES: &[&str] = &[
     "accelerate",
     "apex",
     "bitsandbytes",
@@ -35,7 +35,7 @@ const HOME_PLACES: &[&str] = &[".venv", "venv", "miniconda3", "anaconda3", "mini
 const PLACES: &[&str] = &["/opt/venv", "/opt/conda", "/opt/miniconda3", "/usr/local", "/usr"];
 
 /// Every environment, the one that `python3` starts first.
-pub fn environments(host: &dyn Host) -> Fact<Vec<PythonEnvironment>> {
+pub(super) fn environments(host: &dyn Host) -> Fact<Vec<PythonEnvironment>> {
     let variables = host.environment().text().map(|text| environment::parse(&text)).about("environment");
     let mut unseen = Vec::new();
     if let Fact::Unknown(why) = &variables {

@@ -15,7 +15,7 @@ pub struct Python {
     pub environments: Fact<Vec<PythonEnvironment>>,
 }
 
-/// One environment.
+/// A Python installation or virtual environment, and what is installed in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PythonEnvironment {
     /// `sys.prefix`.
@@ -109,7 +109,7 @@ impl PythonEnvironment {
     }
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> Python {
     Python { environments: locate::environments(host) }
 }

@@ -76,7 +76,7 @@ pub struct Wsl {
     pub dxg: bool,
 }
 
-/// Gathers the group.
+/// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host) -> System {
     let kernel = host
         .read("/proc/sys/kernel/osrelease")

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Reference;
 use docker::image::instruction;
-use resolve::answer::Stack;
+use resolve::outcome::Stack;
 
 /// The label in which `envdoc build` keeps the whole stack, as `envdoc resolve --format json` writes it.
 const STACK: &str = "envdoc.stack";
@@ -87,7 +87,7 @@ pub struct Platform {
     pub architecture: String,
 }
 
-/// The manifest of one image.
+/// `application/vnd.oci.image.manifest.v1+json`, or Docker's equivalent.
 #[derive(Debug, Deserialize)]
 pub struct Manifest {
     /// Its configuration.
@@ -99,7 +99,7 @@ pub struct Manifest {
 /// Something that a registry stores.
 #[derive(Debug, Deserialize)]
 pub struct Blob {
-    /// Its digest.
+    /// `sha256:…`.
     pub digest: String,
     /// Its size in bytes.
     pub size: u64,
@@ -112,14 +112,14 @@ pub(super) struct Configuration {
     os: Option<String>,
     created: Option<String>,
     #[serde(default)]
-    config: Option<Start>,
+    config: Option<ContainerConfig>,
     #[serde(default)]
     history: Option<Vec<Step>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
-struct Start {
+struct ContainerConfig {
     env: Option<Vec<String>>,
     labels: Option<BTreeMap<String, String>>,
     entrypoint: Option<Vec<String>>,
@@ -138,7 +138,7 @@ struct Step {
 /// `/images/NAME/json` of an engine.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Inspected {
+struct ImageInspect {
     id: Option<String>,
     os: Option<String>,
     architecture: Option<String>,
@@ -147,14 +147,14 @@ struct Inspected {
     #[serde(default)]
     repo_digests: Option<Vec<String>>,
     #[serde(default)]
-    config: Option<Start>,
+    config: Option<ContainerConfig>,
 }
 
 /// One entry of `/images/NAME/history`, the last instruction first.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 #[derive(Default)]
-struct Past {
+struct HistoryEntry {
     created_by: String,
     size: u64,
 }
@@ -207,8 +207,8 @@ pub(super) fn from_registry(
 
 /// An image from the answers of an engine.
 pub fn from_engine(name: &str, inspected: &str, history: Option<&str>) -> Result<Image, serde_json::Error> {
-    let read: Inspected = serde_json::from_str(inspected)?;
-    let past: Vec<Past> = match history {
+    let read: ImageInspect = serde_json::from_str(inspected)?;
+    let past: Vec<HistoryEntry> = match history {
         Some(text) => serde_json::from_str(text)?,
         None => Vec::new(),
     };
@@ -234,7 +234,7 @@ pub fn from_engine(name: &str, inspected: &str, history: Option<&str>) -> Result
 }
 
 impl Image {
-    fn start(&mut self, start: Start) {
+    fn start(&mut self, start: ContainerConfig) {
         let pair = |text: String| {
             let (name, value) = text.split_once('=').unwrap_or((&text, ""));
             (name.to_owned(), value.to_owned())

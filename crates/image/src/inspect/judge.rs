@@ -9,22 +9,22 @@ use facts::{Fact, Facts};
 use super::Image;
 use super::requirement::{self, Properties};
 
-/// One question about an image on a machine.
+/// A rule about an image on a machine.
 #[derive(Debug)]
-pub struct Question {
+pub struct InspectRule {
     /// Kebab case, names the fault.
     pub id: &'static str,
-    /// What is well when it passes.
+    /// What holds when it passes.
     pub summary: &'static str,
-    /// What is looked at, why it matters and where that stands; Markdown.
+    /// What it checks, why it matters and its sources; Markdown.
     pub explain: &'static str,
     judge: fn(&Image, &Facts) -> Verdict,
 }
 
-/// The one group of all of them.
+/// The group of all rules.
 pub const GROUP: rule::Group = rule::Group { id: "image", title: "Image" };
 
-impl rule::Rule for Question {
+impl rule::Rule for InspectRule {
     fn id(&self) -> &'static str {
         self.id
     }
@@ -42,9 +42,9 @@ impl rule::Rule for Question {
     }
 }
 
-/// All questions, in the order of the report.
-pub const QUESTIONS: &[Question] = &[
-    Question {
+/// All rules, in the order of the report.
+pub const RULES: &[InspectRule] = &[
+    InspectRule {
         id: "image-architecture-mismatch",
         summary: "the image is built for this machine's CPU architecture",
         explain: "\
@@ -59,7 +59,7 @@ A program for another processor ends with \"exec format error\", or runs under e
 ",
         judge: architecture,
     },
-    Question {
+    InspectRule {
         id: "image-driver-requirement-unmet",
         summary: "the NVIDIA container toolkit starts the image on this driver",
         explain: "\
@@ -80,7 +80,7 @@ conditions off.
 ",
         judge: requirements,
     },
-    Question {
+    InspectRule {
         id: "image-cuda-too-new-for-driver",
         summary: "the driver runs the CUDA in the image",
         explain: "\
@@ -97,7 +97,7 @@ compatibility included.
 ",
         judge: driver,
     },
-    Question {
+    InspectRule {
         id: "image-without-code-for-gpu",
         summary: "torch in the image has code for every GPU",
         explain: "\
@@ -113,7 +113,7 @@ The torch release and CUDA build that the image's labels or variables name, agai
 ",
         judge: gpu_code,
     },
-    Question {
+    InspectRule {
         id: "image-hides-gpus",
         summary: "the image's variables enable the GPUs and the driver libraries",
         explain: "\
@@ -130,7 +130,7 @@ nvidia-smi.
 ",
         judge: visible,
     },
-    Question {
+    InspectRule {
         id: "image-machine-has-errors",
         summary: "the machine itself can start GPU containers",
         explain: "\
@@ -144,19 +144,19 @@ On a machine that starts no GPU container, no image runs, however well it fits.
     },
 ];
 
-/// The answer to one question.
+/// The verdict of one rule.
 #[derive(Debug)]
 pub struct Judged {
-    /// The question.
-    pub question: &'static Question,
-    /// The answer.
+    /// One of [`RULES`].
+    pub rule: &'static InspectRule,
+    /// Its result on one machine.
     pub verdict: Verdict,
 }
 
-/// All answers.
+/// The verdicts of all rules.
 pub fn judge(image: &Image, facts: &Facts) -> Vec<Judged> {
-    let answer = |question: &'static Question| Judged { question, verdict: (question.judge)(image, facts) };
-    QUESTIONS.iter().map(answer).collect()
+    let answer = |rule: &'static InspectRule| Judged { rule, verdict: (rule.judge)(image, facts) };
+    RULES.iter().map(answer).collect()
 }
 
 fn architecture(image: &Image, facts: &Facts) -> Verdict {
@@ -189,7 +189,7 @@ fn architecture(image: &Image, facts: &Facts) -> Verdict {
     )
 }
 
-/// The early way out for questions about GPUs.
+/// The verdict of GPU rules on a machine without a GPU; `None`: it has one.
 fn without_gpu(facts: &Facts) -> Option<Verdict> {
     match facts.has_gpu() {
         Fact::Known(true) => None,
@@ -393,7 +393,7 @@ fn machine(_image: &Image, facts: &Facts) -> Verdict {
         format!("the machine itself has errors: {}", ids.join(", ")),
         Fix::safe("", &["envdoc check"]),
     );
-    errors.into_iter().fold(verdict, |verdict, (id, says)| verdict.evidence(format!("{id}: {says}")))
+    errors.into_iter().fold(verdict, |verdict, (id, message)| verdict.evidence(format!("{id}: {message}")))
 }
 
 #[cfg(test)]
@@ -416,7 +416,7 @@ mod tests {
     }
 
     fn answer(id: &str, image: &Image, facts: &Facts) -> Verdict {
-        judge(image, facts).into_iter().find(|judged| judged.question.id == id).expect(id).verdict
+        judge(image, facts).into_iter().find(|judged| judged.rule.id == id).expect(id).verdict
     }
 
     #[test]
@@ -481,10 +481,10 @@ mod tests {
 
     #[test]
     fn every_question_is_explained() {
-        for question in QUESTIONS {
-            assert!(question.explain.starts_with("## What it checks\n"), "{}", question.id);
-            assert!(question.explain.contains("## Why it matters\n"), "{}", question.id);
-            assert!(CHECKS.iter().all(|check| check.id != question.id), "{}", question.id);
+        for rule in RULES {
+            assert!(rule.explain.starts_with("## What it checks\n"), "{}", rule.id);
+            assert!(rule.explain.contains("## Why it matters\n"), "{}", rule.id);
+            assert!(CHECKS.iter().all(|check| check.id != rule.id), "{}", rule.id);
         }
     }
 }

@@ -3,11 +3,11 @@
 //!
 //! [`docker::reference`] reads names, [`image`] what an engine or a registry says, [`requirement`] the
 //! condition under which NVIDIA's container toolkit starts an image, [`judge`] holds an image against a
-//! machine; [`inside`] reads what a container of it tells. Everything here is pure.
+//! machine; [`probe`] reads the output of a container. Everything here is pure.
 
 pub mod image;
-pub mod inside;
 pub mod judge;
+pub mod probe;
 pub mod remote;
 pub mod report;
 pub mod requirement;

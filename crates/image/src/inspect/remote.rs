@@ -19,18 +19,18 @@ const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, \
                          application/vnd.docker.distribution.manifest.v2+json";
 
 /// Where and how to ask.
-pub struct Question<'q> {
-    /// The image.
+pub struct ImageQuery<'q> {
+    /// Registry, repository, and tag or digest.
     pub reference: &'q Reference,
     /// The processor, as Linux names it: `x86_64`. Of a list of images the one for it is read.
     pub architecture: &'q str,
-    /// Plain HTTP where it is not this machine that is asked.
+    /// Use plain HTTP; registries on this machine always use it.
     pub plain_http: bool,
     /// User and password, or an identity token.
     pub login: Option<Login>,
     /// Certificates to trust besides the system's, PEM.
     pub certificates: Option<&'q str>,
-    /// When to give up.
+    /// Of all requests together.
     pub deadline: Instant,
 }
 
@@ -42,7 +42,7 @@ pub enum RegistryError {
     NotFound {
         /// `registry-1.docker.io`.
         registry: String,
-        /// The image.
+        /// `library/ubuntu:26.04`.
         reference: String,
     },
     /// Only images for other operating systems.
@@ -53,15 +53,15 @@ pub enum RegistryError {
     Denied {
         /// `registry-1.docker.io`.
         registry: String,
-        /// The image.
+        /// `library/ubuntu:26.04`.
         reference: String,
     },
-    /// Another unexpected answer.
+    /// Any other unexpected status.
     #[error("{registry} answered with HTTP status {status} {body}")]
     Status {
         /// `registry-1.docker.io`.
         registry: String,
-        /// HTTP status.
+        /// 503.
         status: u16,
         /// The beginning of the answer.
         body: String,
@@ -96,7 +96,7 @@ fn malformed(what: String) -> impl FnOnce(serde_json::Error) -> RegistryError {
     move |source| RegistryError::Malformed { what, source }
 }
 
-/// A registry that is asked for one image.
+/// A session with a registry, about one image.
 struct Registry<'q> {
     reference: &'q Reference,
     client: Client,
@@ -104,11 +104,11 @@ struct Registry<'q> {
 }
 
 impl<'q> Registry<'q> {
-    fn new(question: &Question<'q>) -> Result<Registry<'q>, RegistryError> {
-        let client = Client::new(question.certificates, question.deadline)?;
-        let url = question.reference.registry_url(question.plain_http);
-        let access = Access::new(&url, question.login.clone());
-        Ok(Registry { reference: question.reference, client, access })
+    fn new(query: &ImageQuery<'q>) -> Result<Registry<'q>, RegistryError> {
+        let client = Client::new(query.certificates, query.deadline)?;
+        let url = query.reference.registry_url(query.plain_http);
+        let access = Access::new(&url, query.login.clone());
+        Ok(Registry { reference: query.reference, client, access })
     }
 
     fn ask(&mut self, kind: &str, name: &str, accept: &str) -> Result<Answer, RegistryError> {
@@ -136,8 +136,8 @@ impl<'q> Registry<'q> {
 }
 
 /// The current digest of an image; of the image index if the name is a multi-platform image.
-pub fn digest(question: &Question) -> Result<String, RegistryError> {
-    let answer = Registry::new(question)?.manifest(question.reference.wanted())?;
+pub fn digest(query: &ImageQuery) -> Result<String, RegistryError> {
+    let answer = Registry::new(query)?.manifest(query.reference.wanted())?;
     answer.digest().ok_or(RegistryError::NoDigest)
 }
 
@@ -151,11 +151,11 @@ pub struct Member {
 }
 
 /// Makes a name stand for several images that its registry has; the digest of the list.
-pub fn write_list(question: &Question, members: &[Member]) -> Result<String, RegistryError> {
+pub fn write_list(query: &ImageQuery, members: &[Member]) -> Result<String, RegistryError> {
     if members.is_empty() {
         return Err(RegistryError::NoMembers);
     }
-    let mut registry = Registry::new(question)?;
+    let mut registry = Registry::new(query)?;
     let mut entries = Vec::new();
     for member in members {
         let answer = registry.manifest(&member.digest)?;
@@ -163,9 +163,8 @@ pub fn write_list(question: &Question, members: &[Member]) -> Result<String, Reg
     }
     let (kind, body) = list(entries);
     // A token for readers does not write.
-    let mut access =
-        Access::new(&question.reference.registry_url(question.plain_http), question.login.clone());
-    let path = format!("/v2/{}/manifests/{}", question.reference.repository, question.reference.tag);
+    let mut access = Access::new(&query.reference.registry_url(query.plain_http), query.login.clone());
+    let path = format!("/v2/{}/manifests/{}", query.reference.repository, query.reference.tag);
     let answer = registry.client.put(&mut access, &path, kind, &body)?;
     match (answer.status, answer.digest()) {
         (201, Some(digest)) => Ok(digest),
@@ -211,9 +210,9 @@ fn list(entries: Vec<Value>) -> (&'static str, Vec<u8>) {
 }
 
 /// Reads an image's description.
-pub fn read(question: &Question) -> Result<Image, RegistryError> {
-    let reference = question.reference;
-    let mut registry = Registry::new(question)?;
+pub fn read(query: &ImageQuery) -> Result<Image, RegistryError> {
+    let reference = query.reference;
+    let mut registry = Registry::new(query)?;
     let mut answer = registry.manifest(reference.wanted())?;
     let mut architectures = Vec::new();
     if let Ok(index) = serde_json::from_slice::<Index>(&answer.body) {
@@ -229,7 +228,7 @@ pub fn read(question: &Question) -> Result<Image, RegistryError> {
         architectures.dedup();
         let is = |entry: &&crate::inspect::image::Entry| {
             let platform = entry.platform.as_ref();
-            platform.is_some_and(|platform| processor(&platform.architecture) == question.architecture)
+            platform.is_some_and(|platform| processor(&platform.architecture) == query.architecture)
         };
         let entry = platforms.clone().find(is).or_else(|| platforms.clone().next());
         let Some(entry) = entry else {

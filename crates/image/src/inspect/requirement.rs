@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `cuda` is the newest CUDA that the driver knows, `arch` the compute capability and `brand` the brand of
-//! the first GPU. Conditions on anything else are passed over. `NVIDIA_DISABLE_REQUIRE` turns all of it off.
+//! the first GPU. Conditions on anything else are ignored. `NVIDIA_DISABLE_REQUIRE` turns all of it off.
 //! Source: NVIDIA/nvidia-container-toolkit:internal/requirements@2da32970 and its image.go@3de6c52a.
 
 use catalog::version::compare;
@@ -31,7 +31,7 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Those of a machine.
+    /// The properties of a machine; the first GPU stands for all.
     pub fn of(facts: &Facts) -> Properties {
         let driver = facts.driver_version().known().copied();
         let of_branch =
@@ -57,7 +57,7 @@ impl Properties {
     }
 }
 
-/// The variables of an image that hold conditions, with their names; empty where they are turned off.
+/// The variables of an image that hold conditions, with their names; empty if they are disabled.
 pub fn of(image: &Image) -> Vec<(&str, &str)> {
     if disabled(image) {
         return Vec::new();
@@ -113,7 +113,7 @@ fn condition(text: &str, properties: &Properties) -> Option<Fact<bool>> {
     let (name, rest) = text.split_at(end);
     let operator =
         ["!=", "<=", ">=", "=", "<", ">"].into_iter().find(|operator| rest.starts_with(operator))?;
-    let wanted = &rest[operator.len()..];
+    let operand = &rest[operator.len()..];
     let Some(value) = properties.get(name)? else {
         let what = match name {
             "cuda" => "the newest CUDA that the driver supports",
@@ -123,9 +123,9 @@ fn condition(text: &str, properties: &Properties) -> Option<Fact<bool>> {
         };
         return Some(Fact::unknown(format!("{what} is unknown")));
     };
-    let order = if name == "brand" { Some(value.as_str().cmp(wanted)) } else { compare(value, wanted) };
+    let order = if name == "brand" { Some(value.as_str().cmp(operand)) } else { compare(value, operand) };
     let Some(order) = order else {
-        return Some(Fact::unknown(format!("{value:?} cannot be compared with {wanted:?}")));
+        return Some(Fact::unknown(format!("{value:?} cannot be compared with {operand:?}")));
     };
     Some(Fact::Known(match operator {
         "=" => order == Ordering::Equal,

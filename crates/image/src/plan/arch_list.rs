@@ -1,13 +1,13 @@
-//! TORCH_CUDA_ARCH_LIST: without a GPU in sight, what is compiled must be told for which GPUs.
+//! TORCH_CUDA_ARCH_LIST: the build sees no GPU, so the target architectures must be set.
 
-use super::Work;
+use super::PlanContext;
 use facts::support::capabilities;
 
 /// The list, and why it is this one; `None` where the compute capabilities of the torch build are not known.
-pub fn list(work: &Work) -> Option<(String, String)> {
-    let Some(known) = &work.stack.gpu_archs else { return of_targets(work) };
+pub(super) fn list(context: &PlanContext) -> Option<(String, String)> {
+    let Some(known) = &context.stack.gpu_archs else { return of_targets(context) };
     let known = capabilities(known);
-    if work.request.targets.is_empty() {
+    if context.request.targets.is_empty() {
         let all: Vec<String> = known.iter().map(written).collect();
         return Some((
             format!("{}+PTX", all.join(";")),
@@ -16,7 +16,7 @@ pub fn list(work: &Work) -> Option<(String, String)> {
     }
     let mut chosen: Vec<(u32, u32)> = Vec::new();
     let mut ptx = false;
-    for target in &work.request.targets {
+    for target in &context.request.targets {
         // Code for 8.6 runs on 8.9: same major, not newer. Where there is none, the newest code is kept as
         // PTX.
         let near = known.iter().filter(|code| code.0 == target.0 && code.1 <= target.1).max();
@@ -39,8 +39,8 @@ pub fn list(work: &Work) -> Option<(String, String)> {
 }
 
 /// The GPUs themselves, where it is not known for which ones torch has code (NVIDIA's own builds).
-fn of_targets(work: &Work) -> Option<(String, String)> {
-    let mut chosen = work.request.targets.clone();
+fn of_targets(context: &PlanContext) -> Option<(String, String)> {
+    let mut chosen = context.request.targets.clone();
     chosen.sort_unstable();
     chosen.dedup();
     let written: Vec<String> = chosen.iter().map(written).collect();

@@ -1,54 +1,50 @@
 //! The images that an image is built on.
 
 use super::super::request::{Compile, ImageRequest};
-use super::refused;
+use super::usage_error;
 use catalog::Catalog;
 use catalog::images::{self, Flavour, Image};
 use catalog::systems::System;
 use diagnostic::error::Error;
-use resolve::answer::{Stack, Warning};
 use resolve::install::flash_attn_wheel;
+use resolve::outcome::{Stack, Warning};
 
 /// The base of the finished image, and that of the stage that compiles.
 #[derive(Debug)]
-pub struct Base {
+pub(super) struct Base {
     /// The image: `nvidia/cuda:12.1.1-base-ubuntu22.04`.
     pub image: String,
     /// Its digest, where it is known.
     pub digest: Option<String>,
     /// What the catalog knows of it; nothing of an own image.
     pub known: Option<&'static Image>,
-    /// Its system.
     pub system: Option<&'static System>,
-    /// Whether it has nvcc.
     pub nvcc: bool,
     /// Why it is this one.
-    pub why: Vec<String>,
+    pub comments: Vec<String>,
     /// The image with nvcc, where only the build needs it.
     pub build: Option<String>,
-    /// Why there is one.
-    pub build_why: Vec<String>,
-    /// What to know.
+    pub build_comments: Vec<String>,
     pub warnings: Vec<Warning>,
 }
 
 impl Base {
     /// The reference with its digest.
-    pub fn reference(&self) -> String {
+    pub(super) fn reference(&self) -> String {
         match &self.digest {
             Some(digest) => format!("{}@{digest}", self.image),
             None => self.image.clone(),
         }
     }
 
-    /// Whether the image brings this torch already.
-    pub fn has_torch(&self, torch: &str) -> bool {
+    /// Whether the image already contains this torch.
+    pub(super) fn has_torch(&self, torch: &str) -> bool {
         let own = self.known.and_then(|image| image.torch.as_deref());
         own.and_then(|own| own.split('+').next()) == Some(torch)
     }
 
     /// Whether the image sets the variables that the NVIDIA container toolkit looks at.
-    pub fn sets_nvidia_variables(&self) -> bool {
+    pub(super) fn sets_nvidia_variables(&self) -> bool {
         let repository = self.known.map(|image| image.repository);
         matches!(repository, Some("nvidia/cuda" | "pytorch/pytorch" | "nvcr.io/nvidia/pytorch"))
     }
@@ -56,54 +52,61 @@ impl Base {
 
 /// When nvcc is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
+pub(super) enum NvccNeed {
     /// Nothing is compiled.
     Never,
     /// While the image is built.
     Build,
-    /// When it runs, too.
     Run,
 }
 
 /// When nvcc is needed, and why.
-pub fn need(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) -> (Need, String) {
+pub(super) fn nvcc_need(
+    catalog: &'static Catalog,
+    request: &ImageRequest,
+    stack: &Stack,
+) -> (NvccNeed, String) {
     let flash_attn = stack
         .packages
         .get("flash-attn")
         .filter(|version| flash_attn_wheel(catalog, stack, version).is_none());
     match (request.compile, &stack.deepspeed, flash_attn) {
         (Some(Compile::Run), ..) => {
-            (Need::Run, "CUDA code is compiled in the running container, as requested".into())
+            (NvccNeed::Run, "CUDA code is compiled in the running container, as requested".into())
         }
         (_, Some(version), _) if !request.deepspeed_ops.is_empty() => (
-            Need::Build,
+            NvccNeed::Build,
             format!("DeepSpeed {version} operators are compiled during the image build, as requested"),
         ),
         (compile, Some(version), _) if compile != Some(Compile::Build) => (
-            Need::Run,
+            NvccNeed::Run,
             format!("DeepSpeed {version} compiles its operators on first use, in the running container"),
         ),
         (_, _, Some(version)) => (
-            Need::Build,
+            NvccNeed::Build,
             format!(
                 "flash-attn {version} has no wheel for this torch and is compiled from \
                  source"
             ),
         ),
         (Some(Compile::Build), ..) => {
-            (Need::Build, "CUDA code is compiled during the image build, as requested".into())
+            (NvccNeed::Build, "CUDA code is compiled during the image build, as requested".into())
         }
-        _ => (Need::Never, String::new()),
+        _ => (NvccNeed::Never, String::new()),
     }
 }
 
-/// Decides the images.
-pub fn settle(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) -> Result<Base, Error> {
+/// Chooses the base image, and that of the build stage if one is needed.
+pub(super) fn choose(
+    catalog: &'static Catalog,
+    request: &ImageRequest,
+    stack: &Stack,
+) -> Result<Base, Error> {
     if let Some(own) = &request.base_image {
         return own_image(catalog, request, stack, own);
     }
     let Some(reference) = &stack.base_image else {
-        return Err(refused("an image needs a base image, but `--base none` was requested")
+        return Err(usage_error("an image needs a base image, but `--base none` was requested")
             .hint("remove `--base none`, or set your own image with `base_image`"));
     };
     let known = known(catalog, reference);
@@ -113,17 +116,17 @@ pub fn settle(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) 
         known,
         system: stack.system.as_deref().and_then(|it| catalog.systems().system(it)),
         nvcc: known.is_some_and(|image| image.flavour == Flavour::Devel),
-        why: Vec::new(),
+        comments: Vec::new(),
         build: None,
-        build_why: Vec::new(),
+        build_comments: Vec::new(),
         warnings: Vec::new(),
     };
-    let (need, reason) = need(catalog, request, stack);
+    let (need, reason) = nvcc_need(catalog, request, stack);
     match (need, base.nvcc) {
-        (Need::Run, true) => base.why.push(format!("devel image: {reason}.")),
-        (Need::Build, true) => match lean(catalog, known) {
+        (NvccNeed::Run, true) => base.comments.push(format!("devel image: {reason}.")),
+        (NvccNeed::Build, true) => match lean(catalog, known) {
             Some(lean) => {
-                base.build_why = vec![format!("nvcc stays in this build stage: {reason}.")];
+                base.build_comments = vec![format!("nvcc stays in this build stage: {reason}.")];
                 base.build = Some(base.reference());
                 base.image = lean.reference();
                 base.digest = None;
@@ -131,20 +134,20 @@ pub fn settle(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) 
                 base.nvcc = false;
             }
             None => base
-                .why
+                .comments
                 .push(format!("devel image: {reason}. The catalog has no variant of it without nvcc.")),
         },
-        (Need::Never, true) if known.is_some_and(|image| image.repository == images::NGC) => {
-            base.why.push(
+        (NvccNeed::Never, true) if known.is_some_and(|image| image.repository == images::NGC) => {
+            base.comments.push(
                 "NVIDIA NGC image: its torch, CUDA (with nvcc) and libraries are kept \
                  unchanged."
                     .into(),
             );
         }
-        (Need::Never, true) if known.is_some_and(|image| image.repository == "nvidia/cuda") => {
-            base.why.push("devel image, as requested; nothing in this stack needs nvcc.".into());
+        (NvccNeed::Never, true) if known.is_some_and(|image| image.repository == "nvidia/cuda") => {
+            base.comments.push("devel image, as requested; nothing in this stack needs nvcc.".into());
         }
-        (Need::Never, _) => base.why.push(
+        (NvccNeed::Never, _) => base.comments.push(
             "No nvcc: this stack compiles nothing, and the torch wheels include the CUDA libraries they \
              use."
                 .into(),
@@ -157,13 +160,13 @@ pub fn settle(catalog: &'static Catalog, request: &ImageRequest, stack: &Stack) 
 fn without_nvcc(image: &str, reason: &str) -> Warning {
     Warning {
         id: "nvcc-missing".into(),
-        says: format!(
+        message: format!(
             "{image} has no nvcc: {reason}; that fails on a GPU. The nvidia/cuda devel images have nvcc."
         ),
     }
 }
 
-/// An image of one's own: the request says what is in it.
+/// A base image of the user; the request describes its contents.
 fn own_image(
     catalog: &'static Catalog,
     request: &ImageRequest,
@@ -171,20 +174,22 @@ fn own_image(
     own: &str,
 ) -> Result<Base, Error> {
     let Some(system) = stack.system.as_deref().and_then(|it| catalog.systems().system(it)) else {
-        return Err(refused(format!("the catalog does not know {own}, so its operating system is unknown"))
-            .hint("set `os`, for example ubuntu22.04 or debian12"));
+        return Err(usage_error(format!(
+            "the catalog does not know {own}, so its operating system is unknown"
+        ))
+        .hint("set `os`, for example ubuntu22.04 or debian12"));
     };
-    let (need, reason) = need(catalog, request, stack);
+    let (need, reason) = nvcc_need(catalog, request, stack);
     let mut warnings = Vec::new();
     let devel =
-        request.base_devel.as_ref().filter(|_| need == Need::Build && request.base_nvcc != Some(true));
+        request.base_devel.as_ref().filter(|_| need == NvccNeed::Build && request.base_nvcc != Some(true));
     match request.base_nvcc {
-        _ if need == Need::Never || devel.is_some() => {}
+        _ if need == NvccNeed::Never || devel.is_some() => {}
         Some(true) => {}
         Some(false) => warnings.push(without_nvcc(own, &reason)),
         None => warnings.push(Warning {
             id: "nvcc-not-known".into(),
-            says: format!(
+            message: format!(
                 "`base_nvcc` does not say whether {own} has nvcc, which is needed on a GPU: {reason}"
             ),
         }),
@@ -195,9 +200,9 @@ fn own_image(
         known: None,
         system: Some(system),
         nvcc: request.base_nvcc == Some(true),
-        why: vec![format!("Your own base image; the request says that it contains {}.", system.name)],
+        comments: vec![format!("Your own base image; the request says that it contains {}.", system.name)],
         build: devel.cloned(),
-        build_why: vec![format!(
+        build_comments: vec![format!(
             "nvcc stays in this build stage: {reason}. The request says that this image has nvcc and, like \
              the final one, {}.",
             system.name
@@ -206,8 +211,7 @@ fn own_image(
     })
 }
 
-/// The image in the catalog.
-pub fn known(catalog: &'static Catalog, reference: &str) -> Option<&'static Image> {
+pub(super) fn known(catalog: &'static Catalog, reference: &str) -> Option<&'static Image> {
     let (repository, tag) = reference.rsplit_once(':')?;
     catalog.images().of(repository).iter().find(|image| image.tag == tag)
 }

@@ -1,36 +1,39 @@
 //! What the verification of the finished image must find.
 
-use super::{Work, operators};
+use super::{PlanContext, operators};
 use crate::verify::Expectations;
 
-pub(super) fn expectations(work: &Work) -> Expectations {
-    let stack = work.stack;
+pub(super) fn expectations(context: &PlanContext) -> Expectations {
+    let stack = context.stack;
     let mut packages = stack.packages.clone();
     let partners = [
         ("torchvision", &stack.torchvision),
         ("torchaudio", &stack.torchaudio),
         ("deepspeed", &stack.deepspeed),
     ];
-    let own_torch = work.python.environment.is_none() && work.base.has_torch(&stack.torch);
+    let own_torch = context.python.environment.is_none() && context.base.has_torch(&stack.torch);
     for (name, version) in partners {
-        // The image's own torch brings its partners in versions of its own.
+        // The partners of the image's own torch have versions of their own.
         if let Some(version) = version.as_ref().filter(|_| !own_torch || name == "deepspeed") {
             packages.insert(name.into(), version.clone());
         }
     }
     let modules = packages.keys().map(|name| module(name));
-    let cuda = work.base.known.and_then(|image| image.cuda.as_deref());
+    let cuda = context.base.known.and_then(|image| image.cuda.as_deref());
     Expectations {
-        interpreter: Some(work.python.interpreter.clone()),
+        interpreter: Some(context.python.interpreter.clone()),
         python: Some(stack.python.clone()),
         torch: Some(stack.torch.clone()),
         torch_build: Some(stack.torch_build.clone()),
         cuda: (stack.torch_build != "cpu").then(|| stack.cuda.clone()),
         nccl: stack.nccl.clone(),
-        imports: std::iter::once("torch".to_owned()).chain(modules).chain(operators::modules(work)).collect(),
+        imports: std::iter::once("torch".to_owned())
+            .chain(modules)
+            .chain(operators::modules(context))
+            .collect(),
         packages,
-        nvcc: work.base.nvcc.then(|| cuda.map_or(String::new(), minor)),
-        environment: work.request.env.clone(),
+        nvcc: context.base.nvcc.then(|| cuda.map_or(String::new(), minor)),
+        environment: context.request.env.clone(),
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Work, name};
+use super::{PlanContext, name};
 
-/// All labels.
-pub fn labels(work: &Work) -> BTreeMap<String, String> {
-    let stack = work.stack;
+pub(super) fn labels(context: &PlanContext) -> BTreeMap<String, String> {
+    let stack = context.stack;
     let mut labels = BTreeMap::from([
-        ("org.opencontainers.image.title".to_owned(), name(work.request)),
-        ("org.opencontainers.image.base.name".to_owned(), work.base.image.clone()),
+        ("org.opencontainers.image.title".to_owned(), name(context.request)),
+        ("org.opencontainers.image.base.name".to_owned(), context.base.image.clone()),
         ("envdoc.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
         ("envdoc.python".to_owned(), stack.python.clone()),
         ("envdoc.torch".to_owned(), format!("{}+{}", stack.torch, stack.torch_build)),
@@ -20,15 +19,15 @@ pub fn labels(work: &Work) -> BTreeMap<String, String> {
             labels.insert(name.to_owned(), value.clone());
         }
     };
-    add("org.opencontainers.image.description", &work.request.description);
-    add("org.opencontainers.image.base.digest", &work.base.digest);
+    add("org.opencontainers.image.description", &context.request.description);
+    add("org.opencontainers.image.base.digest", &context.base.digest);
     add("envdoc.deepspeed", &stack.deepspeed);
     add("envdoc.driver_min", &stack.driver_min);
     // The whole stack, as `envdoc resolve --format json` writes it.
     add("envdoc.stack", &serde_json::to_string(stack).ok());
-    if !work.request.says.is_empty() {
-        add("envdoc.request", &Some(work.request.says.join(", ")));
+    if !context.request.requested.is_empty() {
+        add("envdoc.request", &Some(context.request.requested.join(", ")));
     }
-    labels.extend(work.request.labels.clone());
+    labels.extend(context.request.labels.clone());
     labels
 }

@@ -1,8 +1,8 @@
-//! Everything about an image settled: after the plan nothing is left to choose.
+//! The plan of an image: every choice made, nothing written yet.
 //!
-//! [`base`] decides the images that it is built on, [`python`] where its Python comes from, [`packages`] what
-//! is installed into it, [`surroundings`] user, environment and command; [`expectations`] what its
-//! verification must find. All of it is pure.
+//! [`base`] chooses the base images, [`python`] the source of Python, [`packages`] what is installed,
+//! [`runtime`] user, environment and command, and [`expectations`] what the verification must find. All of it
+//! is pure.
 
 mod arch_list;
 mod base;
@@ -11,8 +11,8 @@ mod labels;
 mod operators;
 mod packages;
 mod python;
+mod runtime;
 mod step;
-mod surroundings;
 mod system;
 
 use std::collections::BTreeMap;
@@ -20,26 +20,27 @@ use std::collections::BTreeMap;
 pub use step::{Instruction, Stage, Step};
 
 use super::lock;
-use super::request::{Hidden, ImageRequest};
+use super::request::{ImageRequest, SecretText};
+use crate::valid;
 use crate::verify::Expectations;
 use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
-use resolve::answer::{Resolution, Stack, Warning};
 use resolve::install;
 use resolve::lock::LockedPackage;
+use resolve::outcome::{Resolution, Stack, Warning};
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Its name: `rl`.
     pub name: String,
-    /// What the image is for, where the request says it.
+    /// Purpose of the image, if the request states it.
     pub description: Option<String>,
-    /// Where the request was read, where it was a file.
+    /// The file that the request was read from, if any.
     pub origin: Option<String>,
-    /// What was asked for, in the user's words.
-    pub says: Vec<String>,
-    /// The versions in it.
+    /// The requirements, in the user's words.
+    pub requested: Vec<String>,
+    /// The stack as it is installed, without what the request leaves out.
     pub stack: Stack,
     /// The stages of the build, in order; the last one is the image.
     pub stages: Vec<Stage>,
@@ -56,20 +57,20 @@ pub struct Plan {
     pub secrets: Vec<Secret>,
     /// The stack as it was resolved, with everything that the request leaves out.
     pub resolved: Stack,
-    /// The glibc of the system, `2.28` where it is not known: it decides which wheels fit.
+    /// The glibc of the system, `2.28` if unknown: it decides which wheels can be installed.
     pub glibc: String,
-    /// The index of Python packages, where it is a mirror.
+    /// The mirror of PyPI, if one is used.
     pub index: Option<String>,
     /// Build arguments that the engine is given (the proxy); they are predefined, so they are in no
     /// layer and in no history.
     pub build_args: Vec<(String, String)>,
-    /// The processor to build for, where one was asked for: `linux/arm64`.
+    /// The platform to build for, if one is requested: `linux/arm64`.
     pub platform: Option<String>,
     /// Paths of the build context that the image takes.
     pub sources: Vec<String>,
     /// Whether only BuildKit can build it, and why.
     pub buildkit: Option<String>,
-    /// What to know before using it.
+    /// Warnings about the stack and the image.
     pub warnings: Vec<Warning>,
     /// What the verification of the finished image must find.
     pub expectations: Expectations,
@@ -83,109 +84,111 @@ pub struct Secret {
     /// Where it lies on this machine.
     pub from: String,
     /// The text itself, where it lies in no file of its own.
-    pub text: Option<Hidden>,
+    pub text: Option<SecretText>,
 }
 
 /// The files of the build context with the whole Python set: torch's part, which is a layer of its own, and
 /// the rest.
 pub const LOCKED: [&str; 2] = ["requirements.torch.lock", "requirements.lock"];
 
-/// Settles everything.
+/// Plans an image for a resolved stack.
 pub fn plan(
     catalog: &'static Catalog,
     request: &ImageRequest,
     resolution: &Resolution,
 ) -> Result<Plan, Error> {
-    let request = &mirrored(catalog, request, &resolution.stack)?;
-    let stack = &wanted(catalog, request, &resolution.stack);
-    let base = base::settle(catalog, request, stack)?;
-    let python = python::settle(catalog, request, stack, &base)?;
+    valid::request(request)?;
+    let request = &with_mirrors(catalog, request, &resolution.stack)?;
+    let stack = &installed_stack(catalog, request, &resolution.stack);
+    let base = base::choose(catalog, request, stack)?;
+    let python = python::choose(catalog, request, stack, &base)?;
     if base.build.is_some() && python.environment.is_none() {
-        return Err(refused(format!(
+        return Err(usage_error(format!(
             "`base_devel`: Python {} belongs to {}, and packages installed into it cannot be copied from \
              another image",
             stack.python, base.image
         ))
         .hint("request a Python that is not in the image, or a base image with nvcc"));
     }
-    let mut work = Work { catalog, request, resolution, stack, base: &base, python: &python, locked: None };
-    let requirements = packages::requirements(&work);
+    let mut context =
+        PlanContext { catalog, request, resolution, stack, base: &base, python: &python, locked: None };
+    let requirements = packages::requirements(&context);
     let lock_drift = match &request.lock {
         Some(kept) => lock::drift(kept, &resolution.stack, &requirements),
         None => Vec::new(),
     };
-    work.locked =
+    context.locked =
         request.lock.as_ref().filter(|_| lock_drift.is_empty()).and_then(|lock| lock.packages.as_deref());
-    let mut stages = python::stages(&work);
-    let mut installed = python::steps(&work)?;
-    installed.extend(packages::steps(&work)?);
+    let mut stages = python::stages(&context);
+    let mut installed = python::steps(&context)?;
+    installed.extend(packages::steps(&context)?);
     match &base.build {
         Some(build) => {
-            let mut steps = system::build_steps(&work)?;
+            let mut steps = system::build_steps(&context)?;
             steps.extend(installed);
             stages.push(Stage {
                 name: "build".into(),
                 image: build.clone(),
-                why: base.build_why.clone(),
+                comments: base.build_comments.clone(),
                 steps,
             });
-            let mut steps = system::run_steps(&work)?;
-            steps.extend(python::taken_over(&work));
-            stages.push(last(&work, steps)?);
+            let mut steps = system::run_steps(&context)?;
+            steps.extend(python::copied_environment(&context));
+            stages.push(last(&context, steps)?);
         }
         None => {
-            let mut steps = system::run_steps(&work)?;
+            let mut steps = system::run_steps(&context)?;
             steps.extend(installed);
-            stages.push(last(&work, steps)?);
+            stages.push(last(&context, steps)?);
         }
     }
     let mut warnings = resolution.warnings.clone();
     warnings.retain(|warning| {
         let made = warning.id == "python-externally-managed" && python.environment.is_some();
-        // Of an own image the plan itself says what was told.
-        let told = warning.id == "unknown-nvcc-needed" && request.base_image.is_some();
-        !made && !told
+        // The plan has its own warning about a base image of the user.
+        let replaced = warning.id == "unknown-nvcc-needed" && request.base_image.is_some();
+        !made && !replaced
     });
     warnings.extend(base.warnings.clone());
-    warnings.extend(packages::warning(&work));
-    warnings.extend(unused_torch(&work));
-    warnings.extend(operators::warnings(&work));
-    let mut told = Vec::new();
+    warnings.extend(packages::warning(&context));
+    warnings.extend(unused_torch(&context));
+    warnings.extend(operators::warnings(&context));
+    let mut messages = Vec::new();
     warnings.retain(|warning| {
-        let new = !told.contains(&warning.says);
-        told.push(warning.says.clone());
+        let new = !messages.contains(&warning.message);
+        messages.push(warning.message.clone());
         new
     });
     Ok(Plan {
         name: name(request),
         description: request.description.clone(),
         origin: request.origin.clone(),
-        says: request.says.clone(),
+        requested: request.requested.clone(),
         buildkit: buildkit(&stages),
         stages,
-        labels: labels::labels(&work),
+        labels: labels::labels(&context),
         requirements,
         lock_drift,
-        locked: work.locked.map(|packages| {
-            let (torch, rest) = packages.iter().cloned().partition(lock::of_torch);
+        locked: context.locked.map(|packages| {
+            let (torch, rest) = packages.iter().cloned().partition(lock::is_torch_layer);
             [torch, rest]
         }),
         secrets: secrets(request),
         resolved: resolution.stack.clone(),
         glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
         index: request.mirrors.pip_index.clone(),
-        build_args: surroundings::build_args(request)?,
+        build_args: runtime::build_args(request)?,
         platform: (!request.architectures.is_empty()).then(|| platform(&stack.architecture)),
         sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
-        expectations: expectations::expectations(&work),
+        expectations: expectations::expectations(&context),
         stack: stack.clone(),
     })
 }
 
-/// What the parts of planning look at.
+/// The input of the planning steps.
 #[derive(Debug)]
-struct Work<'a> {
+struct PlanContext<'a> {
     catalog: &'static Catalog,
     request: &'a ImageRequest,
     resolution: &'a Resolution,
@@ -196,31 +199,32 @@ struct Work<'a> {
     locked: Option<&'a [LockedPackage]>,
 }
 
-impl Work<'_> {
-    /// The sentence of the resolver about a part.
-    fn because(&self, part: &str) -> Option<&str> {
-        let found = self.resolution.because.iter().find(|because| because.part == part);
-        found.map(|because| because.says.as_str())
+impl PlanContext<'_> {
+    /// Why the resolver chose a part.
+    fn decision_message(&self, part: &str) -> Option<&str> {
+        let found = self.resolution.decisions.iter().find(|decision| decision.part == part);
+        found.map(|decision| decision.message.as_str())
     }
 
-    /// A shell command's mounts: the CA bundle and the addresses with a login, where the request has them.
-    fn trust(&self) -> Vec<String> {
+    /// Secret mounts of a `RUN` instruction: the CA bundle and the index URLs with a login.
+    fn secret_mounts(&self) -> Vec<String> {
         let bundle = self.request.ca_certificates.iter();
-        let bundle = bundle.map(|_| format!("type=secret,id=ca,required=true,target={TRUSTED}"));
-        let hidden =
-            hidden(self.request).into_iter().map(|(id, ..)| format!("type=secret,id={id},required=true"));
-        bundle.chain(hidden).collect()
+        let bundle = bundle.map(|_| format!("type=secret,id=ca,required=true,target={CA_BUNDLE}"));
+        let secret_indexes = secret_indexes(self.request)
+            .into_iter()
+            .map(|(id, ..)| format!("type=secret,id={id},required=true"));
+        bundle.chain(secret_indexes).collect()
     }
 
-    /// The variables by which pip and uv find both, before a command.
-    fn trusting(&self, command: String) -> String {
+    /// The command, after exports of the variables that point pip and uv to the secrets.
+    fn with_secrets(&self, command: String) -> String {
         let mut before: Vec<String> = Vec::new();
         if self.request.ca_certificates.is_some() {
             before.push(format!(
-                "export SSL_CERT_FILE={TRUSTED} PIP_CERT={TRUSTED} REQUESTS_CA_BUNDLE={TRUSTED}"
+                "export SSL_CERT_FILE={CA_BUNDLE} PIP_CERT={CA_BUNDLE} REQUESTS_CA_BUNDLE={CA_BUNDLE}"
             ));
         }
-        for (id, [pip, uv], _) in hidden(self.request) {
+        for (id, [pip, uv], _) in secret_indexes(self.request) {
             before
                 .push(format!("{pip}=\"$(cat /run/secrets/{id})\" && {uv}=\"${pip}\" && export {pip} {uv}"));
         }
@@ -229,30 +233,40 @@ impl Work<'_> {
     }
 }
 
-/// The indexes that have a login: the id of the secret, the variables of pip and uv that it becomes, the
-/// text.
-fn hidden(request: &ImageRequest) -> Vec<(&'static str, [&'static str; 2], &Hidden)> {
-    let index =
-        request.hidden.index.iter().map(|text| ("index", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"], text));
-    let extra =
-        request.hidden.extra.iter().map(|text| ("extra_index", ["PIP_EXTRA_INDEX_URL", "UV_INDEX"], text));
+/// Index URLs with a login: id of the secret, its variables for pip and uv, and the URL.
+fn secret_indexes(request: &ImageRequest) -> Vec<(&'static str, [&'static str; 2], &SecretText)> {
+    let index = request
+        .secret_indexes
+        .index
+        .iter()
+        .map(|text| ("index", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"], text));
+    let extra = request
+        .secret_indexes
+        .extra
+        .iter()
+        .map(|text| ("extra_index", ["PIP_EXTRA_INDEX_URL", "UV_INDEX"], text));
     index.chain(extra).collect()
 }
 
-/// Where the CA bundle is mounted.
-const TRUSTED: &str = "/run/ca.crt";
+/// Mount target of the CA bundle.
+const CA_BUNDLE: &str = "/run/ca.crt";
 
 /// The last stage: what was installed, then the user's part, which changes most often.
-fn last(work: &Work, mut steps: Vec<Step>) -> Result<Stage, Error> {
-    steps.splice(0..0, surroundings::environment(work));
-    steps.extend(surroundings::steps(work)?);
-    steps.push(Step::of(Instruction::Label(labels::labels(work).into_iter().collect())));
-    steps.extend(surroundings::start(work));
-    Ok(Stage { name: "image".into(), image: work.base.reference(), why: work.base.why.clone(), steps })
+fn last(context: &PlanContext, mut steps: Vec<Step>) -> Result<Stage, Error> {
+    steps.splice(0..0, runtime::environment(context));
+    steps.extend(runtime::steps(context)?);
+    steps.push(Step::new(Instruction::Label(labels::labels(context).into_iter().collect())));
+    steps.extend(runtime::start(context));
+    Ok(Stage {
+        name: "image".into(),
+        image: context.base.reference(),
+        comments: context.base.comments.clone(),
+        steps,
+    })
 }
 
-/// The stack as far as it is installed.
-fn wanted(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Stack {
+/// The stack without what the request leaves out.
+fn installed_stack(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Stack {
     let mut stack = stack.clone();
     if request.partners == Some(false) {
         stack.torchvision = None;
@@ -267,8 +281,8 @@ fn wanted(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Stack {
     stack
 }
 
-/// The request with the addresses of the mirror that it names; an address of its own wins.
-fn mirrored(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error> {
+/// The request with the URLs of the mirror preset that it names; its own URLs win.
+fn with_mirrors(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Result<ImageRequest, Error> {
     let mut request = request.clone();
     let family =
         stack.system.as_deref().unwrap_or_default().trim_end_matches(|c: char| !c.is_ascii_alphabetic());
@@ -278,7 +292,7 @@ fn mirrored(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Result<
     let Some(name) = request.mirrors.preset.clone() else { return Ok(request) };
     let Some(mirror) = catalog.mirrors().mirror(&name) else {
         let names: Vec<&str> = catalog.mirrors().all().iter().map(|mirror| mirror.name.as_str()).collect();
-        return Err(refused(format!("unknown mirror {name:?}")).hint(format!(
+        return Err(usage_error(format!("unknown mirror {name:?}")).hint(format!(
             "known mirrors: {}; set any other by URL with pip_index and apt",
             names.join(", ")
         )));
@@ -300,38 +314,39 @@ fn name(request: &ImageRequest) -> String {
 fn secrets(request: &ImageRequest) -> Vec<Secret> {
     let bundle = request.ca_certificates.iter();
     let bundle = bundle.map(|from| Secret { id: "ca".into(), from: from.clone(), text: None });
-    let hidden = hidden(request).into_iter().map(|(id, _, text)| Secret {
+    let secret_indexes = secret_indexes(request).into_iter().map(|(id, _, text)| Secret {
         id: id.into(),
         from: "the pip or uv configuration of this machine".into(),
         text: Some(text.clone()),
     });
-    bundle.chain(hidden).collect()
+    bundle.chain(secret_indexes).collect()
 }
 
-/// Whether a mount stands anywhere, which the classic builder does not know.
+/// Why BuildKit is required: the classic builder does not support mounts.
 fn buildkit(stages: &[Stage]) -> Option<String> {
-    let mounts = |step: &Step| matches!(&step.does, Instruction::Run { mounts, .. } if !mounts.is_empty());
+    let mounts =
+        |step: &Step| matches!(&step.instruction, Instruction::Run { mounts, .. } if !mounts.is_empty());
     let any = stages.iter().flat_map(|stage| &stage.steps).any(mounts);
     any.then(|| "RUN instructions use mounts".into())
 }
 
-/// An image that brings torch, in a Python that is not used.
-fn unused_torch(work: &Work) -> Option<Warning> {
-    let torch = work.base.known?.torch.as_ref()?;
-    work.python.environment?;
+/// Warns of a base image with torch in a Python that is not used.
+fn unused_torch(context: &PlanContext) -> Option<Warning> {
+    let torch = context.base.known?.torch.as_ref()?;
+    context.python.environment?;
     Some(Warning {
         id: "torch-of-image-unused".into(),
-        says: format!(
+        message: format!(
             "{} contains torch {torch} in a Python that the catalog does not know; it stays unused, and \
              torch is installed a second time. `base: cuda` gives the same stack without it",
-            work.base.image
+            context.base.image
         ),
     })
 }
 
 /// A request that cannot be planned.
-fn refused(says: impl Into<String>) -> Error {
-    Error::new(Kind::Usage, says)
+fn usage_error(message: impl Into<String>) -> Error {
+    Error::new(Kind::Usage, message)
 }
 
 #[cfg(test)]

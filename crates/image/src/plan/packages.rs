@@ -1,39 +1,42 @@
 //! The Python packages, and how they are installed.
 
-use super::base::{Need, need};
+use super::base::{NvccNeed, nvcc_need};
 use super::python::{Source, uv_mounts};
 use super::step::{Instruction, Step};
-use super::{LOCKED, Work, arch_list, operators};
+use super::{LOCKED, PlanContext, arch_list, operators};
 use diagnostic::error::Error;
-use resolve::answer::Warning;
-use resolve::install::{HELD, flash_attn_wheel, held, hold, others, partners, torch_of_image, torch_pin};
+use resolve::install::{
+    CONSTRAINTS_FILE, flash_attn_wheel, freeze, install_frozen, other_packages, partners, torch_of_image,
+    torch_pin,
+};
+use resolve::outcome::Warning;
 use resolve::parse;
 
 /// Where the directory of wheels is mounted.
 const WHEELS: &str = "/run/wheels";
 
 /// What a package is compiled with that imports torch while it is built.
-pub const TOOLS: [&str; 5] = ["ninja", "packaging", "psutil", "setuptools", "wheel"];
+pub(super) const TOOLS: [&str; 5] = ["ninja", "packaging", "psutil", "setuptools", "wheel"];
 
 /// What pip and uv may keep between builds.
-pub fn pip_cache(work: &Work) -> Vec<String> {
-    match work.request.caches() {
+pub(super) fn pip_cache(context: &PlanContext) -> Vec<String> {
+    match context.request.uses_cache() {
         true => vec!["type=cache,target=/root/.cache/pip".into()],
         false => Vec::new(),
     }
 }
 
 /// Packages of the request that the catalog does not know: pip chooses their versions.
-pub fn unknown(work: &Work) -> Vec<String> {
+pub(super) fn unknown(context: &PlanContext) -> Vec<String> {
     let known = parse::package_names();
     let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
-    work.request.packages.iter().filter(foreign).cloned().collect()
+    context.request.packages.iter().filter(foreign).cloned().collect()
 }
 
-/// What is to know of them; nothing where a lock pins them.
-pub fn warning(work: &Work) -> Option<Warning> {
-    let unknown = unknown(work);
-    if unknown.is_empty() || work.locked.is_some() {
+/// A warning about them; none if a lock pins them.
+pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
+    let unknown = unknown(context);
+    if unknown.is_empty() || context.locked.is_some() {
         return None;
     }
     let known = parse::package_names();
@@ -44,7 +47,7 @@ pub fn warning(work: &Work) -> Option<Warning> {
     });
     Some(Warning {
         id: "packages-not-in-catalog".into(),
-        says: format!(
+        message: format!(
             "Not in the catalog: {}. pip chooses their versions, and envdoc did not check that they are \
              compatible; `envdoc render lock` pins them{}",
             unknown.join(", "),
@@ -54,10 +57,10 @@ pub fn warning(work: &Work) -> Option<Warning> {
 }
 
 /// Everything that is installed, as a requirements file names it.
-pub fn requirements(work: &Work) -> Vec<String> {
-    let stack = work.stack;
+pub(super) fn requirements(context: &PlanContext) -> Vec<String> {
+    let stack = context.stack;
     let flash_attn = stack.packages.get("flash-attn").map(|version| {
-        match flash_attn_wheel(work.catalog, stack, version) {
+        match flash_attn_wheel(context.catalog, stack, version) {
             Some(url) => format!("flash-attn @ {url}"),
             None => format!("flash-attn=={version}"),
         }
@@ -67,32 +70,31 @@ pub fn requirements(work: &Work) -> Vec<String> {
     torch
         .into_iter()
         .chain(partners(stack))
-        .chain(others(stack))
-        .chain(unknown(work))
+        .chain(other_packages(stack))
+        .chain(unknown(context))
         .chain(flash_attn)
         .collect()
 }
 
-/// The steps that install.
-pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
-    let stack = work.stack;
+pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
+    let stack = context.stack;
     let mut steps = Vec::new();
     let with_torch: Vec<String> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
-    let rest: Vec<String> = others(stack).into_iter().chain(unknown(work)).collect();
+    let rest: Vec<String> = other_packages(stack).into_iter().chain(unknown(context)).collect();
     // Built with operators it is a step of its own, after torch.
     let built =
-        |text: &String| parse::package_name(text) == "deepspeed" && !work.request.deepspeed_ops.is_empty();
+        |text: &String| parse::package_name(text) == "deepspeed" && !context.request.deepspeed_ops.is_empty();
     let rest: Vec<String> = rest.into_iter().filter(|text| !built(text)).collect();
-    operators::check(work)?;
-    if work.locked.is_some() {
-        steps.extend(LOCKED.map(|file| locked(work, file)));
-        steps.extend(flash_attn(work));
+    operators::check(context)?;
+    if context.locked.is_some() {
+        steps.extend(LOCKED.map(|file| locked(context, file)));
+        steps.extend(flash_attn(context));
         return Ok(steps);
     }
     if torch_of_image(stack) {
-        return Ok([beside_image(work, &rest), operators::steps(work)].concat());
+        return Ok([nvidia_image_steps(context, &rest), operators::steps(context)].concat());
     }
-    let own_torch = work.python.source == Source::Image && work.base.has_torch(&stack.torch);
+    let own_torch = context.python.source == Source::Image && context.base.has_torch(&stack.torch);
     if own_torch {
         // The image's own torch has no build in its version: pinning one would replace it.
         let pins: Vec<String> = [format!("torch=={}", stack.torch)].into_iter().chain(rest).collect();
@@ -100,89 +102,93 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
             "torch {} is already in the image; it is listed so that pip does not replace it.",
             stack.torch
         );
-        steps.push(install(work, &[], &pins).because(why));
+        steps.push(install(context, &[], &pins).with_comment(why));
     } else if let Some(url) = &stack.index_url {
-        let step = install(work, &[format!("--index-url {url}")], &with_torch)
-            .maybe_because(torch_because(work).as_deref());
+        let step = install(context, &[format!("--index-url {url}")], &with_torch)
+            .with_optional_comment(torch_comment(context).as_deref());
         steps.push(step);
         if !rest.is_empty() {
             let why = "torch is listed again so that pip does not replace it; without the build suffix, \
                 which PyPI does not have.";
             let pins: Vec<String> = [format!("torch=={}", stack.torch)].into_iter().chain(rest).collect();
-            steps.push(install(work, &[], &pins).because(why));
+            steps.push(install(context, &[], &pins).with_comment(why));
         }
     } else {
         // torch alone in its layer: it is the largest part and changes least.
-        steps.push(install(work, &[], &with_torch).maybe_because(torch_because(work).as_deref()));
+        steps.push(
+            install(context, &[], &with_torch).with_optional_comment(torch_comment(context).as_deref()),
+        );
         if !rest.is_empty() {
             let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
             let why = "torch is listed again so that pip does not replace it.";
-            steps.push(install(work, &[], &pins).because(why));
+            steps.push(install(context, &[], &pins).with_comment(why));
         }
     }
-    steps.extend(operators::steps(work));
-    steps.extend(flash_attn(work));
+    steps.extend(operators::steps(context));
+    steps.extend(flash_attn(context));
     Ok(steps)
 }
 
-/// What is installed into an image of NVIDIA's, where nothing that is there may be replaced.
-fn beside_image(work: &Work, rest: &[String]) -> Vec<Step> {
-    let flash_attn = work.stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
+/// Installs into an NVIDIA PyTorch image, in which nothing may be replaced.
+fn nvidia_image_steps(context: &PlanContext, rest: &[String]) -> Vec<Step> {
+    let flash_attn = context.stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
     let packages: Vec<String> = rest.iter().cloned().chain(flash_attn.clone()).collect();
     if packages.is_empty() {
         return Vec::new();
     }
     let options = if flash_attn.is_some() { vec!["--no-build-isolation".to_owned()] } else { Vec::new() };
-    let step = holding(install(work, &options, &packages), &packages);
-    let steps = arch_list(work).filter(|_| flash_attn.is_some()).into_iter();
+    let step = with_constraints_file(install(context, &options, &packages), &packages);
+    let steps = arch_list(context).filter(|_| flash_attn.is_some()).into_iter();
     steps
-        .chain([step.because(format!(
+        .chain([step.with_comment(format!(
             "Keeps all packages of {}, torch included: their versions are written to a constraints file for \
              pip. pip refuses a package that needs another version; add that dependency to `packages` to \
              replace it.",
-            work.base.image
+            context.base.image
         ))])
         .collect()
 }
 
 /// An installation that keeps to what is in the image, but for the packages themselves.
-pub fn holding(mut step: Step, packages: &[String]) -> Step {
-    if let Instruction::Run { commands, .. } = &mut step.does {
-        commands.insert(0, vec![hold(packages)]);
-        commands.push(vec![format!("rm {HELD}")]);
+pub(super) fn with_constraints_file(mut step: Step, packages: &[String]) -> Step {
+    if let Instruction::Run { commands, .. } = &mut step.instruction {
+        commands.insert(0, vec![freeze(packages)]);
+        commands.push(vec![format!("rm {CONSTRAINTS_FILE}")]);
     }
     step
 }
 
 /// What a file of the lock names, with its hashes.
-fn locked(work: &Work, file: &str) -> Step {
+fn locked(context: &PlanContext, file: &str) -> Step {
     let options =
         ["--no-deps".to_owned(), "--require-hashes".to_owned(), format!("--requirement /run/{file}")];
-    let mut step = install(work, &options, &[]);
-    if let Instruction::Run { mounts, .. } = &mut step.does {
+    let mut step = install(context, &options, &[]);
+    if let Instruction::Run { mounts, .. } = &mut step.instruction {
         mounts.push(format!("type=bind,source={file},target=/run/{file}"));
     }
-    step.because("All packages including dependencies, pinned by hash; generated by `envdoc render lock`.")
+    step.with_comment(
+        "All packages including dependencies, pinned by hash; generated by `envdoc render lock`.",
+    )
 }
 
-/// Why it is this torch, without its partners where they are left out.
-fn torch_because(work: &Work) -> Option<String> {
-    let whole = work.because("torch")?;
-    let cut = whole.find(" With torch").filter(|_| work.request.partners == Some(false));
+/// Why this torch was chosen, without its partners if they are left out.
+fn torch_comment(context: &PlanContext) -> Option<String> {
+    let whole = context.decision_message("torch")?;
+    let cut = whole.find(" With torch").filter(|_| context.request.partners == Some(false));
     Some(whole[..cut.unwrap_or(whole.len())].to_owned())
 }
 
 /// One `pip install`, a package a line.
-pub fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
-    let uv = work.python.source == Source::Uv;
+pub(super) fn install(context: &PlanContext, options: &[String], packages: &[String]) -> Step {
+    let uv = context.python.source == Source::Uv;
     let mut flags: Vec<String> = Vec::new();
-    if !work.request.caches() {
+    if !context.request.uses_cache() {
         flags.push(if uv { "--no-cache" } else { "--no-cache-dir" }.into());
     }
-    if work.python.externally_managed {
+    if context.python.externally_managed {
         flags.push("--break-system-packages".into());
     }
-    match &work.request.wheels {
+    match &context.request.wheels {
         // The wheels are all there is: of the options none may name an index.
         Some(_) => {
             flags.extend(["--no-index".to_owned(), format!("--find-links {WHEELS}")]);
@@ -190,18 +196,19 @@ pub fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
         }
         None => flags.extend(options.iter().cloned()),
     }
-    let program = match (uv, work.request.caches()) {
+    let program = match (uv, context.request.uses_cache()) {
         (true, true) => "UV_LINK_MODE=copy /mnt/uv pip install",
         (true, false) => "/mnt/uv pip install",
         (false, _) => "pip install",
     };
-    let program = if torch_of_image(work.stack) { held() } else { program.to_owned() };
+    let program = if torch_of_image(context.stack) { install_frozen() } else { program.to_owned() };
     let first = flags.iter().fold(program, |text, flag| format!("{text} {flag}"));
-    let mut command = vec![work.trusting(first)];
+    let mut command = vec![context.with_secrets(first)];
     command.extend(packages.iter().map(|package| quoted(package)));
-    let mut mounts = if uv { uv_mounts(work) } else { [pip_cache(work), work.trust()].concat() };
-    mounts.extend(work.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
-    let step = Step::of(Instruction::Run { mounts, commands: vec![command] });
+    let mut mounts =
+        if uv { uv_mounts(context) } else { [pip_cache(context), context.secret_mounts()].concat() };
+    mounts.extend(context.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
+    let step = Step::new(Instruction::Run { mounts, commands: vec![command] });
     let loose = packages.iter().any(|package| !package.contains("==") && !package.contains("://"));
     let step = match loose {
         // The rule knows pip alone.
@@ -210,10 +217,9 @@ pub fn install(work: &Work, options: &[String], packages: &[String]) -> Step {
         }
         _ => step,
     };
-    match work.python.externally_managed {
-        true => {
-            step.because("pip may install into the Python of the image, which has no other use (PEP 668).")
-        }
+    match context.python.externally_managed {
+        true => step
+            .with_comment("pip may install into the Python of the image, which has no other use (PEP 668)."),
         false => step,
     }
 }
@@ -225,39 +231,38 @@ fn quoted(package: &str) -> String {
 }
 
 /// flash-attn: its wheel, or a build with the torch that is there.
-fn flash_attn(work: &Work) -> Vec<Step> {
-    let Some(version) = work.stack.packages.get("flash-attn") else { return Vec::new() };
+fn flash_attn(context: &PlanContext) -> Vec<Step> {
+    let Some(version) = context.stack.packages.get("flash-attn") else { return Vec::new() };
     // PyPI does not know its build; the one that is there satisfies the version.
-    let pin = format!("torch=={}", work.stack.torch);
-    if let Some(url) = flash_attn_wheel(work.catalog, work.stack, version) {
-        return vec![
-            install(work, &[], &[pin, url])
-                .because("Prebuilt flash-attn wheel for this torch, Python and CUDA; nothing is compiled."),
-        ];
+    let pin = format!("torch=={}", context.stack.torch);
+    if let Some(url) = flash_attn_wheel(context.catalog, context.stack, version) {
+        return vec![install(context, &[], &[pin, url]).with_comment(
+            "Prebuilt flash-attn wheel for this torch, Python and CUDA; nothing is compiled.",
+        )];
     }
     // The operators of DeepSpeed were compiled before, with the same tools for the same GPUs.
     let mut steps = Vec::new();
-    if work.request.deepspeed_ops.is_empty() {
-        steps.push(install(work, &[], &TOOLS.map(str::to_owned)));
-        steps.extend(arch_list(work));
+    if context.request.deepspeed_ops.is_empty() {
+        steps.push(install(context, &[], &TOOLS.map(str::to_owned)));
+        steps.extend(arch_list(context));
     }
     steps.push(
-        Step::of(Instruction::Arg("MAX_JOBS".into(), Some("4".into())))
-            .because("Parallel compile jobs; each needs several GB of memory."),
+        Step::new(Instruction::Arg("MAX_JOBS".into(), Some("4".into())))
+            .with_comment("Parallel compile jobs; each needs several GB of memory."),
     );
     let package = format!("flash-attn=={version}");
     steps.push(
-        install(work, &["--no-build-isolation".into()], &[pin, package])
-            .because("--no-build-isolation: its build imports torch."),
+        install(context, &["--no-build-isolation".into()], &[pin, package])
+            .with_comment("--no-build-isolation: its build imports torch."),
     );
     steps
 }
 
 /// For which GPUs is compiled.
-pub fn arch_list(work: &Work) -> Option<Step> {
-    if need(work.catalog, work.request, work.stack).0 == Need::Never {
+pub(super) fn arch_list(context: &PlanContext) -> Option<Step> {
+    if nvcc_need(context.catalog, context.request, context.stack).0 == NvccNeed::Never {
         return None;
     }
-    let (list, why) = arch_list::list(work)?;
-    Some(Step::of(Instruction::Arg("TORCH_CUDA_ARCH_LIST".into(), Some(list))).because(why))
+    let (list, why) = arch_list::list(context)?;
+    Some(Step::new(Instruction::Arg("TORCH_CUDA_ARCH_LIST".into(), Some(list))).with_comment(why))
 }

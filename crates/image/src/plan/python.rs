@@ -4,42 +4,35 @@ use super::super::request::{ImageRequest, PythonFrom};
 use super::base::Base;
 use super::packages::pip_cache;
 use super::step::{Instruction, Stage, Step};
-use super::{Work, refused, system};
+use super::{PlanContext, system, usage_error};
 use catalog::Catalog;
 use catalog::systems::{DnfPython, System};
 use diagnostic::error::Error;
-use resolve::answer::Stack;
+use resolve::outcome::Stack;
 
-/// The uv that brings Pythons: the release whose list of downloads the catalog was read from.
-pub const UV: &str = "0.13.9";
+/// The uv that installs Python: the release whose list of downloads the catalog was read from.
+pub(super) const UV: &str = "0.13.9";
 
-/// Where the environment is.
 const ENVIRONMENT: &str = "/opt/venv";
 
 /// Where uv's Pythons are.
 const PYTHONS: &str = "/opt/python";
 
-/// Who brings the Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub(super) enum Source {
     /// The base image; packages go into it.
     Image,
-    /// The system's archive.
     Apt,
     /// The system's repositories, through dnf.
     Dnf,
-    /// uv's builds.
     Uv,
-    /// The deadsnakes archive.
     Deadsnakes,
 }
 
 /// The Python of an image.
 #[derive(Debug)]
-pub struct Python {
-    /// Who brings it.
+pub(super) struct Python {
     pub source: Source,
-    /// The environment, where there is one.
     pub environment: Option<&'static str>,
     /// The program to ask: `/opt/venv/bin/python`.
     pub interpreter: String,
@@ -47,8 +40,8 @@ pub struct Python {
     pub externally_managed: bool,
 }
 
-/// Decides.
-pub fn settle(
+/// Chooses the source of Python and the environment that packages are installed into.
+pub(super) fn choose(
     catalog: &'static Catalog,
     request: &ImageRequest,
     stack: &Stack,
@@ -64,7 +57,7 @@ pub fn settle(
         "uv" => Source::Uv,
         "deadsnakes" => Source::Deadsnakes,
         other => {
-            return Err(refused(format!(
+            return Err(usage_error(format!(
                 "Python {} would come from {other}, which envdoc does not support in Dockerfiles yet",
                 stack.python
             ))
@@ -72,13 +65,13 @@ pub fn settle(
         }
     };
     if let Some(system) = base.system {
-        dnf(catalog, source, &system.id, &system.name, &stack.python)?;
+        check_dnf(catalog, source, &system.id, &system.name, &stack.python)?;
         if let Some(from) = request.python_from {
-            brought(catalog, from, source, system, &stack.python)?;
+            check_requested_source(catalog, from, source, system, &stack.python)?;
         }
     }
     if source == Source::Uv && request.wheels.is_some() {
-        return Err(refused(format!(
+        return Err(usage_error(format!(
             "Python {} would come from uv, which downloads it, but `wheels` forbids downloads",
             stack.python
         ))
@@ -90,10 +83,10 @@ pub fn settle(
     let managed = |id: &str| system::has_apt(id) || system::has_dnf(id);
     if environment.is_some() && !base.system.is_some_and(|system| managed(&system.id)) {
         if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
-            let says = format!("the Python version of {} is unknown", image.reference());
-            return Err(refused(says).hint("use an nvidia/cuda image (`base: cuda`)"));
+            let message = format!("the Python version of {} is unknown", image.reference());
+            return Err(usage_error(message).hint("use an nvidia/cuda image (`base: cuda`)"));
         }
-        return Err(refused(
+        return Err(usage_error(
             "envdoc writes Dockerfiles for Ubuntu, Debian, Rocky Linux and Red Hat UBI, and for images that \
              contain Python",
         )
@@ -108,8 +101,8 @@ pub fn settle(
     })
 }
 
-/// Refuses a Python that nobody is known to bring in the way that was asked for.
-fn brought(
+/// Refuses a Python that the requested source is not known to have.
+fn check_requested_source(
     catalog: &'static Catalog,
     from: PythonFrom,
     source: Source,
@@ -117,7 +110,7 @@ fn brought(
     python: &str,
 ) -> Result<(), Error> {
     if source == Source::Image {
-        return Err(refused(format!("`python_from`: Python {python} is already in the base image"))
+        return Err(usage_error(format!("`python_from`: Python {python} is already in the base image"))
             .hint("remove `python_from`"));
     }
     let row = catalog.systems().python_source(&system.id, python);
@@ -125,45 +118,51 @@ fn brought(
         PythonFrom::Uv => ("uv", row.and_then(|row| row.uv)),
         PythonFrom::Deadsnakes => ("the deadsnakes PPA", row.and_then(|row| row.deadsnakes)),
     };
-    let says = match has {
+    let message = match has {
         Some(true) => return Ok(()),
         Some(false) => format!("`python_from`: {who} has no Python {python} for {}", system.name),
         None => format!("`python_from`: unknown whether {who} has Python {python} for {}", system.name),
     };
-    Err(refused(says)
+    Err(usage_error(message)
         .hint("remove `python_from`: Python then comes from the distribution if it has it, else from uv"))
 }
 
 /// System packages that the Python itself needs in the stage where packages are installed.
-pub fn system_packages(work: &Work) -> Vec<String> {
-    let series = &work.stack.python;
-    match work.python.source {
+pub(super) fn system_packages(context: &PlanContext) -> Vec<String> {
+    let series = &context.stack.python;
+    match context.python.source {
         Source::Apt => vec!["python3".into(), "python3-venv".into()],
         Source::Deadsnakes => vec![format!("python{series}"), format!("python{series}-venv")],
-        Source::Dnf => row(work).map(|row| row.package.clone()).into_iter().collect(),
+        Source::Dnf => row(context).map(|row| row.package.clone()).into_iter().collect(),
         Source::Image | Source::Uv => Vec::new(),
     }
 }
 
 /// Headers of the Python, for what is compiled against it.
-pub fn headers(work: &Work) -> Option<String> {
-    match work.python.source {
+pub(super) fn headers(context: &PlanContext) -> Option<String> {
+    match context.python.source {
         Source::Apt => Some("python3-dev".into()),
-        Source::Deadsnakes => Some(format!("python{}-dev", work.stack.python)),
-        Source::Dnf => row(work).map(|row| row.headers.clone()),
-        // uv's Pythons bring them.
+        Source::Deadsnakes => Some(format!("python{}-dev", context.stack.python)),
+        Source::Dnf => row(context).map(|row| row.headers.clone()),
+        // uv's Pythons contain them.
         Source::Image | Source::Uv => None,
     }
 }
 
 /// The packages of the chosen Python, where they come through dnf.
-fn row(work: &Work) -> Option<&'static DnfPython> {
-    let system = &work.base.system?.id;
-    work.catalog.systems().dnf_pythons(system).find(|row| row.python == work.stack.python)
+fn row(context: &PlanContext) -> Option<&'static DnfPython> {
+    let system = &context.base.system?.id;
+    context.catalog.systems().dnf_pythons(system).find(|row| row.python == context.stack.python)
 }
 
 /// Refuses a Python of which it is not known how a system with dnf gets it.
-fn dnf(catalog: &'static Catalog, source: Source, id: &str, name: &str, python: &str) -> Result<(), Error> {
+fn check_dnf(
+    catalog: &'static Catalog,
+    source: Source,
+    id: &str,
+    name: &str,
+    python: &str,
+) -> Result<(), Error> {
     let known = catalog.systems().dnf_pythons(id).any(|row| row.python == python);
     let other = || {
         let rows: Vec<&str> = catalog.systems().dnf_pythons(id).map(|row| row.python.as_str()).collect();
@@ -174,11 +173,12 @@ fn dnf(catalog: &'static Catalog, source: Source, id: &str, name: &str, python: 
     };
     match source {
         Source::Dnf if !known => {
-            Err(refused(format!("the package name of Python {python} on {name} is unknown")).hint(other()))
+            Err(usage_error(format!("the package name of Python {python} on {name} is unknown"))
+                .hint(other()))
         }
         // uv comes through a pip that is new enough for its wheels.
         Source::Uv if system::has_dnf(id) && catalog.systems().dnf_pythons(id).next().is_none() => {
-            Err(refused(format!(
+            Err(usage_error(format!(
                 "Python {python} would come from uv, but envdoc does not know how to install \
                  uv on {name}"
             ))
@@ -199,89 +199,93 @@ fn release(catalog: &'static Catalog, series: &str) -> String {
     newest.unwrap_or(series).to_owned()
 }
 
-/// The stage that brings uv and its Python, where it is needed.
-pub fn stages(work: &Work) -> Vec<Stage> {
-    if work.python.source == Source::Deadsnakes {
-        return vec![archive(work)];
+/// The stage that installs Python with uv, or fetches the key of the deadsnakes PPA, if needed.
+pub(super) fn stages(context: &PlanContext) -> Vec<Stage> {
+    if context.python.source == Source::Deadsnakes {
+        return vec![archive(context)];
     }
-    if work.python.source != Source::Uv {
+    if context.python.source != Source::Uv {
         return Vec::new();
     }
-    let series = &work.stack.python;
+    let series = &context.stack.python;
     // A pip that is new enough for uv's wheels: of RHEL 8's family the system's own is not.
-    let newest = work.base.system.and_then(|system| work.catalog.systems().dnf_pythons(&system.id).next());
+    let newest =
+        context.base.system.and_then(|system| context.catalog.systems().dnf_pythons(&system.id).next());
     let (program, packages) = match newest {
         Some(row) => {
             (format!("python{}", row.python), vec!["ca-certificates", row.package.as_str(), row.pip.as_str()])
         }
         None => ("python3".to_owned(), vec!["ca-certificates", "python3-pip"]),
     };
-    let mut steps = system::preamble(work, Some(Source::Apt));
-    let mirror = work.request.mirrors.python.clone();
-    steps.extend(mirror.map(|url| Step::of(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
-    steps.push(system::install(work, &packages));
+    let mut steps = system::preamble(context, Some(Source::Apt));
+    let mirror = context.request.mirrors.python.clone();
+    steps.extend(mirror.map(|url| Step::new(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
+    steps.push(system::install(context, &packages));
     let commands = vec![
-        vec![work.trusting(format!("{program} -m pip install --target /opt/uv uv=={UV}"))],
+        vec![context.with_secrets(format!("{program} -m pip install --target /opt/uv uv=={UV}"))],
         vec![format!(
             "UV_PYTHON_INSTALL_DIR={PYTHONS} /opt/uv/bin/uv python install --no-bin {}",
-            release(work.catalog, series)
+            release(context.catalog, series)
         )],
     ];
-    let mounts = [pip_cache(work), work.trust()].concat();
-    steps.push(Step::of(Instruction::Run { mounts, commands }));
+    let mounts = [pip_cache(context), context.secret_mounts()].concat();
+    steps.push(Step::new(Instruction::Run { mounts, commands }));
     let has = |system: &System| {
-        work.catalog.systems().python_source(&system.id, series).and_then(|row| row.distribution)
+        context.catalog.systems().python_source(&system.id, series).and_then(|row| row.distribution)
     };
-    let why = match work.base.system {
+    let why = match context.base.system {
         Some(system) if has(system) == Some(false) => {
             format!("{} has no Python {series}, so uv installs it.", system.name)
         }
         _ => format!("uv installs Python {series}."),
     };
     let why = format!("{why} uv itself stays in this build stage.");
-    vec![Stage { name: "python".into(), image: work.base.reference(), why: vec![why], steps }]
+    vec![Stage { name: "python".into(), image: context.base.reference(), comments: vec![why], steps }]
 }
 
 /// The stage that fetches the key of the deadsnakes archive: what fetches it stays there.
-fn archive(work: &Work) -> Stage {
-    let deadsnakes = work.catalog.systems().deadsnakes();
-    let mut steps = system::preamble(work, None);
-    steps.push(system::install(work, &["ca-certificates", "dirmngr", "gnupg"]));
+fn archive(context: &PlanContext) -> Stage {
+    let deadsnakes = context.catalog.systems().deadsnakes();
+    let mut steps = system::preamble(context, None);
+    steps.push(system::install(context, &["ca-certificates", "dirmngr", "gnupg"]));
     let key = &deadsnakes.key;
     let commands = vec![
         vec![format!("gpg --batch --keyserver hkp://{}:80 --recv-keys {key}", deadsnakes.keyserver)],
-        vec![format!("gpg --batch --export {key} > {KEPT}")],
+        vec![format!("gpg --batch --export {key} > {ARCHIVE_KEY}")],
     ];
-    let run = Step::of(Instruction::Run { mounts: Vec::new(), commands });
-    steps.push(run.because("Full fingerprint, so that a keyserver cannot substitute another key."));
+    let run = Step::new(Instruction::Run { mounts: Vec::new(), commands });
+    steps.push(run.with_comment("Full fingerprint, so that a keyserver cannot substitute another key."));
     let why = "Fetches the key of the deadsnakes PPA; gpg and its tools stay in this build stage.";
-    Stage { name: "archive".into(), image: work.base.reference(), why: vec![why.into()], steps }
+    Stage { name: "archive".into(), image: context.base.reference(), comments: vec![why.into()], steps }
 }
 
-/// Where the key of the deadsnakes archive is in its stage.
-pub const KEPT: &str = "/deadsnakes.gpg";
+/// Path of the key of the deadsnakes PPA in its stage.
+pub(super) const ARCHIVE_KEY: &str = "/deadsnakes.gpg";
 
-/// Where it is mounted.
-pub const KEY: &str = "/run/deadsnakes.gpg";
+/// Where the key is mounted in later stages.
+pub(super) const ARCHIVE_KEY_MOUNT: &str = "/run/deadsnakes.gpg";
 
 /// The steps that make the environment.
-pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
-    let asked = work
+pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
+    let requested = context
         .request
         .python_from
-        .map(|from| format!("Python {} from {}, as requested.", work.stack.python, from.name()));
-    let because = asked.as_deref().or_else(|| work.because("python"));
+        .map(|from| format!("Python {} from {}, as requested.", context.stack.python, from.name()));
+    let comment = requested.as_deref().or_else(|| context.decision_message("python"));
     let run = |mounts, command: &str| {
-        Step::of(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
+        Step::new(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
     };
-    let made = match work.python.source {
+    let made = match context.python.source {
         Source::Image => return Ok(Vec::new()),
         Source::Apt => {
-            vec![run(Vec::new(), &format!("/usr/bin/python3 -m venv {ENVIRONMENT}")).maybe_because(because)]
+            vec![
+                run(Vec::new(), &format!("/usr/bin/python3 -m venv {ENVIRONMENT}"))
+                    .with_optional_comment(comment),
+            ]
         }
         Source::Dnf | Source::Deadsnakes => {
-            let command = format!("/usr/bin/python{} -m venv {ENVIRONMENT}", work.stack.python);
-            vec![run(Vec::new(), &command).maybe_because(because)]
+            let command = format!("/usr/bin/python{} -m venv {ENVIRONMENT}", context.stack.python);
+            vec![run(Vec::new(), &command).with_optional_comment(comment)]
         }
         Source::Uv => {
             let copied = Instruction::Copy {
@@ -293,32 +297,35 @@ pub fn steps(work: &Work) -> Result<Vec<Step>, Error> {
             let command = format!(
                 "UV_PYTHON_INSTALL_DIR={PYTHONS} /mnt/uv venv --no-python-downloads --seed --python {} \
                  {ENVIRONMENT}",
-                release(work.catalog, &work.stack.python)
+                release(context.catalog, &context.stack.python)
             );
-            vec![Step::of(copied).maybe_because(because), run(uv_mounts(work), &work.trusting(command))]
+            vec![
+                Step::new(copied).with_optional_comment(comment),
+                run(uv_mounts(context), &context.with_secrets(command)),
+            ]
         }
     };
     let path = Instruction::Env(vec![
         ("VIRTUAL_ENV".into(), ENVIRONMENT.into()),
         ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH")),
     ]);
-    Ok(made.into_iter().chain([Step::of(path)]).collect())
+    Ok(made.into_iter().chain([Step::new(path)]).collect())
 }
 
 /// uv, from its stage: in no layer.
-pub fn uv_mounts(work: &Work) -> Vec<String> {
+pub(super) fn uv_mounts(context: &PlanContext) -> Vec<String> {
     let mut mounts = vec!["type=bind,from=python,source=/opt/uv/bin,target=/mnt".to_owned()];
-    if work.request.caches() {
+    if context.request.uses_cache() {
         mounts.push("type=cache,target=/root/.cache/uv".into());
     }
-    mounts.extend(work.trust());
+    mounts.extend(context.secret_mounts());
     mounts
 }
 
-/// The environment, taken from the stage that compiled.
-pub fn taken_over(work: &Work) -> Vec<Step> {
+/// Copies the environment from the build stage.
+pub(super) fn copied_environment(context: &PlanContext) -> Vec<Step> {
     let copy = |path: &str, from: &str| {
-        Step::of(Instruction::Copy {
+        Step::new(Instruction::Copy {
             from: Some(from.into()),
             owner: None,
             sources: vec![path.into()],
@@ -326,12 +333,12 @@ pub fn taken_over(work: &Work) -> Vec<Step> {
         })
     };
     let mut steps = Vec::new();
-    if work.python.source == Source::Uv {
+    if context.python.source == Source::Uv {
         steps.push(copy(PYTHONS, "python"));
     }
     steps.push(copy(ENVIRONMENT, "build"));
     let path =
         vec![("VIRTUAL_ENV".into(), ENVIRONMENT.into()), ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH"))];
-    steps.push(Step::of(Instruction::Env(path)));
+    steps.push(Step::new(Instruction::Env(path)));
     steps
 }

@@ -1,6 +1,6 @@
 //! A stage of a build and its instructions.
 
-/// A stage.
+/// A `FROM … AS name` with its instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// Its name: `build`.
@@ -8,8 +8,8 @@ pub struct Stage {
     /// The image that it begins with: a reference, or the name of an earlier stage.
     pub image: String,
     /// Why it is this image, as comments.
-    pub why: Vec<String>,
-    /// Its instructions, in order.
+    pub comments: Vec<String>,
+    /// In the order of the Dockerfile.
     pub steps: Vec<Step>,
 }
 
@@ -17,37 +17,37 @@ pub struct Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Comments above it, each a paragraph.
-    pub why: Vec<String>,
-    /// Rules of hadolint that do not hold here; `why` tells the reason.
+    pub comments: Vec<String>,
+    /// hadolint rules to ignore here; `comments` has the reason.
     pub ignores: Vec<&'static str>,
-    /// The instruction.
-    pub does: Instruction,
+    /// One instruction of the Dockerfile.
+    pub instruction: Instruction,
 }
 
 impl Step {
     /// An instruction that needs no comment.
-    pub fn of(does: Instruction) -> Step {
-        Step { why: Vec::new(), ignores: Vec::new(), does }
+    pub fn new(instruction: Instruction) -> Step {
+        Step { comments: Vec::new(), ignores: Vec::new(), instruction }
     }
 
-    /// With a comment.
-    pub fn because(mut self, why: impl Into<String>) -> Step {
-        self.why.push(why.into());
+    /// Adds a paragraph to the comments above it.
+    pub fn with_comment(mut self, why: impl Into<String>) -> Step {
+        self.comments.push(why.into());
         self
     }
 
-    /// With a comment, where there is one.
-    pub fn maybe_because(self, why: Option<&str>) -> Step {
+    /// [`Step::with_comment`] if there is a text.
+    pub fn with_optional_comment(self, why: Option<&str>) -> Step {
         match why {
-            Some(why) => self.because(why),
+            Some(why) => self.with_comment(why),
             None => self,
         }
     }
 
-    /// Silences a rule of hadolint, and says why.
+    /// Ignores a hadolint rule, with the reason as a comment.
     pub fn ignoring(mut self, rule: &'static str, why: &str) -> Step {
         self.ignores.push(rule);
-        self.because(format!("{rule}: {why}"))
+        self.with_comment(format!("{rule}: {why}"))
     }
 }
 
@@ -63,29 +63,29 @@ pub enum Instruction {
     Run {
         /// BuildKit mounts: `type=cache,target=/root/.cache/pip`.
         mounts: Vec<String>,
-        /// The commands.
+        /// Each with its continuation lines.
         commands: Vec<Vec<String>>,
     },
     /// Variables of the container; values may refer to others.
     Env(Vec<(String, String)>),
     /// Files from another stage (`from`) or the build context.
     Copy {
-        /// The stage.
+        /// Name of an earlier stage; `None`: the build context.
         from: Option<String>,
         /// `user:group`, where it is not root's.
         owner: Option<String>,
-        /// The paths.
+        /// Paths in the stage or the build context.
         sources: Vec<String>,
-        /// Where to.
+        /// Path in the image.
         to: String,
     },
-    /// The working directory.
+    /// `WORKDIR`, an absolute path.
     Workdir(String),
-    /// The user.
+    /// `USER`, a numeric UID.
     User(String),
-    /// A port.
+    /// `EXPOSE`, a TCP port.
     Expose(u16),
-    /// Labels.
+    /// `LABEL`, pairs of key and value.
     Label(Vec<(String, String)>),
     /// The program, in exec form.
     Entrypoint(Vec<String>),

@@ -1,27 +1,27 @@
 //! System packages.
 
-use super::base::Need;
-use super::python::{self, KEPT, KEY, Source};
+use super::base::NvccNeed;
+use super::python::{self, ARCHIVE_KEY, ARCHIVE_KEY_MOUNT, Source};
 use super::step::{Instruction, Step};
-use super::{Work, base, operators, refused};
+use super::{PlanContext, base, operators, usage_error};
 use diagnostic::error::Error;
 
 /// Whether a system's packages come through apt.
-pub fn has_apt(id: &str) -> bool {
+pub(super) fn has_apt(id: &str) -> bool {
     id.starts_with("ubuntu") || id.starts_with("debian")
 }
 
 /// Whether a system's packages come through dnf.
-pub fn has_dnf(id: &str) -> bool {
+pub(super) fn has_dnf(id: &str) -> bool {
     id.starts_with("rockylinux") || id.starts_with("ubi")
 }
 
 /// What every stage begins with that runs commands: the shell, and where packages come from, as arguments of
 /// the build that are no part of the image. `installer` is what installs Python packages in it.
-pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
+pub(super) fn preamble(context: &PlanContext, installer: Option<Source>) -> Vec<Step> {
     let shell = ["/bin/bash", "-o", "pipefail", "-c"].map(str::to_owned).to_vec();
-    let mut steps = vec![Step::of(Instruction::Shell(shell))];
-    let mirrors = &work.request.mirrors;
+    let mut steps = vec![Step::new(Instruction::Shell(shell))];
+    let mirrors = &context.request.mirrors;
     let more = (!mirrors.extra_index.is_empty()).then(|| mirrors.extra_index.join(" "));
     let (index, extra) = match installer {
         Some(Source::Uv) => ("UV_DEFAULT_INDEX", "UV_INDEX"),
@@ -29,26 +29,26 @@ pub fn preamble(work: &Work, installer: Option<Source>) -> Vec<Step> {
     };
     let of_pip =
         [(index, mirrors.pip_index.clone()), (extra, more)].into_iter().filter(|_| installer.is_some());
-    let apt = mirrors.apt.clone().filter(|_| work.base.system.is_none_or(|system| !has_dnf(&system.id)));
+    let apt = mirrors.apt.clone().filter(|_| context.base.system.is_none_or(|system| !has_dnf(&system.id)));
     let mut arguments: Vec<Step> = std::iter::once(("APT_MIRROR", apt))
         .chain(of_pip)
-        .filter_map(|(name, value)| Some(Step::of(Instruction::Arg(name.into(), Some(value?)))))
+        .filter_map(|(name, value)| Some(Step::new(Instruction::Arg(name.into(), Some(value?)))))
         .collect();
     if let Some(first) = arguments.first_mut() {
-        first.why.push("Package mirror during the build; override with --build-arg.".into());
+        first.comments.push("Package mirror during the build; override with --build-arg.".into());
     }
     steps.append(&mut arguments);
     steps
 }
 
 /// The system packages of the stage that compiles.
-pub fn build_steps(work: &Work) -> Result<Vec<Step>, Error> {
-    let mut names = python::system_packages(work);
-    names.extend(compiler(work));
-    names.extend(operators::libraries(work).into_iter().map(str::to_owned));
-    let mut steps = preamble(work, Some(work.python.source));
+pub(super) fn build_steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
+    let mut names = python::system_packages(context);
+    names.extend(compiler(context));
+    names.extend(operators::libraries(context).into_iter().map(str::to_owned));
+    let mut steps = preamble(context, Some(context.python.source));
     if !names.is_empty() {
-        steps.push(install(work, &borrowed(&names)));
+        steps.push(install(context, &borrowed(&names)));
     }
     Ok(steps)
 }
@@ -58,103 +58,105 @@ fn borrowed(names: &[String]) -> Vec<&str> {
 }
 
 /// The system packages of the finished image.
-pub fn run_steps(work: &Work) -> Result<Vec<Step>, Error> {
-    let installer = work.base.build.is_none().then_some(work.python.source);
-    let mut steps = preamble(work, installer);
+pub(super) fn run_steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
+    let installer = context.base.build.is_none().then_some(context.python.source);
+    let mut steps = preamble(context, installer);
     let mut names: Vec<String> = Vec::new();
-    match (work.python.source, &work.base.build) {
+    match (context.python.source, &context.base.build) {
         // What makes the environment stays in the stage that compiles.
         (Source::Apt, Some(_)) => names.push("python3".into()),
-        (Source::Deadsnakes, Some(_)) => names.push(format!("python{}", work.stack.python)),
-        (Source::Dnf, Some(_)) => names.extend(python::system_packages(work)),
-        _ => names.extend(python::system_packages(work)),
+        (Source::Deadsnakes, Some(_)) => names.push(format!("python{}", context.stack.python)),
+        (Source::Dnf, Some(_)) => names.extend(python::system_packages(context)),
+        _ => names.extend(python::system_packages(context)),
     }
-    let compiles =
-        base::need(work.catalog, work.request, work.stack).0 != Need::Never && work.base.build.is_none();
+    let compiles = base::nvcc_need(context.catalog, context.request, context.stack).0 != NvccNeed::Never
+        && context.base.build.is_none();
     if compiles {
-        names.extend(compiler(work));
+        names.extend(compiler(context));
     }
-    names.extend(operators::libraries(work).into_iter().map(str::to_owned));
-    let dnf = work.base.system.is_some_and(|system| has_dnf(&system.id));
-    if dnf && work.request.user.as_deref().is_some_and(|user| user != "root") {
+    names.extend(operators::libraries(context).into_iter().map(str::to_owned));
+    let dnf = context.base.system.is_some_and(|system| has_dnf(&system.id));
+    if dnf && context.request.user.as_deref().is_some_and(|user| user != "root") {
         // useradd.
         names.push("shadow-utils".into());
     }
-    for package in &work.request.apt {
-        check(work, package)?;
+    for package in &context.request.apt {
+        check(context, package)?;
         names.push(package.clone());
     }
     if names.is_empty() {
         return Ok(steps);
     }
-    if !work.base.system.is_none_or(|system| has_apt(&system.id) || has_dnf(&system.id)) {
-        return Err(refused(
+    if !context.base.system.is_none_or(|system| has_apt(&system.id) || has_dnf(&system.id)) {
+        return Err(usage_error(
             "`apt` packages are supported in Ubuntu, Debian, Rocky Linux and UBI images only",
         )
         .hint("set `os` to one of them"));
     }
-    let mut step = install(work, &borrowed(&names));
-    if compiles && work.base.nvcc {
-        step = step.because("nvcc needs a C++ compiler; Python extensions need the Python headers.");
+    let mut step = install(context, &borrowed(&names));
+    if compiles && context.base.nvcc {
+        step = step.with_comment("nvcc needs a C++ compiler; Python extensions need the Python headers.");
     }
     steps.push(step);
     Ok(steps)
 }
 
 /// A compiler and the headers of Python.
-fn compiler(work: &Work) -> Vec<String> {
-    let compiler = match work.base.system.map(|system| system.id.as_str()) {
+fn compiler(context: &PlanContext) -> Vec<String> {
+    let compiler = match context.base.system.map(|system| system.id.as_str()) {
         Some(id) if has_apt(id) => "g++",
         Some(id) if has_dnf(id) => "gcc-c++",
         _ => return Vec::new(),
     };
-    std::iter::once(compiler.to_owned()).chain(python::headers(work)).collect()
+    std::iter::once(compiler.to_owned()).chain(python::headers(context)).collect()
 }
 
 /// Refuses packages that cannot be there, or have no place in an image.
-fn check(work: &Work, package: &str) -> Result<(), Error> {
+fn check(context: &PlanContext, package: &str) -> Result<(), Error> {
     let name = package.split(['=', '/', ':']).next().unwrap_or_default();
     let well_formed = name.len() > 1
         && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
         && package.chars().all(|c| c.is_ascii_alphanumeric() || "+-.=:~/_".contains(c));
     if !well_formed {
-        return Err(refused(format!("`apt`: {package:?} is not a valid package name")));
+        return Err(usage_error(format!("`apt`: {package:?} is not a valid package name")));
     }
     if name.starts_with("nvidia-driver")
         || name == "cuda-drivers"
         || name.starts_with("libnvidia-compute")
         || name == "nvidia-docker2"
     {
-        return Err(refused(format!("`apt`: {name} must not be installed in an image"))
+        return Err(usage_error(format!("`apt`: {name} must not be installed in an image"))
             .hint("the NVIDIA container toolkit mounts the driver libraries of the host"));
     }
-    let (Some(system), Some(rest)) = (work.base.system, name.strip_prefix("python3.")) else { return Ok(()) };
+    let (Some(system), Some(rest)) = (context.base.system, name.strip_prefix("python3.")) else {
+        return Ok(());
+    };
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
     let series = format!("3.{digits}");
-    let source = work.catalog.systems().python_source(&system.id, &series);
+    let source = context.catalog.systems().python_source(&system.id, &series);
     if source.is_some_and(|source| source.distribution == Some(false)) {
-        return Err(refused(format!("`apt`: {} has no {name}", system.name))
+        return Err(usage_error(format!("`apt`: {} has no {name}", system.name))
             .hint(format!("set `python: \"{series}\"`; envdoc then installs that Python")));
     }
     if rest.ends_with("-distutils") && digits.parse().is_ok_and(|minor: u32| minor >= 12) {
-        return Err(refused(format!("`apt`: {name} does not exist; Python 3.12 removed distutils"))
+        return Err(usage_error(format!("`apt`: {name} does not exist; Python 3.12 removed distutils"))
             .hint("add the Python package setuptools instead"));
     }
     Ok(())
 }
 
 /// One `apt-get install`, its downloads kept by the builder or thrown away.
-pub fn install(work: &Work, packages: &[&str]) -> Step {
+pub(super) fn install(context: &PlanContext, packages: &[&str]) -> Step {
     let mut names = packages.to_vec();
     names.sort_unstable();
     names.dedup();
-    if work.base.system.is_some_and(|system| has_dnf(&system.id)) {
-        return install_by_dnf(work, &names);
+    if context.base.system.is_some_and(|system| has_dnf(&system.id)) {
+        return install_by_dnf(context, &names);
     }
-    let (options, sources) = mirror(work);
+    let (options, sources) = mirror(context);
     let mut commands = Vec::new();
     let mut mounts = Vec::new();
-    if work.request.caches() {
+    if context.request.uses_cache() {
         mounts.extend(
             ["/var/cache/apt", "/var/lib/apt/lists"]
                 .map(|dir| format!("type=cache,target={dir},sharing=locked")),
@@ -163,9 +165,9 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
         commands.push(vec!["rm -f /etc/apt/apt.conf.d/docker-clean".to_owned()]);
     }
     commands.extend(sources.map(|line| vec![line]));
-    let archive = deadsnakes(work, &names);
+    let archive = deadsnakes(context, &names);
     if let Some(line) = &archive {
-        mounts.push(format!("type=bind,from=archive,source={KEPT},target={KEY}"));
+        mounts.push(format!("type=bind,from=archive,source={ARCHIVE_KEY},target={ARCHIVE_KEY_MOUNT}"));
         let (sign, list) = if options.is_empty() { (">", SOURCES) } else { (">>", LIST) };
         commands.push(vec![format!("printf '%s\\n' \"{line}\" {sign} {list}")]);
     }
@@ -179,10 +181,10 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
     } else if archive.is_some() {
         commands.push(vec![format!("rm {SOURCES}")]);
     }
-    if !work.request.caches() {
+    if !context.request.uses_cache() {
         commands.push(vec!["rm -rf /var/lib/apt/lists/*".to_owned()]);
     }
-    Step::of(Instruction::Run { mounts, commands }).ignoring(
+    Step::new(Instruction::Run { mounts, commands }).ignoring(
         "DL3008",
         "no pinned versions: the repository removes a version when a security update \
          replaces it.",
@@ -190,13 +192,16 @@ pub fn install(work: &Work, packages: &[&str]) -> Step {
 }
 
 /// The deadsnakes archive as a source of apt, where one of the packages comes from there.
-fn deadsnakes(work: &Work, names: &[&str]) -> Option<String> {
-    let python = format!("python{}", work.stack.python);
-    let codename = work.base.system?.codename.as_ref()?;
+fn deadsnakes(context: &PlanContext, names: &[&str]) -> Option<String> {
+    let python = format!("python{}", context.stack.python);
+    let codename = context.base.system?.codename.as_ref()?;
     let there =
-        work.python.source == Source::Deadsnakes && names.iter().any(|name| name.starts_with(&python));
+        context.python.source == Source::Deadsnakes && names.iter().any(|name| name.starts_with(&python));
     there.then(|| {
-        format!("deb [signed-by={KEY}] {} {codename} main", work.catalog.systems().deadsnakes().address)
+        format!(
+            "deb [signed-by={ARCHIVE_KEY_MOUNT}] {} {codename} main",
+            context.catalog.systems().deadsnakes().address
+        )
     })
 }
 
@@ -204,23 +209,23 @@ fn deadsnakes(work: &Work, names: &[&str]) -> Option<String> {
 const SOURCES: &str = "/etc/apt/sources.list.d/deadsnakes.list";
 
 /// The same through dnf.
-fn install_by_dnf(work: &Work, names: &[&str]) -> Step {
-    let caches = work.request.caches();
-    let keep = if caches { " --setopt=keepcache=True" } else { "" };
+fn install_by_dnf(context: &PlanContext, names: &[&str]) -> Step {
+    let uses_cache = context.request.uses_cache();
+    let keep = if uses_cache { " --setopt=keepcache=True" } else { "" };
     let mut install = vec![format!("dnf install -y --setopt=install_weak_deps=False{keep}")];
     install.extend(names.iter().map(|name| (*name).to_owned()));
     let mut commands = vec![install];
     let mut mounts = Vec::new();
-    match caches {
+    match uses_cache {
         true => mounts.push("type=cache,target=/var/cache/dnf,sharing=locked".to_owned()),
         false => commands.push(vec!["dnf clean all".to_owned()]),
     }
-    let step = Step::of(Instruction::Run { mounts, commands }).ignoring(
+    let step = Step::new(Instruction::Run { mounts, commands }).ignoring(
         "DL3041",
         "no pinned versions: the repository removes a version when an update replaces \
          it.",
     );
-    match caches {
+    match uses_cache {
         true => step.ignoring("DL3040", "the dnf cache is in a builder cache mount, not in a layer."),
         false => step,
     }
@@ -230,8 +235,8 @@ fn install_by_dnf(work: &Work, names: &[&str]) -> Step {
 const LIST: &str = "/tmp/mirror.list";
 
 /// apt's options for the mirror, and the command that writes its list.
-fn mirror(work: &Work) -> (String, Option<String>) {
-    let (Some(_), Some(system)) = (&work.request.mirrors.apt, work.base.system) else {
+fn mirror(context: &PlanContext) -> (String, Option<String>) {
+    let (Some(_), Some(system)) = (&context.request.mirrors.apt, context.base.system) else {
         return (String::new(), None);
     };
     let Some(codename) = &system.codename else { return (String::new(), None) };
@@ -244,7 +249,7 @@ fn mirror(work: &Work) -> (String, Option<String>) {
         ]
     } else {
         let keys = "[signed-by=/usr/share/keyrings/ubuntu-archive-keyring.gpg]";
-        let archive = if work.stack.architecture == "x86_64" { "ubuntu" } else { "ubuntu-ports" };
+        let archive = if context.stack.architecture == "x86_64" { "ubuntu" } else { "ubuntu-ports" };
         ["", "-updates", "-security"]
             .map(|suite| format!("deb {keys} $APT_MIRROR/{archive} {codename}{suite} main universe"))
     };

@@ -1,29 +1,29 @@
 use super::*;
 use crate::render;
 use catalog::testing::catalog;
-use resolve::answer::Answer;
 use resolve::lock::Lock;
+use resolve::outcome::Outcome;
 use resolve::parse;
-use resolve::request::{Request, Want};
-use resolve::testing::world;
+use resolve::request::{Request, RequirementKind};
+use resolve::testing::universe;
 
 /// The plan of a request in YAML, resolved as the command line does it.
 fn planned(text: &str) -> Result<Plan, Error> {
     let request = ImageRequest::parse("request.yaml", text).unwrap();
-    let mut wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
-    wishes.extend(request.own_base());
+    let mut requirements = parse::requirements(universe(), &request.stack_options()).unwrap().requirements;
+    requirements.extend(request.own_base());
     let mut request = request;
-    request.targets = wishes
+    request.targets = requirements
         .iter()
-        .filter_map(|wish| match &wish.want {
-            Want::Gpu(gpu) => Some(gpu.capability),
+        .filter_map(|requirement| match &requirement.kind {
+            RequirementKind::Gpu(gpu) => Some(gpu.capability),
             _ => None,
         })
         .collect();
-    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    match resolve::resolve(world(), &asked) {
-        Answer::Found(resolution) => plan(catalog(), &request, &resolution),
-        Answer::None(conflict) => panic!("{}", conflict.says),
+    let requested = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
+    match resolve::resolve(universe(), &requested) {
+        Outcome::Resolved(resolution) => plan(catalog(), &request, &resolution),
+        Outcome::Conflict(conflict) => panic!("{}", conflict.message),
     }
 }
 
@@ -83,8 +83,8 @@ fn a_directory_of_wheels_is_all_there_is() {
 #[test]
 fn packages_that_the_catalog_does_not_know_are_told() {
     let plan = planned("packages: [numyp, jieba==0.42.1]\n").unwrap();
-    let says = &plan.warnings.iter().find(|one| one.id == "packages-not-in-catalog").unwrap().says;
-    assert!(says.contains("numyp, jieba==0.42.1") && says.contains("is numyp numpy?"), "{says}");
+    let message = &plan.warnings.iter().find(|one| one.id == "packages-not-in-catalog").unwrap().message;
+    assert!(message.contains("numyp, jieba==0.42.1") && message.contains("is numyp numpy?"), "{message}");
     assert!(plan.requirements.contains(&"jieba==0.42.1".to_owned()));
     assert!(
         planned("packages: [numpy]\n")
@@ -190,13 +190,13 @@ fn a_mirror_by_its_name_is_an_argument_of_the_build() {
 #[test]
 fn what_this_machine_says_of_mirrors_fills_the_gaps() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
-    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
-    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
+    let requirements = parse::requirements(universe(), &request.stack_options()).unwrap().requirements;
+    let requested = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
+    let Outcome::Resolved(resolution) = resolve::resolve(universe(), &requested) else { panic!() };
     let host_apt = [("ubuntu", "http://mirror.example"), ("debian", "http://other.example")];
     let mut request =
         ImageRequest { host_apt: host_apt.map(|(a, b)| (a.into(), b.into())).into(), ..request };
-    request.hidden.index = Some("https://me:secret@index.example/simple".to_owned().into());
+    request.secret_indexes.index = Some("https://me:secret@index.example/simple".to_owned().into());
     let plan = plan(catalog(), &request, &resolution).unwrap();
     let text = render::dockerfile(&plan).unwrap();
     assert!(text.contains("ARG APT_MIRROR=http://mirror.example\n"), "the image is Ubuntu's: {text}");
@@ -223,7 +223,7 @@ fn systems_with_dnf() {
         assert!(text.contains(&format!("        {package}")), "{package}: {text}");
     }
     assert!(text.contains("/usr/bin/python3.12 -m venv /opt/venv") && !text.contains("apt-get"), "{text}");
-    // uv brings what the system has not, through a pip that knows its wheels.
+    // uv installs what the system does not have; it comes from a pip that supports its wheels.
     let text = dockerfile("os: rockylinux8\npython: 3.10\nmirrors: {preset: tuna}\n");
     assert!(
         text.contains("python3.12 -m pip install --target /opt/uv") && !text.contains("APT_MIRROR"),
@@ -272,9 +272,9 @@ fn pythons_of_the_deadsnakes_archive() {
 #[test]
 fn packages_by_their_hashes() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
-    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
-    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
+    let requirements = parse::requirements(universe(), &request.stack_options()).unwrap().requirements;
+    let requested = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
+    let Outcome::Resolved(resolution) = resolve::resolve(universe(), &requested) else { panic!() };
     let partner = |name: &str, version: &Option<String>| {
         format!("{name}=={} \\\n    --hash=sha256:bb\n", version.as_deref().unwrap())
     };
@@ -285,7 +285,7 @@ fn packages_by_their_hashes() {
         "torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n",
     ]
     .concat();
-    let mut kept = Lock::of(&resolution.stack, &asked.wishes);
+    let mut kept = Lock::new(&resolution.stack, &requested.requirements);
     kept.packages = Some(lock::parse(&printed));
     let request = ImageRequest { lock: Some(kept.clone()), ..request };
     let planned = plan(catalog(), &request, &resolution).unwrap();
@@ -311,10 +311,10 @@ fn packages_by_their_hashes() {
 fn a_lock_that_no_longer_fits_is_ignored_and_its_drift_reported() {
     let request =
         ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npackages: [jieba]\n").unwrap();
-    let wishes = parse::wishes(world(), &request.typed()).unwrap().wishes;
-    let asked = Request { wishes, today: "2026-11-21".into(), ..Request::default() };
-    let Answer::Found(resolution) = resolve::resolve(world(), &asked) else { panic!() };
-    let mut kept = Lock::of(&resolution.stack, &asked.wishes);
+    let requirements = parse::requirements(universe(), &request.stack_options()).unwrap().requirements;
+    let requested = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
+    let Outcome::Resolved(resolution) = resolve::resolve(universe(), &requested) else { panic!() };
+    let mut kept = Lock::new(&resolution.stack, &requested.requirements);
     kept.packages = Some(lock::parse("torch==2.5.1+cu121 \\\n    --hash=sha256:dd\n"));
     let planned = plan(catalog(), &ImageRequest { lock: Some(kept), ..request }, &resolution).unwrap();
     assert!(planned.lock_drift.contains(&"jieba is not in the lock".to_owned()), "{:?}", planned.lock_drift);

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{RENDERED_BY, fill};
+use crate::valid;
 use diagnostic::error::Error;
 
 const GITHUB: &str = include_str!("../../../../templates/github.yml.hbs");
@@ -30,9 +31,8 @@ struct Values<'a> {
 /// Where the images go, in the words of the pipeline.
 #[derive(Debug, Serialize)]
 struct Registry {
-    /// The registry's host.
     host: String,
-    /// What stands before the name of an image, in a shell.
+    /// Prefix of image names, as a shell expression.
     prefix: String,
     /// Whose secrets log in.
     username: String,
@@ -42,6 +42,7 @@ struct Registry {
 /// A workflow for GitHub Actions; `registry` (`ghcr.io/me`) is GitHub's own of the repository's owner where
 /// it is `None`.
 pub fn github(images: &[Built], registry: Option<&str>) -> Result<String, Error> {
+    images.iter().try_for_each(|image| valid::pipeline(&image.name, &image.context, registry))?;
     let registry = match registry {
         None => Registry {
             host: "ghcr.io".into(),
@@ -57,6 +58,7 @@ pub fn github(images: &[Built], registry: Option<&str>) -> Result<String, Error>
 
 /// A pipeline for GitLab; `registry` is the project's own where it is `None`.
 pub fn gitlab(images: &[Built], registry: Option<&str>) -> Result<String, Error> {
+    images.iter().try_for_each(|image| valid::pipeline(&image.name, &image.context, registry))?;
     let registry = match registry {
         None => Registry {
             host: "$CI_REGISTRY".into(),

@@ -11,7 +11,7 @@ const TEMPLATE: &str = include_str!("../../../../templates/Dockerfile.hbs");
 #[derive(Debug, Serialize)]
 struct Values {
     header: String,
-    asked: Vec<String>,
+    comments: Vec<String>,
     stages: Vec<StageValues>,
 }
 
@@ -30,29 +30,31 @@ struct StepValues {
     text: String,
 }
 
-/// The Dockerfile of a plan.
+/// Renders a plan with the template `Dockerfile.hbs`.
 pub fn dockerfile(plan: &Plan) -> Result<String, Error> {
-    let mut asked = Vec::new();
-    if !plan.says.is_empty() {
-        asked.extend(wrapped(&format!("Request: {}.", plan.says.join(", "))));
+    let mut comments = Vec::new();
+    if !plan.requested.is_empty() {
+        comments.extend(wrapped(&format!("Request: {}.", plan.requested.join(", "))));
     }
     if let Some(driver) = &plan.stack.driver_min {
-        asked.push(format!("Requires NVIDIA driver {driver} or newer on the host."));
+        comments.push(format!("Requires NVIDIA driver {driver} or newer on the host."));
     }
     for warning in &plan.warnings {
-        asked.extend(wrapped(&format!("Warning: {}", warning.says)));
+        comments.extend(wrapped(&format!("Warning: {}", warning.message)));
     }
     for secret in plan.secrets.iter().filter(|secret| secret.text.is_some()) {
-        let says = "an index URL with credentials, from the pip or uv configuration; not stored in a layer";
-        asked.extend(wrapped(&format!(
-            "Requires the secret {0} ({says}): docker build --secret id={0},src=FILE.",
+        let message =
+            "an index URL with credentials, from the pip or uv configuration; not stored in a layer";
+        comments.extend(wrapped(&format!(
+            "Requires the secret {0} ({message}): docker build --secret id={0},src=FILE.",
             secret.id
         )));
     }
     if let Some(why) = &plan.buildkit {
-        asked.push(format!("Requires BuildKit ({why}); with Docker older than 23.0 set DOCKER_BUILDKIT=1."));
+        comments
+            .push(format!("Requires BuildKit ({why}); with Docker older than 23.0 set DOCKER_BUILDKIT=1."));
     }
-    let values = Values { header: header(plan), asked, stages: plan.stages.iter().map(stage).collect() };
+    let values = Values { header: header(plan), comments, stages: plan.stages.iter().map(stage).collect() };
     fill("Dockerfile.hbs", TEMPLATE, &values)
 }
 
@@ -60,16 +62,16 @@ fn stage(stage: &Stage) -> StageValues {
     StageValues {
         name: stage.name.clone(),
         image: stage.image.clone(),
-        comments: stage.why.iter().flat_map(|why| wrapped(why)).collect(),
+        comments: stage.comments.iter().flat_map(|why| wrapped(why)).collect(),
         steps: stage.steps.iter().map(step).collect(),
     }
 }
 
 fn step(step: &Step) -> StepValues {
     StepValues {
-        comments: step.why.iter().flat_map(|why| wrapped(why)).collect(),
+        comments: step.comments.iter().flat_map(|why| wrapped(why)).collect(),
         ignores: if step.ignores.is_empty() { Vec::new() } else { vec![step.ignores.join(",")] },
-        text: text(&step.does),
+        text: text(&step.instruction),
     }
 }
 

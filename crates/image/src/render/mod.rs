@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::plan::{LOCKED, Plan};
 use diagnostic::error::{Error, Kind};
 
-/// What every rendered file says in its first lines.
+/// Marker in the first lines of every rendered file.
 pub const RENDERED_BY: &str = "rendered by envdoc";
 
 /// A file of a build context.
@@ -21,7 +21,7 @@ pub const RENDERED_BY: &str = "rendered by envdoc";
 pub struct File {
     /// Its path in the build context: `Dockerfile`.
     pub path: String,
-    /// Its text.
+    /// The whole content.
     pub text: String,
 }
 
@@ -40,7 +40,7 @@ pub use dockerfile::dockerfile;
 pub use dockerignore::dockerignore;
 pub use requirements::requirements;
 
-/// Fills a template.
+/// Renders a Handlebars template; a name that `values` lacks is an error.
 pub fn fill<T: Serialize>(name: &str, template: &str, values: &T) -> Result<String, Error> {
     let mut handlebars = Handlebars::new();
     handlebars.set_strict_mode(true);

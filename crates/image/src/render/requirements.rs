@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::{fill, header};
 use crate::plan::Plan;
 use diagnostic::error::Error;
-use resolve::answer::Stack;
 use resolve::lock::LockedPackage;
+use resolve::outcome::Stack;
 
 const TEMPLATE: &str = include_str!("../../../../templates/requirements.txt.hbs");
 

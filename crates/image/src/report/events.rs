@@ -5,13 +5,12 @@ use serde_json::{Value, json};
 
 use docker::build::Event;
 
-/// Prints one event.
 pub(super) fn event(event: &Event) {
     print(&value(event));
 }
 
 /// Prints what happens next to the build.
-pub(super) fn say(text: &str) {
+pub(super) fn phase(text: &str) {
     print(&json!({"event": "phase", "says": text}));
 }
 
@@ -22,7 +21,7 @@ fn print(value: &Value) {
 
 fn value(event: &Event) -> Value {
     match event {
-        Event::Note(says) => json!({"event": "note", "says": says}),
+        Event::Note(message) => json!({"event": "note", "says": message}),
         Event::Started { step, name } => json!({"event": "started", "step": step, "name": name}),
         Event::Output { step, line } => json!({"event": "output", "step": step, "line": line}),
         Event::Progress { step, what, current, total } => {

@@ -1,11 +1,11 @@
 //! What a build found, for every renderer of `diagnostic`.
 
-use diagnose::root_cause::Cause;
+use diagnose::report::findings::fixes;
 use diagnostic::report::{Outcome, Report};
 use diagnostic::rule::{Group, Rule};
-use diagnostic::{Diagnostic, Fix, Severity, Subject, Verdict};
+use diagnostic::{Diagnostic, Severity, Subject, Verdict};
 
-use super::{BuildReport, FailureEntry, Note, Phase, title};
+use super::{BuildReport, FailureEntry, Note, Phase, step_title};
 use crate::inspect::judge::GROUP;
 use crate::verify::{Item, Status, Verification};
 
@@ -122,8 +122,8 @@ fn build(failure: Option<&FailureEntry>) -> Verdict {
     match failure {
         Some(failure) if matches!(failure.phase, Phase::Step | Phase::Rejected) => {
             let message = match &failure.step {
-                Some(step) => format!("build failed at {}: {}", title(step), failure.says),
-                None => format!("the engine rejected the build: {}", failure.says),
+                Some(step) => format!("build failed at {}: {}", step_title(step), failure.message),
+                None => format!("the engine rejected the build: {}", failure.message),
             };
             let mut found = Diagnostic::error(message);
             found.evidence.clone_from(&failure.last_lines);
@@ -134,41 +134,32 @@ fn build(failure: Option<&FailureEntry>) -> Verdict {
     }
 }
 
-/// What to do about each possible cause of a failed step.
-fn fixes(cause: &Cause) -> Vec<Fix> {
-    let fix = |choice: &catalog::signatures::Cause| {
-        let commands = choice.commands.iter().map(|command| (*command).to_owned()).collect();
-        Fix { commands, ..Fix::manual(choice.fix) }.punctuated()
-    };
-    cause.choices.iter().map(fix).collect()
-}
-
 fn of_item(item: &Item) -> Verdict {
     match item.status {
         Status::Verified => Verdict::Pass,
-        Status::Failed => Diagnostic::error(format!("{}: {}", item.what, item.says)).into(),
-        Status::Unknown => Verdict::unknown(item.says.clone()),
-        Status::Skipped => Verdict::NotApplicable(item.says.clone()),
+        Status::Failed => Diagnostic::error(format!("{}: {}", item.what, item.message)).into(),
+        Status::Unknown => Verdict::unknown(item.message.clone()),
+        Status::Skipped => Verdict::NotApplicable(item.message.clone()),
     }
 }
 
 fn without_items(verification: &Verification) -> Verdict {
     match verification.status {
         Status::Verified => Verdict::Pass,
-        Status::Failed => Diagnostic::error(verification.says.clone()).into(),
-        Status::Unknown => Verdict::unknown(verification.says.clone()),
-        Status::Skipped => Verdict::NotApplicable(verification.says.clone()),
+        Status::Failed => Diagnostic::error(verification.message.clone()).into(),
+        Status::Unknown => Verdict::unknown(verification.message.clone()),
+        Status::Skipped => Verdict::NotApplicable(verification.message.clone()),
     }
 }
 
 /// `None` where the build did not get that far.
 fn published(report: &BuildReport, failure: Option<&FailureEntry>) -> Option<Verdict> {
-    match failure.map(|failure| (failure.phase, &failure.says)) {
-        Some((Phase::Tag, says)) => {
-            Some(Diagnostic::error(format!("could not tag the image: {says}")).into())
+    match failure.map(|failure| (failure.phase, &failure.message)) {
+        Some((Phase::Tag, message)) => {
+            Some(Diagnostic::error(format!("could not tag the image: {message}")).into())
         }
-        Some((Phase::Push, says)) => {
-            Some(Diagnostic::error(format!("could not push the image: {says}")).into())
+        Some((Phase::Push, message)) => {
+            Some(Diagnostic::error(format!("could not push the image: {message}")).into())
         }
         Some(_) => None,
         None if report.image.as_ref().is_some_and(|image| image.tags.is_empty()) => {
@@ -183,8 +174,8 @@ mod tests {
     use super::*;
     use diagnostic::render::{github, html, json, junit, markdown, sarif};
 
-    fn item(what: &str, status: Status, says: &str) -> Item {
-        Item { what: what.into(), status, says: says.into() }
+    fn item(what: &str, status: Status, message: &str) -> Item {
+        Item { what: what.into(), status, message: message.into() }
     }
 
     fn report(failure: Option<FailureEntry>) -> BuildReport {
@@ -193,7 +184,7 @@ mod tests {
             item("torch", Status::Failed, "2.6.0+cpu is installed; expected 2.6.0+cu124"),
             item("import vllm", Status::Unknown, "requires the driver library"),
         ];
-        let verification = Verification { status: Status::Failed, says: "failed".into(), items };
+        let verification = Verification { status: Status::Failed, message: "failed".into(), items };
         BuildReport {
             verification: Some(verification),
             failure,

@@ -3,7 +3,7 @@
 use diagnostic::terminal;
 use std::time::Instant;
 
-use super::{internal, title};
+use super::{is_internal, step_title};
 use diagnostic::units::time;
 use docker::build::Event;
 
@@ -33,16 +33,16 @@ impl Lines {
             Event::Note(text) => vec![format!("note: {text}")],
             Event::Started { step, name } => {
                 self.name(*step, name);
-                if internal(name) {
+                if is_internal(name) {
                     return Vec::new();
                 }
                 self.speaking = Some(*step);
-                vec![format!("#{step} {}", title(name))]
+                vec![format!("#{step} {}", step_title(name))]
             }
             Event::Output { step, line } => {
                 let mut lines = Vec::new();
                 if self.speaking.replace(*step) != Some(*step) {
-                    lines.push(format!("#{step} {} ...", title(self.of(*step))));
+                    lines.push(format!("#{step} {} ...", step_title(self.of(*step))));
                 }
                 lines.push(format!("#{step} {:.1} {line}", self.started.elapsed().as_secs_f64()));
                 lines
@@ -52,8 +52,8 @@ impl Lines {
                 let name = self.of(*step);
                 match error {
                     Some(error) => vec![format!("#{step} FAILED: {error}")],
-                    None if internal(name) => Vec::new(),
-                    None if *cached => vec![format!("#{step} cached: {}", title(name))],
+                    None if is_internal(name) => Vec::new(),
+                    None if *cached => vec![format!("#{step} cached: {}", step_title(name))],
                     None => vec![format!("#{step} done in {}", time(*seconds))],
                 }
             }

@@ -50,7 +50,7 @@ pub struct BuildReport {
     /// The steps, in order.
     pub steps: Vec<StepEntry>,
     /// The versions that were resolved; null with --file.
-    pub stack: Option<resolve::answer::Stack>,
+    pub stack: Option<resolve::outcome::Stack>,
     /// Verification of the image; null if there is no image.
     #[serde(rename = "proof")]
     pub verification: Option<Verification>,
@@ -73,7 +73,7 @@ pub enum Ending {
 }
 
 impl BuildReport {
-    /// How it ended.
+    /// Built, failed or not verified; the exit code follows from it.
     pub fn ending(&self) -> Ending {
         let unknown = self.verification.as_ref().is_some_and(|found| found.status == Status::Unknown);
         match &self.failure {
@@ -177,7 +177,8 @@ pub struct FailureEntry {
     /// What it printed last.
     pub last_lines: Vec<String>,
     /// The words of whoever refused.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub message: String,
     /// What these lines are known to mean, as `envdoc diagnose` tells it; the first is the root cause.
     pub causes: Vec<CauseEntry>,
     /// The same, as the text shows it.
@@ -192,14 +193,18 @@ impl FailureEntry {
         phase: Phase,
         step: Option<String>,
         last_lines: Vec<String>,
-        says: String,
+        message: String,
     ) -> FailureEntry {
         let diagnosis = match phase {
             Phase::Verification => Diagnosis::default(),
-            _ => root_cause::diagnose_text(catalog, "build", &format!("{}\n{says}\n", last_lines.join("\n"))),
+            _ => root_cause::diagnose_text(
+                catalog,
+                "build",
+                &format!("{}\n{message}\n", last_lines.join("\n")),
+            ),
         };
         let causes = diagnosis_json::report(&diagnosis).causes;
-        FailureEntry { phase, step, last_lines, says, causes, diagnosis }
+        FailureEntry { phase, step, last_lines, message, causes, diagnosis }
     }
 }
 
@@ -224,17 +229,17 @@ impl Progress {
     }
 
     /// Shows what happens after the build: `verifying …`, `pushing …`.
-    pub fn say(&mut self, text: &str) {
+    pub fn note(&mut self, text: &str) {
         match self {
             Progress::Lines(_) => diagnostic::terminal::note(text),
-            Progress::Tree(tree) => tree.say(text),
-            Progress::Events => events::say(text),
+            Progress::Tree(tree) => tree.note(text),
+            Progress::Events => events::phase(text),
         }
     }
 }
 
 /// Steps of the builder's own, which mean nothing to a reader of the report.
-pub fn internal(name: &str) -> bool {
+pub fn is_internal(name: &str) -> bool {
     name.starts_with("[internal]")
         || name.starts_with("copy /context")
         || name.starts_with("resolve image config")
@@ -242,7 +247,7 @@ pub fn internal(name: &str) -> bool {
 
 /// The first line of a step without what stands before its command: mounts, and variables for the command
 /// alone.
-pub fn title(name: &str) -> String {
+pub fn step_title(name: &str) -> String {
     let first = name.lines().next().unwrap_or_default();
     let mut words: Vec<&str> =
         first.split_whitespace().filter(|word| !word.starts_with("--mount=")).collect();

@@ -13,7 +13,8 @@ fn step(name: &str, seconds: f64, cached: bool) -> StepEntry {
 }
 
 fn built() -> BuildReport {
-    let item = |what: &str, status, says: &str| Item { what: what.into(), status, says: says.into() };
+    let item =
+        |what: &str, status, message: &str| Item { what: what.into(), status, message: message.into() };
     BuildReport {
         schema: SCHEMA,
         status: "built".into(),
@@ -49,7 +50,8 @@ fn built() -> BuildReport {
         ],
         verification: Some(Verification {
             status: Status::Unknown,
-            says: "partly verified in a container: 1 of 2 expectations hold, 1 could not be checked".into(),
+            message: "partly verified in a container: 1 of 2 expectations hold, 1 could not be checked"
+                .into(),
             items: vec![
                 item("torch", Status::Verified, "2.9.1+cu128"),
                 item("import vllm", Status::Unknown, "wants the driver's library"),

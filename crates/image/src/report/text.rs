@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use diagnostic::units::{short_size, time};
 
-use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntry, internal, title};
+use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntry, is_internal, step_title};
 use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
@@ -46,7 +46,7 @@ fn failed(text: &mut String, failure: &FailureEntry, ending: Ending, layout: Lay
     let red = colour(AnsiColor::Red).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
     let what = match (failure.phase, &failure.step) {
-        (_, Some(step)) => format!("failed at {}", title(step)),
+        (_, Some(step)) => format!("failed at {}", step_title(step)),
         (Phase::Verification, None) if ending == Ending::NotVerified => {
             "could not verify the image; it was not tagged".into()
         }
@@ -62,7 +62,7 @@ fn failed(text: &mut String, failure: &FailureEntry, ending: Ending, layout: Lay
             let _ = writeln!(text, "  {bar} {line}");
         }
     }
-    for line in failure.says.lines() {
+    for line in failure.message.lines() {
         let _ = writeln!(text, "  {line}");
     }
     let means = diagnose::report::text::brief(&failure.diagnosis, layout);
@@ -95,7 +95,7 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
     let named: Vec<_> = image.layers.iter().filter(|layer| layer.bytes >= SMALL || layout.verbose).collect();
     let most = if layout.verbose { named.len() } else { NAMED };
     for layer in named.iter().take(most) {
-        let by = if layer.by.is_empty() { "(an imported image)".into() } else { title(&layer.by) };
+        let by = if layer.by.is_empty() { "(an imported image)".into() } else { step_title(&layer.by) };
         row("", &cut(&format!("{:>8}  {by}", short_size(layer.bytes)), layout.width.saturating_sub(12)));
     }
     if named.len() > most {
@@ -113,7 +113,7 @@ fn verification(text: &mut String, verification: &Verification, layout: Layout) 
         (Status::Unknown, _) => ("?", colour(AnsiColor::Magenta).bold()),
         (Status::Skipped, _) => ("-", Style::new().dimmed()),
     };
-    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", verification.says);
+    let _ = writeln!(text, "\n{style}{sign} {}{style:#}", verification.message);
     for item in &verification.items {
         if item.status == Status::Verified && !layout.verbose {
             continue;
@@ -124,12 +124,12 @@ fn verification(text: &mut String, verification: &Verification, layout: Layout) 
             Status::Unknown => "unknown",
             Status::Skipped => "skipped",
         };
-        let _ = writeln!(text, "  {word:<8} {}: {}", item.what, item.says);
+        let _ = writeln!(text, "  {word:<8} {}: {}", item.what, item.message);
     }
 }
 
 fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
-    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !internal(&step.name)).collect();
+    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !is_internal(&step.name)).collect();
     if own.is_empty() {
         return;
     }
@@ -156,7 +156,7 @@ fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
         let _ = writeln!(
             text,
             "  {}",
-            cut(&format!("{took:>9}  {}", title(&step.name)), layout.width.saturating_sub(2))
+            cut(&format!("{took:>9}  {}", step_title(&step.name)), layout.width.saturating_sub(2))
         );
     }
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{internal, title};
+use super::{is_internal, step_title};
 use diagnostic::units::{short_size, time};
 use docker::build::Event;
 
 /// The longest that a step is called while it runs, in characters.
 const PREFIX_MAX: usize = 64;
 
-/// The steps that run.
+/// Progress of a build as a list of running steps that is redrawn.
 pub struct Tree {
     all: MultiProgress,
     running: BTreeMap<usize, (String, ProgressBar)>,
@@ -29,7 +29,7 @@ impl Tree {
 
     pub(super) fn event(&mut self, event: &Event) {
         match event {
-            Event::Note(text) => self.say(&format!("note: {text}")),
+            Event::Note(text) => self.note(&format!("note: {text}")),
             Event::Started { step, name } => self.start(*step, name),
             Event::Output { step, line } => self.message(*step, line.trim()),
             Event::Progress { step, what, current, total } => {
@@ -52,7 +52,7 @@ impl Tree {
             bar.set_style(if self.unicode { style } else { style.tick_chars("|/-\\+") });
         }
         // A line that breaks would not be drawn over.
-        bar.set_prefix(title(name).chars().take(PREFIX_MAX).collect::<String>());
+        bar.set_prefix(step_title(name).chars().take(PREFIX_MAX).collect::<String>());
         bar.enable_steady_tick(Duration::from_millis(120));
         self.running.insert(step, (name.to_owned(), bar));
     }
@@ -67,7 +67,7 @@ impl Tree {
         let Some((name, bar)) = self.running.remove(&step) else { return };
         bar.finish_and_clear();
         self.all.remove(&bar);
-        if internal(&name) && !failed {
+        if is_internal(&name) && !failed {
             return;
         }
         let (sign, colour) = match (failed, self.unicode) {
@@ -78,10 +78,10 @@ impl Tree {
         };
         let style = terminal::colour(colour);
         let took = if cached { "cached".to_owned() } else { time(seconds) };
-        self.say(&format!("{style}{sign}{style:#} {} ({took})", title(&name)));
+        self.note(&format!("{style}{sign}{style:#} {} ({took})", step_title(&name)));
     }
 
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         // Drawn bars are taken off the screen meanwhile.
         self.all.suspend(|| terminal::note(text));
     }

@@ -4,106 +4,107 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::answer::{Answer, Import, Torch};
+use super::script_output::{Import, ScriptOutput, Torch};
 use super::{Expectations, Item, Status};
 
 /// Libraries of the driver, which the container toolkit mounts on GPU machines.
 const DRIVER_LIBRARIES: &[&str] = &["libcuda.so", "libnvidia-"];
 
-pub(super) fn judge(expected: &Expectations, answer: &Answer) -> Vec<Item> {
+pub(super) fn judge(expected: &Expectations, output: &ScriptOutput) -> Vec<Item> {
     let mut items = Vec::new();
-    if let Some(wanted) = &expected.python {
-        let holds = begins(&answer.python, wanted);
-        items.push(item("python", holds, &answer.python, wanted));
+    if let Some(expectation) = &expected.python {
+        let holds = begins(&output.python, expectation);
+        items.push(item("python", holds, &output.python, expectation));
     }
-    torch(expected, answer, &mut items);
-    for (name, wanted) in &expected.packages {
-        items.push(match answer.distributions.get(name) {
-            Some(found) => item(name, same(found, wanted), found, wanted),
-            None => failed(name, format!("not installed; expected {wanted}")),
+    torch(expected, output, &mut items);
+    for (name, expectation) in &expected.packages {
+        items.push(match output.distributions.get(name) {
+            Some(found) => item(name, same(found, expectation), found, expectation),
+            None => failed(name, format!("not installed; expected {expectation}")),
         });
     }
     for module in &expected.imports {
-        items.push(import(module, answer.imports.get(module)));
+        items.push(import(module, output.imports.get(module)));
     }
     if expected.torch.is_some() {
-        libraries(answer, &mut items);
+        libraries(output, &mut items);
     }
-    if let Some(wanted) = &expected.nvcc {
-        items.push(nvcc(wanted, answer));
+    if let Some(expectation) = &expected.nvcc {
+        items.push(nvcc(expectation, output));
     }
-    for (name, wanted) in &expected.environment {
-        items.push(match answer.environment.get(name) {
-            Some(Some(found)) => item(name, found == wanted, found, wanted),
-            Some(None) => failed(name, format!("not set; expected {wanted}")),
+    for (name, expectation) in &expected.environment {
+        items.push(match output.environment.get(name) {
+            Some(Some(found)) => item(name, found == expectation, found, expectation),
+            Some(None) => failed(name, format!("not set; expected {expectation}")),
             None => unknown(name, "not checked".into()),
         });
     }
     if expected.packages.contains_key("deepspeed") {
-        items.push(ds_report(answer));
+        items.push(ds_report(output));
     }
     items
 }
 
-fn torch(expected: &Expectations, answer: &Answer, items: &mut Vec<Item>) {
+fn torch(expected: &Expectations, output: &ScriptOutput, items: &mut Vec<Item>) {
     if [&expected.torch, &expected.torch_build, &expected.cuda, &expected.nccl]
         .iter()
         .all(|part| part.is_none())
     {
         return;
     }
-    let installed = answer.distributions.get("torch");
-    let found = match (&answer.torch, installed) {
+    let installed = output.distributions.get("torch");
+    let found = match (&output.torch, installed) {
         (Some(torch), _) if torch.version.is_some() => torch,
         (_, None) => return items.push(failed("torch", "not installed".into())),
         (torch, Some(version)) => {
             let why = torch.as_ref().and_then(|torch| torch.error.as_deref()).unwrap_or("no reason given");
-            let says = format!("{version} is installed but cannot be imported: {}", last_line(why));
-            return items.push(failed("torch", says));
+            let message = format!("{version} is installed but cannot be imported: {}", last_line(why));
+            return items.push(failed("torch", message));
         }
     };
     let version = found.version.as_deref().unwrap_or_default();
-    if let Some(wanted) = &expected.torch {
-        items.push(item("torch", same(version, wanted), version, wanted));
+    if let Some(expectation) = &expected.torch {
+        items.push(item("torch", same(version, expectation), version, expectation));
     }
-    if let Some(wanted) = expected.cuda.as_deref() {
-        items.push(torch_cuda(found, wanted));
+    if let Some(expectation) = expected.cuda.as_deref() {
+        items.push(torch_cuda(found, expectation));
     }
-    if let Some(wanted) = &expected.torch_build {
-        items.push(torch_build(found, version, wanted));
+    if let Some(expectation) = &expected.torch_build {
+        items.push(torch_build(found, version, expectation));
     }
-    if let Some(wanted) = &expected.nccl {
+    if let Some(expectation) = &expected.nccl {
         items.push(match (&found.nccl, &found.nccl_error) {
-            (Some(nccl), _) => item("nccl", nccl == wanted, nccl, wanted),
+            (Some(nccl), _) => item("nccl", nccl == expectation, nccl, expectation),
             (None, Some(why)) => {
                 unknown("nccl", format!("torch did not report its NCCL version: {}", last_line(why)))
             }
-            (None, None) => failed("nccl", format!("this torch has no NCCL; expected {wanted}")),
+            (None, None) => failed("nccl", format!("this torch has no NCCL; expected {expectation}")),
         });
     }
 }
 
-fn torch_cuda(found: &Torch, wanted: &str) -> Item {
+fn torch_cuda(found: &Torch, expectation: &str) -> Item {
     match &found.cuda {
-        Some(cuda) => item("torch.version.cuda", begins(cuda, wanted), cuda, wanted),
+        Some(cuda) => item("torch.version.cuda", begins(cuda, expectation), cuda, expectation),
         None => failed(
             "torch.version.cuda",
             format!(
-                "None (a CPU build of torch); expected CUDA {wanted}; another package replaced the GPU wheel"
+                "None (a CPU build of torch); expected CUDA {expectation}; another \
+                 package replaced the GPU wheel"
             ),
         ),
     }
 }
 
 /// The build: the local version of torch, else its CUDA version (wheels of PyPI have no local version).
-fn torch_build(found: &Torch, version: &str, wanted: &str) -> Item {
+fn torch_build(found: &Torch, version: &str, expectation: &str) -> Item {
     let local = version.split_once('+').map(|(_, local)| local.to_owned());
     let told = found.cuda.as_ref().map_or("cpu".to_owned(), |cuda| format!("cu{}", digits(cuda)));
     let build = local.unwrap_or(told);
-    if build == "cpu" && wanted != "cpu" {
-        return failed("torch build", format!("the CPU wheel is installed; expected {wanted}"));
+    if build == "cpu" && expectation != "cpu" {
+        return failed("torch build", format!("the CPU wheel is installed; expected {expectation}"));
     }
-    item("torch build", build == wanted, &build, wanted)
+    item("torch build", build == expectation, &build, expectation)
 }
 
 /// `12.4` as `124`, of the first two parts.
@@ -114,40 +115,42 @@ fn digits(cuda: &str) -> String {
 fn import(module: &str, found: Option<&Import>) -> Item {
     let what = format!("import {module}");
     match found {
-        Some(Import { status: Some(0), .. }) => Item { what, status: Status::Verified, says: "works".into() },
+        Some(Import { status: Some(0), .. }) => {
+            Item { what, status: Status::Verified, message: "works".into() }
+        }
         Some(Import { status, stderr }) => {
             let why = last_line(stderr);
             if DRIVER_LIBRARIES.iter().any(|library| why.contains(library)) {
-                let says =
+                let message =
                     format!("requires the driver library, which is only present on GPU machines: {why}");
-                return Item { what, status: Status::Unknown, says };
+                return Item { what, status: Status::Unknown, message };
             }
             match status {
-                None => Item { what, status: Status::Unknown, says: why },
+                None => Item { what, status: Status::Unknown, message: why },
                 Some(status) if *status < 0 => Item {
                     what,
                     status: Status::Failed,
-                    says: format!("killed by signal {}: {why}", -status),
+                    message: format!("killed by signal {}: {why}", -status),
                 },
-                Some(_) => Item { what, status: Status::Failed, says: why },
+                Some(_) => Item { what, status: Status::Failed, message: why },
             }
         }
-        None => Item { what, status: Status::Unknown, says: "not tried".into() },
+        None => Item { what, status: Status::Unknown, message: "not tried".into() },
     }
 }
 
-fn libraries(answer: &Answer, items: &mut Vec<Item>) {
-    if answer.libraries.is_empty() {
+fn libraries(output: &ScriptOutput, items: &mut Vec<Item>) {
+    if output.libraries.is_empty() {
         return;
     }
     let what = "torch's libraries";
-    let unread: Vec<&str> = answer
+    let unread: Vec<&str> = output
         .libraries
         .iter()
         .filter(|(_, missing)| missing.is_none())
         .map(|(name, _)| name.as_str())
         .collect();
-    let mut missing: Vec<String> = answer
+    let mut missing: Vec<String> = output
         .libraries
         .iter()
         .flat_map(|(name, missing)| missing.iter().flatten().map(move |library| (name, library)))
@@ -159,22 +162,24 @@ fn libraries(answer: &Answer, items: &mut Vec<Item>) {
         (false, _) => failed(what, format!("not found: {}", missing.join(", "))),
         (true, false) => unknown(what, format!("ldd could not read {}", unread.join(", "))),
         (true, true) => {
-            let says = format!("all dependencies of {} libraries found", answer.libraries.len());
-            Item { what: what.into(), status: Status::Verified, says }
+            let message = format!("all dependencies of {} libraries found", output.libraries.len());
+            Item { what: what.into(), status: Status::Verified, message }
         }
     });
 }
 
-fn nvcc(wanted: &str, answer: &Answer) -> Item {
-    let Some(nvcc) = &answer.nvcc else {
+fn nvcc(expectation: &str, output: &ScriptOutput) -> Item {
+    let Some(nvcc) = &output.nvcc else {
         return failed("nvcc", "not found on PATH or below CUDA_HOME".into());
     };
     match &nvcc.release {
         None => unknown("nvcc", format!("{} does not report its release", nvcc.path)),
-        Some(_) if wanted.is_empty() => {
-            Item { what: "nvcc".into(), status: Status::Verified, says: nvcc.path.clone() }
+        Some(_) if expectation.is_empty() => {
+            Item { what: "nvcc".into(), status: Status::Verified, message: nvcc.path.clone() }
         }
-        Some(release) => item("nvcc", begins(release, &major_minor(wanted)), release, &major_minor(wanted)),
+        Some(release) => {
+            item("nvcc", begins(release, &major_minor(expectation)), release, &major_minor(expectation))
+        }
     }
 }
 
@@ -183,9 +188,9 @@ fn major_minor(version: &str) -> String {
 }
 
 /// DeepSpeed's own report: it must succeed and report the installed versions.
-fn ds_report(answer: &Answer) -> Item {
+fn ds_report(output: &ScriptOutput) -> Item {
     let what = "ds_report";
-    let Some(report) = &answer.ds_report else { return unknown(what, "not run".into()) };
+    let Some(report) = &output.ds_report else { return unknown(what, "not run".into()) };
     match report.status {
         None => return unknown(what, last_line(&report.text)),
         Some(0) => {}
@@ -195,7 +200,7 @@ fn ds_report(answer: &Answer) -> Item {
     }
     for (label, package) in [("torch version", "torch"), ("deepspeed info", "deepspeed")] {
         let line = report.text.lines().find(|line| line.trim_start().starts_with(label));
-        let (Some(line), Some(installed)) = (line, answer.distributions.get(package)) else { continue };
+        let (Some(line), Some(installed)) = (line, output.distributions.get(package)) else { continue };
         let bare = installed.split('+').next().unwrap_or(installed);
         if !line.contains(bare) {
             return failed(
@@ -207,39 +212,39 @@ fn ds_report(answer: &Answer) -> Item {
     Item {
         what: what.into(),
         status: Status::Verified,
-        says: "succeeds and reports the installed versions".into(),
+        message: "succeeds and reports the installed versions".into(),
     }
 }
 
-fn item(what: &str, holds: bool, found: &str, wanted: &str) -> Item {
+fn item(what: &str, holds: bool, found: &str, expectation: &str) -> Item {
     match holds {
-        true => Item { what: what.into(), status: Status::Verified, says: found.into() },
-        false => failed(what, format!("{found} is installed; expected {wanted}")),
+        true => Item { what: what.into(), status: Status::Verified, message: found.into() },
+        false => failed(what, format!("{found} is installed; expected {expectation}")),
     }
 }
 
-fn failed(what: &str, says: String) -> Item {
-    Item { what: what.into(), status: Status::Failed, says }
+fn failed(what: &str, message: String) -> Item {
+    Item { what: what.into(), status: Status::Failed, message }
 }
 
-fn unknown(what: &str, says: String) -> Item {
-    Item { what: what.into(), status: Status::Unknown, says }
+fn unknown(what: &str, message: String) -> Item {
+    Item { what: what.into(), status: Status::Unknown, message }
 }
 
 /// Whether the parts of a version begin with those of another: 3.12.4 with 3.12.
-fn begins(found: &str, wanted: &str) -> bool {
+fn begins(found: &str, expectation: &str) -> bool {
     let mut found = found.split('.');
-    wanted.split('.').all(|part| found.next() == Some(part))
+    expectation.split('.').all(|part| found.next() == Some(part))
 }
 
 /// Equal as Python compares versions; the local part counts only if it is expected.
-fn same(found: &str, wanted: &str) -> bool {
-    let (Ok(found), Ok(wanted)) = (Version::from_str(found), Version::from_str(wanted)) else {
-        return found == wanted;
+fn same(found: &str, expectation: &str) -> bool {
+    let (Ok(found), Ok(expectation)) = (Version::from_str(found), Version::from_str(expectation)) else {
+        return found == expectation;
     };
-    match wanted.local().is_empty() {
-        true => found.without_local() == wanted,
-        false => found == wanted,
+    match expectation.local().is_empty() {
+        true => found.without_local() == expectation,
+        false => found == expectation,
     }
 }
 
@@ -252,7 +257,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn answer() -> Answer {
+    fn output() -> ScriptOutput {
         serde_json::from_str(
             r#"{"python":"3.11.2",
             "distributions":{"torch":"2.6.0+cu124","deepspeed":"0.16.4","numpy":"1.26.4"},
@@ -289,48 +294,48 @@ mod tests {
 
     #[test]
     fn what_is_as_expected_is_verified() {
-        let items = judge(&expectations(), &answer());
+        let items = judge(&expectations(), &output());
         assert!(items.iter().all(|item| item.status == Status::Verified), "{items:?}");
         assert_eq!(items.len(), 10);
     }
 
     #[test]
     fn each_deviation_fails() {
-        type Change = fn(&mut Expectations, &mut Answer);
+        type Change = fn(&mut Expectations, &mut ScriptOutput);
         let cases: &[(&str, Change)] = &[
             ("python", |expected, _| expected.python = Some("3.1".into())),
             ("torch", |expected, _| expected.torch = Some("2.6.1".into())),
-            ("torch", |_, answer| answer.torch = None),
+            ("torch", |_, output| output.torch = None),
             ("torch build", |expected, _| expected.torch_build = Some("cu118".into())),
             ("nccl", |expected, _| expected.nccl = Some("2.21.4".into())),
-            ("numpy", |_, answer| drop(answer.distributions.insert("numpy".into(), "2.0.0".into()))),
-            ("numpy", |_, answer| drop(answer.distributions.remove("numpy"))),
+            ("numpy", |_, output| drop(output.distributions.insert("numpy".into(), "2.0.0".into()))),
+            ("numpy", |_, output| drop(output.distributions.remove("numpy"))),
             ("import apex", |expected, _| expected.imports.push("apex".into())),
             ("nvcc", |expected, _| expected.nvcc = Some(String::new())),
-            ("torch's libraries", |_, answer| {
-                drop(answer.libraries.insert("libtorch_cuda.so".into(), Some(vec!["libcudnn.so.9".into()])));
+            ("torch's libraries", |_, output| {
+                drop(output.libraries.insert("libtorch_cuda.so".into(), Some(vec!["libcudnn.so.9".into()])));
             }),
-            ("ds_report", |_, answer| answer.ds_report.as_mut().unwrap().status = Some(1)),
-            ("ds_report", |_, answer| {
-                answer.ds_report.as_mut().unwrap().text = "torch version .... 2.5.0".into();
+            ("ds_report", |_, output| output.ds_report.as_mut().unwrap().status = Some(1)),
+            ("ds_report", |_, output| {
+                output.ds_report.as_mut().unwrap().text = "torch version .... 2.5.0".into();
             }),
         ];
         for (what, change) in cases {
-            let (mut expected, mut answer) = (expectations(), answer());
-            change(&mut expected, &mut answer);
-            assert_eq!(status(&judge(&expected, &answer), what), Status::Failed, "{what}");
+            let (mut expected, mut output) = (expectations(), output());
+            change(&mut expected, &mut output);
+            assert_eq!(status(&judge(&expected, &output), what), Status::Failed, "{what}");
         }
     }
 
     #[test]
     fn a_cpu_wheel_in_place_of_the_gpu_wheel_is_named() {
-        let mut answer = answer();
-        answer.torch = Some(Torch { version: Some("2.6.0+cpu".into()), ..Torch::default() });
-        let items = judge(&expectations(), &answer);
+        let mut output = output();
+        output.torch = Some(Torch { version: Some("2.6.0+cpu".into()), ..Torch::default() });
+        let items = judge(&expectations(), &output);
         for what in ["torch.version.cuda", "torch build", "nccl"] {
             assert_eq!(status(&items, what), Status::Failed);
         }
-        assert!(items.iter().any(|item| item.says.contains("CPU")));
+        assert!(items.iter().any(|item| item.message.contains("CPU")));
     }
 
     #[test]
@@ -338,10 +343,10 @@ mod tests {
         let mut expected = expectations();
         expected.imports.push("vllm".into());
         expected.imports.push("never".into());
-        let mut answer = answer();
-        answer.libraries.insert("libtorch_python.so".into(), None);
-        answer.ds_report = None;
-        let items = judge(&expected, &answer);
+        let mut output = output();
+        output.libraries.insert("libtorch_python.so".into(), None);
+        output.ds_report = None;
+        let items = judge(&expected, &output);
         for what in ["import vllm", "import never", "torch's libraries", "ds_report"] {
             assert_eq!(status(&items, what), Status::Unknown, "{what}");
         }

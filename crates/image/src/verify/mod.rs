@@ -3,9 +3,9 @@
 //!
 //! No GPU is needed. What could not be checked is unknown, and never passes.
 
-mod answer;
 mod expectation;
 mod judge;
+mod script_output;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use serde::Serialize;
 
 pub use expectation::InvalidExpectation;
 
-use answer::NoAnswer;
 use docker::engine::Engine;
 use docker::run::{self, NotRan};
 use docker::spec::Run;
+use script_output::ScriptError;
 
 /// Timeout of the script.
 const TIMEOUT: Duration = Duration::from_secs(900);
@@ -44,7 +44,7 @@ pub struct Expectations {
     pub torch_build: Option<String>,
     /// `torch.version.cuda`: `12.4`.
     pub cuda: Option<String>,
-    /// The NCCL that torch was built with or brings: `2.21.5`.
+    /// The NCCL that torch was built with or requires: `2.21.5`.
     pub nccl: Option<String>,
     /// Versions of packages by their normalised names.
     pub packages: BTreeMap<String, String>,
@@ -77,7 +77,8 @@ pub struct Verification {
     /// The worst of the items.
     pub status: Status,
     /// Summary.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub message: String,
     /// Each checked expectation.
     pub items: Vec<Item>,
 }
@@ -102,7 +103,8 @@ pub struct Item {
     /// Result.
     pub status: Status,
     /// What was found, and what was expected.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub message: String,
 }
 
 impl Expectations {
@@ -144,7 +146,7 @@ impl Expectations {
 
 /// The result without a verification.
 pub fn skipped(why: &str) -> Verification {
-    Verification { status: Status::Skipped, says: why.to_owned(), items: Vec::new() }
+    Verification { status: Status::Skipped, message: why.to_owned(), items: Vec::new() }
 }
 
 /// Runs a container of the image and compares its answer. `name` is that of the container, for
@@ -173,20 +175,20 @@ pub async fn verify(engine: &Engine, image: &str, name: &str, expected: &Expecta
         deadline: TIMEOUT,
     };
     let found = match run::run(engine, name, &container).await {
-        Ok(ran) => answer::read(&ran),
-        Err(NotRan::Container(why)) => Err(NoAnswer::Container(why)),
-        Err(NotRan::Engine(why)) => Err(NoAnswer::Engine(why)),
+        Ok(ran) => script_output::read(&ran),
+        Err(NotRan::Container(why)) => Err(ScriptError::Container(why)),
+        Err(NotRan::Engine(why)) => Err(ScriptError::Engine(why)),
     };
     match found {
-        Ok(Some(answer)) => summary(judge::judge(expected, &answer)),
+        Ok(Some(output)) => summary(judge::judge(expected, &output)),
         Ok(None) => {
-            let wanted = expected.interpreter.as_deref().unwrap_or("python, python3, conda's");
-            let says = format!("not found in the image (tried {wanted})");
-            summary(vec![Item { what: "python".into(), status: Status::Failed, says }])
+            let tried = expected.interpreter.as_deref().unwrap_or("python, python3, conda's");
+            let message = format!("not found in the image (tried {tried})");
+            summary(vec![Item { what: "python".into(), status: Status::Failed, message }])
         }
         Err(why) => Verification {
             status: Status::Unknown,
-            says: format!("could not verify the image: {why}"),
+            message: format!("could not verify the image: {why}"),
             items: Vec::new(),
         },
     }
@@ -196,7 +198,7 @@ fn summary(items: Vec<Item>) -> Verification {
     let count = |status| items.iter().filter(|item| item.status == status).count();
     let (failed, unknown, met) = (count(Status::Failed), count(Status::Unknown), count(Status::Verified));
     let all = items.len();
-    let (status, says) = match (failed, unknown) {
+    let (status, message) = match (failed, unknown) {
         (0, 0) if met == 1 => (Status::Verified, "verified in a container: the expectation holds".into()),
         (0, 0) => (Status::Verified, format!("verified in a container: all {met} expectations hold")),
         (0, unknown) => (
@@ -210,5 +212,5 @@ fn summary(items: Vec<Item>) -> Verification {
             (Status::Failed, format!("verification failed: {failed} of {all} expectations do not hold"))
         }
     };
-    Verification { status, says, items }
+    Verification { status, message, items }
 }

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind as ErrorKind};
-use diagnostic::terminal;
 use host::file;
 
 use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
@@ -48,7 +47,7 @@ impl Sources {
     fn path(&self, path: &Path) -> Result<Vec<File>, Error> {
         let name = path.display().to_string();
         if name == "-" {
-            return self.named(name, terminal::input()?).map(|file| vec![file]);
+            return self.named(name, file::standard_input()?).map(|file| vec![file]);
         }
         if let Some(inside) = file::below(path)? {
             return self.directory(&name, &inside);

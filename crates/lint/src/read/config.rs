@@ -23,7 +23,7 @@ pub(crate) struct Config {
 
 impl Config {
     /// The stage of ZeRO; nothing where it is left to somebody else ("auto") or is a plain switch.
-    pub fn stage(&self) -> Option<u64> {
+    pub(crate) fn stage(&self) -> Option<u64> {
         match self.json.get("zero_optimization") {
             None => Some(0),
             Some(_) => match self.json.get("zero_optimization.stage") {
@@ -33,7 +33,7 @@ impl Config {
         }
     }
 
-    pub fn whole(&self, path: &str) -> Option<u64> {
+    pub(crate) fn whole(&self, path: &str) -> Option<u64> {
         whole(self.json.number(path)?)
     }
 }

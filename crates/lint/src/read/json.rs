@@ -51,7 +51,7 @@ pub(crate) enum Fault {
 }
 
 impl Json {
-    pub fn read(text: &str) -> Json {
+    pub(crate) fn read(text: &str) -> Json {
         let mut reader = Reader { text, at: 0, json: Json::default(), depth: 0 };
         reader.space();
         match reader.peek() {
@@ -66,16 +66,16 @@ impl Json {
         reader.json
     }
 
-    pub fn get(&self, path: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, path: &str) -> Option<&Value> {
         self.entries.get(path).map(|(_, value)| value)
     }
 
     /// The line of a key; the first where it is not there.
-    pub fn line(&self, path: &str) -> usize {
+    pub(crate) fn line(&self, path: &str) -> usize {
         self.entries.get(path).map_or(1, |(line, _)| *line)
     }
 
-    pub fn number(&self, path: &str) -> Option<f64> {
+    pub(crate) fn number(&self, path: &str) -> Option<f64> {
         match self.get(path)? {
             Value::Number(number) => Some(*number),
             _ => None,
@@ -83,11 +83,11 @@ impl Json {
     }
 
     /// Whether it is `true`.
-    pub fn is_true(&self, path: &str) -> bool {
+    pub(crate) fn is_true(&self, path: &str) -> bool {
         self.get(path) == Some(&Value::Truth(true))
     }
 
-    pub fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         match self.get(path)? {
             Value::Text(text) => Some(text),
             _ => None,
@@ -95,7 +95,7 @@ impl Json {
     }
 
     /// The keys of an object (empty path: the file itself), with their lines.
-    pub fn keys<'j>(&'j self, of: &'j str) -> impl Iterator<Item = (&'j str, usize)> {
+    pub(crate) fn keys<'j>(&'j self, of: &'j str) -> impl Iterator<Item = (&'j str, usize)> {
         self.entries.iter().filter_map(move |(path, (line, _))| {
             let key = if of.is_empty() { path.as_str() } else { path.strip_prefix(of)?.strip_prefix('.')? };
             (!key.contains('.')).then_some((key, *line))

@@ -85,12 +85,12 @@ pub(crate) struct Try {
 
 impl Call {
     /// An argument by its keyword.
-    pub fn keyword(&self, name: &str) -> Option<&Argument> {
+    pub(crate) fn keyword(&self, name: &str) -> Option<&Argument> {
         self.arguments.iter().find(|one| one.name.as_deref() == Some(name))
     }
 
     /// An argument by its place or its keyword.
-    pub fn argument(&self, place: usize, name: &str) -> Option<&Argument> {
+    pub(crate) fn argument(&self, place: usize, name: &str) -> Option<&Argument> {
         let plain = self
             .arguments
             .get(place)
@@ -99,9 +99,13 @@ impl Call {
     }
 }
 
+/// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
+/// it. A call in a call is two levels deeper.
+const DEPTH_MAX: usize = 400;
+
 impl Program {
     /// Reads a script; what the parser cannot read is left out.
-    pub fn read(text: &str) -> Program {
+    pub(crate) fn read(text: &str) -> Program {
         let mut program = Program::default();
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
@@ -109,14 +113,19 @@ impl Program {
         }
         let Some(tree) = parser.parse(text, None) else { return program };
         // Without recursion: expressions may be nested as deeply as somebody likes.
+        // What is around a node is kept on the way down: `Node::parent` searches from the root each time.
         let mut cursor = tree.walk();
         let mut nodes = Vec::new();
+        let mut around = vec![Surroundings::default()];
         let mut down = true;
         loop {
+            let node = cursor.node();
+            let here = around.last().cloned().unwrap_or_default();
             if down {
-                nodes.push(cursor.node());
+                nodes.push((node, here.clone()));
             }
-            if down && cursor.goto_first_child() {
+            if down && around.len() < DEPTH_MAX && cursor.goto_first_child() {
+                around.push(here.inside(node));
                 continue;
             }
             if cursor.goto_next_sibling() {
@@ -126,19 +135,20 @@ impl Program {
             if !cursor.goto_parent() {
                 break;
             }
+            around.pop();
             down = false;
         }
-        for node in nodes.iter().filter(|node| node.kind().starts_with("import")) {
+        for (node, _) in nodes.iter().filter(|(node, _)| node.kind().starts_with("import")) {
             program.import(*node, text);
         }
-        for node in nodes {
-            program.node(node, text);
+        for (node, around) in nodes {
+            program.node(node, around, text);
         }
         program
     }
 
     /// Whether it trains with several processes.
-    pub fn is_distributed(&self) -> bool {
+    pub(crate) fn is_distributed(&self) -> bool {
         self.calls.iter().any(|call| {
             matches!(
                 call.name.as_str(),
@@ -150,7 +160,7 @@ impl Program {
     }
 
     /// Whether it starts its processes itself, on one machine.
-    pub fn spawns(&self) -> bool {
+    pub(crate) fn spawns(&self) -> bool {
         self.calls.iter().any(|call| {
             let last = call.name.rsplit('.').next().unwrap_or_default();
             matches!(last, "spawn" | "Process" | "start_processes" | "notebook_launcher")
@@ -158,7 +168,12 @@ impl Program {
     }
 
     /// The value of a name as it was last set before a place, in that function or at the top.
-    pub fn value<'p>(&'p self, name: &str, function: &Range<usize>, before: usize) -> Option<&'p Assignment> {
+    pub(crate) fn value<'p>(
+        &'p self,
+        name: &str,
+        function: &Range<usize>,
+        before: usize,
+    ) -> Option<&'p Assignment> {
         let here = |one: &&Assignment| one.name == name && one.at.start < before;
         let of = |function: &Range<usize>| {
             self.assignments.iter().rev().filter(here).find(|one| one.function == *function)
@@ -167,7 +182,7 @@ impl Program {
     }
 
     /// The call that a piece of text is, whole.
-    pub fn call_at(&self, at: &Range<usize>) -> Option<&Call> {
+    pub(crate) fn call_at(&self, at: &Range<usize>) -> Option<&Call> {
         self.calls.iter().find(|call| call.at == *at)
     }
 
@@ -198,7 +213,7 @@ impl Program {
         }
     }
 
-    fn node(&mut self, node: Node, text: &str) {
+    fn node(&mut self, node: Node, around: Surroundings, text: &str) {
         let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
         match node.kind() {
             "call" => {
@@ -208,14 +223,13 @@ impl Program {
                     .child_by_field_name("arguments")
                     .map(|list| arguments(list, text))
                     .unwrap_or_default();
-                let (conditional, inside) = surroundings(node);
                 self.calls.push(Call {
                     name,
                     arguments,
                     line: line(node),
                     at: node.byte_range(),
-                    conditional,
-                    function: inside,
+                    conditional: around.conditional,
+                    function: around.function,
                 });
             }
             "assignment" => {
@@ -224,14 +238,13 @@ impl Program {
                 else {
                     return;
                 };
-                let (_, inside) = surroundings(node);
                 let (name, value) = (of(left), of(right));
                 self.assignments.push(Assignment {
                     name,
                     text: value,
                     line: line(node),
                     at: right.byte_range(),
-                    function: inside,
+                    function: around.function,
                 });
             }
             "for_statement" => {
@@ -297,26 +310,31 @@ fn arguments(list: Node, text: &str) -> Vec<Argument> {
         .collect()
 }
 
-/// Whether a node may not be reached, and its enclosing function.
-fn surroundings(node: Node) -> (bool, Range<usize>) {
-    let mut conditional = false;
-    let mut next = node.parent();
-    while let Some(around) = next {
-        match around.kind() {
-            "function_definition" | "lambda" => return (conditional, around.byte_range()),
+/// What is around an expression or a statement.
+#[derive(Debug, Clone, Default)]
+struct Surroundings {
+    /// Whether it runs under a condition, within its function.
+    conditional: bool,
+    /// The bytes of the function that it is in; empty outside functions.
+    function: Range<usize>,
+}
+
+impl Surroundings {
+    /// The same for the children of a node.
+    fn inside(self, node: Node) -> Surroundings {
+        match node.kind() {
+            "function_definition" | "lambda" => {
+                Surroundings { conditional: false, function: node.byte_range() }
+            }
             "if_statement"
             | "elif_clause"
             | "else_clause"
             | "conditional_expression"
             | "except_clause"
-            | "boolean_operator" => {
-                conditional = true;
-            }
-            _ => {}
+            | "boolean_operator" => Surroundings { conditional: true, ..self },
+            _ => self,
         }
-        next = around.parent();
     }
-    (conditional, 0..0)
 }
 
 /// The number that a text is, products of numbers included: `60 * 60`.
@@ -329,6 +347,16 @@ pub(crate) fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn deeply_nested_calls_are_read_to_a_limit() {
+        let text = format!("{}{}\nlast()\n", "f(".repeat(30_000), ")".repeat(30_000));
+        let started = std::time::Instant::now();
+        let calls = Program::read(&text).calls;
+        assert!((100..400).contains(&calls.len()), "{}", calls.len());
+        assert_eq!(calls.last().unwrap().name, "last");
+        assert!(started.elapsed().as_secs() < 20, "it took minutes");
+    }
 
     #[test]
     fn calls_and_names() {

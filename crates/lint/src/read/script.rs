@@ -28,7 +28,7 @@ pub(crate) struct Document {
 }
 
 impl Script {
-    pub fn read(catalog: &'static Catalog, text: &str) -> Script {
+    pub(crate) fn read(catalog: &'static Catalog, text: &str) -> Script {
         let (bare, documents) = without_documents(text);
         let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
         Script { catalog, commands, documents, uses: used(text), text: text.to_owned() }

@@ -21,7 +21,7 @@ pub fn list(width: usize) -> String {
     let longest = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     let mut text = String::new();
     for subject in Subject::ALL {
-        let _ = writeln!(text, "{}", subject.title());
+        let _ = writeln!(text, "{} ({})", subject.title(), subject.id());
         for rule in RULES.iter().filter(|rule| rule.subject() == *subject) {
             let start = format!("  {:longest$}  {:7}  ", rule.id, rule.severity.word());
             let indent = " ".repeat(start.len());

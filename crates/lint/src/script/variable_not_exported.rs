@@ -60,5 +60,5 @@ fn is_read(catalog: &Catalog, name: &str) -> bool {
             && matches!(row.owner.as_str(), "nccl" | "pytorch" | "gloo" | "ucx" | "cuda" | "deepspeed")
     };
     let own = SET_BY_LAUNCHERS.contains(&name) || ["MAX_JOBS", "CUDA_HOME"].contains(&name);
-    catalog.variables().variable(name).is_some_and(read) && !own
+    catalog.variable(name).is_some_and(read) && !own
 }

@@ -40,7 +40,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 }
 
 fn dropped(catalog: &'static Catalog, scope: &Scope, one: &Setting) -> Option<Found> {
-    let row = catalog.variables().variable(&one.name).filter(|row| row.status == Status::Removed)?;
+    let row = catalog.variable(&one.name).filter(|row| row.status == Status::Removed)?;
     let last = row.last_seen.as_deref()?;
     let version = Version::from_str(last.split(' ').next().unwrap_or(last)).ok()?;
     let (reader, installed) = match row.owner.as_str() {

@@ -75,10 +75,7 @@ fn is_of_the_stack(catalog: &Catalog, name: &str) -> bool {
     let build = name.starts_with("DS_BUILD_")
         || name.to_ascii_uppercase().ends_with("_PROXY")
         || name.starts_with("OMPI_");
-    catalog.variables().variable(name).is_some()
-        && !SET_BY_LAUNCHERS.contains(&name)
-        && !shells.contains(&name)
-        && !build
+    catalog.variable(name).is_some() && !SET_BY_LAUNCHERS.contains(&name) && !shells.contains(&name) && !build
 }
 
 /// What a login shell alone reads.

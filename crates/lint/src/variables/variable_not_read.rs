@@ -71,7 +71,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 None => "Remove it".to_owned(),
             };
             // What the other name takes need not be what this one was given.
-            let fix = if settings.catalog.variables().variable(&one.name).is_some() && near.is_some() {
+            let fix = if settings.catalog.variable(&one.name).is_some() && near.is_some() {
                 near.map(|near| format!("Remove it; {near} is the variable that is read")).unwrap_or_default()
             } else {
                 fix
@@ -83,7 +83,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 /// Why nothing reads a name, and the one that was meant.
 fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'static str>)> {
-    if let Some(row) = catalog.variables().variable(name) {
+    if let Some(row) = catalog.variable(name) {
         let near = row.deprecated_by.as_deref();
         let meaning = row.meaning.as_deref().unwrap_or("nothing reads it").trim_end_matches('.');
         return (row.status == Status::NotRead).then(|| (first_small(meaning), near));
@@ -94,8 +94,7 @@ fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'sta
     let without = name.strip_prefix("TORCH_").map(str::to_owned);
     let other = without.unwrap_or_else(|| format!("TORCH_{name}"));
     let read = |row: &&variables::Variable| matches!(row.status, Status::Current | Status::Deprecated);
-    let row =
-        catalog.variables().variable(&other).filter(read).or_else(|| catalog.variables().nearest(name))?;
+    let row = catalog.variable(&other).filter(read).or_else(|| catalog.variables().nearest(name))?;
     Some((format!("nothing reads it; did you mean {}?", row.name), Some(&row.name)))
 }
 

@@ -40,11 +40,11 @@ fn judge(settings: &Settings) -> Vec<Found> {
 }
 
 fn renamed(catalog: &'static Catalog, scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
-    let row = catalog.variables().variable(&one.name).filter(|row| row.status == Status::Deprecated)?;
+    let row = catalog.variable(&one.name).filter(|row| row.status == Status::Deprecated)?;
     let new = row
         .deprecated_by
         .as_deref()
-        .and_then(|it| catalog.variables().variable(it))
+        .and_then(|it| catalog.variable(it))
         .filter(|new| !scope.has(&new.name))?;
     let since = Version::from_str(new.since.as_deref()?).ok()?;
     let (reader, version) = match row.owner.as_str() {

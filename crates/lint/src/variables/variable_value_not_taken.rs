@@ -34,7 +34,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
         {
             return None;
         }
-        let row = settings.catalog.variables().variable(&one.name)?;
+        let row = settings.catalog.variable(&one.name)?;
         let allowed = row.allowed.as_deref()?;
         (row.takes(value) == Some(false)).then(|| {
             let message = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);

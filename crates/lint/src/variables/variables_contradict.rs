@@ -111,7 +111,7 @@ fn socket_threads(scope: &Scope) -> Option<Found> {
 }
 
 fn old_and_new(catalog: &Catalog, scope: &Scope) -> Option<Found> {
-    let rows = scope.settings.iter().filter_map(|one| catalog.variables().variable(&one.name));
+    let rows = scope.settings.iter().filter_map(|one| catalog.variable(&one.name));
     let mut old = rows.filter(|row| row.status == Status::Deprecated);
     old.find_map(|row| {
         let new = row.deprecated_by.as_deref()?;

@@ -1,49 +1,49 @@
-//! Why none of the torch builds that the wishes leave will do.
+//! Why none of the torch builds that the requirements leave will do.
 
 use pep440_rs::Version;
 
-use super::super::answer::Reason;
 use super::super::constraint::{Constraint, Judge};
 use super::super::constraints::CONSTRAINTS;
-use super::super::constraints::asked_for::cuda_within;
 use super::super::constraints::partners;
+use super::super::constraints::requested::cuda_within;
+use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase, kernels_for};
-use super::super::request::{Request, Versions, Want, Wish};
+use super::super::outcome::Reason;
+use super::super::request::{Request, Requirement, RequirementKind, Versions};
+use super::super::universe::{Build, Universe};
 use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused, Refusal};
-use super::super::wanted::Wanted;
-use super::super::world::{Build, World};
 use super::ranges::{ranges, verb};
 use super::reasons::{Stage, essential, grouped};
 use crate::parameter::Source;
 use diagnostic::words::{self, and};
 
-/// No build is of the wished torch and the wished CUDA.
-pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
-    let of_torch: Vec<&Build> = world
-        .candidates(wanted)
+/// No build has the required torch and CUDA.
+pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
+    let of_torch: Vec<&Build> = universe
+        .candidates(criteria)
         .iter()
         .filter(|build| {
-            wanted.torch.iter().all(|wish| {
-                wish.contain(&build.version)
-                    && wish.build.as_deref().is_none_or(|name| name == build.build.build)
+            criteria.torch.iter().all(|requirement| {
+                requirement.contain(&build.version)
+                    && requirement.build.as_deref().is_none_or(|name| name == build.build.build)
             })
         })
         .collect();
-    let of_cuda: Vec<&Build> = world
-        .candidates(wanted)
+    let of_cuda: Vec<&Build> = universe
+        .candidates(criteria)
         .iter()
-        .filter(|build| wanted.cuda.iter().all(|wish| cuda_within(wish, build)))
+        .filter(|build| criteria.cuda.iter().all(|requirement| cuda_within(requirement, build)))
         .collect();
-    let says = if world.candidates(wanted).iter().any(|build| build.image.is_some()) {
-        no_image(world, wanted, of_torch.is_empty())
+    let message = if universe.candidates(criteria).iter().any(|build| build.image.is_some()) {
+        no_image(universe, criteria, of_torch.is_empty())
     } else if of_torch.is_empty() {
-        format!("no torch is {}", both(&wanted.torch))
+        format!("no torch is {}", both(&criteria.torch))
     } else if of_cuda.is_empty() {
-        format!("no torch build is for a CUDA that is {}", both(&wanted.cuda))
+        format!("no torch build is for a CUDA that is {}", both(&criteria.cuda))
     } else {
-        let named = match &wanted.torch[..] {
-            [one] if one.build.is_some() => names(world, &of_torch),
-            _ => releases(world, &of_torch),
+        let named = match &criteria.torch[..] {
+            [one] if one.build.is_some() => names(universe, &of_torch),
+            _ => releases(universe, &of_torch),
         };
         let count = distinct(of_torch.iter().map(|build| build.release.version.as_str())).len();
         let known = if of_torch.iter().all(|build| build.release.builds_complete) {
@@ -55,45 +55,45 @@ pub(super) fn none_left(world: &World, wanted: &Wanted) -> Reason {
             "{named} {} built for CUDA {}{known}; builds for CUDA {} exist for {}",
             verb(count, "was", "were"),
             and(&cudas(&of_torch)),
-            and(&distinct(wanted.cuda.iter().map(|wish| wish.text.as_str()))),
-            releases(world, &of_cuda),
+            and(&distinct(criteria.cuda.iter().map(|requirement| requirement.text.as_str()))),
+            releases(universe, &of_cuda),
         )
     };
-    Reason { constraint: "torch-asked-for".into(), says }
+    Reason { constraint: "torch-asked-for".into(), message }
 }
 
-/// None of NVIDIA's images has the wished torch and the wished CUDA.
-fn no_image(world: &World, wanted: &Wanted, no_torch: bool) -> String {
-    let all: Vec<&Build> = world.candidates(wanted).iter().collect();
-    let cuda = wanted.cuda.iter().map(|wish| format!("CUDA {}", wish.text));
-    let torch = wanted.torch.iter().map(|wish| format!("torch {}", wish.text));
-    let wishes: Vec<String> = torch.chain(cuda).collect();
+/// None of NVIDIA's images has the required torch and CUDA.
+fn no_image(universe: &Universe, criteria: &Criteria, no_torch: bool) -> String {
+    let all: Vec<&Build> = universe.candidates(criteria).iter().collect();
+    let cuda = criteria.cuda.iter().map(|requirement| format!("CUDA {}", requirement.text));
+    let torch = criteria.torch.iter().map(|requirement| format!("torch {}", requirement.text));
+    let requirements: Vec<String> = torch.chain(cuda).collect();
     let has = match no_torch {
         true => format!("torch {}", and(&distinct(all.iter().map(|build| build.release.version.as_str())))),
         false => format!("CUDA {}", and(&cudas(&all))),
     };
     format!(
         "of NVIDIA's images of which it is known what is in them none has {}; they have {has}",
-        words::and(&wishes)
+        words::and(&requirements)
     )
 }
 
-fn both(wishes: &[&Versions]) -> String {
-    let texts = distinct(wishes.iter().map(|wish| wish.text.as_str()));
+fn both(requirements: &[&Versions]) -> String {
+    let texts = distinct(requirements.iter().map(|requirement| requirement.text.as_str()));
     let word = if texts.len() == 2 { "both " } else { "" };
     format!("{word}{}", and(&texts))
 }
 
 /// Why the constraints refuse builds.
-pub(super) fn reasons(world: &World, wanted: &Wanted, stage: &Stage<&Build>) -> Vec<Reason> {
+pub(super) fn reasons(universe: &Universe, criteria: &Criteria, stage: &Stage<&Build>) -> Vec<Reason> {
     let refused = essential(&stage.refused);
     let of = |constraint: &Constraint| {
         let refused: Vec<&Refused> =
             refused.iter().filter(|refused| refused.constraint == constraint.id).collect();
         let Judge::Build(judge) = constraint.judge else { return Vec::new() };
-        let report = Report { world, wanted, stage, judge };
+        let report = Report { universe, criteria, stage, judge };
         let reason = |(_, group): (_, Vec<&&Refused>)| {
-            Some(Reason { constraint: constraint.id.to_owned(), says: report.sentence(&group)? })
+            Some(Reason { constraint: constraint.id.to_owned(), message: report.sentence(&group)? })
         };
         grouped(&refused, |one| key(one)).into_iter().filter_map(reason).collect()
     };
@@ -110,13 +110,13 @@ fn key(refused: &Refused) -> Option<Refusal> {
     Some(refusal)
 }
 
-type JudgeBuild = fn(&Wanted, &Build) -> Judgement;
+type JudgeBuild = fn(&Criteria, &Build) -> Judgement;
 
 /// Forms the sentences on the builds that one constraint refuses.
-struct Report<'r, 'w> {
-    world: &'w World,
-    wanted: &'r Wanted<'r>,
-    stage: &'r Stage<'w, &'w Build>,
+struct Report<'r, 'u> {
+    universe: &'u Universe,
+    criteria: &'r Criteria<'r>,
+    stage: &'r Stage<'u, &'u Build>,
     judge: JudgeBuild,
 }
 
@@ -132,25 +132,33 @@ impl Report<'_, '_> {
                 Some(self.driver(&refusal, &builds))
             }
             Refusal::PtxOnly { .. } => Some(self.driver(first.refusal()?, &builds)),
-            Refusal::PartnerMismatch { partner, wish, .. } => self.partner(partner, wish, group, &builds),
+            Refusal::PartnerMismatch { partner, requirement, .. } => {
+                self.partner(partner, requirement, group, &builds)
+            }
             refusal => Some(self.plain(&refusal.without_details(), &builds)),
         }
     }
 
     /// The message about several builds at once.
     fn plain(&self, refusal: &Refusal, builds: &[&Build]) -> String {
-        let names = names_of(self.world, self.wanted, builds);
+        let names = names_of(self.universe, self.criteria, builds);
         refusal.clause(&names).sentence(&names)
     }
 
-    /// The builds on which the constraint has nothing to say.
-    fn holding(&self, wanted: &Wanted) -> Vec<&Build> {
-        let all = self.world.candidates(self.wanted).iter();
-        all.filter(|build| (self.judge)(wanted, build) == Judgement::Holds).collect()
+    /// The builds to which the constraint does not object.
+    fn holding(&self, criteria: &Criteria) -> Vec<&Build> {
+        let all = self.universe.candidates(self.criteria).iter();
+        all.filter(|build| (self.judge)(criteria, build) == Judgement::Holds).collect()
     }
 
     /// `torch 2.5.0 and 2.5.1 need torchvision 0.20.0 to 0.20.1; torchvision 0.21 needs torch 2.6.0`.
-    fn partner(&self, partner: &str, wish: &str, group: &[&&Refused], builds: &[&Build]) -> Option<String> {
+    fn partner(
+        &self,
+        partner: &str,
+        requirement: &str,
+        group: &[&&Refused],
+        builds: &[&Build],
+    ) -> Option<String> {
         let releases_of = distinct(builds.iter().map(|build| build.release.version.as_str()));
         if let [_] = releases_of[..] {
             return Some(self.plain(group.first()?.refusal()?, builds));
@@ -165,45 +173,50 @@ impl Report<'_, '_> {
         versions.sort();
         versions.dedup();
         let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
-        let candidates = self.world.candidates(self.wanted).iter();
+        let candidates = self.universe.candidates(self.criteria).iter();
         let having: Vec<&Build> = candidates
-            .filter(|build| partners::of(partner, self.wanted, build) == Judgement::Holds)
+            .filter(|build| partners::of(partner, self.criteria, build) == Judgement::Holds)
             .collect();
-        let wished = match &having[..] {
-            [] => format!("{partner} {wish} was requested"),
-            having => format!("{partner} {wish} needs {}", releases(self.world, having)),
+        let requested = match &having[..] {
+            [] => format!("{partner} {requirement} was requested"),
+            having => format!("{partner} {requirement} needs {}", releases(self.universe, having)),
         };
-        Some(format!("{} need {partner} {}; {wished}", releases(self.world, builds), words::span(&versions)))
+        Some(format!(
+            "{} need {partner} {}; {requested}",
+            releases(self.universe, builds),
+            words::span(&versions)
+        ))
     }
 
     /// `torch 2.5.0 and 2.5.1 have no kernels for the B200 (sm_100); the first torch that has them is 2.7.0
     /// (cu128)`.
     fn kernels(&self, gpu: &str, capability: Capability, builds: &[&Build]) -> String {
-        let wish = self.wanted.gpus.iter().find(|one| one.name == gpu);
-        let wish = wish.map(|gpu| Wish { source: Source::Trial, want: Want::Gpu((*gpu).clone()) });
-        let alone = Request { wishes: wish.into_iter().collect(), ..Request::default() };
-        let having = self.holding(&Wanted::of(self.world.catalog, &alone));
-        if self.wanted.torch.is_empty() && self.wanted.cuda.is_empty() && !having.is_empty() {
+        let requirement = self.criteria.gpus.iter().find(|one| one.name == gpu);
+        let requirement = requirement
+            .map(|gpu| Requirement { source: Source::Trial, kind: RequirementKind::Gpu((*gpu).clone()) });
+        let alone = Request { requirements: requirement.into_iter().collect(), ..Request::default() };
+        let having = self.holding(&Criteria::from_request(self.universe.catalog, &alone));
+        if self.criteria.torch.is_empty() && self.criteria.cuda.is_empty() && !having.is_empty() {
             return format!(
                 "only builds of {} for CUDA {} have {}",
-                releases(self.world, &having),
+                releases(self.universe, &having),
                 and(&cudas(&having)),
                 kernels_for(gpu, capability)
             );
         }
-        let instead = alternatives(self.stage, &having, ("have them", "has them"));
+        let others = alternatives(self.stage, &having, ("have them", "has them"));
         let none = if having.is_empty() { "; no build in the catalog is known to have them" } else { "" };
         let refusal = Refusal::NoKernels { gpu: gpu.to_owned(), capability, has: Vec::new() };
-        format!("{}{instead}{none}", self.plain(&refusal, builds))
+        format!("{}{others}{none}", self.plain(&refusal, builds))
     }
 
     /// `torch 2.15.0 was built for CUDA 13.2; CUDA 13.2 needs driver 580 …; the last torch that runs on it is
     /// 2.7.1 (cu118)`.
     fn driver(&self, refusal: &Refusal, builds: &[&Build]) -> String {
-        let built = match self.wanted.torch.is_empty() {
+        let built = match self.criteria.torch.is_empty() {
             true => String::new(),
             false => {
-                let torch = phrase(builds, releases(self.world, builds));
+                let torch = phrase(builds, releases(self.universe, builds));
                 format!(
                     "{} {} built for CUDA {}; ",
                     torch.text,
@@ -212,14 +225,14 @@ impl Report<'_, '_> {
                 )
             }
         };
-        let instead = match self.wanted.torch.is_empty() && self.wanted.cuda.is_empty() {
+        let others = match self.criteria.torch.is_empty() && self.criteria.cuda.is_empty() {
             true => String::new(),
             false => {
-                let running = self.holding(self.wanted);
+                let running = self.holding(self.criteria);
                 alternatives(self.stage, &running, ("run with this driver", "runs with this driver"))
             }
         };
-        format!("{built}{}{instead}", self.plain(refusal, builds))
+        format!("{built}{}{others}", self.plain(refusal, builds))
     }
 
     /// Why forward compatibility does not help any of these builds.
@@ -243,8 +256,8 @@ impl Report<'_, '_> {
     /// Whether naming a GPU would help.
     fn forward_on_other_gpus(&self, builds: &[&Build]) -> Forward {
         let for_driver = |build: &&Build| {
-            let row = self.world.catalog.cuda().forward(&build.cuda_text())?;
-            Some(self.wanted.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
+            let row = self.universe.catalog.cuda().forward(&build.cuda_text())?;
+            Some(self.criteria.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
         };
         let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
         if known.iter().all(|one| *one == Some(false)) {
@@ -258,13 +271,13 @@ impl Report<'_, '_> {
 }
 
 /// What a message about several builds calls them.
-fn names_of(world: &World, wanted: &Wanted, builds: &[&Build]) -> Names {
+fn names_of(universe: &Universe, criteria: &Criteria, builds: &[&Build]) -> Names {
     let first = Candidate { build: builds.first().copied(), ..Candidate::default() };
-    let text = if wanted.cuda.is_empty() { releases(world, builds) } else { names(world, builds) };
+    let text = if criteria.cuda.is_empty() { releases(universe, builds) } else { names(universe, builds) };
     let cudas = cudas(builds);
     Names {
         build: phrase(builds, text),
-        torch: phrase(builds, releases(world, builds)),
+        torch: phrase(builds, releases(universe, builds)),
         cuda: Phrase::counted(and(&cudas), cudas.len()),
         ..Names::of(&first)
     }
@@ -304,19 +317,19 @@ fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, 
 }
 
 /// `torch 2.5.0 and 2.5.1`.
-pub(super) fn releases(world: &World, builds: &[&Build]) -> String {
+pub(super) fn releases(universe: &Universe, builds: &[&Build]) -> String {
     let tags: Vec<&str> =
         builds.iter().filter_map(|build| build.image).map(|image| image.tag.as_str()).collect();
     if !tags.is_empty() {
         return format!("the torch of {}", and(&distinct(tags.into_iter())));
     }
-    let all: Vec<&str> = world.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
+    let all: Vec<&str> = universe.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
     format!("torch {}", ranges(&all, |one| builds.iter().any(|build| build.release.version == one)))
 }
 
 /// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
-fn names(world: &World, builds: &[&Build]) -> String {
-    format!("{} for CUDA {}", releases(world, builds), and(&cudas(builds)))
+fn names(universe: &Universe, builds: &[&Build]) -> String {
+    format!("{} for CUDA {}", releases(universe, builds), and(&cudas(builds)))
 }
 
 /// The CUDA releases of builds, oldest first.

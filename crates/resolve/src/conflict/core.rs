@@ -1,146 +1,152 @@
-//! Which wishes cannot hold together: as few as possible.
+//! Minimal sets of incompatible requirements.
 
-use super::super::request::{Request, Want, Wish};
+use super::super::request::{Request, Requirement, RequirementKind};
 use super::super::search::{self, Choice};
+use super::super::universe::Universe;
 use super::super::verdict::Tolerance;
-use super::super::world::World;
 
 /// How many searches may be spent on looking for a smaller set than one that is minimal already.
 const SEARCHES: usize = 60;
 
-/// Searches with some of the wishes of a request, and counts them.
-pub(super) struct Searcher<'w, 'r> {
-    pub world: &'w World,
+/// Searches with some of the requirements of a request, and counts them.
+pub(super) struct Searcher<'u, 'r> {
+    pub universe: &'u Universe,
     pub request: &'r Request,
     /// Searches made so far.
     pub searches: usize,
 }
 
-impl<'w> Searcher<'w, '_> {
-    /// The request with other wishes.
-    pub fn with(&self, wishes: &[Wish]) -> Request {
+impl<'u> Searcher<'u, '_> {
+    /// The request with other requirements.
+    pub(super) fn with(&self, requirements: &[Requirement]) -> Request {
         Request {
-            wishes: wishes.to_vec(),
+            requirements: requirements.to_vec(),
             prefer: self.request.prefer,
             installed: self.request.installed.clone(),
             today: self.request.today.clone(),
         }
     }
 
-    /// Whether anything meets these wishes, as far as is known.
-    pub fn hold(&mut self, wishes: &[Wish]) -> bool {
-        self.hold_within(wishes, Tolerance::LOOSEST)
+    /// Whether anything meets these requirements, as far as is known.
+    pub(super) fn hold(&mut self, requirements: &[Requirement]) -> bool {
+        self.hold_within(requirements, Tolerance::LOOSEST)
     }
 
     /// The same, alone or together with some GPUs: an old driver may only do because the GPUs are data-centre
     /// cards.
-    fn hold_with(&mut self, wishes: &[Wish], gpus: &[Wish]) -> bool {
-        self.hold(wishes) || with_gpus(wishes, gpus).is_some_and(|more| self.hold(&more))
+    fn hold_with(&mut self, requirements: &[Requirement], gpus: &[Requirement]) -> bool {
+        self.hold(requirements) || with_gpus(requirements, gpus).is_some_and(|more| self.hold(&more))
     }
 
-    /// Whether anything meets these wishes without more to be put up with.
-    pub fn hold_within(&mut self, wishes: &[Wish], tolerance: Tolerance) -> bool {
+    /// Whether any stack meets these requirements within the same tolerance.
+    pub(super) fn hold_within(&mut self, requirements: &[Requirement], tolerance: Tolerance) -> bool {
         self.searches += 1;
-        search::any_within(self.world, &self.with(wishes), tolerance, None).is_some()
+        search::any_within(self.universe, &self.with(requirements), tolerance, None).is_some()
     }
 
-    /// Some stack that meets these wishes with as little to be put up with as there must be.
-    pub fn any(&mut self, wishes: &[Wish]) -> Option<(Choice<'w>, Tolerance)> {
-        let request = self.with(wishes);
+    /// A stack that meets these requirements, with the smallest tolerance possible.
+    pub(super) fn any(&mut self, requirements: &[Requirement]) -> Option<(Choice<'u>, Tolerance)> {
+        let request = self.with(requirements);
         Tolerance::ALL.into_iter().find_map(|tolerance| {
             self.searches += 1;
-            Some((search::any_within(self.world, &request, tolerance, None)?, tolerance))
+            Some((search::any_within(self.universe, &request, tolerance, None)?, tolerance))
         })
     }
 
-    /// The best that meets these wishes.
-    pub fn best(&mut self, wishes: &[Wish]) -> Option<(Choice<'w>, Tolerance)> {
+    /// The best that meets these requirements.
+    pub(super) fn best(&mut self, requirements: &[Requirement]) -> Option<(Choice<'u>, Tolerance)> {
         self.searches += 1;
-        search::best(self.world, &self.with(wishes), None)
+        search::best(self.universe, &self.with(requirements), None)
     }
 }
 
-/// The wishes, each once, in an order that does not depend on theirs.
-pub(super) fn distinct(request: &Request) -> Vec<Wish> {
-    let mut wishes: Vec<Wish> = Vec::new();
-    let mut sorted: Vec<&Wish> = request.wishes.iter().collect();
-    sorted.sort_by_key(|wish| (place(&wish.want), &wish.source));
-    for wish in sorted {
-        if !wishes.iter().any(|known| known.want == wish.want) {
-            wishes.push(wish.clone());
+/// The requirements, each once, in an order that does not depend on theirs.
+pub(super) fn distinct(request: &Request) -> Vec<Requirement> {
+    let mut requirements: Vec<Requirement> = Vec::new();
+    let mut sorted: Vec<&Requirement> = request.requirements.iter().collect();
+    sorted.sort_by_key(|requirement| (kind_order(&requirement.kind), &requirement.source));
+    for requirement in sorted {
+        if !requirements.iter().any(|known| known.kind == requirement.kind) {
+            requirements.push(requirement.clone());
         }
     }
-    wishes
+    requirements
 }
 
 /// The order in which requirements are listed.
-fn place(want: &Want) -> u8 {
-    match want {
-        Want::Torch(_) => 0,
-        Want::Cuda(_) => 1,
-        Want::Python(_) => 2,
-        Want::Package(..) => 3,
-        Want::Compile => 4,
-        Want::Base(_) => 5,
-        Want::System(_) => 6,
-        Want::Architecture(_) => 7,
-        Want::Gpu(_) => 8,
-        Want::Driver(_) => 9,
+fn kind_order(kind: &RequirementKind) -> u8 {
+    match kind {
+        RequirementKind::Torch(_) => 0,
+        RequirementKind::Cuda(_) => 1,
+        RequirementKind::Python(_) => 2,
+        RequirementKind::Package(..) => 3,
+        RequirementKind::Compile => 4,
+        RequirementKind::Base(_) => 5,
+        RequirementKind::System(_) => 6,
+        RequirementKind::Architecture(_) => 7,
+        RequirementKind::Gpu(_) => 8,
+        RequirementKind::Driver(_) => 9,
     }
 }
 
 /// Wishes for a driver without the GPUs, together with these.
-pub(super) fn with_gpus(wishes: &[Wish], gpus: &[Wish]) -> Option<Vec<Wish>> {
-    let has_driver = wishes.iter().any(|wish| matches!(wish.want, Want::Driver(_)));
-    let missing: Vec<&Wish> = gpus.iter().filter(|gpu| !wishes.contains(gpu)).collect();
-    (has_driver && !missing.is_empty()).then(|| wishes.iter().chain(missing).cloned().collect())
+pub(super) fn with_gpus(requirements: &[Requirement], gpus: &[Requirement]) -> Option<Vec<Requirement>> {
+    let has_driver =
+        requirements.iter().any(|requirement| matches!(requirement.kind, RequirementKind::Driver(_)));
+    let missing: Vec<&Requirement> = gpus.iter().filter(|gpu| !requirements.contains(gpu)).collect();
+    (has_driver && !missing.is_empty()).then(|| requirements.iter().chain(missing).cloned().collect())
 }
 
-/// The wishes for GPUs.
-pub(super) fn gpus(wishes: &[Wish]) -> Vec<Wish> {
-    wishes.iter().filter(|wish| matches!(wish.want, Want::Gpu(_))).cloned().collect()
+pub(super) fn gpus(requirements: &[Requirement]) -> Vec<Requirement> {
+    requirements
+        .iter()
+        .filter(|requirement| matches!(requirement.kind, RequirementKind::Gpu(_)))
+        .cloned()
+        .collect()
 }
 
-/// A set of wishes that cannot hold together while every smaller part of it can; a smallest one where it is
-/// found in time.
-pub(super) fn smallest(searcher: &mut Searcher, wishes: &[Wish]) -> Vec<Wish> {
-    let gpus = gpus(wishes);
-    if let Some(single) = wishes.iter().find(|wish| !searcher.hold_with(std::slice::from_ref(wish), &gpus)) {
+/// A set of requirements that cannot hold together while every smaller part of it can; a smallest one where
+/// it is found in time.
+pub(super) fn smallest(searcher: &mut Searcher, requirements: &[Requirement]) -> Vec<Requirement> {
+    let gpus = gpus(requirements);
+    if let Some(single) =
+        requirements.iter().find(|requirement| !searcher.hold_with(std::slice::from_ref(requirement), &gpus))
+    {
         return vec![single.clone()];
     }
-    let mut core = wishes.to_vec();
-    let mut place = 0;
-    while place < core.len() {
+    let mut core = requirements.to_vec();
+    let mut index = 0;
+    while index < core.len() {
         let mut fewer = core.clone();
-        fewer.remove(place);
-        if searcher.hold_with(&fewer, &gpus) { place += 1 } else { core = fewer }
+        fewer.remove(index);
+        if searcher.hold_with(&fewer, &gpus) { index += 1 } else { core = fewer }
     }
     let end = searcher.searches + SEARCHES;
-    (2..core.len()).find_map(|size| subset(searcher, wishes, &gpus, size, end)).unwrap_or(core)
+    (2..core.len()).find_map(|size| subset(searcher, requirements, &gpus, size, end)).unwrap_or(core)
 }
 
 /// A set of this size that cannot hold together, unless the searches are used up before.
 fn subset(
     searcher: &mut Searcher,
-    wishes: &[Wish],
-    gpus: &[Wish],
+    requirements: &[Requirement],
+    gpus: &[Requirement],
     size: usize,
     end: usize,
-) -> Option<Vec<Wish>> {
-    let mut places: Vec<usize> = (0..size).collect();
+) -> Option<Vec<Requirement>> {
+    let mut indices: Vec<usize> = (0..size).collect();
     loop {
         if searcher.searches >= end {
             return None;
         }
-        let chosen: Vec<Wish> = places.iter().map(|&place| wishes[place].clone()).collect();
+        let chosen: Vec<Requirement> = indices.iter().map(|&index| requirements[index].clone()).collect();
         if !searcher.hold_with(&chosen, gpus) {
             return Some(chosen);
         }
         // The next combination.
-        let last = (0..size).rev().find(|&at| places[at] < wishes.len() - size + at)?;
-        places[last] += 1;
+        let last = (0..size).rev().find(|&at| indices[at] < requirements.len() - size + at)?;
+        indices[last] += 1;
         for at in last + 1..size {
-            places[at] = places[at - 1] + 1;
+            indices[at] = indices[at - 1] + 1;
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The nearest driver with which all other wishes hold.
+//! The nearest driver with which all other requirements hold.
 
-use super::super::request::{Want, Wish};
+use super::super::request::{Requirement, RequirementKind};
 use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
@@ -12,14 +12,14 @@ pub(super) fn relax(
     searcher: &mut Searcher,
     driver: DriverVersion,
     source: &Source,
-    others: &[Wish],
+    others: &[Requirement],
 ) -> Vec<Relaxed> {
     let mut newer: Vec<DriverVersion> =
         floors(searcher, others).into_iter().filter(|one| *one > driver).collect();
     newer.sort();
     newer.dedup();
     let mut older: Vec<DriverVersion> = searcher
-        .world
+        .universe
         .catalog
         .drivers()
         .all()
@@ -31,12 +31,13 @@ pub(super) fn relax(
     for (candidates, or) in [(newer, "or newer "), (older, "")] {
         for tolerance in Tolerance::ALL {
             let holds = |one: &&DriverVersion| {
-                let mut wishes = others.to_vec();
-                wishes.push(Wish { source: Source::Trial, want: Want::Driver(**one) });
-                searcher.hold_within(&wishes, tolerance)
+                let mut requirements = others.to_vec();
+                requirements
+                    .push(Requirement { source: Source::Trial, kind: RequirementKind::Driver(**one) });
+                searcher.hold_within(&requirements, tolerance)
             };
-            if let Some((place, found)) = candidates.iter().find(holds).map(|one| (0, *one)) {
-                return vec![relaxed(found, driver, source, or, tolerance, place)];
+            if let Some((index, found)) = candidates.iter().find(holds).map(|one| (0, *one)) {
+                return vec![relaxed(found, driver, source, or, tolerance, index)];
             }
         }
     }
@@ -51,24 +52,26 @@ fn relaxed(
     tolerance: Tolerance,
     steps: usize,
 ) -> Relaxed {
-    let instead = Source::option(Parameter::Driver, short(found).to_string());
+    let new_source = Source::option(Parameter::Driver, short(found).to_string());
     // The driver of a machine is not an option: the machine must get another one.
-    let typed = source.parameter().is_some().then(|| instead.to_string());
+    let option = source.parameter().is_some().then(|| new_source.to_string());
     Relaxed {
-        replacement: Some(Wish { source: instead, want: Want::Driver(found) }),
-        instead: typed,
+        replacement: Some(Requirement { source: new_source, kind: RequirementKind::Driver(found) }),
+        option,
         change: format!("driver {} {or_newer}instead of {}", short(found), short(driver)),
         cost: Cost { weight: 3, tolerance, steps },
     }
 }
 
-/// The drivers from which on something more is possible: what CUDA releases and the wished GPUs need at
+/// The drivers from which on something more is possible: what CUDA releases and the required GPUs need at
 /// least.
-fn floors(searcher: &Searcher, others: &[Wish]) -> Vec<DriverVersion> {
-    let majors = searcher.world.catalog.cuda().majors().iter().map(|row| row.driver_min.as_str());
-    let releases = searcher.world.catalog.cuda().all().iter().filter_map(|row| row.driver_min.as_deref());
-    let gpus = others.iter().filter_map(|wish| match &wish.want {
-        Want::Gpu(gpu) => gpu.driver_branch_min.map(|branch| DriverVersion { branch, minor: 0, patch: None }),
+fn floors(searcher: &Searcher, others: &[Requirement]) -> Vec<DriverVersion> {
+    let majors = searcher.universe.catalog.cuda().majors().iter().map(|row| row.driver_min.as_str());
+    let releases = searcher.universe.catalog.cuda().all().iter().filter_map(|row| row.driver_min.as_deref());
+    let gpus = others.iter().filter_map(|requirement| match &requirement.kind {
+        RequirementKind::Gpu(gpu) => {
+            gpu.driver_branch_min.map(|branch| DriverVersion { branch, minor: 0, patch: None })
+        }
         _ => None,
     });
     majors.chain(releases).filter_map(parse).chain(gpus).collect()
@@ -79,7 +82,7 @@ fn parse(text: &str) -> Option<DriverVersion> {
     text.parse().or_else(|_| format!("{text}.0").parse()).ok()
 }
 
-/// A branch alone where there is no more to say.
+/// The branch alone if there is no minor number.
 fn short(driver: DriverVersion) -> String {
     match driver {
         DriverVersion { branch, minor: 0, patch: None } => branch.to_string(),

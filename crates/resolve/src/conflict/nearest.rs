@@ -1,13 +1,13 @@
-//! The stacks that come nearest: some wishes are given up for the least that makes the others hold.
+//! The nearest stacks: some requirements are relaxed as little as needed for the others to hold.
 
-use super::super::answer::Nearest;
 use super::super::assemble;
+use super::super::criteria::Criteria;
 use super::super::message::Remark;
-use super::super::request::{Base, Request, Want, Wish};
+use super::super::outcome::Nearest;
+use super::super::request::{Base, Request, Requirement, RequirementKind};
 use super::super::search::{self, Choice};
 use super::super::verdict::Judgement;
 use super::super::verdict::Tolerance;
-use super::super::wanted::Wanted;
 use super::core::Searcher;
 use super::drivers;
 use super::versions::{self, Part};
@@ -21,43 +21,43 @@ pub(super) struct Cost {
     /// From another patch release (0), minor (1) or major (2) over another driver (3) and a package less (4)
     /// to hardware that is left out (5).
     pub weight: u8,
-    /// What the stack then has to put up with.
+    /// The tolerance that the stack needs.
     pub tolerance: Tolerance,
     /// How many releases it is away.
     pub steps: usize,
 }
 
-/// A wish that was changed so that the others hold.
+/// A requirement that was changed so that the others hold.
 #[derive(Debug, Clone)]
 pub(super) struct Relaxed {
-    /// What is wished instead; `None`: nothing.
-    pub replacement: Option<Wish>,
-    /// What to type instead.
-    pub instead: Option<String>,
+    /// The requirement that takes its place; `None`: it is dropped.
+    pub replacement: Option<Requirement>,
+    /// The option to write in its place: `--torch 2.7.1`.
+    pub option: Option<String>,
     /// What it costs, in a sentence.
     pub change: String,
     pub cost: Cost,
 }
 
-/// The nearest stacks when these wishes are relaxed while all others hold. `both_sides`: a version that does
-/// not exist gets its neighbours on both sides.
+/// The nearest stacks when these requirements are relaxed while all others hold. `both_sides`: a version that
+/// does not exist gets its neighbours on both sides.
 pub(super) fn nearest(
     searcher: &mut Searcher,
-    relaxed: &[Wish],
-    others: &[Wish],
+    relaxed: &[Requirement],
+    others: &[Requirement],
     both_sides: bool,
 ) -> Vec<(Cost, Nearest)> {
-    if let [wish] = relaxed {
-        let found = relax(searcher, wish, others, both_sides);
+    if let [requirement] = relaxed {
+        let found = relax(searcher, requirement, others, both_sides);
         return found.into_iter().filter_map(|one| finish(searcher, relaxed, others, &[one])).collect();
     }
-    // One after the other: each is as near as it can be once those before it have been settled.
-    let mut settled = others.to_vec();
+    // One after the other: each is as near as it can be once those before it have been replaced.
+    let mut relaxed_so_far = others.to_vec();
     let mut changes = Vec::new();
-    for wish in relaxed {
-        let found = relax(searcher, wish, &settled, false);
+    for requirement in relaxed {
+        let found = relax(searcher, requirement, &relaxed_so_far, false);
         let Some(best) = found.into_iter().min_by_key(|one| one.cost) else { return Vec::new() };
-        settled.extend(best.replacement.clone());
+        relaxed_so_far.extend(best.replacement.clone());
         changes.push(best);
     }
     finish(searcher, relaxed, others, &changes).into_iter().collect()
@@ -65,33 +65,39 @@ pub(super) fn nearest(
 
 fn finish(
     searcher: &mut Searcher,
-    wishes: &[Wish],
-    others: &[Wish],
+    requirements: &[Requirement],
+    others: &[Requirement],
     changes: &[Relaxed],
 ) -> Option<(Cost, Nearest)> {
     let mut all = others.to_vec();
     all.extend(changes.iter().filter_map(|change| change.replacement.clone()));
     let (choice, tolerance) = searcher.best(&all)?;
-    let stack = assemble::stack(&Wanted::of(searcher.world.catalog, &searcher.with(&all)), &choice);
+    let stack =
+        assemble::stack(&Criteria::from_request(searcher.universe.catalog, &searcher.with(&all)), &choice);
     let cost = Cost {
         weight: changes.iter().map(|change| change.cost.weight).max()?,
         tolerance,
         steps: changes.iter().map(|change| change.cost.steps).sum(),
     };
-    let says: Vec<String> = wishes.iter().map(|wish| named(searcher, wish)).collect();
-    let typed: Vec<&str> = changes.iter().filter_map(|change| change.instead.as_deref()).collect();
+    let names: Vec<String> = requirements.iter().map(|requirement| named(searcher, requirement)).collect();
+    let options: Vec<&str> = changes.iter().filter_map(|change| change.option.as_deref()).collect();
     let changes: Vec<&str> = changes.iter().map(|change| change.change.as_str()).collect();
     let change = and(&changes) + &price(searcher, &searcher.with(&all), &choice);
     Some((
         cost,
-        Nearest { wish: and(&says), instead: (!typed.is_empty()).then(|| typed.join(" ")), change, stack },
+        Nearest {
+            requirement: and(&names),
+            replacement: (!options.is_empty()).then(|| options.join(" ")),
+            change,
+            stack,
+        },
     ))
 }
 
-/// What a stack has to put up with, as the end of a sentence.
+/// The costs and unknowns of a stack, as the end of a sentence.
 fn price(searcher: &Searcher, request: &Request, choice: &Choice) -> String {
     let mut clauses: Vec<String> = Vec::new();
-    for judged in search::judge(searcher.world.catalog, request, choice) {
+    for judged in search::judge(searcher.universe.catalog, request, choice) {
         // What costs nothing and can be done is a warning of that stack, not a price.
         if let Judgement::Notes(_) = judged.judgement {
             continue;
@@ -108,117 +114,128 @@ fn price(searcher: &Searcher, request: &Request, choice: &Choice) -> String {
     clauses.concat()
 }
 
-/// A wish in the user's words; one that stands for several alike (the GPUs of a node) says so.
-pub(super) fn named(searcher: &Searcher, wish: &Wish) -> String {
-    match searcher.request.wishes.iter().filter(|other| other.want == wish.want).count() {
-        0 | 1 => wish.source.to_string(),
-        count => format!("{} (and {} more like it)", wish.source, count - 1),
+/// A requirement in the user's words; one that stands for several alike (the GPUs of a node) says so.
+pub(super) fn named(searcher: &Searcher, requirement: &Requirement) -> String {
+    match searcher.request.requirements.iter().filter(|other| other.kind == requirement.kind).count() {
+        0 | 1 => requirement.source.to_string(),
+        count => format!("{} (and {} more like it)", requirement.source, count - 1),
     }
 }
 
-fn relax(searcher: &mut Searcher, wish: &Wish, others: &[Wish], both_sides: bool) -> Vec<Relaxed> {
-    if let Some((part, versions)) = Part::of(&wish.want) {
-        let found = versions::relax(searcher, (part, versions, &wish.source), others, both_sides);
+fn relax(
+    searcher: &mut Searcher,
+    requirement: &Requirement,
+    others: &[Requirement],
+    both_sides: bool,
+) -> Vec<Relaxed> {
+    if let Some((part, versions)) = Part::of(&requirement.kind) {
+        let found = versions::relax(searcher, (part, versions, &requirement.source), others, both_sides);
         if !found.is_empty() {
             return found;
         }
     }
-    match &wish.want {
-        Want::Driver(driver) => drivers::relax(searcher, *driver, &wish.source, others),
-        Want::Base(base) => another_base(searcher, base, others),
-        Want::System(id) => written(searcher, others, |stack| {
+    match &requirement.kind {
+        RequirementKind::Driver(driver) => drivers::relax(searcher, *driver, &requirement.source, others),
+        RequirementKind::Base(base) => another_base(searcher, base, others),
+        RequirementKind::System(id) => written(searcher, others, |stack| {
             let system = stack.system.clone()?;
             Some((
                 Source::option(Parameter::Os, system.as_str()),
-                Want::System(system.clone()),
+                RequirementKind::System(system.clone()),
                 format!("{system} instead of {id}"),
             ))
         }),
-        Want::Architecture(name) => ["x86_64", "aarch64"]
+        RequirementKind::Architecture(name) => ["x86_64", "aarch64"]
             .into_iter()
             .filter(|other| other != name)
             .filter_map(|other| {
-                let want = Want::Architecture(other.to_owned());
+                let kind = RequirementKind::Architecture(other.to_owned());
                 replaced(
                     searcher,
                     others,
                     Source::option(Parameter::Arch, other),
-                    want,
+                    kind,
                     format!("{other} instead of {name}"),
                     5,
                 )
             })
             .collect(),
-        Want::Package(name, _) => without(searcher, others, format!("{name} is left out"), 4),
-        Want::Compile => without(searcher, others, "no CUDA code is compiled in the image".to_owned(), 2),
-        Want::Gpu(gpu) => without(searcher, others, format!("it does not run on the {}", gpu.name), 5),
-        Want::Torch(_) | Want::Cuda(_) | Want::Python(_) => Vec::new(),
+        RequirementKind::Package(name, _) => without(searcher, others, format!("{name} is left out"), 4),
+        RequirementKind::Compile => {
+            without(searcher, others, "no CUDA code is compiled in the image".to_owned(), 2)
+        }
+        RequirementKind::Gpu(gpu) => {
+            without(searcher, others, format!("it does not run on the {}", gpu.name), 5)
+        }
+        RequirementKind::Torch(_) | RequirementKind::Cuda(_) | RequirementKind::Python(_) => Vec::new(),
     }
 }
 
-/// The wish is left out.
-fn without(searcher: &mut Searcher, others: &[Wish], change: String, weight: u8) -> Vec<Relaxed> {
+/// The requirement is left out.
+fn without(searcher: &mut Searcher, others: &[Requirement], change: String, weight: u8) -> Vec<Relaxed> {
     let Some((_, tolerance)) = searcher.any(others) else { return Vec::new() };
-    vec![Relaxed { replacement: None, instead: None, change, cost: Cost { weight, tolerance, steps: 1 } }]
+    vec![Relaxed { replacement: None, option: None, change, cost: Cost { weight, tolerance, steps: 1 } }]
 }
 
-/// The wish is replaced by another one, if that holds.
+/// The requirement is replaced by another one, if that holds.
 fn replaced(
     searcher: &mut Searcher,
-    others: &[Wish],
+    others: &[Requirement],
     source: Source,
-    want: Want,
+    kind: RequirementKind,
     change: String,
     weight: u8,
 ) -> Option<Relaxed> {
-    let replacement = Wish { source: source.clone(), want };
+    let replacement = Requirement { source: source.clone(), kind };
     let mut all = others.to_vec();
     all.push(replacement.clone());
     let (_, tolerance) = searcher.any(&all)?;
     Some(Relaxed {
         replacement: Some(replacement),
-        instead: Some(source.to_string()),
+        option: Some(source.to_string()),
         change,
         cost: Cost { weight, tolerance, steps: 1 },
     })
 }
 
-/// The wish is left out, and what such a stack has in its place is written down.
+/// The requirement is left out, and what such a stack has in its place is written down.
 fn written(
     searcher: &mut Searcher,
-    others: &[Wish],
-    write: impl Fn(&super::super::answer::Stack) -> Option<(Source, Want, String)>,
+    others: &[Requirement],
+    write: impl Fn(&super::super::outcome::Stack) -> Option<(Source, RequirementKind, String)>,
 ) -> Vec<Relaxed> {
     let Some((choice, _)) = searcher.any(others) else { return Vec::new() };
-    let stack = assemble::stack(&Wanted::of(searcher.world.catalog, &searcher.with(others)), &choice);
-    let Some((source, want, change)) = write(&stack) else { return Vec::new() };
-    replaced(searcher, others, source, want, change, 1).into_iter().collect()
+    let stack =
+        assemble::stack(&Criteria::from_request(searcher.universe.catalog, &searcher.with(others)), &choice);
+    let Some((source, kind, change)) = write(&stack) else { return Vec::new() };
+    replaced(searcher, others, source, kind, change, 1).into_iter().collect()
 }
 
 /// An image that differs little, else the best one of the same repository, else one of all.
-fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Relaxed> {
+fn another_base(searcher: &mut Searcher, base: &Base, others: &[Requirement]) -> Vec<Relaxed> {
     let Base::Image(reference) = base else {
         let name = if let Base::Repository(name) = base { name } else { "none" };
         return image_of_best(searcher, others, name);
     };
     let (repository, tag) = reference.split_once(':').unwrap_or((reference, "latest"));
     let mut of_repository = others.to_vec();
-    let want = Want::Base(Base::Repository(repository.to_owned()));
-    of_repository.push(Wish { source: Source::Trial, want });
+    let kind = RequirementKind::Base(Base::Repository(repository.to_owned()));
+    of_repository.push(Requirement { source: Source::Trial, kind });
     // The same image with the CUDA that it would have to have.
-    let cuda = searcher.any(&of_repository).and_then(|(choice, _)| choice.place.base.image?.cuda.clone());
+    let cuda =
+        searcher.any(&of_repository).and_then(|(choice, _)| choice.environment.base.image?.cuda.clone());
     let same = cuda.zip(tag.split_once('-')).map(|(cuda, (_, rest))| format!("{repository}:{cuda}-{rest}"));
     let near = [Some(reference.clone()), same]
         .into_iter()
         .flatten()
-        .flat_map(|one| searcher.world.catalog.images().nearest(&one));
+        .flat_map(|one| searcher.universe.catalog.images().nearest(&one));
     let alike = devel(searcher, reference).into_iter().chain(near);
     for image in alike {
         let other = image.reference();
         let change = format!("{other} instead of {reference}");
-        let want = Want::Base(Base::Image(other.clone()));
+        let kind = RequirementKind::Base(Base::Image(other.clone()));
         let source = Source::option(Parameter::Base, other);
-        if let Some(found) = replaced(searcher, others, source, want, change, 1) {
+        if let Some(found) = replaced(searcher, others, source, kind, change, 1) {
             return vec![found];
         }
     }
@@ -228,24 +245,24 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Wish]) -> Vec<Re
     }
 }
 
-/// The same image with nvcc, where it is one without.
+/// The variant of an image with nvcc, if it has none itself.
 fn devel(searcher: &Searcher, reference: &str) -> Option<&'static Image> {
     let (repository, tag) = reference.split_once(':')?;
     let mut words: Vec<&str> = tag.split('-').collect();
     let flavour = words.iter_mut().find(|word| ["base", "runtime"].contains(word))?;
     *flavour = "devel";
-    match searcher.world.catalog.images().exists(&format!("{repository}:{}", words.join("-"))) {
+    match searcher.universe.catalog.images().exists(&format!("{repository}:{}", words.join("-"))) {
         Existence::Yes(image) => Some(image),
         _ => None,
     }
 }
 
-fn image_of_best(searcher: &mut Searcher, others: &[Wish], name: &str) -> Vec<Relaxed> {
+fn image_of_best(searcher: &mut Searcher, others: &[Requirement], name: &str) -> Vec<Relaxed> {
     written(searcher, others, |stack| {
         let image = stack.base_image.clone()?;
         Some((
             Source::option(Parameter::Base, image.as_str()),
-            Want::Base(Base::Image(image.clone())),
+            RequirementKind::Base(Base::Image(image.clone())),
             format!("{image} instead of {name}"),
         ))
     })

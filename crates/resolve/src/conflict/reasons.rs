@@ -1,20 +1,20 @@
-//! Why wishes cannot hold together: what the constraints say of the candidates that the wishes leave, in few
-//! sentences.
+//! Why requirements cannot hold together: what the constraints say of the candidates that the requirements
+//! leave, in few sentences.
 
 use std::collections::BTreeSet;
 
-use super::super::answer::Reason;
-use super::super::constraint::{Judge, Place};
+use super::super::constraint::{Environment, Judge};
 use super::super::constraints::CONSTRAINTS;
+use super::super::criteria::Criteria;
+use super::super::outcome::Reason;
 use super::super::request::Request;
+use super::super::universe::{Base, Build, Python, Universe};
 use super::super::verdict::Tolerance;
 use super::super::verdict::{Candidate, Judgement, Objection, Reason as Refused, Refusal};
-use super::super::wanted::Wanted;
-use super::super::world::{Base, Build, Python, World};
 use super::super::{rank, search};
-use super::{builds, packages, places};
+use super::{builds, environment, packages};
 
-/// Constraints that repeat the wishes: a candidate that they refuse was not left by the wishes.
+/// Constraints that repeat the requirements: a candidate that they refuse was not left by the requirements.
 pub(super) const ASKED_FOR: &[&str] =
     &["torch-asked-for", "python-asked-for", "base-asked-for", "package-asked-for"];
 
@@ -24,69 +24,70 @@ const OF_PYTHON: &[&str] =
 
 /// The candidates of one kind, given what was chosen before them.
 #[derive(Debug, Default)]
-pub(super) struct Stage<'w, T> {
-    /// Which the wishes leave.
+pub(super) struct Stage<'u, T> {
     pub left: Vec<T>,
     /// Which all constraints let pass.
     pub passing: Vec<T>,
     /// Why the constraints refuse the others.
-    pub refused: Vec<Refused<'w>>,
+    pub refused: Vec<Refused<'u>>,
 }
 
-/// The reasons why the wishes of a request cannot hold together.
-pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
-    let wanted = Wanted::of(world.catalog, core);
-    let torch = torch_stage(world, &wanted);
+/// The reasons why the requirements of a request cannot hold together.
+pub(super) fn reasons(universe: &Universe, core: &Request) -> Vec<Reason> {
+    let criteria = Criteria::from_request(universe.catalog, core);
+    let torch = torch_stage(universe, &criteria);
     if torch.left.is_empty() {
-        return vec![builds::none_left(world, &wanted)];
+        return vec![builds::none_left(universe, &criteria)];
     }
-    let mut all = builds::reasons(world, &wanted, &torch);
+    let mut all = builds::reasons(universe, &criteria, &torch);
     if torch.passing.is_empty() {
         return all;
     }
-    let python = python_stage(world, &wanted, &torch.passing);
+    let python = python_stage(universe, &criteria, &torch.passing);
     if python.left.is_empty() {
-        return vec![places::no_python(&wanted)];
+        return vec![environment::no_python(&criteria)];
     }
-    let of_python = places::python_reasons(world, &wanted, &python);
+    let of_python = environment::python_reasons(universe, &criteria, &python);
     // Where any torch will do, it does not matter which of them have no wheel.
-    let of_python = match python.passing.is_empty() || torch.passing.len() < world.candidates(&wanted).len() {
-        true => of_python,
-        false => Vec::new(),
-    };
+    let of_python =
+        match python.passing.is_empty() || torch.passing.len() < universe.candidates(&criteria).len() {
+            true => of_python,
+            false => Vec::new(),
+        };
     if python.passing.is_empty() {
         all.extend(of_python);
         return all;
     }
-    let base = base_stage(world, &wanted, &python.passing);
+    let base = base_stage(universe, &criteria, &python.passing);
     if base.left.is_empty() {
-        all.push(places::no_base(world, &wanted, &python.passing));
+        all.push(environment::no_base(universe, &criteria, &python.passing));
         return all;
     }
-    let mut of_base = places::base_reasons(
-        world,
+    let mut of_base = environment::base_reasons(
+        universe,
         &base,
-        base.passing.is_empty() || torch.passing.len() < world.candidates(&wanted).len(),
+        base.passing.is_empty() || torch.passing.len() < universe.candidates(&criteria).len(),
     );
-    let no_nvcc = places::no_nvcc(world, &wanted, &python.passing);
+    let no_nvcc = environment::no_nvcc(universe, &criteria, &python.passing);
     if base.passing.is_empty() && !no_nvcc.is_empty() {
         of_base.retain(|reason| reason.constraint == "nvcc-needed");
         of_base.splice(0..0, no_nvcc);
     }
-    if !wanted.python.is_empty() {
+    if !criteria.python.is_empty() {
         all.extend(of_python.iter().cloned());
     }
-    if base.passing.is_empty() || !wanted.bases.is_empty() || !wanted.systems.is_empty() {
+    if base.passing.is_empty() || !criteria.bases.is_empty() || !criteria.systems.is_empty() {
         all.extend(of_base);
     }
     if base.passing.is_empty() {
         return all;
     }
     let mut trace = search::Trace::default();
-    search::any_within(world, core, Tolerance::LOOSEST, Some(&mut trace));
-    let of_packages = packages::reasons(world, &wanted, &trace);
+    search::any_within(universe, core, Tolerance::LOOSEST, Some(&mut trace));
+    let of_packages = packages::reasons(universe, &criteria, &trace);
     // A package refuses a Python that torch leaves no choice about.
-    if wanted.python.is_empty() && of_packages.iter().any(|one| OF_PYTHON.contains(&one.constraint.as_str()))
+    if criteria.python.is_empty()
+        && of_packages.iter().any(|one| OF_PYTHON.contains(&one.constraint.as_str()))
     {
         all.extend(of_python);
     }
@@ -94,11 +95,11 @@ pub(super) fn reasons(world: &World, core: &Request) -> Vec<Reason> {
     all
 }
 
-/// Judges a candidate: `None` where a wish leaves it out, else what fails.
-fn judge<'w>(
-    candidate: Candidate<'w>,
+/// Judges a candidate: `None` where a requirement leaves it out, else what fails.
+fn judge<'u>(
+    candidate: Candidate<'u>,
     judge: impl Fn(&Judge) -> Option<Judgement>,
-) -> Option<Vec<Refused<'w>>> {
+) -> Option<Vec<Refused<'u>>> {
     let mut failed = Vec::new();
     for constraint in CONSTRAINTS {
         if let Some(Judgement::Fails(refusal)) = judge(&constraint.judge) {
@@ -122,11 +123,11 @@ impl Refused<'_> {
     }
 }
 
-pub(super) fn torch_stage<'w>(world: &'w World, wanted: &Wanted) -> Stage<'w, &'w Build> {
+pub(super) fn torch_stage<'u>(universe: &'u Universe, criteria: &Criteria) -> Stage<'u, &'u Build> {
     let mut stage = Stage { left: vec![], passing: vec![], refused: vec![] };
-    for build in world.candidates(wanted) {
+    for build in universe.candidates(criteria) {
         let of = |kind: &Judge| match kind {
-            Judge::Build(judge) => Some(judge(wanted, build)),
+            Judge::Build(judge) => Some(judge(criteria, build)),
             _ => None,
         };
         let candidate = Candidate { build: Some(build), ..Candidate::default() };
@@ -140,16 +141,16 @@ pub(super) fn torch_stage<'w>(world: &'w World, wanted: &Wanted) -> Stage<'w, &'
     stage
 }
 
-pub(super) fn python_stage<'w>(
-    world: &'w World,
-    wanted: &Wanted,
-    builds: &[&'w Build],
-) -> Stage<'w, (&'w Build, &'w Python)> {
+pub(super) fn python_stage<'u>(
+    universe: &'u Universe,
+    criteria: &Criteria,
+    builds: &[&'u Build],
+) -> Stage<'u, (&'u Build, &'u Python)> {
     let mut stage = Stage { left: vec![], passing: vec![], refused: vec![] };
     for &build in builds {
-        for python in &world.pythons {
+        for python in &universe.pythons {
             let of = |kind: &Judge| match kind {
-                Judge::Python(judge) => Some(judge(wanted, build, python)),
+                Judge::Python(judge) => Some(judge(criteria, build, python)),
                 _ => None,
             };
             let candidate = Candidate { build: Some(build), python: Some(python), ..Candidate::default() };
@@ -164,19 +165,20 @@ pub(super) fn python_stage<'w>(
     stage
 }
 
-/// Base images, alone and with their Pythons. Where the wishes leave all of them, one that passes is enough.
-fn base_stage<'w>(
-    world: &'w World,
-    wanted: &Wanted,
-    places: &[(&'w Build, &'w Python)],
-) -> Stage<'w, &'w Base> {
-    let restricted = !wanted.bases.is_empty() || !wanted.systems.is_empty();
+/// Base images, alone and with their Pythons. Where the requirements leave all of them, one that passes is
+/// enough.
+fn base_stage<'u>(
+    universe: &'u Universe,
+    criteria: &Criteria,
+    candidates: &[(&'u Build, &'u Python)],
+) -> Stage<'u, &'u Base> {
+    let restricted = !criteria.bases.is_empty() || !criteria.systems.is_empty();
     let mut stage = Stage { left: vec![], passing: vec![], refused: vec![] };
-    let of_build = places.chunk_by(|one, other| std::ptr::eq(one.0, other.0));
-    for (build, pythons) in of_build.filter_map(|places| Some((places.first()?.0, places))) {
-        for base in rank::TIERS.iter().flat_map(|tier| rank::bases(world, wanted, build, *tier)) {
+    let of_build = candidates.chunk_by(|one, other| std::ptr::eq(one.0, other.0));
+    for (build, pythons) in of_build.filter_map(|candidates| Some((candidates.first()?.0, candidates))) {
+        for base in rank::TIERS.iter().flat_map(|tier| rank::bases(universe, criteria, build, *tier)) {
             let of = |kind: &Judge| match kind {
-                Judge::Base(judge) => Some(judge(wanted, build, base)),
+                Judge::Base(judge) => Some(judge(criteria, build, base)),
                 _ => None,
             };
             let candidate = Candidate { build: Some(build), base: Some(base), ..Candidate::default() };
@@ -185,12 +187,12 @@ fn base_stage<'w>(
             let alone = failed.is_empty();
             stage.refused.extend(failed);
             for &(_, python) in pythons.iter().filter(|_| alone) {
-                let place = Place { build, python, base };
+                let environment = Environment { build, python, base };
                 let of = |kind: &Judge| match kind {
-                    Judge::Place(judge) => Some(judge(wanted, &place)),
+                    Judge::Environment(judge) => Some(judge(criteria, &environment)),
                     _ => None,
                 };
-                let failed = judge(place.candidate(None), of).unwrap_or_default();
+                let failed = judge(environment.candidate(None), of).unwrap_or_default();
                 if failed.is_empty() {
                     stage.passing.push(base);
                 }
@@ -206,7 +208,7 @@ fn base_stage<'w>(
 
 /// Of the constraints that refuse candidates only so many that each candidate is refused by one of them: one
 /// that refuses all says it all.
-pub(super) fn essential<'w>(refused: &[Refused<'w>]) -> Vec<Refused<'w>> {
+pub(super) fn essential<'u>(refused: &[Refused<'u>]) -> Vec<Refused<'u>> {
     type Key = (*const Build, *const Python, *const Base);
     let key = |refused: &Refused| -> Key {
         let Candidate { build, python, base, .. } = refused.candidate;
@@ -239,9 +241,9 @@ pub(super) fn needed<'a>(
     if let Some(one) = all.iter().find(|one| enough(&[**one])) {
         return vec![*one];
     }
-    for place in (0..all.len()).rev() {
+    for index in (0..all.len()).rev() {
         let mut fewer = all.clone();
-        fewer.remove(place);
+        fewer.remove(index);
         if enough(&fewer) {
             all = fewer;
         }

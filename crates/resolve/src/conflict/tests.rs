@@ -1,23 +1,23 @@
 //! Conflicts, as users meet them.
 
-use crate::testing::world;
+use crate::testing::universe;
 use catalog::testing::catalog;
 use proptest::prelude::*;
 
-use super::super::answer::{Answer, Conflict, Nearest};
 use super::super::assemble;
-use super::super::parse::{self, Typed};
+use super::super::criteria::Criteria;
+use super::super::outcome::{Conflict, Nearest, Outcome};
+use super::super::parse::{self, StackOptions};
 use super::super::properties::requests;
-use super::super::request::{Request, Wish};
+use super::super::request::{Request, Requirement};
 use super::super::verdict::Judgement;
-use super::super::wanted::Wanted;
 use super::super::{resolve, search};
 use super::core::{self, Searcher};
 use super::{explain, explain_with};
 
 /// A request as it would be typed.
 fn request(line: &str) -> Request {
-    let mut typed = Typed::default();
+    let mut typed = StackOptions::default();
     let mut words = line.split_whitespace().peekable();
     while let Some(option) = words.next() {
         let value = words.next_if(|next| !next.starts_with("--")).unwrap_or_default().to_owned();
@@ -36,32 +36,32 @@ fn request(line: &str) -> Request {
             _ => panic!("{option}"),
         }
     }
-    let wishes =
-        parse::wishes(world(), &typed).unwrap_or_else(|mistake| panic!("{line}: {mistake:?}")).wishes;
-    Request { wishes, today: "2026-11-21".into(), ..Request::default() }
+    let requirements = parse::requirements(universe(), &typed)
+        .unwrap_or_else(|error| panic!("{line}: {error:?}"))
+        .requirements;
+    Request { requirements, today: "2026-11-21".into(), ..Request::default() }
 }
 
 /// The conflict of a request that nothing meets.
 fn conflict(line: &str) -> Conflict {
-    match resolve(world(), &request(line)) {
-        Answer::None(conflict) => *conflict,
-        Answer::Found(found) => panic!("{line}: {:?}", found.stack),
+    match resolve(universe(), &request(line)) {
+        Outcome::Conflict(conflict) => *conflict,
+        Outcome::Resolved(found) => panic!("{line}: {:?}", found.stack),
     }
 }
 
-/// What a user reads.
 fn written(line: &str) -> String {
     let conflict = conflict(line);
-    let mut text = format!("{}\n", conflict.says);
+    let mut text = format!("{}\n", conflict.message);
     for reason in &conflict.reasons {
-        text += &format!("- {} ({})\n", reason.says, reason.constraint);
+        text += &format!("- {} ({})\n", reason.message, reason.constraint);
     }
     for nearest in &conflict.nearest {
         let stack = &nearest.stack;
-        let instead = nearest.instead.as_deref().unwrap_or("nothing");
+        let replacement = nearest.replacement.as_deref().unwrap_or("nothing");
         text += &format!(
-            "* {}: {}; type {instead}: torch {}+{}\n",
-            nearest.wish, nearest.change, stack.torch, stack.torch_build,
+            "* {}: {}; type {replacement}: torch {}+{}\n",
+            nearest.requirement, nearest.change, stack.torch, stack.torch_build,
         );
     }
     text
@@ -114,42 +114,55 @@ fn what_a_user_reads() {
     }
 }
 
-fn holds(request: &Request, wishes: &[Wish]) -> bool {
-    let request = Request { wishes: wishes.to_vec(), ..request.clone() };
-    search::best(world(), &request, None).is_some()
+fn holds(request: &Request, requirements: &[Requirement]) -> bool {
+    let request = Request { requirements: requirements.to_vec(), ..request.clone() };
+    search::best(universe(), &request, None).is_some()
 }
 
-/// The wishes of a conflict cannot hold together, and any of them less can.
+/// The requirements of a conflict cannot hold together, and any of them less can.
 fn minimal(request: &Request, conflict: &Conflict) -> Result<(), TestCaseError> {
-    let gpus = core::gpus(&request.wishes);
-    let holds = |wishes: &[Wish]| {
-        holds(request, wishes) || core::with_gpus(wishes, &gpus).is_some_and(|more| holds(request, &more))
+    let gpus = core::gpus(&request.requirements);
+    let holds = |requirements: &[Requirement]| {
+        holds(request, requirements)
+            || core::with_gpus(requirements, &gpus).is_some_and(|more| holds(request, &more))
     };
-    let named = |wish: &&Wish| conflict.wishes.contains(&wish.source.to_string());
-    let core: Vec<Wish> = request.wishes.iter().filter(named).cloned().collect();
-    prop_assert_eq!(core.len(), conflict.wishes.len());
-    prop_assert!(!holds(&core), "{:?}", conflict.wishes);
-    for place in 0..core.len() {
+    let named = |requirement: &&Requirement| conflict.requirements.contains(&requirement.source.to_string());
+    let core: Vec<Requirement> = request.requirements.iter().filter(named).cloned().collect();
+    prop_assert_eq!(core.len(), conflict.requirements.len());
+    prop_assert!(!holds(&core), "{:?}", conflict.requirements);
+    for index in 0..core.len() {
         let mut fewer = core.clone();
-        fewer.remove(place);
-        prop_assert!(holds(&fewer), "{:?}", conflict.wishes);
+        fewer.remove(index);
+        prop_assert!(holds(&fewer), "{:?}", conflict.requirements);
     }
-    prop_assert!(!conflict.reasons.is_empty(), "{:?}", conflict.wishes);
+    prop_assert!(!conflict.reasons.is_empty(), "{:?}", conflict.requirements);
     Ok(())
 }
 
 /// The replacement options give the stack that the answer promises.
 fn typeable(request: &Request, nearest: &Nearest) -> Result<(), TestCaseError> {
-    let given_up =
-        |says: &str| nearest.wish.split(" and ").flat_map(|part| part.split(", ")).any(|one| one == says);
-    let mut wishes: Vec<Wish> =
-        request.wishes.iter().filter(|wish| !given_up(&wish.source.to_string())).cloned().collect();
-    wishes.extend(nearest.instead.iter().flat_map(|line| self::request(line).wishes));
-    let changed = Request { wishes, ..request.clone() };
-    let found = search::best(world(), &changed, None);
-    prop_assert!(found.is_some(), "{} for {}", nearest.change, nearest.wish);
+    let given_up = |message: &str| {
+        nearest.requirement.split(" and ").flat_map(|part| part.split(", ")).any(|one| one == message)
+    };
+    let mut requirements: Vec<Requirement> = request
+        .requirements
+        .iter()
+        .filter(|requirement| !given_up(&requirement.source.to_string()))
+        .cloned()
+        .collect();
+    requirements.extend(nearest.replacement.iter().flat_map(|line| self::request(line).requirements));
+    let changed = Request { requirements, ..request.clone() };
+    let found = search::best(universe(), &changed, None);
+    prop_assert!(found.is_some(), "{} for {}", nearest.change, nearest.requirement);
     if let Some((choice, _)) = found {
-        prop_assert_eq!(&assemble::stack(&Wanted::of(catalog(), &changed), &choice), &nearest.stack);
+        let stack = assemble::stack(&Criteria::from_request(catalog(), &changed), &choice);
+        prop_assert_eq!(
+            &stack,
+            &nearest.stack,
+            "{:?} instead of {}",
+            nearest.replacement,
+            nearest.requirement
+        );
         let failed = search::judge(catalog(), &changed, &choice);
         prop_assert!(
             !failed.iter().any(|judged| matches!(judged.judgement, Judgement::Fails(_))),
@@ -164,17 +177,17 @@ proptest! {
 
     #[test]
     fn conflicts_are_smallest_and_nearest_stacks_hold(request in requests()) {
-        if let Answer::None(conflict) = resolve(world(), &request) {
+        if let Outcome::Conflict(conflict) = resolve(universe(), &request) {
             minimal(&request, &conflict)?;
             for nearest in &conflict.nearest {
                 typeable(&request, nearest)?;
             }
-            let mut searcher = Searcher { world: world(), request: &request, searches: 0 };
+            let mut searcher = Searcher { universe: universe(), request: &request, searches: 0 };
             explain_with(&mut searcher);
             prop_assert!(searcher.searches < 250, "{}", searcher.searches);
             let mut reversed = request.clone();
-            reversed.wishes.reverse();
-            prop_assert_eq!(&*conflict, &explain(world(), &reversed), "the order does not matter");
+            reversed.requirements.reverse();
+            prop_assert_eq!(&*conflict, &explain(universe(), &reversed), "the order does not matter");
         }
     }
 }

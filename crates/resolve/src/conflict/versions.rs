@@ -1,11 +1,11 @@
-//! The version nearest to a wished one with which all other wishes hold.
+//! The version nearest to the required one with which all other requirements hold.
 
 use pep440_rs::Version;
 
-use super::super::request::{Versions, Want, Wish};
+use super::super::request::{Requirement, RequirementKind, Versions};
 use super::super::search::Choice;
+use super::super::universe::{Universe, series};
 use super::super::verdict::Tolerance;
-use super::super::world::{World, series};
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
 use crate::parameter::{Parameter, Source};
@@ -14,7 +14,7 @@ use catalog::torch;
 /// Major and minor number.
 type Series = (u64, u64);
 
-/// A part of a stack that is wished by version.
+/// A part of a stack whose version is required.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part<'a> {
     Torch,
@@ -24,13 +24,13 @@ pub(super) enum Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part that a wish is about, and what is wished of it.
-    pub fn of(want: &'a Want) -> Option<(Part<'a>, &'a Versions)> {
-        match want {
-            Want::Torch(versions) => Some((Part::Torch, versions)),
-            Want::Cuda(versions) => Some((Part::Cuda, versions)),
-            Want::Python(versions) => Some((Part::Python, versions)),
-            Want::Package(name, versions) => Some((Part::Package(name), versions)),
+    /// The part that a requirement is about, and the versions that it allows.
+    pub(super) fn of(kind: &'a RequirementKind) -> Option<(Part<'a>, &'a Versions)> {
+        match kind {
+            RequirementKind::Torch(versions) => Some((Part::Torch, versions)),
+            RequirementKind::Cuda(versions) => Some((Part::Cuda, versions)),
+            RequirementKind::Python(versions) => Some((Part::Python, versions)),
+            RequirementKind::Package(name, versions) => Some((Part::Package(name), versions)),
             _ => None,
         }
     }
@@ -57,32 +57,34 @@ impl<'a> Part<'a> {
         Source::option(parameter, value)
     }
 
-    fn want(self, versions: Versions) -> Want {
+    fn kind(self, versions: Versions) -> RequirementKind {
         match self {
-            Part::Torch => Want::Torch(versions),
-            Part::Cuda => Want::Cuda(versions),
-            Part::Python => Want::Python(versions),
-            Part::Package(name) => Want::Package(name.to_owned(), versions),
+            Part::Torch => RequirementKind::Torch(versions),
+            Part::Cuda => RequirementKind::Cuda(versions),
+            Part::Python => RequirementKind::Python(versions),
+            Part::Package(name) => RequirementKind::Package(name.to_owned(), versions),
         }
     }
 
     /// Its version in a stack.
     fn in_choice(self, choice: &Choice) -> Option<String> {
-        let release = choice.place.build.release;
+        let release = choice.environment.build.release;
         match self {
             Part::Torch => Some(release.version.clone()),
-            Part::Cuda => Some(choice.place.build.cuda_text()),
-            Part::Python => Some(choice.place.python.text.clone()),
+            Part::Cuda => Some(choice.environment.build.cuda_text()),
+            Part::Python => Some(choice.environment.python.text.clone()),
             Part::Package("torchvision") => release.torchvision.clone(),
-            Part::Package("torchaudio") => release.torchaudio_of(&choice.place.build.build.build).cloned(),
+            Part::Package("torchaudio") => {
+                release.torchaudio_of(&choice.environment.build.build.build).cloned()
+            }
             Part::Package(name) => choice.package(name).map(|release| release.text.clone()),
         }
     }
 
     /// All series that the catalog has of it, oldest first.
-    fn series(self, world: &World) -> Vec<Series> {
+    fn series(self, universe: &Universe) -> Vec<Series> {
         let partner = |of: fn(&torch::Release) -> Option<&String>| {
-            world
+            universe
                 .catalog
                 .torch()
                 .all()
@@ -93,12 +95,12 @@ impl<'a> Part<'a> {
                 .collect()
         };
         let mut all: Vec<Series> = match self {
-            Part::Torch => world.builds.iter().map(|build| series(&build.version)).collect(),
-            Part::Cuda => world.builds.iter().map(|build| series(&build.cuda)).collect(),
-            Part::Python => world.pythons.iter().map(|python| series(&python.version)).collect(),
+            Part::Torch => universe.builds.iter().map(|build| series(&build.version)).collect(),
+            Part::Cuda => universe.builds.iter().map(|build| series(&build.cuda)).collect(),
+            Part::Python => universe.pythons.iter().map(|python| series(&python.version)).collect(),
             Part::Package("torchvision") => partner(|release| release.torchvision.as_ref()),
             Part::Package("torchaudio") => partner(|release| release.torchaudio.as_ref()),
-            Part::Package(name) => world.package(name).map_or(Vec::new(), |package| {
+            Part::Package(name) => universe.package(name).map_or(Vec::new(), |package| {
                 package.releases.iter().map(|one| series(&one.version)).collect()
             }),
         };
@@ -108,8 +110,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The series of a part around a wish: those that it touches, and outwards on both sides those that it does
-/// not.
+/// The series of a part around a requirement: those that it touches, and outwards on both sides those that it
+/// does not.
 struct Around {
     within: Vec<Series>,
     above: Vec<Series>,
@@ -117,9 +119,9 @@ struct Around {
 }
 
 impl Around {
-    fn of(part: Part, wish: &Versions, world: &World) -> Around {
-        let all = part.series(world);
-        let all_named = || wish.specifiers.iter().map(|one| series(one.version()));
+    fn of(part: Part, requirement: &Versions, universe: &Universe) -> Around {
+        let all = part.series(universe);
+        let all_named = || requirement.specifiers.iter().map(|one| series(one.version()));
         let lowest = all_named().min().unwrap_or((0, 0));
         let highest = all_named().max().unwrap_or((u64::MAX, 0));
         // A series whose releases are named counts as touched though it has no such release; 12.4 of `<12.4`
@@ -128,12 +130,12 @@ impl Around {
         let outside = |operator: &pep440_rs::Operator| {
             [GreaterThan, LessThan, NotEqual, NotEqualStar].contains(operator)
         };
-        let inside = wish.specifiers.iter().filter(|one| !outside(one.operator()));
+        let inside = requirement.specifiers.iter().filter(|one| !outside(one.operator()));
         let named: Vec<Series> = inside.map(|one| series(one.version())).collect();
         let touched = |one: &Series| {
             named.contains(one)
                 || lowest < *one && *one < highest
-                || wish.contain(&Version::new([one.0, one.1]))
+                || requirement.contain(&Version::new([one.0, one.1]))
         };
         let within: Vec<Series> = all.iter().copied().filter(touched).collect();
         let first = within.first().copied().unwrap_or(lowest);
@@ -144,27 +146,27 @@ impl Around {
     }
 }
 
-/// What to wish of a part instead of a wish, so that the others hold: the nearest version, or one on each
-/// side.
+/// What to requirement of a part instead of a requirement, so that the others hold: the nearest version, or
+/// one on each side.
 pub(super) fn relax(
     searcher: &mut Searcher,
-    (part, wish, source): (Part, &Versions, &Source),
-    others: &[Wish],
+    (part, requirement, source): (Part, &Versions, &Source),
+    others: &[Requirement],
     both_sides: bool,
 ) -> Vec<Relaxed> {
     let mut found = Vec::new();
-    if wish.build.is_some() && !wish.specifiers.is_empty() {
-        found.extend(other_build(searcher, (part, wish, source), others));
+    if requirement.build.is_some() && !requirement.specifiers.is_empty() {
+        found.extend(other_build(searcher, (part, requirement, source), others));
     }
-    let any = Versions { build: wish.build.clone(), ..Versions::any() };
+    let any = Versions { build: requirement.build.clone(), ..Versions::any() };
     let mut with_any = others.to_vec();
-    with_any.push(Wish { source: Source::Trial, want: part.want(any) });
+    with_any.push(Requirement { source: Source::Trial, kind: part.kind(any) });
     let Some((_, tolerance)) = searcher.any(&with_any) else { return found };
-    let around = Around::of(part, wish, searcher.world);
+    let around = Around::of(part, requirement, searcher.universe);
     let mut candidates: Vec<(usize, Series)> = Vec::new();
     let look = |searcher: &mut Searcher, side: &[Series], steps: usize| {
-        let place = first(searcher, (part, wish), others, tolerance, side)?;
-        Some((if steps == 0 { 0 } else { place + steps }, side[place]))
+        let index = first(searcher, (part, requirement), others, tolerance, side)?;
+        Some((if steps == 0 { 0 } else { index + steps }, side[index]))
     };
     candidates.extend(look(searcher, &around.within, 0));
     if candidates.is_empty() || both_sides {
@@ -174,24 +176,24 @@ pub(super) fn relax(
     // Stable: of two as far away the newer one.
     candidates.sort_by_key(|(steps, _)| *steps);
     candidates.truncate(if both_sides { 2 } else { 1 });
-    let finish = |(steps, series)| exact(searcher, (part, wish, source), others, series, steps);
+    let finish = |(steps, series)| exact(searcher, (part, requirement, source), others, series, steps);
     found.extend(candidates.into_iter().filter_map(finish));
     found
 }
 
-/// The place of the first series of a side with which the others hold, by halving: more series never hold
+/// The index of the first series of a side with which the others hold, by halving: more series never hold
 /// less.
 fn first(
     searcher: &mut Searcher,
-    (part, wish): (Part, &Versions),
-    others: &[Wish],
+    (part, requirement): (Part, &Versions),
+    others: &[Requirement],
     tolerance: Tolerance,
     side: &[Series],
 ) -> Option<usize> {
     let mut holds = |count: usize| {
-        let mut wishes = others.to_vec();
-        wishes.extend(range(part, wish, &side[..count]));
-        searcher.hold_within(&wishes, tolerance)
+        let mut requirements = others.to_vec();
+        requirements.extend(range(part, requirement, &side[..count]));
+        searcher.hold_within(&requirements, tolerance)
     };
     if side.is_empty() || !holds(side.len()) {
         return None;
@@ -204,31 +206,32 @@ fn first(
     Some(low - 1)
 }
 
-/// A wish for some series that follow each other.
-fn range(part: Part, wish: &Versions, series: &[Series]) -> Option<Wish> {
+/// A requirement for some series that follow each other.
+fn range(part: Part, requirement: &Versions, series: &[Series]) -> Option<Requirement> {
     let (low, high) = (series.iter().min()?, series.iter().max()?);
     let text = format!(">={}.{},<{}.{}", low.0, low.1, high.0, high.1 + 1);
     let mut versions: Versions = text.parse().ok()?;
-    versions.build.clone_from(&wish.build);
-    Some(Wish { source: Source::Trial, want: part.want(versions) })
+    versions.build.clone_from(&requirement.build);
+    Some(Requirement { source: Source::Trial, kind: part.kind(versions) })
 }
 
 /// The same version in another build.
 fn other_build(
     searcher: &mut Searcher,
-    (part, wish, _): (Part, &Versions, &Source),
-    others: &[Wish],
+    (part, requirement, _): (Part, &Versions, &Source),
+    others: &[Requirement],
 ) -> Option<Relaxed> {
-    let mut wishes = others.to_vec();
-    let any_build = Versions { build: None, ..wish.clone() };
-    wishes.push(Wish { source: Source::Trial, want: part.want(any_build) });
-    let (choice, tolerance) = searcher.any(&wishes)?;
-    let version = format!("{}+{}", choice.place.build.release.version, choice.place.build.build.build);
-    let instead = part.option(&version, &Source::Trial);
+    let mut requirements = others.to_vec();
+    let any_build = Versions { build: None, ..requirement.clone() };
+    requirements.push(Requirement { source: Source::Trial, kind: part.kind(any_build) });
+    let (choice, tolerance) = searcher.any(&requirements)?;
+    let version =
+        format!("{}+{}", choice.environment.build.release.version, choice.environment.build.build.build);
+    let new_source = part.option(&version, &Source::Trial);
     Some(Relaxed {
-        replacement: Some(Wish { source: instead.clone(), want: part.want(version.parse().ok()?) }),
-        change: format!("{} {version} instead of {}", part.name(), bare(&wish.text)),
-        instead: Some(instead.to_string()),
+        replacement: Some(Requirement { source: new_source.clone(), kind: part.kind(version.parse().ok()?) }),
+        change: format!("{} {version} instead of {}", part.name(), bare(&requirement.text)),
+        option: Some(new_source.to_string()),
         cost: Cost { weight: 0, tolerance, steps: 1 },
     })
 }
@@ -236,26 +239,27 @@ fn other_build(
 /// The best of a series, written out.
 fn exact(
     searcher: &mut Searcher,
-    (part, wish, source): (Part, &Versions, &Source),
-    others: &[Wish],
+    (part, requirement, source): (Part, &Versions, &Source),
+    others: &[Requirement],
     series: Series,
     steps: usize,
 ) -> Option<Relaxed> {
-    let mut wishes = others.to_vec();
-    wishes.extend(range(part, wish, &[series]));
+    let mut requirements = others.to_vec();
+    requirements.extend(range(part, requirement, &[series]));
     // Of a package the newest of the series, of torch, CUDA and Python it is that anyway.
-    let found = if let Part::Package(_) = part { searcher.best(&wishes) } else { searcher.any(&wishes) };
+    let found =
+        if let Part::Package(_) = part { searcher.best(&requirements) } else { searcher.any(&requirements) };
     let (choice, tolerance) = found?;
     let mut version = part.in_choice(&choice)?;
-    if let Some(build) = &wish.build {
+    if let Some(build) = &requirement.build {
         version = format!("{version}+{build}");
     }
-    let instead = part.option(&version, source);
-    let major = wish.specifiers.first().is_none_or(|one| self::major(one.version()) != series.0);
+    let new_source = part.option(&version, source);
+    let major = requirement.specifiers.first().is_none_or(|one| self::major(one.version()) != series.0);
     Some(Relaxed {
-        replacement: Some(Wish { source: instead.clone(), want: part.want(version.parse().ok()?) }),
-        change: format!("{} {version} instead of {}", part.name(), bare(&wish.text)),
-        instead: Some(instead.to_string()),
+        replacement: Some(Requirement { source: new_source.clone(), kind: part.kind(version.parse().ok()?) }),
+        change: format!("{} {version} instead of {}", part.name(), bare(&requirement.text)),
+        option: Some(new_source.to_string()),
         cost: Cost {
             weight: if steps == 0 {
                 0

@@ -1,30 +1,28 @@
 //! Image, torch and packages exist for the processor.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build, Python, Release};
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build, Python, Release};
 
-/// The base image.
-pub const BASE: Constraint = Constraint {
+pub(super) const BASE: Constraint = Constraint {
     id: "base-architecture",
-    says: "The base image exists for the processor.",
+    description: "The base image exists for the processor.",
     source: "nvidia/container-images/cuda (mirror pdtgct/cuda):dist; see the catalog's images",
     judge: Judge::Base(base),
 };
 
-/// torch.
-pub const TORCH: Constraint = Constraint {
+pub(super) const TORCH: Constraint = Constraint {
     id: "torch-architecture",
-    says: "The torch build has a wheel for the processor and the Python.",
+    description: "The torch build has a wheel for the processor and the Python.",
     source: "wheel tags on PyPI and the release matrix, see the catalog's torch rows",
     judge: Judge::Python(torch),
 };
 
-/// Packages.
-pub const PACKAGE: Constraint = Constraint {
+pub(super) const PACKAGE: Constraint = Constraint {
     id: "package-architecture",
-    says: "A package has a wheel for the processor, or is compiled when it is installed on every processor.",
+    description: "A package has a wheel for the processor, or is compiled when it is installed on every \
+        processor.",
     source: "wheel tags on PyPI, see the catalog's rows",
     judge: Judge::Package(package),
 };
@@ -32,47 +30,51 @@ pub const PACKAGE: Constraint = Constraint {
 /// The processor for which all rows were made.
 const USUAL: &str = "x86_64";
 
-fn base(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
-    let wish = wanted.architecture();
+fn base(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
+    let requirement = criteria.architecture();
     match base.image.map(|image| &image.architectures) {
         None => Judgement::Holds,
-        Some(Some(list)) => Judgement::unless(list.contains(&wish), || Refusal::BaseArchitecture {
+        Some(Some(list)) => Judgement::unless(list.contains(&requirement), || Refusal::BaseArchitecture {
             has: list.iter().map(|one| (*one).to_string()).collect(),
         }),
         // The lists of tags that were read are those of x86-64.
-        Some(None) if wish == USUAL => Judgement::Holds,
-        Some(None) => Judgement::Unknown(Gap::BaseArchitecture { architecture: wish.to_owned() }),
+        Some(None) if requirement == USUAL => Judgement::Holds,
+        Some(None) => Judgement::Unknown(Gap::BaseArchitecture { architecture: requirement.to_owned() }),
     }
 }
 
-fn torch(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
-    let wish = wanted.architecture();
-    if wish == USUAL {
+fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
+    let requirement = criteria.architecture();
+    if requirement == USUAL {
         return Judgement::Holds;
     }
     let release = build.release;
     if release.aarch64_build.as_ref() == Some(&build.build.build) {
         let on = release.aarch64_pythons.as_ref().is_some_and(|list| list.contains(&python.text));
         return Judgement::unless(on, || Refusal::NoTorchWheelForArchitecture {
-            architecture: wish.to_owned(),
+            architecture: requirement.to_owned(),
         });
     }
     match build.build.aarch64 {
         Some(true) => Judgement::Holds,
-        Some(false) => Judgement::Fails(Refusal::NoTorchForArchitecture { architecture: wish.to_owned() }),
-        None => Judgement::Unknown(Gap::TorchArchitecture { architecture: wish.to_owned() }),
+        Some(false) => {
+            Judgement::Fails(Refusal::NoTorchForArchitecture { architecture: requirement.to_owned() })
+        }
+        None => Judgement::Unknown(Gap::TorchArchitecture { architecture: requirement.to_owned() }),
     }
 }
 
-fn package(wanted: &Wanted, release: &Release) -> Judgement {
-    let wish = wanted.architecture();
-    if wish == USUAL || release.source_only {
+fn package(criteria: &Criteria, release: &Release) -> Judgement {
+    let requirement = criteria.architecture();
+    if requirement == USUAL || release.source_only {
         return Judgement::Holds;
     }
-    match release.aarch64.filter(|_| wish == "aarch64") {
+    match release.aarch64.filter(|_| requirement == "aarch64") {
         Some(true) => Judgement::Holds,
-        Some(false) => Judgement::Fails(Refusal::NoWheelForArchitecture { architecture: wish.to_owned() }),
-        None => Judgement::Unknown(Gap::PackageArchitecture { architecture: wish.to_owned() }),
+        Some(false) => {
+            Judgement::Fails(Refusal::NoWheelForArchitecture { architecture: requirement.to_owned() })
+        }
+        None => Judgement::Unknown(Gap::PackageArchitecture { architecture: requirement.to_owned() }),
     }
 }
 
@@ -80,15 +82,15 @@ fn package(wanted: &Wanted, release: &Release) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{
-        architecture, base as image, build, judged_base, judged_package, judged_python, place, python,
+        architecture, base as image, build, environment, judged_base, judged_package, judged_python, python,
         release,
     };
-    use crate::request::Wish;
+    use crate::request::Requirement;
 
     #[test]
     fn base_images() {
-        let on = |wishes: &[Wish], name: &str| {
-            judged_base(&BASE, wishes, build("2.5.1", "cu121"), python("3.11"), image(name))
+        let on = |requirements: &[Requirement], name: &str| {
+            judged_base(&BASE, requirements, build("2.5.1", "cu121"), python("3.11"), image(name))
         };
         let arm = [architecture("aarch64")];
         assert_eq!(on(&arm, "nvidia/cuda:12.1.1-base-ubuntu22.04"), Judgement::Holds);
@@ -100,8 +102,8 @@ mod tests {
 
     #[test]
     fn torch_on_aarch64() {
-        let on = |torch: (&str, &str), of: &str, wishes: &[Wish]| {
-            judged_python(&TORCH, wishes, build(torch.0, torch.1), python(of))
+        let on = |torch: (&str, &str), of: &str, requirements: &[Requirement]| {
+            judged_python(&TORCH, requirements, build(torch.0, torch.1), python(of))
         };
         let arm = [architecture("aarch64")];
         assert_eq!(on(("2.15.0", "cu132"), "3.12", &arm), Judgement::Holds);
@@ -111,17 +113,20 @@ mod tests {
 
     #[test]
     fn packages() {
-        let place = place(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
-        let on = |wishes: &[Wish], aarch64: Option<bool>| {
+        let environment = environment(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
+        let on = |requirements: &[Requirement], aarch64: Option<bool>| {
             let mut numpy = release("numpy", "1.26.4").clone();
             numpy.aarch64 = aarch64;
-            judged_package(&PACKAGE, wishes, &place, &numpy)
+            judged_package(&PACKAGE, requirements, &environment, &numpy)
         };
         let arm = [architecture("aarch64")];
         assert_eq!(on(&arm, Some(true)), Judgement::Holds);
         assert!(matches!(on(&arm, Some(false)), Judgement::Fails(_)));
         assert!(matches!(on(&arm, None), Judgement::Unknown(_)));
         assert_eq!(on(&[], None), Judgement::Holds);
-        assert_eq!(judged_package(&PACKAGE, &arm, &place, release("deepspeed", "0.16.4")), Judgement::Holds);
+        assert_eq!(
+            judged_package(&PACKAGE, &arm, &environment, release("deepspeed", "0.16.4")),
+            Judgement::Holds
+        );
     }
 }

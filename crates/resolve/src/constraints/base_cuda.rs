@@ -1,23 +1,21 @@
 //! The base image's CUDA is the one that torch was made with.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build, series};
 use crate::verdict::{Cost, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build, series};
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "base-cuda-matches",
-    says: "The image's CUDA is the one that torch was made with, and what is compiled in the image is \
-        compiled by it. Another minor \
-           costs something: torch brings libraries of its own beside the image's, and warns when it \
-           compiles.",
+    description: "The image's CUDA is the one that torch was made with, and what is compiled in the image \
+        is compiled by it. Another minor costs something: torch brings libraries of its own beside the \
+        image's, and warns when it compiles.",
     source: "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is \
         refused, another minor warned of",
     judge: Judge::Base(judge),
 };
 
-fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+fn judge(_criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let Some(cuda) = &base.cuda else { return Judgement::Holds };
     let (own, of_torch) = (series(cuda), series(&build.cuda));
     if own == of_torch {

@@ -3,32 +3,31 @@
 use std::cmp::Ordering;
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build};
 use crate::verdict::{Cost, Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build};
 use catalog::Catalog;
 use catalog::systems::{Compilers, System};
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "compiler-range",
-    says: "Where CUDA code is compiled, nvcc accepts the gcc of the image's system: each CUDA has an oldest \
-        and a newest one.",
+    description: "Where CUDA code is compiled, nvcc accepts the gcc of the image's system: each CUDA has an \
+        oldest and a newest one.",
     source: "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py; see the catalog's rows of \
         compilers",
     judge: Judge::Base(judge),
 };
 
-fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
-    if !wanted.uses_nvcc() || base.has_nvcc() != Some(true) {
+fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
+    if !criteria.uses_nvcc() || base.has_nvcc() != Some(true) {
         return Judgement::Holds;
     }
     let (Some(nvcc), Some(system)) = (base.cuda_text(), base.system) else {
         return Judgement::Unknown(Gap::Compiler);
     };
-    match accepts(wanted.catalog, nvcc, system) {
+    match accepts(criteria.catalog, nvcc, system) {
         // DeepSpeed itself runs, what it would compile does not.
-        Judgement::Fails(refusal) if !wanted.compile => {
+        Judgement::Fails(refusal) if !criteria.compile => {
             Judgement::Costs(Cost::Compilation(Box::new(refusal)))
         }
         judgement => judgement,
@@ -68,11 +67,11 @@ fn compare(version: &str, limit: &str) -> Ordering {
 mod tests {
     use super::*;
     use crate::constraints::testing::{base, build, compile, judged_base, python, with};
-    use crate::request::Wish;
+    use crate::request::Requirement;
     use catalog::testing::catalog;
 
-    fn on(wishes: &[Wish], image: &str) -> Judgement {
-        judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
+    fn on(requirements: &[Requirement], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, requirements, build("2.5.1", "cu121"), python("3.11"), base(image))
     }
 
     #[test]
@@ -98,10 +97,10 @@ mod tests {
             flavour: base(old).flavour,
         };
         let (build, python) = (build("2.5.1", "cu121"), python("3.11"));
-        let says = judged_base(&CONSTRAINT, &[compile()], build, python, &made);
-        assert!(matches!(says, Judgement::Fails(Refusal::GccTooNew { newest, .. }) if newest == "11.1"));
-        let says = judged_base(&CONSTRAINT, &[with("deepspeed", "")], build, python, &made);
-        assert!(matches!(says, Judgement::Costs(_)));
+        let message = judged_base(&CONSTRAINT, &[compile()], build, python, &made);
+        assert!(matches!(message, Judgement::Fails(Refusal::GccTooNew { newest, .. }) if newest == "11.1"));
+        let message = judged_base(&CONSTRAINT, &[with("deepspeed", "")], build, python, &made);
+        assert!(matches!(message, Judgement::Costs(_)));
         assert_eq!(judged_base(&CONSTRAINT, &[], build, python, &made), Judgement::Holds);
     }
 
@@ -113,7 +112,8 @@ mod tests {
             cuda: None,
             flavour: catalog::images::Flavour::Devel,
         };
-        let says = judged_base(&CONSTRAINT, &[compile()], build("2.5.1", "cu121"), python("3.11"), &unknown);
-        assert!(matches!(says, Judgement::Unknown(_)));
+        let message =
+            judged_base(&CONSTRAINT, &[compile()], build("2.5.1", "cu121"), python("3.11"), &unknown);
+        assert!(matches!(message, Judgement::Unknown(_)));
     }
 }

@@ -1,29 +1,28 @@
 //! DeepSpeed accepts the image's nvcc together with torch's CUDA.
 
-use crate::constraint::{Constraint, Judge, Place};
+use crate::constraint::{Constraint, Environment, Judge};
+use crate::criteria::Criteria;
+use crate::universe::Release;
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::Release;
 use catalog::version::minor;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-matches-torch",
-    says: "When DeepSpeed builds an operator, nvcc and torch have the same CUDA, or both minors stand in \
-        DeepSpeed's list for \
-           their major. No list has CUDA 13 so far.",
+    description: "When DeepSpeed builds an operator, nvcc and torch have the same CUDA, or both minors \
+        stand in DeepSpeed's list for their major. No list has CUDA 13 so far.",
     source: "deepspeedai/DeepSpeed:op_builder/builder.py, read at the tags; see the catalog's rows of \
         DeepSpeed",
-    judge: Judge::PackagePlace(judge),
+    judge: Judge::PackageEnvironment(judge),
 };
 
-fn judge(_wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
+fn judge(_criteria: &Criteria, environment: &Environment, release: &Release) -> Judgement {
     let Some(row) = release.deepspeed else { return Judgement::Holds };
-    // Without nvcc no operator is built, which another constraint tells.
-    let Some(nvcc) = place.base.cuda_text().filter(|_| place.base.has_nvcc() == Some(true)) else {
+    // Without nvcc no operator is built: another constraint reports that.
+    let Some(nvcc) = environment.base.cuda_text().filter(|_| environment.base.has_nvcc() == Some(true))
+    else {
         return Judgement::Holds;
     };
-    let (own, torch) = (minor(nvcc), place.build.cuda_minor);
+    let (own, torch) = (minor(nvcc), environment.build.cuda_minor);
     if own == Some(torch) {
         return Judgement::Holds;
     }
@@ -31,8 +30,7 @@ fn judge(_wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
     if allowed.is_none() && own.is_some_and(|own| own.0 == torch.0) {
         return Judgement::Unknown(Gap::NvccDifference);
     }
-    let listed =
-        |wanted: (u32, u32)| allowed.unwrap_or_default().iter().any(|one| minor(one) == Some(wanted));
+    let listed = |cuda: (u32, u32)| allowed.unwrap_or_default().iter().any(|one| minor(one) == Some(cuda));
     let both = own.is_some_and(|own| own.0 == torch.0 && listed(own)) && listed(torch);
     Judgement::unless(both, || Refusal::NvccDiffers {
         nvcc,
@@ -43,10 +41,10 @@ fn judge(_wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{judged_package, place, release};
+    use crate::constraints::testing::{environment, judged_package, release};
 
     fn on(deepspeed: &str, torch: (&str, &str), image: &str) -> Judgement {
-        judged_package(&CONSTRAINT, &[], &place(torch, "3.11", image), release("deepspeed", deepspeed))
+        judged_package(&CONSTRAINT, &[], &environment(torch, "3.11", image), release("deepspeed", deepspeed))
     }
 
     #[test]

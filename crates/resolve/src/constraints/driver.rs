@@ -1,55 +1,49 @@
 //! Every driver runs programs of the build's CUDA.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
 use crate::request::Gpu;
+use crate::universe::Build;
 use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::Build;
+use catalog::driver_support::DriverSupport;
 use facts::Fact;
 use facts::driver::DriverVersion;
 use facts::support::code_for;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "driver-new-enough",
-    says: "Every driver runs the build's CUDA: because it is as new as that CUDA; or by minor-version \
-        compatibility, \
-           from the oldest driver of the CUDA major on, where machine code runs and PTX is not translated; \
-           or, on \
-           data-centre GPUs alone, by forward compatibility through the newer libcuda of a cuda-compat \
-           package.",
+    description: "Every driver runs the build's CUDA: because it is as new as that CUDA; or by \
+        minor-version compatibility, from the oldest driver of the CUDA major on, where machine code runs \
+        and PTX is not translated; or, on data-centre GPUs alone, by forward compatibility through the \
+        newer libcuda of a cuda-compat package.",
     source: "https://docs.nvidia.com/deploy/cuda-compatibility/; branches of the cuda-compat packages: \
         NVIDIA_REQUIRE_CUDA in \
              nvidia/container-images/cuda; drivers of the toolkits: the catalog's cuda rows",
     judge: Judge::Build(judge),
 };
 
-fn judge(wanted: &Wanted, build: &Build) -> Judgement {
+fn judge(criteria: &Criteria, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
-    for &driver in &wanted.drivers {
-        if !build.known_to(wanted.catalog, driver) {
-            all = all.and(older(wanted, build, driver));
-        }
+    for &driver in &criteria.drivers {
+        all = all.and(match build.driver_support(criteria.catalog, driver) {
+            DriverSupport::Full => Judgement::Holds,
+            DriverSupport::MinorVersion { .. } => minor_version(criteria, build, driver),
+            DriverSupport::TooOld { needs } => forward(criteria, build, driver, needs),
+            DriverSupport::Unknown => Judgement::Unknown(Gap::DriverOfCuda),
+        });
     }
     all
 }
 
-/// A driver that is not known to be as new as the build's CUDA.
-fn older(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
-    let Some((floor, oldest)) = build.driver_floor else { return Judgement::Unknown(Gap::DriverOfCuda) };
-    match driver >= oldest {
-        true => minor_version(wanted, build, driver),
-        false => forward(wanted, build, driver, floor),
-    }
-}
-
 /// Machine code runs, PTX of a newer CUDA than the driver's is not translated.
-fn minor_version(wanted: &Wanted, build: &Build, driver: DriverVersion) -> Judgement {
-    let Some(gpu) = wanted.gpus.iter().find(|gpu| by_ptx_alone(build, gpu)) else { return Judgement::Holds };
+fn minor_version(criteria: &Criteria, build: &Build, driver: DriverVersion) -> Judgement {
+    let Some(gpu) = criteria.gpus.iter().find(|gpu| by_ptx_alone(build, gpu)) else {
+        return Judgement::Holds;
+    };
     let gpu = gpu.name.clone();
     let of_branch =
-        wanted.catalog.drivers().branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
-    match of_branch && one_node(wanted) {
+        criteria.catalog.drivers().branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
+    match of_branch && one_node(criteria) {
         true => Judgement::Fails(Refusal::PtxOnly { gpu, driver }),
         false => Judgement::Unknown(Gap::DriverOfNode { driver, gpu }),
     }
@@ -62,23 +56,23 @@ fn by_ptx_alone(build: &Build, gpu: &Gpu) -> bool {
 }
 
 /// Whether all drivers are the same, so that it is clear which GPU has which.
-fn one_node(wanted: &Wanted) -> bool {
-    wanted.drivers.windows(2).all(|pair| pair[0] == pair[1])
+fn one_node(criteria: &Criteria) -> bool {
+    criteria.drivers.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 /// Through the cuda-compat package of the build's CUDA. `needs`: the oldest driver without it.
-fn forward(wanted: &Wanted, build: &Build, driver: DriverVersion, needs: &'static str) -> Judgement {
+fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'static str) -> Judgement {
     let fails = |forward| Judgement::Fails(Refusal::DriverTooOld { needs, has: driver, forward });
-    let other = wanted.gpus.iter().find(|gpu| gpu.data_centre == Some(false));
-    let data_centre = wanted.gpus.iter().any(|gpu| gpu.data_centre == Some(true));
-    if wanted.gpus.is_empty() {
+    let other = criteria.gpus.iter().find(|gpu| gpu.data_centre == Some(false));
+    let data_centre = criteria.gpus.iter().any(|gpu| gpu.data_centre == Some(true));
+    if criteria.gpus.is_empty() {
         return fails(Forward::NoGpuNamed);
     }
-    if let Some(other) = other.filter(|_| !data_centre || one_node(wanted)) {
+    if let Some(other) = other.filter(|_| !data_centre || one_node(criteria)) {
         return fails(Forward::NotDataCentre(other.name.clone()));
     }
-    let unknown = wanted.gpus.iter().find(|gpu| gpu.data_centre.is_none());
-    let Some(row) = wanted.catalog.cuda().forward(&build.cuda_text()) else {
+    let unknown = criteria.gpus.iter().find(|gpu| gpu.data_centre.is_none());
+    let Some(row) = criteria.catalog.cuda().forward(&build.cuda_text()) else {
         return Judgement::Unknown(Gap::ForwardDrivers { needs, driver });
     };
     if !row.driver_branches.contains(&driver.branch) {
@@ -129,9 +123,9 @@ mod tests {
         let newer = gpu("a later GPU", (12, 9), Some(false));
         let newer = [gpu("RTX 5090", (12, 0), Some(false)), newer];
         let with = |version: &str, many: &[_]| {
-            let mut wishes = vec![driver(version)];
-            wishes.extend_from_slice(many);
-            judged(&CONSTRAINT, &wishes, cu128)
+            let mut requirements = vec![driver(version)];
+            requirements.extend_from_slice(many);
+            judged(&CONSTRAINT, &requirements, cu128)
         };
         assert_eq!(with("570.124.06", &newer[..1]), Judgement::Holds);
         assert_eq!(with("565.57.01", &newer[..1]), Judgement::Holds);
@@ -158,9 +152,9 @@ mod tests {
         };
         assert!(branches.starts_with(&[470, 525, 535]), "{branches:?}");
         assert!(matches!(judged(&CONSTRAINT, &[driver("470.256.02")], cu124), Judgement::Fails(_)));
-        // Of CUDA 13.3 nobody knows.
+        // CUDA 13.3 is unknown.
         let mut later = build("2.15.0", "cu132").clone();
-        (later.cuda, later.cuda_minor, later.driver_full) = ("13.3".parse().unwrap(), (13, 3), None);
+        (later.cuda, later.cuda_minor) = ("13.3".parse().unwrap(), (13, 3));
         let a100 = gpu("A100", (8, 0), Some(true));
         assert!(matches!(judged(&CONSTRAINT, &[driver("535.54.03"), a100], &later), Judgement::Unknown(_)));
     }
@@ -169,11 +163,11 @@ mod tests {
     fn which_node_has_which_gpu_is_not_told() {
         let cu124 = build("2.5.1", "cu124");
         let cards = [gpu("A100", (8, 0), Some(true)), gpu("RTX 4090", (8, 9), Some(false))];
-        let mut wishes = vec![driver("470.256.02"), driver("580.65.06")];
-        wishes.extend_from_slice(&cards);
-        assert!(matches!(judged(&CONSTRAINT, &wishes, cu124), Judgement::Unknown(_)));
-        wishes.remove(1);
-        assert!(matches!(judged(&CONSTRAINT, &wishes, cu124), Judgement::Fails(_)));
+        let mut requirements = vec![driver("470.256.02"), driver("580.65.06")];
+        requirements.extend_from_slice(&cards);
+        assert!(matches!(judged(&CONSTRAINT, &requirements, cu124), Judgement::Unknown(_)));
+        requirements.remove(1);
+        assert!(matches!(judged(&CONSTRAINT, &requirements, cu124), Judgement::Fails(_)));
     }
 
     #[test]

@@ -1,41 +1,38 @@
-//! flash-attn has a prebuilt wheel, where it is not compiled.
+//! flash-attn has a prebuilt wheel, unless it is compiled.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Build, Python, Release};
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Build, Python, Release};
 use catalog::flash_attn;
 
 const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's \
     rows of its wheels";
 
-/// For the torch build.
-pub const TORCH: Constraint = Constraint {
+pub(super) const TORCH: Constraint = Constraint {
     id: "flash-attn-wheel",
-    says: "Without --compile, flash-attn comes as a wheel of its release, made for one series of torch, one \
-        CUDA major and one C++ \
-           ABI; PyPI has its source only.",
+    description: "Without --compile, flash-attn comes as a wheel of its release, made for one series of \
+        torch, one CUDA major and one C++ ABI; PyPI has its source only.",
     source: SOURCE,
     judge: Judge::PackageBuild(torch),
 };
 
-/// For the Python.
-pub const PYTHON: Constraint = Constraint {
+pub(super) const PYTHON: Constraint = Constraint {
     id: "flash-attn-wheel-for-python",
-    says: "Without --compile, flash-attn's release has a wheel for the Python.",
+    description: "Without --compile, flash-attn's release has a wheel for the Python.",
     source: SOURCE,
     judge: Judge::PackageWheel(python),
 };
 
-fn torch(wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
-    if release.package != "flash-attn" || wanted.compile {
+fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
+    if release.package != "flash-attn" || criteria.compile {
         return Judgement::Holds;
     }
     let Some(wheels) = release.flash_attn else {
         return Judgement::Unknown(Gap::FlashAttnWheels);
     };
-    if wanted.architecture() == "aarch64" && !wheels.aarch64 {
-        let architecture = wanted.architecture().to_owned();
+    if criteria.architecture() == "aarch64" && !wheels.aarch64 {
+        let architecture = criteria.architecture().to_owned();
         return Judgement::Fails(Refusal::NoFlashAttnForArchitecture { architecture });
     }
     let Some(abi) = build.cxx11_abi else {
@@ -60,8 +57,8 @@ fn torch(wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
     Judgement::Holds
 }
 
-fn python(wanted: &Wanted, build: &Build, python: &Python, release: &Release) -> Judgement {
-    let (Some(wheels), Some(abi), false) = (release.flash_attn, build.cxx11_abi, wanted.compile) else {
+fn python(criteria: &Criteria, build: &Build, python: &Python, release: &Release) -> Judgement {
+    let (Some(wheels), Some(abi), false) = (release.flash_attn, build.cxx11_abi, criteria.compile) else {
         return Judgement::Holds;
     };
     let fits = |set: &flash_attn::Wheels| {
@@ -80,22 +77,29 @@ fn python(wanted: &Wanted, build: &Build, python: &Python, release: &Release) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{architecture, compile, judged_package, place, release};
-    use crate::request::Wish;
+    use crate::constraints::testing::{architecture, compile, environment, judged_package, release};
+    use crate::request::Requirement;
 
-    fn on(wishes: &[Wish], version: &str, torch: (&str, &str), of: &str) -> Judgement {
-        let place = place(torch, of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
+    fn on(requirements: &[Requirement], version: &str, torch: (&str, &str), of: &str) -> Judgement {
+        let environment = environment(torch, of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
         let release = release("flash-attn", version);
-        judged_package(&TORCH, wishes, &place, release).and(judged_package(&PYTHON, wishes, &place, release))
+        judged_package(&TORCH, requirements, &environment, release).and(judged_package(
+            &PYTHON,
+            requirements,
+            &environment,
+            release,
+        ))
     }
 
     #[test]
     fn wheels_of_a_release() {
         assert_eq!(on(&[], "2.8.3", ("2.8.0", "cu128"), "3.13"), Judgement::Holds);
         assert_eq!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.12"), Judgement::Holds);
-        assert!(
-            matches!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13"), Judgement::Fails(Refusal::NoFlashAttnWheel { python: Some(python), .. }) if python == "3.13")
-        );
+        let missing = on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13");
+        let Judgement::Fails(Refusal::NoFlashAttnWheel { python, .. }) = &missing else {
+            panic!("{missing:?}")
+        };
+        assert_eq!(python.as_deref(), Some("3.13"));
         assert!(matches!(
             on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"),
             Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", .. })

@@ -1,46 +1,44 @@
 //! The image's glibc is as new as the wheels ask for.
 
-use crate::constraint::{Constraint, Judge, Place};
+use crate::constraint::{Constraint, Environment, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build, Release};
 use crate::verdict::{Gap, Judgement, Refusal, Wheels};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build, Release};
 use catalog::version::minor;
 
 const SOURCE: &str = "https://peps.python.org/pep-0600/; glibc of the systems: the catalog's systems";
 
-/// torch's wheels.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "glibc-new-enough",
-    says: "The system's glibc is at least the one in the tag of torch's wheels.",
+    description: "The system's glibc is at least the one in the tag of torch's wheels.",
     source: SOURCE,
     judge: Judge::Base(torch),
 };
 
-/// Wheels of packages.
-pub const PACKAGE: Constraint = Constraint {
+pub(super) const PACKAGE: Constraint = Constraint {
     id: "package-glibc",
-    says: "The system's glibc is at least the one in the tag of a package's wheels; of flash-attn's, which \
-        have no such tag, that \
-           of the system on which they were built.",
+    description: "The system's glibc is at least the one in the tag of a package's wheels; of flash-attn's, \
+        which have no such tag, that of the system on which they were built.",
     source: SOURCE,
-    judge: Judge::PackagePlace(package),
+    judge: Judge::PackageEnvironment(package),
 };
 
-fn torch(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+fn torch(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     if build.image.is_some() {
         return Judgement::Holds;
     }
-    let other = build.release.aarch64_glibc_min.as_deref().filter(|_| wanted.architecture() == "aarch64");
+    let other = build.release.aarch64_glibc_min.as_deref().filter(|_| criteria.architecture() == "aarch64");
     match other.or(build.glibc) {
         Some(needs) => new_enough(base, needs, Wheels::Torch),
         None => Judgement::Unknown(Gap::GlibcOfTorch),
     }
 }
 
-fn package(wanted: &Wanted, place: &Place, release: &Release) -> Judgement {
-    let prebuilt = release.flash_attn.filter(|_| !wanted.compile).and_then(|wheels| wheels.glibc.as_deref());
+fn package(criteria: &Criteria, environment: &Environment, release: &Release) -> Judgement {
+    let prebuilt =
+        release.flash_attn.filter(|_| !criteria.compile).and_then(|wheels| wheels.glibc.as_deref());
     match release.glibc.or(prebuilt) {
-        Some(needs) => new_enough(place.base, needs, Wheels::Package),
+        Some(needs) => new_enough(environment.base, needs, Wheels::Package),
         None => Judgement::Holds,
     }
 }
@@ -64,7 +62,7 @@ fn new_enough(base: &Base, needs: &str, by: Wheels) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{
-        base, build, judged_base, judged_package, place, python, release, row,
+        base, build, environment, judged_base, judged_package, python, release, row,
     };
     use catalog::images::Flavour;
     use catalog::testing::catalog;
@@ -81,22 +79,25 @@ mod tests {
             judged_base(&CONSTRAINT, &[], build(torch.0, torch.1), python("3.11"), base)
         };
         assert_eq!(on(("2.7.1", "cu126"), base("nvidia/cuda:12.6.3-base-ubuntu20.04")), Judgement::Holds);
-        assert!(
-            matches!(on(("2.7.1", "cu126"), &old()), Judgement::Fails(Refusal::GlibcTooOld { needs, .. }) if needs == "2.28")
-        );
+        let too_old = on(("2.7.1", "cu126"), &old());
+        let Judgement::Fails(Refusal::GlibcTooOld { needs, .. }) = &too_old else { panic!("{too_old:?}") };
+        assert_eq!(needs, "2.28");
         assert_eq!(on(("2.5.1", "cu121"), &old()), Judgement::Holds);
         assert!(matches!(on(("2.5.1", "cu121"), base("")), Judgement::Unknown(_)));
     }
 
     #[test]
     fn wheels_of_packages() {
-        let mut place = place(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
+        let mut environment = environment(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
         let mut numpy = release("numpy", "1.26.4").clone();
         numpy.glibc = Some("2.28");
-        assert_eq!(judged_package(&PACKAGE, &[], &place, &numpy), Judgement::Holds);
+        assert_eq!(judged_package(&PACKAGE, &[], &environment, &numpy), Judgement::Holds);
         let old = old();
-        place.base = &old;
-        assert!(matches!(judged_package(&PACKAGE, &[], &place, &numpy), Judgement::Fails(_)));
-        assert_eq!(judged_package(&PACKAGE, &[], &place, release("deepspeed", "0.16.4")), Judgement::Holds);
+        environment.base = &old;
+        assert!(matches!(judged_package(&PACKAGE, &[], &environment, &numpy), Judgement::Fails(_)));
+        assert_eq!(
+            judged_package(&PACKAGE, &[], &environment, release("deepspeed", "0.16.4")),
+            Judgement::Holds
+        );
     }
 }

@@ -1,29 +1,28 @@
 //! torch has code for every GPU.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
 use crate::request::Gpu;
+use crate::universe::Build;
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::Build;
 use facts::Fact;
 use facts::support::code_for;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "gpu-has-code",
-    says: "The torch build has machine code for the compute capability of every GPU, or PTX that the driver \
-        translates.",
+    description: "The torch build has machine code for the compute capability of every GPU, or PTX that the \
+        driver translates.",
     source: "architecture lists of the builds, see the catalog's torch rows; \
         https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
     judge: Judge::Build(judge),
 };
 
-fn judge(wanted: &Wanted, build: &Build) -> Judgement {
-    wanted.gpus.iter().map(|gpu| has(wanted, build, gpu)).fold(Judgement::Holds, Judgement::and)
+fn judge(criteria: &Criteria, build: &Build) -> Judgement {
+    criteria.gpus.iter().map(|gpu| has(criteria, build, gpu)).fold(Judgement::Holds, Judgement::and)
 }
 
-fn has(wanted: &Wanted, build: &Build, gpu: &Gpu) -> Judgement {
-    let compiled = match wanted.architecture() {
+fn has(criteria: &Criteria, build: &Build, gpu: &Gpu) -> Judgement {
+    let compiled = match criteria.architecture() {
         "x86_64" => &build.compiled,
         _ => &build.compiled_aarch64,
     };

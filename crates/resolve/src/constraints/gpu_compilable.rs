@@ -1,44 +1,43 @@
 //! The image's nvcc compiles for every GPU.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
 use crate::request::Gpu;
+use crate::universe::{Base, Build};
 use crate::verdict::{Cost, Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build};
 use catalog::version::minor;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "base-gpu-compilable",
-    says: "Where CUDA code is compiled, the nvcc of the base image knows the architecture of every GPU: each \
-        toolkit has a first \
-           and a last architecture.",
-    source: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
+    description: "Where CUDA code is compiled, the nvcc of the base image knows the architecture of every \
+        GPU: each toolkit has a first and a last architecture.",
+    source: "\
+        https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
              spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py",
     judge: Judge::Base(judge),
 };
 
-fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
-    if !wanted.uses_nvcc() || base.has_nvcc() != Some(true) {
+fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
+    if !criteria.uses_nvcc() || base.has_nvcc() != Some(true) {
         return Judgement::Holds;
     }
     let Some(nvcc) = base.cuda_text() else {
         return Judgement::Unknown(Gap::Toolkit);
     };
     let all =
-        wanted.gpus.iter().map(|gpu| compiles(wanted, nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
+        criteria.gpus.iter().map(|gpu| compiles(criteria, nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
     match all {
         // DeepSpeed itself runs, what it would compile does not.
-        Judgement::Fails(refusal) if !wanted.compile => {
+        Judgement::Fails(refusal) if !criteria.compile => {
             Judgement::Costs(Cost::Compilation(Box::new(refusal)))
         }
         all => all,
     }
 }
 
-fn compiles(wanted: &Wanted, nvcc: &'static str, gpu: &Gpu) -> Judgement {
+fn compiles(criteria: &Criteria, nvcc: &'static str, gpu: &Gpu) -> Judgement {
     let capability = gpu.capability;
-    let Some(row) = wanted.catalog.cuda().architecture(capability) else {
+    let Some(row) = criteria.catalog.cuda().architecture(capability) else {
         return Judgement::Unknown(Gap::ToolkitsOfGpu { capability });
     };
     let number = |text: &Option<String>| text.as_deref().and_then(minor);
@@ -58,10 +57,10 @@ fn compiles(wanted: &Wanted, nvcc: &'static str, gpu: &Gpu) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{base, build, card, compile, judged_base, python, with};
-    use crate::request::Wish;
+    use crate::request::Requirement;
 
-    fn on(wishes: &[Wish], image: &str) -> Judgement {
-        judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
+    fn on(requirements: &[Requirement], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, requirements, build("2.5.1", "cu121"), python("3.11"), base(image))
     }
 
     #[test]

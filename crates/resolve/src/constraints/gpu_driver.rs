@@ -1,45 +1,44 @@
 //! A driver drives every GPU.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
 use crate::request::Gpu;
+use crate::universe::Build;
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::Build;
 use facts::driver::DriverVersion;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "gpu-driver",
-    says: "Every GPU is driven by one of the drivers: it is not older than the GPU, and its branch still has \
-        the GPU's \
-           architecture.",
-    source: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
+    description: "Every GPU is driven by one of the drivers: it is not older than the GPU, and its branch \
+        still has the GPU's architecture.",
+    source: "\
+        https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
              NVIDIA/open-gpu-kernel-modules: README.md of every release (table of GPUs)",
     judge: Judge::Build(judge),
 };
 
 /// The build does not come into it: no stack helps a driver that does not know its GPU.
-fn judge(wanted: &Wanted, _build: &Build) -> Judgement {
-    if wanted.drivers.is_empty() {
+fn judge(criteria: &Criteria, _build: &Build) -> Judgement {
+    if criteria.drivers.is_empty() {
         return Judgement::Holds;
     }
-    // Of several nodes nobody told which GPU is where: one driver that drives it is enough.
+    // Which node has which GPU is unknown: one driver that supports it is enough.
     let any = |gpu: &&Gpu| {
-        let all = wanted.drivers.iter().map(|driver| drives(wanted, *driver, gpu));
+        let all = criteria.drivers.iter().map(|driver| drives(criteria, *driver, gpu));
         all.reduce(Judgement::or).unwrap_or(Judgement::Holds)
     };
-    wanted.gpus.iter().map(any).fold(Judgement::Holds, Judgement::and)
+    criteria.gpus.iter().map(any).fold(Judgement::Holds, Judgement::and)
 }
 
-fn drives(wanted: &Wanted, driver: DriverVersion, gpu: &Gpu) -> Judgement {
+fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
-        let row = wanted
+        let row = criteria
             .catalog
             .gpus()
             .all()
             .iter()
             .find(|row| row.name == gpu.name)
-            .or_else(|| wanted.catalog.gpus().by_name(&gpu.name));
+            .or_else(|| criteria.catalog.gpus().by_name(&gpu.name));
         // The proprietary module may have known the GPU before the open one did.
         return match row.and_then(|row| row.open_module_only) {
             Some(true) => Judgement::Fails(Refusal::DriverOlderThanGpu {
@@ -50,7 +49,7 @@ fn drives(wanted: &Wanted, driver: DriverVersion, gpu: &Gpu) -> Judgement {
             _ => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
         };
     }
-    let architecture = wanted.catalog.cuda().architecture(gpu.capability);
+    let architecture = criteria.catalog.cuda().architecture(gpu.capability);
     match architecture.and_then(|row| Some((row, row.last_driver_branch?))) {
         Some((row, last)) if driver.branch > last => Judgement::Fails(Refusal::GpuDroppedByDriver {
             driver,
@@ -67,8 +66,8 @@ mod tests {
     use super::*;
     use crate::constraints::testing::{build, card, driver, judged};
 
-    fn on(wishes: &[crate::request::Wish]) -> Judgement {
-        judged(&CONSTRAINT, wishes, build("2.6.0", "cu124"))
+    fn on(requirements: &[crate::request::Requirement]) -> Judgement {
+        judged(&CONSTRAINT, requirements, build("2.6.0", "cu124"))
     }
 
     #[test]

@@ -1,39 +1,35 @@
 //! The container toolkit starts the image on every driver.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build};
 use crate::verdict::{Cost, Gap, Judgement, Note};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build};
+use catalog::driver_support::DriverSupport;
 use catalog::images::Image;
 use catalog::version::minor;
 use facts::driver::DriverVersion;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "image-driver",
-    says: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry a \
-        requirement \
-           (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch is one of \
-           those that the \
-           cuda-compat package serves. Minor-version compatibility does not count there. The toolkit's \
-           legacy mode enforces \
-           it; whether its CDI mode does is not known. NVIDIA's PyTorch images ask in their release notes \
-           for the driver of their \
-           CUDA.",
+    description: "NVIDIA's container toolkit starts the image on every driver. Images of nvidia/cuda carry \
+        a requirement (NVIDIA_REQUIRE_CUDA): the driver's own CUDA is as new as the image's, or its branch \
+        is one of those that the cuda-compat package serves. Minor-version compatibility does not count \
+        there. The toolkit's legacy mode enforces it; whether its CDI mode does is not known. NVIDIA's \
+        PyTorch images ask in their release notes for the driver of their CUDA.",
     source: "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680; \
              NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046; release notes of NVIDIA's PyTorch \
              containers",
     judge: Judge::Base(judge),
 };
 
-fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+fn judge(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     if let Some(image) = build.image {
-        let all = wanted.drivers.iter().map(|driver| documented(wanted, build, image, *driver));
+        let all = criteria.drivers.iter().map(|driver| documented(criteria, build, image, *driver));
         return all.fold(Judgement::Holds, Judgement::and);
     }
     // Never a reason to take an older torch: one variable in the container's environment helps. rank.rs
     // prefers what starts.
-    match starts(wanted, base) {
+    match starts(criteria, base) {
         Judgement::Costs(cost) => Judgement::Notes(Note::Start(cost)),
         Judgement::Unknown(gap) => Judgement::Notes(Note::StartUnknown(gap)),
         judgement => judgement,
@@ -42,13 +38,14 @@ fn judge(wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
 
 /// What the release notes of NVIDIA's PyTorch images ask for: the driver of their CUDA. They let older
 /// branches do on data-centre GPUs, of which the catalog has no list.
-fn documented(wanted: &Wanted, build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
+fn documented(criteria: &Criteria, build: &Build, image: &Image, driver: DriverVersion) -> Judgement {
     let of_notes = image.driver_min.as_deref().and_then(|text| {
         let branch = || Some(DriverVersion { branch: text.parse().ok()?, minor: 0, patch: None });
         text.parse().ok().or_else(branch)
     });
-    match of_notes.or(build.driver_full) {
-        _ if build.known_to(wanted.catalog, driver) => Judgement::Holds,
+    let shipped = || criteria.catalog.cuda().of_minor(build.cuda_minor)?.driver_min.as_deref()?.parse().ok();
+    match of_notes.or_else(shipped) {
+        _ if build.driver_support(criteria.catalog, driver) == DriverSupport::Full => Judgement::Holds,
         Some(needs) if driver >= needs => Judgement::Holds,
         Some(needs) => Judgement::Costs(Cost::DriverOfImage { needs, driver }),
         None => Judgement::Unknown(Gap::DriverOfImage { driver }),
@@ -56,33 +53,34 @@ fn documented(wanted: &Wanted, build: &Build, image: &Image, driver: DriverVersi
 }
 
 /// Whether the image starts on every driver as it is.
-pub fn starts(wanted: &Wanted, base: &Base) -> Judgement {
+pub(crate) fn starts(criteria: &Criteria, base: &Base) -> Judgement {
     let Some(image) = base.image.filter(|image| image.repository == "nvidia/cuda") else {
         return Judgement::Holds;
     };
     let Some(needs) = image.cuda.as_deref().and_then(minor) else { return Judgement::Holds };
     let mut all = Judgement::Holds;
-    for &driver in &wanted.drivers {
-        if wanted.catalog.drivers().cuda_at_least(driver.branch) < Some(needs) {
-            all = all.and(older(wanted, base, driver));
+    for &driver in &criteria.drivers {
+        if criteria.catalog.drivers().cuda_at_least(driver.branch) < Some(needs) {
+            all = all.and(older(criteria, base, driver));
         }
     }
     all
 }
 
-fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
+fn older(criteria: &Criteria, base: &Base, driver: DriverVersion) -> Judgement {
     let Some(text) = base.cuda_text() else { return Judgement::Holds };
-    let Some(own) = wanted.catalog.drivers().branch(driver.branch).and_then(|row| row.cuda.as_deref()) else {
+    let Some(own) = criteria.catalog.drivers().branch(driver.branch).and_then(|row| row.cuda.as_deref())
+    else {
         return Judgement::Unknown(Gap::CudaOfDriver { driver });
     };
-    let Some(row) = wanted.catalog.cuda().forward(text) else {
+    let Some(row) = criteria.catalog.cuda().forward(text) else {
         return Judgement::Unknown(Gap::DriversOfImage { cuda: text });
     };
     if !row.driver_branches.contains(&driver.branch) {
         return Judgement::Costs(Cost::RequireCuda { driver, driver_cuda: own, requires: &row.toolkit });
     }
     let every_brand = row.geforce_branches.contains(&driver.branch);
-    if every_brand || wanted.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
+    if every_brand || criteria.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
         return Judgement::Holds;
     }
     Judgement::Unknown(Gap::BrandsOfImage { driver, driver_cuda: own, requires: &row.toolkit })
@@ -92,10 +90,10 @@ fn older(wanted: &Wanted, base: &Base, driver: DriverVersion) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{base, build, card, driver, judged_base, python};
-    use crate::request::Wish;
+    use crate::request::Requirement;
 
-    fn on(wishes: &[Wish], image: &str) -> Judgement {
-        judged_base(&CONSTRAINT, wishes, build("2.7.1", "cu126"), python("3.12"), base(image))
+    fn on(requirements: &[Requirement], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, requirements, build("2.7.1", "cu126"), python("3.12"), base(image))
     }
 
     #[test]

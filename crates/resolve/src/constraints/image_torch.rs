@@ -1,24 +1,21 @@
-//! An image that brings torch brings the chosen one.
+//! An image that contains torch contains the chosen release.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build, series};
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build, series};
 use catalog::images::NGC;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "image-torch",
-    says: "An image that brings torch (pytorch/pytorch) brings the chosen release for the chosen CUDA. \
-        NVIDIA's own images \
-           (nvcr.io/nvidia/pytorch) bring builds that are no release of PyTorch and stand on no index: each \
-           is in its image and \
-           nowhere else.",
+    description: "An image that brings torch (pytorch/pytorch) brings the chosen release for the chosen \
+        CUDA. NVIDIA's own images (nvcr.io/nvidia/pytorch) bring builds that are no release of PyTorch and \
+        stand on no index: each is in its image and nowhere else.",
     source: "tags of pytorch/pytorch; release notes of NVIDIA's PyTorch containers, see the catalog's images",
     judge: Judge::Base(judge),
 };
 
-fn judge(_wanted: &Wanted, build: &Build, base: &Base) -> Judgement {
+fn judge(_criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let Some(image) = base.image else { return Judgement::Holds };
     if let Some(own) = build.image {
         return Judgement::unless(own.reference() == image.reference(), || Refusal::TorchOfOtherImage {

@@ -1,41 +1,39 @@
-//! Packages that do not go together although no requirement says so.
+//! Packages that are incompatible although their metadata does not say so.
 
-use crate::constraint::{Constraint, Judge, Place};
+use crate::constraint::{Constraint, Environment, Judge};
+use crate::criteria::Criteria;
 use crate::releases::Incompatible;
+use crate::universe::{Build, Python, Release};
 use crate::verdict::{Judgement, Party, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Build, Python, Release};
 
 const SOURCE: &str = "measured, or named in the projects' issues: the catalog's rows on incompatible \
     releases of packages and DeepSpeed";
 
-/// Two packages.
-pub const PACKAGES: Constraint = Constraint {
+pub(super) const PACKAGES: Constraint = Constraint {
     id: "package-incompatible",
-    says: "Two packages are not known to break each other, beyond what their metadata says.",
+    description: "Two packages are not known to break each other, beyond what their metadata says.",
     source: SOURCE,
     judge: Judge::Packages(packages),
 };
 
 /// A package and torch or its CUDA.
-pub const TORCH: Constraint = Constraint {
+pub(super) const TORCH: Constraint = Constraint {
     id: "torch-incompatible",
-    says: "A package is not known to break with the torch release or its CUDA, beyond what its metadata \
-        says: numpy 2 with torch \
-           up to 2.2, old DeepSpeed with torch 2.4.",
+    description: "A package is not known to break with the torch release or its CUDA, beyond what its \
+        metadata says: numpy 2 with torch up to 2.2, old DeepSpeed with torch 2.4.",
     source: SOURCE,
     judge: Judge::PackageBuild(torch),
 };
 
 /// A package, torch and the Python.
-pub const PYTHON: Constraint = Constraint {
+pub(super) const PYTHON: Constraint = Constraint {
     id: "torch-incompatible-on-python",
-    says: "A package is not known to break with the torch release on the Python.",
+    description: "A package is not known to break with the torch release on the Python.",
     source: SOURCE,
     judge: Judge::PackageWheel(python),
 };
 
-fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> Judgement {
+fn packages(_criteria: &Criteria, _environment: &Environment, one: &Release, two: &Release) -> Judgement {
     let other = || Party::Package { name: two.package, version: two.text.clone() };
     if let Some(row) = one.refuses(two.package, &two.version) {
         return fails(Party::Candidate, other(), row);
@@ -46,11 +44,11 @@ fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> J
     }
 }
 
-fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
+fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     of_build(build, release, |row| row.python.is_none())
 }
 
-fn python(_wanted: &Wanted, build: &Build, python: &Python, release: &Release) -> Judgement {
+fn python(_criteria: &Criteria, build: &Build, python: &Python, release: &Release) -> Judgement {
     of_build(build, release, |row| row.python.as_ref().is_some_and(|on| python.within(on)))
 }
 
@@ -74,18 +72,28 @@ fn fails(package: Party, with: Party, row: &Incompatible) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{judged_package, judged_pair, place, release};
+    use crate::constraints::testing::{environment, judged_package, judged_pair, release};
 
     const IMAGE: &str = "nvidia/cuda:12.1.1-base-ubuntu22.04";
+
+    fn effect(judgement: &Judgement) -> &'static str {
+        match judgement {
+            Judgement::Fails(Refusal::Incompatible { effect, .. }) => effect,
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn numpy_2_and_torch() {
         let on = |torch: &str, numpy: &str| {
-            judged_package(&TORCH, &[], &place((torch, "cu121"), "3.11", IMAGE), release("numpy", numpy))
+            judged_package(
+                &TORCH,
+                &[],
+                &environment((torch, "cu121"), "3.11", IMAGE),
+                release("numpy", numpy),
+            )
         };
-        assert!(
-            matches!(on("2.2.2", "2.0.1"), Judgement::Fails(Refusal::Incompatible { effect, .. }) if effect.contains("numpy 1"))
-        );
+        assert!(effect(&on("2.2.2", "2.0.1")).contains("numpy 1"));
         assert_eq!(on("2.2.2", "1.26.4"), Judgement::Holds);
         assert_eq!(on("2.3.1", "2.0.1"), Judgement::Holds);
     }
@@ -93,12 +101,10 @@ mod tests {
     #[test]
     fn deepspeed_and_torch_2_4() {
         let on = |deepspeed: &str, torch: &str| {
-            let place = place((torch, "cu121"), "3.11", IMAGE);
-            judged_package(&TORCH, &[], &place, release("deepspeed", deepspeed))
+            let environment = environment((torch, "cu121"), "3.11", IMAGE);
+            judged_package(&TORCH, &[], &environment, release("deepspeed", deepspeed))
         };
-        assert!(
-            matches!(on("0.14.0", "2.4.1"), Judgement::Fails(Refusal::Incompatible { effect, .. }) if effect.contains("'log'"))
-        );
+        assert!(effect(&on("0.14.0", "2.4.1")).contains("'log'"));
         assert!(matches!(on("0.14.2", "2.4.1"), Judgement::Fails(_)));
         assert_eq!(on("0.14.4", "2.4.1"), Judgement::Holds);
         assert_eq!(on("0.14.0", "2.3.1"), Judgement::Holds);
@@ -107,9 +113,12 @@ mod tests {
     #[test]
     fn on_one_python_only() {
         let on = |python: &str, deepspeed: &str| {
-            let place = place(("2.3.1", "cu121"), python, IMAGE);
+            let environment = environment(("2.3.1", "cu121"), python, IMAGE);
             let release = release("deepspeed", deepspeed);
-            (judged_package(&PYTHON, &[], &place, release), judged_package(&TORCH, &[], &place, release))
+            (
+                judged_package(&PYTHON, &[], &environment, release),
+                judged_package(&TORCH, &[], &environment, release),
+            )
         };
         assert!(matches!(on("3.12", "0.18.6"), (Judgement::Fails(_), Judgement::Holds)));
         assert_eq!(on("3.11", "0.18.6"), (Judgement::Holds, Judgement::Holds));
@@ -118,22 +127,22 @@ mod tests {
 
     #[test]
     fn two_packages_whichever_comes_first() {
-        let place = place(("2.3.1", "cu121"), "3.11", IMAGE);
+        let environment = environment(("2.3.1", "cu121"), "3.11", IMAGE);
         let (old, new) = (release("deepspeed", "0.14.2"), release("deepspeed", "0.14.4"));
         let numpy = release("numpy", "2.0.1");
         for (one, two) in [(old, numpy), (numpy, old)] {
-            assert!(matches!(judged_pair(&PACKAGES, &place, one, two), Judgement::Fails(_)));
+            assert!(matches!(judged_pair(&PACKAGES, &environment, one, two), Judgement::Fails(_)));
         }
-        assert_eq!(judged_pair(&PACKAGES, &place, new, numpy), Judgement::Holds);
+        assert_eq!(judged_pair(&PACKAGES, &environment, new, numpy), Judgement::Holds);
     }
 
     #[test]
     fn setuptools_beside_old_deepspeed_on_new_pythons() {
-        let beside = |deepspeed: &str, python: &str| -> Vec<&str> {
-            let place = place(("2.3.1", "cu121"), python, IMAGE);
-            release("deepspeed", deepspeed).beside(place.python).collect()
+        let companions = |deepspeed: &str, python: &str| -> Vec<&str> {
+            let environment = environment(("2.3.1", "cu121"), python, IMAGE);
+            release("deepspeed", deepspeed).companions(environment.python).collect()
         };
-        assert_eq!(beside("0.16.4", "3.12"), ["setuptools"]);
-        assert!(beside("0.16.4", "3.11").is_empty() && beside("0.19.8", "3.12").is_empty());
+        assert_eq!(companions("0.16.4", "3.12"), ["setuptools"]);
+        assert!(companions("0.16.4", "3.11").is_empty() && companions("0.19.8", "3.12").is_empty());
     }
 }

@@ -1,9 +1,8 @@
 //! The constraints, one file each, and their list.
 
 mod architecture;
-pub(crate) mod asked_for;
 mod base_cuda;
-pub mod compiler;
+pub(crate) mod compiler;
 mod deepspeed_nvcc;
 mod driver;
 mod flash_attn;
@@ -11,13 +10,14 @@ mod glibc;
 mod gpu_code;
 mod gpu_compilable;
 mod gpu_driver;
-pub mod image_driver;
+pub(crate) mod image_driver;
 mod image_torch;
 mod incompatible;
 mod nvcc;
-pub mod partners;
+pub(crate) mod partners;
 mod python_obtainable;
-pub mod python_wheel;
+pub(crate) mod python_wheel;
+pub(crate) mod requested;
 mod requirements;
 #[cfg(test)]
 mod testing;
@@ -25,17 +25,17 @@ mod testing;
 use super::constraint::Constraint;
 
 /// All constraints; the reasons of a refusal have this order.
-pub const CONSTRAINTS: &[Constraint] = &[
-    asked_for::BUILD,
+pub(crate) const CONSTRAINTS: &[Constraint] = &[
+    requested::BUILD,
     gpu_driver::CONSTRAINT,
     gpu_code::CONSTRAINT,
     driver::CONSTRAINT,
     partners::CONSTRAINT,
-    asked_for::PYTHON,
+    requested::PYTHON,
     python_wheel::CONSTRAINT,
     python_wheel::PARTNERS,
     architecture::TORCH,
-    asked_for::BASE,
+    requested::BASE,
     base_cuda::CONSTRAINT,
     architecture::BASE,
     image_torch::CONSTRAINT,
@@ -45,7 +45,7 @@ pub const CONSTRAINTS: &[Constraint] = &[
     image_driver::CONSTRAINT,
     glibc::CONSTRAINT,
     python_obtainable::CONSTRAINT,
-    asked_for::PACKAGE,
+    requested::PACKAGE,
     python_wheel::PACKAGE,
     architecture::PACKAGE,
     flash_attn::TORCH,
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(ids.len(), CONSTRAINTS.len());
         for one in CONSTRAINTS {
             assert!(one.id.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'-'), "{}", one.id);
-            assert!(one.says.ends_with('.') && !one.source.is_empty(), "{}", one.id);
+            assert!(one.description.ends_with('.') && !one.source.is_empty(), "{}", one.id);
         }
     }
 }

@@ -1,29 +1,27 @@
 //! What is compiled needs nvcc.
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Base, Build};
 use crate::verdict::{Cost, Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Base, Build};
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-needed",
-    says: "Where CUDA code is compiled, the base image has nvcc: of NVIDIA's flavours devel has it, base and \
-        runtime have not. \
-           DeepSpeed compiles its operators when they are first used.",
+    description: "Where CUDA code is compiled, the base image has nvcc: of NVIDIA's flavours devel has it, \
+        base and runtime have not. DeepSpeed compiles its operators when they are first used.",
     source: "nvidia/container-images/cuda (mirror pdtgct/cuda):doc/README.md; \
         deepspeedai/DeepSpeed:op_builder/builder.py",
     judge: Judge::Base(judge),
 };
 
-fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
-    if !wanted.uses_nvcc() {
+fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
+    if !criteria.uses_nvcc() {
         return Judgement::Holds;
     }
     match base.has_nvcc() {
         Some(true) => Judgement::Holds,
         None => Judgement::Unknown(Gap::Nvcc),
-        Some(false) if wanted.compile => Judgement::Fails(Refusal::NoNvcc),
+        Some(false) if criteria.compile => Judgement::Fails(Refusal::NoNvcc),
         Some(false) => Judgement::Costs(Cost::NoNvcc),
     }
 }
@@ -32,10 +30,10 @@ fn judge(wanted: &Wanted, _build: &Build, base: &Base) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{base, build, compile, judged_base, python, with};
-    use crate::request::Wish;
+    use crate::request::Requirement;
 
-    fn on(wishes: &[Wish], image: &str) -> Judgement {
-        judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.11"), base(image))
+    fn on(requirements: &[Requirement], image: &str) -> Judgement {
+        judged_base(&CONSTRAINT, requirements, build("2.5.1", "cu121"), python("3.11"), base(image))
     }
 
     #[test]

@@ -3,114 +3,117 @@
 use pep440_rs::Version;
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
 use crate::request::Versions;
+use crate::universe::Build;
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
-use crate::world::Build;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "partner-asked-for",
-    says: "The torchvision, torchaudio, triton and NCCL that were asked for are those of the torch build: \
-        each torch release \
-           has its own.",
+    description: "The torchvision, torchaudio, triton and NCCL that were asked for are those of the torch \
+        build: each torch release has its own.",
     source: "metadata of torch, torchvision and torchaudio on PyPI, see the catalog's torch rows",
     judge: Judge::Build(judge),
 };
 
-fn judge(wanted: &Wanted, build: &Build) -> Judgement {
+fn judge(criteria: &Criteria, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
-    for (&name, wishes) in &wanted.packages {
-        for &wish in wishes {
-            if !wish.specifiers.is_empty()
+    for (&name, requirements) in &criteria.packages {
+        for &requirement in requirements {
+            if !requirement.specifiers.is_empty()
                 || build.image.is_some()
                 || name == "torchaudio"
                 || name.starts_with("nvidia-nccl-")
             {
-                all = all.and(partner(wanted, name, wish, build));
+                all = all.and(partner(criteria, name, requirement, build));
             }
         }
     }
     all
 }
 
-/// What the wishes for one of them, by the name that the sentences have, say of a build.
-pub(crate) fn of(name: &str, wanted: &Wanted, build: &Build) -> Judgement {
+/// What the requirements for one of them, by the name that the sentences have, say of a build.
+pub(crate) fn of(name: &str, criteria: &Criteria, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
-    for (&wished, wishes) in &wanted.packages {
-        let same =
-            wished == name || (name == "NCCL" && (wished == "nccl" || wished.starts_with("nvidia-nccl-")));
-        for &wish in wishes.iter().filter(|_| same) {
-            all = all.and(partner(wanted, wished, wish, build));
+    for (&requested, requirements) in &criteria.packages {
+        let same = requested == name
+            || (name == "NCCL" && (requested == "nccl" || requested.starts_with("nvidia-nccl-")));
+        for &requirement in requirements.iter().filter(|_| same) {
+            all = all.and(partner(criteria, requested, requirement, build));
         }
     }
     all
 }
 
-fn partner(wanted: &Wanted, name: &str, wish: &Versions, build: &Build) -> Judgement {
+fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Build) -> Judgement {
     match name {
-        "torchvision" => pinned("torchvision", wish, build.torchvision.as_ref()),
-        "torchaudio" => torchaudio(wish, build),
-        "nccl" => nccl(wanted, wish, build),
+        "torchvision" => pinned("torchvision", requirement, build.torchvision.as_ref()),
+        "torchaudio" => torchaudio(requirement, build),
+        "nccl" => nccl(criteria, requirement, build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
             if name.ends_with(&build.cuda_major().to_string()) {
-                if wish.specifiers.is_empty() {
+                if requirement.specifiers.is_empty() {
                     return Judgement::Holds;
                 }
-                return nccl(wanted, wish, build);
+                return nccl(criteria, requirement, build);
             }
             Judgement::Fails(Refusal::NcclForOtherCuda { package: name.to_owned() })
         }
-        "triton" => triton(wish, build),
+        "triton" => triton(requirement, build),
         _ => Judgement::Holds,
     }
 }
 
-fn pinned(partner: &'static str, wish: &Versions, own: Option<&Version>) -> Judgement {
+fn pinned(partner: &'static str, requirement: &Versions, own: Option<&Version>) -> Judgement {
     match own {
-        Some(own) => Judgement::unless(wish.contain(own), || Refusal::PartnerMismatch {
+        Some(own) => Judgement::unless(requirement.contain(own), || Refusal::PartnerMismatch {
             partner,
             needs: own.clone(),
-            wish: wish.text.clone(),
+            requirement: requirement.text.clone(),
         }),
         None => Judgement::Unknown(Gap::Partner { partner }),
     }
 }
 
 /// Which NCCL a build has is not known of all; one that does not exist it has not.
-fn nccl(wanted: &Wanted, wish: &Versions, build: &Build) -> Judgement {
+fn nccl(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement {
     let exists = || {
-        wanted.catalog.nccl().all().iter().any(|row| row.version.parse().is_ok_and(|one| wish.contain(&one)))
+        criteria
+            .catalog
+            .nccl()
+            .all()
+            .iter()
+            .any(|row| row.version.parse().is_ok_and(|one| requirement.contain(&one)))
     };
     match &build.nccl {
-        None if !exists() => Judgement::Fails(Refusal::NoSuchNccl { wish: wish.text.clone() }),
-        own => pinned("NCCL", wish, own.as_ref()),
+        None if !exists() => Judgement::Fails(Refusal::NoSuchNccl { requirement: requirement.text.clone() }),
+        own => pinned("NCCL", requirement, own.as_ref()),
     }
 }
 
 /// Not every build has one: it ended before some CUDA versions came.
-fn torchaudio(wish: &Versions, build: &Build) -> Judgement {
+fn torchaudio(requirement: &Versions, build: &Build) -> Judgement {
     match (&build.torchaudio, &build.release.torchaudio) {
         (None, Some(last)) => Judgement::Fails(Refusal::TorchaudioEnded { last: last.clone() }),
-        (Some(_), _) if wish.specifiers.is_empty() => Judgement::Holds,
-        (own, _) => pinned("torchaudio", wish, own.as_ref()),
+        (Some(_), _) if requirement.specifiers.is_empty() => Judgement::Holds,
+        (own, _) => pinned("torchaudio", requirement, own.as_ref()),
     }
 }
 
 /// Patch releases of triton that a range such as `~=3.8.0` is tried with.
 const PATCHES: u64 = 32;
 
-fn triton(wish: &Versions, build: &Build) -> Judgement {
+fn triton(requirement: &Versions, build: &Build) -> Judgement {
     let Some(required) = &build.triton else {
         return Judgement::Unknown(Gap::Partner { partner: "triton" });
     };
     let base = required.iter().next().map(|one| one.version().release().to_vec()).unwrap_or_default();
-    let number = |place: usize| base.get(place).copied().unwrap_or(0);
+    let number = |index: usize| base.get(index).copied().unwrap_or(0);
     let mut patches = (0..PATCHES).map(|patch| Version::new([number(0), number(1), patch]));
-    if !patches.any(|one| required.contains(&one) && wish.contain(&one)) {
+    if !patches.any(|one| required.contains(&one) && requirement.contain(&one)) {
         return Judgement::Fails(Refusal::TritonMismatch {
             needs: required.clone(),
-            wish: wish.text.clone(),
+            requirement: requirement.text.clone(),
         });
     }
     Judgement::Holds
@@ -128,14 +131,18 @@ mod tests {
         let refusal = Refusal::PartnerMismatch {
             partner: "torchvision",
             needs: "0.21.0".parse().unwrap(),
-            wish: "0.17.0".into(),
+            requirement: "0.17.0".into(),
         };
         let judged_torchvision = judged(&CONSTRAINT, &[with("torchvision", "0.17.0")], torch);
         assert_eq!(judged_torchvision, Judgement::Fails(refusal));
-        let torchaudio = |wish, of| judged(&CONSTRAINT, &[with("torchaudio", wish)], build("2.14.1", of));
+        let torchaudio =
+            |requirement, of| judged(&CONSTRAINT, &[with("torchaudio", requirement)], build("2.14.1", of));
         assert_eq!(torchaudio("2.11.0", "cu130"), Judgement::Holds);
-        for wish in ["2.11.0", ""] {
-            assert!(matches!(torchaudio(wish, "cu132"), Judgement::Fails(_)), "it is built for CUDA 13.0");
+        for requirement in ["2.11.0", ""] {
+            assert!(
+                matches!(torchaudio(requirement, "cu132"), Judgement::Fails(_)),
+                "it is built for CUDA 13.0"
+            );
         }
         assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "")], torch), Judgement::Holds);
         assert_eq!(judged(&CONSTRAINT, &[with("numpy", "1.0")], torch), Judgement::Holds);
@@ -143,14 +150,16 @@ mod tests {
 
     #[test]
     fn triton_is_pinned_or_a_range() {
-        let on =
-            |wish: &str, name: &str, of: &str| judged(&CONSTRAINT, &[with("triton", wish)], build(name, of));
+        let on = |requirement: &str, name: &str, of: &str| {
+            judged(&CONSTRAINT, &[with("triton", requirement)], build(name, of))
+        };
         assert_eq!(on("3.2", "2.6.0", "cu124"), Judgement::Holds);
         assert!(matches!(on("3.1.0", "2.6.0", "cu124"), Judgement::Fails(_)));
         assert!(matches!(on("3.2", "1.13.1", "cu117"), Judgement::Unknown(_)));
-        for (wish, holds) in [("3", true), ("3.9", true), ("3.9.1", true), ("3.8", false), (">=3.10", false)]
+        for (requirement, holds) in
+            [("3", true), ("3.9", true), ("3.9.1", true), ("3.8", false), (">=3.10", false)]
         {
-            assert_eq!(on(wish, "2.15.0", "cu132") == Judgement::Holds, holds, "{wish}");
+            assert_eq!(on(requirement, "2.15.0", "cu132") == Judgement::Holds, holds, "{requirement}");
         }
     }
 

@@ -1,22 +1,20 @@
 //! The Python can be had on the base image.
 
-use crate::constraint::{Constraint, Judge, Place};
+use crate::constraint::{Constraint, Environment, Judge};
+use crate::criteria::Criteria;
 use crate::verdict::{Gap, Judgement, Refusal};
-use crate::wanted::Wanted;
 
-/// See the module.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "python-obtainable",
-    says: "The Python is the image's own where it brings one; else the system's, or one that the deadsnakes \
-        archive or uv has \
-           for the system.",
+    description: "The Python is the image's own where it brings one; else the system's, or one that the \
+        deadsnakes archive or uv has for the system.",
     source: "distributions' package lists; https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa; \
              astral-sh/uv:crates/uv-python/download-metadata.json, see the catalog's rows of systems",
-    judge: Judge::Place(judge),
+    judge: Judge::Environment(judge),
 };
 
-fn judge(wanted: &Wanted, place: &Place) -> Judgement {
-    let (python, base) = (place.python, place.base);
+fn judge(criteria: &Criteria, environment: &Environment) -> Judgement {
+    let (python, base) = (environment.python, environment.base);
     if let Some(image) = base.image {
         if let Some(own) = &image.python {
             return Judgement::unless(*own == python.text, || Refusal::PythonOfImage {
@@ -26,19 +24,21 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
         }
         if image.torch.is_some() {
             // Whoever asks for one and for an image with torch wants torch in it, not a second one beside it.
-            return match wanted.python.is_empty() {
+            return match criteria.python.is_empty() {
                 true => Judgement::Unknown(Gap::PythonOfImage),
                 false => Judgement::Fails(Refusal::PythonOfImageUnknown),
             };
         }
     }
-    if base.brings_python(wanted.catalog, python) || (base.image.is_none() && wanted.is_installed(python)) {
+    if base.provides_python(criteria.catalog, python)
+        || (base.image.is_none() && criteria.is_installed(python))
+    {
         return Judgement::Holds;
     }
     let Some(system) = base.system else {
         return Judgement::Unknown(Gap::PythonOfBase);
     };
-    let ways = wanted
+    let ways = criteria
         .catalog
         .systems()
         .python_source(&system.id, &python.text)
@@ -59,8 +59,8 @@ fn judge(wanted: &Wanted, place: &Place) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{base, build, judged_base, python, row};
-    use crate::request::{Request, Versions, Want, Wish};
-    use crate::world::Base;
+    use crate::request::{Request, Requirement, RequirementKind, Versions};
+    use crate::universe::Base;
     use catalog::images::{Flavour, Image};
     use catalog::testing::catalog;
 
@@ -83,9 +83,12 @@ mod tests {
     fn the_machines_own() {
         let mut request = Request::default();
         request.installed.insert("python".to_owned(), "3.12.3".to_owned());
-        let wanted = Wanted::of(catalog(), &request);
+        let criteria = Criteria::from_request(catalog(), &request);
         let on = |text: &str| {
-            judge(&wanted, &Place { build: build("2.5.1", "cu121"), python: python(text), base: base("") })
+            judge(
+                &criteria,
+                &Environment { build: build("2.5.1", "cu121"), python: python(text), base: base("") },
+            )
         };
         assert_eq!(on("3.12"), Judgement::Holds);
         assert!(matches!(on("3.11"), Judgement::Unknown(_)));
@@ -96,15 +99,15 @@ mod tests {
         let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
         image.torch = Some("2.5.0".to_owned());
         let made = Base { image: Some(row(image)), system: None, cuda: None, flavour: Flavour::Plain };
-        let on = |wishes: &[Wish]| {
-            judged_base(&CONSTRAINT, wishes, build("2.5.1", "cu121"), python("3.12"), &made)
+        let on = |requirements: &[Requirement]| {
+            judged_base(&CONSTRAINT, requirements, build("2.5.1", "cu121"), python("3.12"), &made)
         };
-        let asked = Wish {
+        let requirement = Requirement {
             source: crate::parameter::Source::Stated("--python 3.12".into()),
-            want: Want::Python(Versions::any()),
+            kind: RequirementKind::Python(Versions::any()),
         };
         assert!(matches!(on(&[]), Judgement::Unknown(_)));
-        assert!(matches!(on(&[asked]), Judgement::Fails(_)));
+        assert!(matches!(on(&[requirement]), Judgement::Fails(_)));
     }
 
     #[test]

@@ -3,39 +3,36 @@
 use pep440_rs::VersionSpecifiers;
 
 use crate::constraint::{Constraint, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Build, Python, Release};
 use crate::verdict::{Gap, Judgement, Note, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Build, Python, Release};
 
 const SOURCE: &str = "wheel tags and Requires-Python on PyPI, see the catalog's rows";
 
-/// torch's wheels.
-pub const CONSTRAINT: Constraint = Constraint {
+pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "torch-wheel-for-python",
-    says: "torch has a wheel for the Python.",
+    description: "torch has a wheel for the Python.",
     source: SOURCE,
     judge: Judge::Python(torch),
 };
 
 /// Wheels of torchvision and torchaudio.
-pub const PARTNERS: Constraint = Constraint {
+pub(crate) const PARTNERS: Constraint = Constraint {
     id: "partner-wheel-for-python",
-    says: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that was not \
-        asked for is left out \
-           where it has none.",
+    description: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that \
+        was not asked for is left out where it has none.",
     source: SOURCE,
     judge: Judge::Python(partners),
 };
 
-/// Wheels of packages.
-pub const PACKAGE: Constraint = Constraint {
+pub(crate) const PACKAGE: Constraint = Constraint {
     id: "package-wheel-for-python",
-    says: "A package allows the Python, and has a wheel for it where it has wheels.",
+    description: "A package allows the Python, and has a wheel for it where it has wheels.",
     source: SOURCE,
     judge: Judge::PackagePython(package),
 };
 
-fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+fn torch(_criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let Some(pythons) = &build.build.pythons else {
         // Of a build that was only seen: at most the Pythons of the release.
         let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
@@ -50,13 +47,13 @@ fn torch(_wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
     })
 }
 
-fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
+fn partners(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let mut all = Judgement::Holds;
     for name in ["torchvision", "torchaudio"] {
-        let Some(missing) = missing(wanted, build, python, name) else { continue };
-        let asked_for = wanted.packages.contains_key(name);
+        let Some(missing) = missing(criteria, build, python, name) else { continue };
+        let requested = criteria.packages.contains_key(name);
         all = all.and(match missing {
-            missing if !asked_for => Judgement::Notes(Note::LeftOut(Box::new(missing))),
+            missing if !requested => Judgement::Notes(Note::LeftOut(Box::new(missing))),
             Refusal::NoPartnerWheel { partner, version } if !build.pypi => {
                 Judgement::Unknown(Gap::PartnerWheel { partner, version })
             }
@@ -67,7 +64,7 @@ fn partners(wanted: &Wanted, build: &Build, python: &Python) -> Judgement {
 }
 
 /// Why there is no partner for the Python; `None`: there is one, or the build has no such partner at all.
-fn missing(wanted: &Wanted, build: &Build, python: &Python, partner: &'static str) -> Option<Refusal> {
+fn missing(criteria: &Criteria, build: &Build, python: &Python, partner: &'static str) -> Option<Refusal> {
     let release = build.release;
     let (version, lacks, declares) = match partner {
         "torchvision" => (&build.torchvision, &release.torchvision_lacks, build.torchvision_python.as_ref()),
@@ -78,25 +75,25 @@ fn missing(wanted: &Wanted, build: &Build, python: &Python, partner: &'static st
         return Some(Refusal::NoPartnerWheel { partner, version });
     }
     // Only whoever names a patch release can meet one that is left out.
-    let declares = declares.filter(|_| !wanted.python.is_empty())?;
-    let wishes = wanted.python.iter().flat_map(|wish| wish.specifiers.iter());
-    let both: VersionSpecifiers = wishes.chain(declares.iter()).cloned().collect();
+    let declares = declares.filter(|_| !criteria.python.is_empty())?;
+    let requirements = criteria.python.iter().flat_map(|requirement| requirement.specifiers.iter());
+    let both: VersionSpecifiers = requirements.chain(declares.iter()).cloned().collect();
     (!python.within(&both)).then(|| Refusal::PartnerExcludesPython {
         partner,
         version,
-        wishes: wanted.python.iter().map(|wish| wish.text.clone()).collect(),
+        requirements: criteria.python.iter().map(|requirement| requirement.text.clone()).collect(),
         requires_python: declares.clone(),
     })
 }
 
 /// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody
 /// asked for it.
-pub(crate) fn left_out(wanted: &Wanted, build: &Build, python: &Python, name: &'static str) -> bool {
-    !wanted.packages.contains_key(name) && missing(wanted, build, python, name).is_some()
+pub(crate) fn left_out(criteria: &Criteria, build: &Build, python: &Python, name: &'static str) -> bool {
+    !criteria.packages.contains_key(name) && missing(criteria, build, python, name).is_some()
 }
 
-fn package(wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
-    if release.lacks_wheel && wanted.compile {
+fn package(criteria: &Criteria, python: &Python, release: &Release) -> Judgement {
+    if release.lacks_wheel && criteria.compile {
         return Judgement::Unknown(Gap::CompilesWithTorch);
     }
     if release.lacks_wheel {
@@ -113,7 +110,9 @@ fn package(wanted: &Wanted, python: &Python, release: &Release) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{build, judged_package, judged_python, place, python, release, with};
+    use crate::constraints::testing::{
+        build, environment, judged_package, judged_python, python, release, with,
+    };
 
     #[test]
     fn wheels_of_torch() {
@@ -134,8 +133,8 @@ mod tests {
 
     #[test]
     fn wheels_of_partners() {
-        let on = |wishes: &[crate::request::Wish], of: &str| {
-            judged_python(&PARTNERS, wishes, build("2.5.1", "cu124"), python(of))
+        let on = |requirements: &[crate::request::Requirement], of: &str| {
+            judged_python(&PARTNERS, requirements, build("2.5.1", "cu124"), python(of))
         };
         assert!(matches!(on(&[with("torchvision", "")], "3.13"), Judgement::Fails(_)));
         assert_eq!(on(&[with("torchvision", "")], "3.12"), Judgement::Holds);
@@ -145,32 +144,39 @@ mod tests {
 
     #[test]
     fn patch_releases_that_torchvision_leaves_out() {
-        let on = |wishes: &[crate::request::Wish], torch: (&str, &str)| {
-            judged_python(&PARTNERS, wishes, build(torch.0, torch.1), python("3.14"))
+        let on = |requirements: &[crate::request::Requirement], torch: (&str, &str)| {
+            judged_python(&PARTNERS, requirements, build(torch.0, torch.1), python("3.14"))
         };
         let (newest, before) = (("2.15.0", "cu132"), ("2.10.0", "cu128"));
         assert!(matches!(
-            on(&[asked("3.14.1"), with("torchvision", "")], newest),
-            Judgement::Fails(Refusal::PartnerExcludesPython { partner: "torchvision", wishes, .. })
-                if wishes == ["3.14.1"]
+            on(&[python_requirement("3.14.1"), with("torchvision", "")], newest),
+            Judgement::Fails(Refusal::PartnerExcludesPython { partner: "torchvision", requirements, .. })
+                if requirements == ["3.14.1"]
         ));
-        assert!(matches!(on(&[asked("3.14.1")], newest), Judgement::Notes(_)));
+        assert!(matches!(on(&[python_requirement("3.14.1")], newest), Judgement::Notes(_)));
         for python in ["3.14", "3.14.2", ">=3.14.1"] {
-            assert_eq!(on(&[asked(python), with("torchvision", "")], newest), Judgement::Holds, "{python}");
+            assert_eq!(
+                on(&[python_requirement(python), with("torchvision", "")], newest),
+                Judgement::Holds,
+                "{python}"
+            );
         }
-        assert_eq!(on(&[asked("3.14.1"), with("torchvision", "")], before), Judgement::Holds);
+        assert_eq!(on(&[python_requirement("3.14.1"), with("torchvision", "")], before), Judgement::Holds);
     }
 
-    fn asked(python: &str) -> crate::request::Wish {
-        let want = crate::request::Want::Python(python.parse().unwrap());
-        crate::request::Wish { source: crate::parameter::Source::Stated(format!("--python {python}")), want }
+    fn python_requirement(python: &str) -> crate::request::Requirement {
+        let kind = crate::request::RequirementKind::Python(python.parse().unwrap());
+        crate::request::Requirement {
+            source: crate::parameter::Source::Stated(format!("--python {python}")),
+            kind,
+        }
     }
 
     #[test]
     fn wheels_of_packages() {
         let on = |of: &str, version: &str| {
-            let place = place(("2.5.1", "cu124"), of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
-            judged_package(&PACKAGE, &[], &place, release("numpy", version))
+            let environment = environment(("2.5.1", "cu124"), of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
+            judged_package(&PACKAGE, &[], &environment, release("numpy", version))
         };
         assert_eq!(on("3.12", "1.26.4"), Judgement::Holds);
         assert!(matches!(on("3.13", "1.26.4"), Judgement::Fails(_)));

@@ -2,30 +2,30 @@
 
 use pep440_rs::VersionSpecifiers;
 
-use crate::constraint::{Constraint, Judge, Place};
+use crate::constraint::{Constraint, Environment, Judge};
+use crate::criteria::Criteria;
+use crate::universe::{Build, Release};
 use crate::verdict::{Gap, Judgement, Party, Refusal};
-use crate::wanted::Wanted;
-use crate::world::{Build, Release};
 
 const SOURCE: &str = "metadata on PyPI, see the catalog's rows";
 
 /// What a package requires of torch.
-pub const TORCH: Constraint = Constraint {
+pub(super) const TORCH: Constraint = Constraint {
     id: "torch-requirement-met",
-    says: "What a package's metadata requires of torch and its partners is met.",
+    description: "What a package's metadata requires of torch and its partners is met.",
     source: SOURCE,
     judge: Judge::PackageBuild(torch),
 };
 
 /// What packages require of each other.
-pub const PACKAGES: Constraint = Constraint {
+pub(super) const PACKAGES: Constraint = Constraint {
     id: "requirements-met",
-    says: "What a package's metadata requires of other packages is met.",
+    description: "What a package's metadata requires of other packages is met.",
     source: SOURCE,
     judge: Judge::Packages(packages),
 };
 
-fn torch(_wanted: &Wanted, build: &Build, release: &Release) -> Judgement {
+fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     let fails = |by, package, versions: &VersionSpecifiers| {
         Judgement::Fails(Refusal::Requires { by, package, versions: versions.clone() })
     };
@@ -59,7 +59,7 @@ fn triton(build: &Build, release: &Release) -> Judgement {
     }
 }
 
-fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> Judgement {
+fn packages(_criteria: &Criteria, _environment: &Environment, one: &Release, two: &Release) -> Judgement {
     let unmet = |one: &Release, two: &Release| {
         one.requires(two.package).filter(|wants| !wants.contains(&two.version)).cloned()
     };
@@ -74,8 +74,8 @@ fn packages(_wanted: &Wanted, _place: &Place, one: &Release, two: &Release) -> J
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{judged_package, judged_pair, place, release};
-    use crate::testing::world;
+    use crate::constraints::testing::{environment, judged_package, judged_pair, release};
+    use crate::testing::universe;
     use crate::verdict::Tolerance;
     use crate::verdict::{Candidate, Reason};
 
@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn of_torch() {
         let on = |torch: &str, deepspeed: &str| {
-            let place = place((torch, "cu117"), "3.10", IMAGE);
-            judged_package(&TORCH, &[], &place, release("deepspeed", deepspeed))
+            let environment = environment((torch, "cu117"), "3.10", IMAGE);
+            judged_package(&TORCH, &[], &environment, release("deepspeed", deepspeed))
         };
         assert!(matches!(
             on("1.13.1", "0.19.8"),
@@ -96,23 +96,24 @@ mod tests {
 
     #[test]
     fn of_each_other() {
-        let place = place(("2.5.1", "cu124"), "3.12", IMAGE);
+        let environment = environment(("2.5.1", "cu124"), "3.12", IMAGE);
         let (old, new) = (release("deepspeed", "0.9.5"), release("deepspeed", "0.16.4"));
         let pydantic = |major: &str| {
-            let package = world().package("pydantic").unwrap();
+            let package = universe().package("pydantic").unwrap();
             package.releases.iter().find(|one| one.text.starts_with(major)).unwrap()
         };
         for (one, major, holds) in
             [(old, "1.", true), (old, "2.", false), (new, "2.", true), (new, "1.", false)]
         {
-            let message = |one: &Release, two: &Release| {
-                let objection = judged_pair(&PACKAGES, &place, one, two).objection(Tolerance::LOOSEST)?;
+            let refusal = |one: &Release, two: &Release| {
+                let objection =
+                    judged_pair(&PACKAGES, &environment, one, two).objection(Tolerance::LOOSEST)?;
                 let candidate = Candidate { release: Some(one), ..Candidate::default() };
                 Some(Reason { constraint: PACKAGES.id, objection, candidate }.sentence())
             };
-            let says = message(one, pydantic(major));
-            assert_eq!(says, message(pydantic(major), one));
-            assert_eq!(says.is_none(), holds, "{} {major}: {says:?}", one.name());
+            let message = refusal(one, pydantic(major));
+            assert_eq!(message, refusal(pydantic(major), one));
+            assert_eq!(message.is_none(), holds, "{} {major}: {message:?}", one.name());
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Reasons of many releases, said once.
 
-use super::Answered;
-use crate::answer;
+use super::Explainer;
 use crate::message::{Short, Subject};
+use crate::outcome;
+use crate::universe::{Build, Universe};
 use crate::verdict::{Objection, Reason};
-use crate::world::{Build, World};
 use diagnostic::words;
 
 /// A release that ranks before the chosen one, and why it is not in the answer.
@@ -21,11 +21,11 @@ pub(super) struct Refused {
     pub builds_incomplete: bool,
 }
 
-impl<'w> Answered<'w, '_> {
+impl<'u> Explainer<'u, '_> {
     /// Why none of the builds of a release is in the answer; `None` where that cannot be told of one of them.
-    pub(super) fn release(&self, world: &'w World, builds: &[&'w Build]) -> Option<Refused> {
+    pub(super) fn release(&self, universe: &'u Universe, builds: &[&'u Build]) -> Option<Refused> {
         let reasons: Vec<(&Build, Vec<Reason>)> =
-            builds.iter().map(|build| (*build, self.whole_build(world, build))).collect();
+            builds.iter().map(|build| (*build, self.whole_build(universe, build))).collect();
         if reasons.iter().any(|(_, reasons)| reasons.is_empty()) {
             return None;
         }
@@ -53,7 +53,11 @@ impl<'w> Answered<'w, '_> {
     pub(super) fn groups(&self, reasons: &[(&Build, Vec<Reason>)]) -> Vec<Group> {
         let by_cuda = |(build, reasons): &(&Build, Vec<Reason>)| {
             reasons.first().is_some_and(|reason| reason.constraint == "torch-asked-for")
-                && self.wanted.torch.iter().all(|wish| wish.contain(&build.version) && wish.build.is_none())
+                && self
+                    .criteria
+                    .torch
+                    .iter()
+                    .all(|requirement| requirement.contain(&build.version) && requirement.build.is_none())
         };
         if let Some((first, _)) = reasons.first().filter(|_| reasons.iter().all(by_cuda)) {
             return vec![self.no_build(first, reasons)];
@@ -79,10 +83,11 @@ impl<'w> Answered<'w, '_> {
     /// A release without a build for the requested CUDA.
     fn no_build(&self, first: &Build, reasons: &[(&Build, Vec<Reason>)]) -> Group {
         let known = if first.release.builds_complete { "" } else { "known " };
-        let wishes: Vec<String> = self.wanted.cuda.iter().map(|wish| format!("CUDA {}", wish.text)).collect();
+        let requirements: Vec<String> =
+            self.criteria.cuda.iter().map(|requirement| format!("CUDA {}", requirement.text)).collect();
         Group {
             constraint: "torch-asked-for",
-            message: Short::sentence(format!("no {known}build for {}", words::and(&wishes))),
+            message: Short::sentence(format!("no {known}build for {}", words::and(&requirements))),
             builds: reasons.iter().map(|(build, _)| build.build.build.clone()).collect(),
             is_request: false,
             no_build: true,
@@ -97,7 +102,6 @@ fn is_request(reason: &Reason) -> bool {
 /// Builds of one release that are refused for the same reason.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Id of the constraint.
     pub constraint: &'static str,
     pub message: Short,
     /// `cu121`.
@@ -154,10 +158,10 @@ impl Refused {
 }
 
 /// The reasons of a candidate for the answer.
-pub(super) fn answer_reasons(reasons: &[Reason]) -> Vec<answer::Reason> {
-    let each = |reason: &Reason| answer::Reason {
+pub(super) fn outcome_reasons(reasons: &[Reason]) -> Vec<outcome::Reason> {
+    let each = |reason: &Reason| outcome::Reason {
         constraint: reason.constraint.to_owned(),
-        says: reason.sentence(),
+        message: reason.sentence(),
     };
     reasons.iter().map(each).collect()
 }

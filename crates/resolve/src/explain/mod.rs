@@ -2,38 +2,36 @@
 //! candidates that rank before the chosen ones are judged again by the same functions, or taken from the
 //! trace of the search.
 
-mod because;
+mod decisions;
 mod merge;
 mod refusals;
 mod rejected;
 mod warnings;
 
-use super::answer::{Because, Rejected, Warning};
+use super::criteria::Criteria;
+use super::outcome::{Decision, Rejected, Warning};
 use super::request::Request;
 use super::search::{Choice, Trace};
+use super::universe::Universe;
 use super::verdict::Tolerance;
-use super::wanted::Wanted;
-use super::world::World;
 
 /// A request with its answer.
-pub struct Answered<'w, 'a> {
-    /// What was asked.
+pub(crate) struct Explainer<'u, 'a> {
     pub request: &'a Request,
     /// The same, sorted.
-    pub wanted: Wanted<'a>,
-    /// What was chosen.
-    pub choice: &'a Choice<'w>,
-    /// What had to be put up with.
+    pub criteria: Criteria<'a>,
+    pub choice: &'a Choice<'u>,
+    /// The tolerance that the stack needs.
     pub tolerance: Tolerance,
     /// What the search refused.
-    pub trace: &'a Trace<'w>,
+    pub trace: &'a Trace<'u>,
 }
 
-impl<'w> Answered<'w, '_> {
-    /// The reason of each choice, the refused alternatives, and what to know.
-    pub fn explain(&self, world: &'w World) -> (Vec<Because>, Vec<Rejected>, Vec<Warning>) {
-        let releases = self.refused_releases(world);
-        (self.because(world, &releases), self.rejected(world), self.warnings())
+impl<'u> Explainer<'u, '_> {
+    /// The decisions, the rejected alternatives, and the warnings.
+    pub(crate) fn explain(&self, universe: &'u Universe) -> (Vec<Decision>, Vec<Rejected>, Vec<Warning>) {
+        let releases = self.refused_releases(universe);
+        (self.decisions(universe, &releases), self.rejected(universe), self.warnings())
     }
 }
 

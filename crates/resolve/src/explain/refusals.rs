@@ -2,20 +2,20 @@
 
 use std::ptr;
 
-use super::Answered;
-use crate::constraint::{Constraint, Judge, Place};
+use super::Explainer;
+use crate::constraint::{Constraint, Environment, Judge};
 use crate::constraints::CONSTRAINTS;
 use crate::rank;
 use crate::search::Rejected;
+use crate::universe::{Base, Build, Python, Release, Universe};
 use crate::verdict::{Candidate, Judgement, Reason};
-use crate::world::{Base, Build, Python, Release, World};
 
-impl<'w> Answered<'w, '_> {
+impl<'u> Explainer<'u, '_> {
     fn reasons(
         &self,
-        candidate: Candidate<'w>,
+        candidate: Candidate<'u>,
         judge: impl Fn(&Constraint) -> Option<Judgement>,
-    ) -> Vec<Reason<'w>> {
+    ) -> Vec<Reason<'u>> {
         let reason = |constraint: &Constraint| {
             let objection = judge(constraint)?.objection(self.tolerance)?;
             Some(Reason { constraint: constraint.id, objection, candidate })
@@ -24,40 +24,40 @@ impl<'w> Answered<'w, '_> {
     }
 
     /// Why a build is refused whatever else is chosen.
-    pub(super) fn build(&self, build: &'w Build) -> Vec<Reason<'w>> {
+    pub(super) fn build(&self, build: &'u Build) -> Vec<Reason<'u>> {
         let candidate = Candidate { build: Some(build), ..Candidate::default() };
         self.reasons(candidate, |constraint| match constraint.judge {
-            Judge::Build(judge) => Some(judge(&self.wanted, build)),
+            Judge::Build(judge) => Some(judge(&self.criteria, build)),
             _ => None,
         })
     }
 
     /// Why a Python is refused with a build.
-    pub(super) fn python(&self, build: &'w Build, python: &'w Python) -> Vec<Reason<'w>> {
+    pub(super) fn python(&self, build: &'u Build, python: &'u Python) -> Vec<Reason<'u>> {
         let (build_of, python_of) = (Some(build), Some(python));
         let candidate = Candidate { build: build_of, python: python_of, ..Candidate::default() };
         self.reasons(candidate, |constraint| match constraint.judge {
-            Judge::Python(judge) => Some(judge(&self.wanted, build, python)),
+            Judge::Python(judge) => Some(judge(&self.criteria, build, python)),
             _ => None,
         })
     }
 
     /// Why a base image is refused with a build and a Python.
-    pub(super) fn base(&self, build: &'w Build, python: &'w Python, base: &'w Base) -> Vec<Reason<'w>> {
-        let place = Place { build, python, base };
-        self.reasons(place.candidate(None), |constraint| match constraint.judge {
-            Judge::Base(judge) => Some(judge(&self.wanted, build, base)),
-            Judge::Place(judge) => Some(judge(&self.wanted, &place)),
+    pub(super) fn base(&self, build: &'u Build, python: &'u Python, base: &'u Base) -> Vec<Reason<'u>> {
+        let environment = Environment { build, python, base };
+        self.reasons(environment.candidate(None), |constraint| match constraint.judge {
+            Judge::Base(judge) => Some(judge(&self.criteria, build, base)),
+            Judge::Environment(judge) => Some(judge(&self.criteria, &environment)),
             _ => None,
         })
     }
 
     /// Why a release of a package is refused with everything else that was chosen.
-    pub(super) fn package(&self, release: &'w Release) -> Vec<Reason<'w>> {
-        let (wanted, place) = (&self.wanted, &self.choice.place);
+    pub(super) fn package(&self, release: &'u Release) -> Vec<Reason<'u>> {
+        let (criteria, environment) = (&self.criteria, &self.choice.environment);
         let others: Vec<&Release> =
             self.choice.packages.iter().copied().filter(|other| other.package != release.package).collect();
-        let candidate = place.candidate(Some(release));
+        let candidate = environment.candidate(Some(release));
         let mut all = Vec::new();
         for constraint in CONSTRAINTS {
             let mut add = |judgement: Judgement| {
@@ -69,14 +69,16 @@ impl<'w> Answered<'w, '_> {
                 }));
             };
             match constraint.judge {
-                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) | Judge::Place(_) => {}
-                Judge::Package(judge) => add(judge(wanted, release)),
-                Judge::PackageBuild(judge) => add(judge(wanted, place.build, release)),
-                Judge::PackagePython(judge) => add(judge(wanted, place.python, release)),
-                Judge::PackageWheel(judge) => add(judge(wanted, place.build, place.python, release)),
-                Judge::PackagePlace(judge) => add(judge(wanted, place, release)),
+                Judge::Build(_) | Judge::Python(_) | Judge::Base(_) | Judge::Environment(_) => {}
+                Judge::Package(judge) => add(judge(criteria, release)),
+                Judge::PackageBuild(judge) => add(judge(criteria, environment.build, release)),
+                Judge::PackagePython(judge) => add(judge(criteria, environment.python, release)),
+                Judge::PackageWheel(judge) => {
+                    add(judge(criteria, environment.build, environment.python, release))
+                }
+                Judge::PackageEnvironment(judge) => add(judge(criteria, environment, release)),
                 Judge::Packages(judge) => {
-                    others.iter().for_each(|other| add(judge(wanted, place, release, other)));
+                    others.iter().for_each(|other| add(judge(criteria, environment, release, other)));
                 }
             }
         }
@@ -85,21 +87,24 @@ impl<'w> Answered<'w, '_> {
 
     /// Why no stack has this build, which ranks before the chosen one. Empty where that cannot be told in a
     /// sentence.
-    pub(super) fn whole_build(&self, world: &'w World, build: &'w Build) -> Vec<Reason<'w>> {
+    pub(super) fn whole_build(&self, universe: &'u Universe, build: &'u Build) -> Vec<Reason<'u>> {
         let direct = self.build(build);
         if !direct.is_empty() {
             return direct;
         }
         let pythons: Vec<(&Python, Vec<Reason>)> =
-            world.pythons.iter().map(|python| (python, self.python(build, python))).collect();
+            universe.pythons.iter().map(|python| (python, self.python(build, python))).collect();
         let open: Vec<&Python> =
             pythons.iter().filter(|(_, reasons)| reasons.is_empty()).map(|(python, _)| *python).collect();
         if open.is_empty() {
-            return apart_from_wishes(pythons.into_iter().map(|(_, reasons)| reasons), "python-asked-for");
+            return apart_from_requirements(
+                pythons.into_iter().map(|(_, reasons)| reasons),
+                "python-asked-for",
+            );
         }
         let mut refused = Vec::new();
         for tier in rank::TIERS {
-            for base in rank::bases(world, &self.wanted, build, tier) {
+            for base in rank::bases(universe, &self.criteria, build, tier) {
                 for python in &open {
                     let reasons = self.base(build, python, base);
                     if reasons.is_empty() {
@@ -109,21 +114,26 @@ impl<'w> Answered<'w, '_> {
                 }
             }
         }
-        apart_from_wishes(refused.into_iter(), "base-asked-for")
+        apart_from_requirements(refused.into_iter(), "base-asked-for")
     }
 
-    /// Why no packages go with a build: of a package that is refused in every release, the newest one that
-    /// was wished.
-    fn packages(&self, build: &Build) -> Vec<Reason<'w>> {
+    /// Why no packages go with a build: of a package that is refused in every release, the newest one
+    /// that was requested.
+    fn packages(&self, build: &Build) -> Vec<Reason<'u>> {
         let here = |entry: &&Rejected| entry.candidate.build.is_some_and(|one| ptr::eq(one, build));
-        let mut reasons: Vec<Reason<'w>> = Vec::new();
+        let mut reasons: Vec<Reason<'u>> = Vec::new();
         for package in self.choice.packages.iter().map(|release| release.package) {
-            let wished = |entry: &&Rejected| {
+            let requested = |entry: &&Rejected| {
                 entry.candidate.release.is_some_and(|release| release.package == package)
                     && entry.reasons.iter().all(|reason| reason.constraint != "package-asked-for")
             };
-            let reason =
-                self.trace.rejected.iter().filter(here).find(wished).and_then(|entry| entry.reasons.first());
+            let reason = self
+                .trace
+                .rejected
+                .iter()
+                .filter(here)
+                .find(requested)
+                .and_then(|entry| entry.reasons.first());
             let known = |reason: &Reason| {
                 let same =
                     |one: &Reason| (one.constraint, &one.objection) == (reason.constraint, &reason.objection);
@@ -136,11 +146,14 @@ impl<'w> Answered<'w, '_> {
     }
 }
 
-/// The reasons of candidates that were wished; of all where none was. Each once.
-fn apart_from_wishes<'w>(all: impl Iterator<Item = Vec<Reason<'w>>>, wish: &str) -> Vec<Reason<'w>> {
+/// The reasons of candidates that were requested; of all if none was. Each once.
+fn apart_from_requirements<'u>(
+    all: impl Iterator<Item = Vec<Reason<'u>>>,
+    requirement: &str,
+) -> Vec<Reason<'u>> {
     let all: Vec<Vec<Reason>> = all.collect();
-    let wished = |reasons: &&Vec<Reason>| reasons.iter().all(|reason| reason.constraint != wish);
-    let chosen: Vec<&Vec<Reason>> = all.iter().filter(wished).collect();
+    let requested = |reasons: &&Vec<Reason>| reasons.iter().all(|reason| reason.constraint != requirement);
+    let chosen: Vec<&Vec<Reason>> = all.iter().filter(requested).collect();
     let chosen = if chosen.is_empty() { all.iter().collect() } else { chosen };
     let mut each: Vec<Reason> = Vec::new();
     for reason in chosen.into_iter().filter_map(|reasons| reasons.first()) {

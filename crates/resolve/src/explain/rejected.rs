@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::Answered;
-use super::merge::{Group, answer_reasons};
-use crate::answer::{Reason, Rejected};
-use crate::world::{Build, Python, World};
+use super::Explainer;
+use super::merge::{Group, outcome_reasons};
+use crate::outcome::{Reason, Rejected};
+use crate::universe::{Build, Python, Universe};
 use diagnostic::words;
 
 /// How many of each part are shown.
@@ -13,13 +13,13 @@ const TORCHES: usize = 4;
 const PYTHONS: usize = 2;
 const PACKAGES: usize = 2;
 
-impl<'w> Answered<'w, '_> {
+impl<'u> Explainer<'u, '_> {
     /// Releases of torch, Pythons and packages newer than the chosen ones, the newest of each part first.
-    pub(super) fn rejected(&self, world: &'w World) -> Vec<Rejected> {
-        let mut all = self.torches(world);
-        all.extend(self.pythons(world));
+    pub(super) fn rejected(&self, universe: &'u Universe) -> Vec<Rejected> {
+        let mut all = self.torches(universe);
+        all.extend(self.pythons(universe));
         for release in &self.choice.packages {
-            let refused = self.newer_packages(world, release);
+            let refused = self.newer_packages(universe, release);
             let shown = refused.filter(|one| !one.constraints.contains(&"package-asked-for"));
             all.extend(shown.take(PACKAGES).map(|one| {
                 Rejected {
@@ -27,7 +27,7 @@ impl<'w> Answered<'w, '_> {
                     reasons: one
                         .constraints
                         .iter()
-                        .map(|id| Reason { constraint: (*id).to_owned(), says: one.message.predicate() })
+                        .map(|id| Reason { constraint: (*id).to_owned(), message: one.message.predicate() })
                         .collect(),
                 }
             }));
@@ -35,40 +35,43 @@ impl<'w> Answered<'w, '_> {
         all
     }
 
-    fn torches(&self, world: &'w World) -> Vec<Rejected> {
-        let chosen = self.choice.place.build;
-        // A wish for torch itself needs no list of what it leaves out.
-        let wished = |build: &&Build| self.wanted.torch.iter().all(|wish| wish.contain(&build.version));
+    fn torches(&self, universe: &'u Universe) -> Vec<Rejected> {
+        let chosen = self.choice.environment.build;
+        // A requirement for torch itself needs no list of what it leaves out.
+        let requested = |build: &&Build| {
+            self.criteria.torch.iter().all(|requirement| requirement.contain(&build.version))
+        };
         // Of the chosen release the build that would come first.
         let before = |build: &&Build| {
             build.version > chosen.version || (build.version == chosen.version && build.pypi)
         };
-        let mut newer: Vec<&'w Build> = world
-            .candidates(&self.wanted)
+        let mut newer: Vec<&'u Build> = universe
+            .candidates(&self.criteria)
             .iter()
             .filter(before)
             .filter(|build| !std::ptr::eq(*build, chosen))
-            .filter(wished)
+            .filter(requested)
             .collect();
         newer.sort_by_key(|build| Reverse(&build.version));
         let releases = newer.chunk_by(|one, other| one.version == other.version);
-        releases.filter_map(|builds| self.torch_release(world, builds)).take(TORCHES).collect()
+        releases.filter_map(|builds| self.torch_release(universe, builds)).take(TORCHES).collect()
     }
 
-    fn torch_release(&self, world: &'w World, builds: &[&'w Build]) -> Option<Rejected> {
-        let reasons: Vec<_> = builds.iter().map(|build| (*build, self.whole_build(world, build))).collect();
+    fn torch_release(&self, universe: &'u Universe, builds: &[&'u Build]) -> Option<Rejected> {
+        let reasons: Vec<_> =
+            builds.iter().map(|build| (*build, self.whole_build(universe, build))).collect();
         let groups = self.groups(&reasons);
         let each = |group: &Group| {
             // A release without a build for the CUDA that was asked for: what it has says more.
-            let says = match (&group.builds[..], group.no_build) {
+            let message = match (&group.builds[..], group.no_build) {
                 (builds, true) => format!("{}, only {}", group.message.predicate(), words::and(builds)),
                 ([_, _, ..], false) if groups.len() == 1 => group.message.predicate(),
                 _ => group.named(),
             };
-            Reason { constraint: group.constraint.to_owned(), says }
+            Reason { constraint: group.constraint.to_owned(), message }
         };
         let first = builds.first()?;
-        let chosen = self.choice.place.build;
+        let chosen = self.choice.environment.build;
         let candidate = match first.version == chosen.version {
             true => first.name(),
             false => format!("torch {}", first.release.version),
@@ -76,15 +79,16 @@ impl<'w> Answered<'w, '_> {
         (!groups.is_empty()).then(|| Rejected { candidate, reasons: groups.iter().map(each).collect() })
     }
 
-    fn pythons(&self, world: &'w World) -> Vec<Rejected> {
-        let place = &self.choice.place;
-        let newer = world.pythons.iter().rev().filter(|python| python.version > place.python.version);
-        let refused = |python: &'w Python| {
-            let reasons = self.python(place.build, python);
-            let asked = reasons.iter().any(|reason| reason.constraint == "python-asked-for");
-            (!reasons.is_empty() && !asked).then(|| Rejected {
+    fn pythons(&self, universe: &'u Universe) -> Vec<Rejected> {
+        let environment = &self.choice.environment;
+        let newer =
+            universe.pythons.iter().rev().filter(|python| python.version > environment.python.version);
+        let refused = |python: &'u Python| {
+            let reasons = self.python(environment.build, python);
+            let requested = reasons.iter().any(|reason| reason.constraint == "python-asked-for");
+            (!reasons.is_empty() && !requested).then(|| Rejected {
                 candidate: format!("python {}", python.text),
-                reasons: answer_reasons(&reasons),
+                reasons: outcome_reasons(&reasons),
             })
         };
         newer.filter_map(refused).take(PYTHONS).collect()

@@ -1,44 +1,16 @@
 //! Whole answers, as texts that a person can review.
 
-use crate::testing::world;
-use catalog::testing::catalog;
+use crate::testing::universe;
 use std::fmt::Write;
 
-use crate::answer::{Answer, Resolution};
-use crate::parameter::Source;
-use crate::request::{Gpu, Request, Want, Wish};
+use crate::outcome::{Outcome, Resolution};
+use crate::tests::request;
 use crate::{resolve, search};
 
-fn request(words: &[&str]) -> Request {
-    let wish = |text: &&str| {
-        let (part, rest) = text.split_once(' ').unwrap_or((text, ""));
-        let versions = || rest.parse().unwrap();
-        let want = match part {
-            "cuda" => Want::Cuda(versions()),
-            "python" => Want::Python(versions()),
-            "torch" => Want::Torch(versions()),
-            "driver" => Want::Driver(rest.parse().unwrap()),
-            "gpu" => {
-                let gpu = catalog().gpus().by_alias(rest).unwrap();
-                let (major, minor) = gpu.compute_capability.split_once('.').unwrap();
-                Want::Gpu(Gpu {
-                    name: gpu.name.clone(),
-                    capability: (major.parse().unwrap(), minor.parse().unwrap()),
-                    data_centre: Some(gpu.data_centre),
-                    driver_branch_min: gpu.driver_branch_min,
-                })
-            }
-            name => Want::Package(name.to_owned(), versions()),
-        };
-        Wish { source: Source::Stated(format!("--{text}")), want }
-    };
-    Request { wishes: words.iter().map(wish).collect(), today: "2026-11-21".into(), ..Request::default() }
-}
-
 fn found(words: &[&str]) -> Resolution {
-    match resolve(world(), &request(words)) {
-        Answer::Found(resolution) => *resolution,
-        Answer::None(conflict) => panic!("{words:?}: {conflict:?}"),
+    match resolve(universe(), &request(words)) {
+        Outcome::Resolved(resolution) => *resolution,
+        Outcome::Conflict(conflict) => panic!("{words:?}: {conflict:?}"),
     }
 }
 
@@ -46,15 +18,15 @@ fn found(words: &[&str]) -> Resolution {
 fn text(words: &[&str]) -> String {
     let resolution = found(words);
     let mut text = format!("{}\n\n", if words.is_empty() { "anything".to_owned() } else { words.join(", ") });
-    for because in &resolution.because {
-        let _ = writeln!(text, "{} {}: {}", because.part, because.chosen, because.says);
+    for decision in &resolution.decisions {
+        let _ = writeln!(text, "{} {}: {}", decision.part, decision.chosen, decision.message);
     }
     for rejected in &resolution.rejected {
-        let says: Vec<&str> = rejected.reasons.iter().map(|reason| reason.says.as_str()).collect();
-        let _ = writeln!(text, "not {}: {}", rejected.candidate, says.join("; "));
+        let message: Vec<&str> = rejected.reasons.iter().map(|reason| reason.message.as_str()).collect();
+        let _ = writeln!(text, "not {}: {}", rejected.candidate, message.join("; "));
     }
     for warning in &resolution.warnings {
-        let _ = writeln!(text, "! {}: {}", warning.id, warning.says);
+        let _ = writeln!(text, "! {}: {}", warning.id, warning.message);
     }
     for command in &resolution.stack.install {
         let _ = writeln!(text, "$ {command}");
@@ -86,7 +58,7 @@ fn an_old_torch() {
 fn every_choice_has_a_reason_and_a_source() {
     for words in [&[][..], &["torch 2.5"], &["cuda 11.8", "deepspeed"], &["gpu h100", "driver 580.65.06"]] {
         let resolution = found(words);
-        let parts: Vec<&str> = resolution.because.iter().map(|one| one.part.as_str()).collect();
+        let parts: Vec<&str> = resolution.decisions.iter().map(|one| one.part.as_str()).collect();
         for part in ["torch", "python", "base_image"] {
             assert!(parts.contains(&part), "{words:?}: {part}");
         }
@@ -94,9 +66,9 @@ fn every_choice_has_a_reason_and_a_source() {
         for package in resolution.stack.packages.keys() {
             assert!(parts.contains(&package.as_str()), "{words:?}: {package}");
         }
-        for because in &resolution.because {
-            assert!(because.says.ends_with('.') && !because.says.contains(".."), "{because:?}");
-            assert!(!because.sources.is_empty(), "{because:?}");
+        for decision in &resolution.decisions {
+            assert!(decision.message.ends_with('.') && !decision.message.contains(".."), "{decision:?}");
+            assert!(!decision.sources.is_empty(), "{decision:?}");
         }
     }
 }
@@ -111,14 +83,14 @@ fn what_is_refused_cannot_be_had_as_well() {
         &["xformers 0.0.29"],
         &["deepspeed 0.9.5", "gpu h100"],
     ] {
-        let Answer::Found(answer) = resolve(world(), &request(words)) else { continue };
-        let (_, tolerance) = search::best(world(), &request(words), None).unwrap();
-        let torches = answer.rejected.iter().filter_map(|one| one.candidate.strip_prefix("torch "));
+        let Outcome::Resolved(outcome) = resolve(universe(), &request(words)) else { continue };
+        let (_, tolerance) = search::best(universe(), &request(words), None).unwrap();
+        let torches = outcome.rejected.iter().filter_map(|one| one.candidate.strip_prefix("torch "));
         for torch in torches {
             let mut more = words.to_vec();
-            let wish = format!("torch {torch}");
-            more.push(&wish);
-            let found = search::best(world(), &request(&more), None);
+            let requirement = format!("torch {torch}");
+            more.push(&requirement);
+            let found = search::best(universe(), &request(&more), None);
             assert!(found.is_none_or(|(_, needed)| needed > tolerance), "{words:?}: torch {torch}");
         }
     }
@@ -144,25 +116,29 @@ fn what_is_past_its_end_is_said() {
 fn the_machines_own_python_stays() {
     use crate::request::{Base, Prefer};
     let mut request = request(&[]);
-    let wish = |want| Wish { source: Source::Trial, want };
-    request.wishes = vec![wish(Want::Base(Base::None)), wish(Want::System("ubuntu22.04".into()))];
-    let python = |request: &Request| match resolve(world(), request) {
-        Answer::Found(found) => {
-            let says = found.because.iter().find(|one| one.part == "python").map(|one| one.says.clone());
+    let requirement = |kind| Requirement { source: Source::Trial, kind };
+    request.requirements = vec![
+        requirement(RequirementKind::Base(Base::None)),
+        requirement(RequirementKind::System("ubuntu22.04".into())),
+    ];
+    let python = |request: &Request| match resolve(universe(), request) {
+        Outcome::Resolved(found) => {
+            let message =
+                found.decisions.iter().find(|one| one.part == "python").map(|one| one.message.clone());
             (
                 found.stack.python.clone(),
                 found.stack.python_from.clone(),
-                says.unwrap(),
+                message.unwrap(),
                 found.stack.install[0].clone(),
             )
         }
-        Answer::None(conflict) => panic!("{conflict:?}"),
+        Outcome::Conflict(conflict) => panic!("{conflict:?}"),
     };
     assert_ne!(python(&request).1, "machine", "nothing is known of its Pythons");
     request.prefer = Prefer::Installed;
     request.installed.insert("python".into(), "3.12.3".into());
-    let (version, from, says, install) = python(&request);
+    let (version, from, message, install) = python(&request);
     assert_eq!((version.as_str(), from.as_str()), ("3.12", "machine"));
-    assert!(says.contains("installed already") && !says.contains("uv"), "{says}");
+    assert!(message.contains("installed already") && !message.contains("uv"), "{message}");
     assert!(install.starts_with("pip install "), "{install}");
 }

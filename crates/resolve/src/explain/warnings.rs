@@ -1,19 +1,19 @@
-//! What to know before using a stack: silent where all is well.
+//! Warnings about a stack.
 
 use pep440_rs::Version;
 
-use super::Answered;
-use crate::answer::Warning;
+use super::Explainer;
 use crate::assemble;
-use crate::install::OVERRIDE;
+use crate::install::BREAK_SYSTEM_PACKAGES;
 use crate::message::Remark;
+use crate::outcome::Warning;
 use crate::request::Gpu;
 use crate::search::{self, Judged};
-use crate::world::series;
+use crate::universe::series;
 use catalog::images::Image;
 use catalog::version::at_least;
 
-impl Answered<'_, '_> {
+impl Explainer<'_, '_> {
     /// The warnings, each once.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         let mut all = self.judged();
@@ -32,117 +32,119 @@ impl Answered<'_, '_> {
         each
     }
 
-    /// What costs something, and what the catalog does not tell.
+    /// Costs, and facts that the catalog does not have.
     fn judged(&self) -> Vec<Warning> {
         let warning = |judged: Judged| {
             let constraint = judged.constraint;
             Some(match judged.judgement.remark(&judged.candidate)? {
-                Remark::Known(text) => Warning { id: constraint.to_owned(), says: sentence(&text) },
+                Remark::Known(text) => Warning { id: constraint.to_owned(), message: sentence(&text) },
                 Remark::Unknown(question) => Warning {
                     id: format!("unknown-{constraint}"),
-                    says: format!("Unknown: {question}. Verify this before you rely on the stack."),
+                    message: format!("Unknown: {question}. Verify this before you rely on the stack."),
                 },
             })
         };
-        search::judge(self.wanted.catalog, self.request, self.choice)
+        search::judge(self.criteria.catalog, self.request, self.choice)
             .into_iter()
             .filter_map(warning)
             .collect()
     }
 
     fn ends_of_life(&self) -> Vec<Warning> {
-        let over = |day: Option<&str>| day.filter(|day| *day < self.wanted.today).map(str::to_owned);
-        let (python, base) = (self.choice.place.python, self.choice.place.base);
+        let over = |day: Option<&str>| day.filter(|day| *day < self.criteria.today).map(str::to_owned);
+        let (python, base) = (self.choice.environment.python, self.choice.environment.base);
         let mut all = Vec::new();
         if let Some(day) = over(python.end_of_life.as_deref()) {
-            let says = format!("Python {} has had no security fixes since {day}.", python.text);
-            all.push(Warning { id: "python-end-of-life".into(), says });
+            let message = format!("Python {} has had no security fixes since {day}.", python.text);
+            all.push(Warning { id: "python-end-of-life".into(), message });
         }
         if let Some((system, day)) =
             base.system.and_then(|one| Some((one, over(one.end_of_life.as_deref())?)))
         {
-            let says = format!("Standard support of {} ended on {day}.", system.name);
-            all.push(Warning { id: "system-end-of-life".into(), says });
+            let message = format!("Standard support of {} ended on {day}.", system.name);
+            all.push(Warning { id: "system-end-of-life".into(), message });
         }
         all
     }
 
     /// A driver older than the build's CUDA: compiled code runs, PTX of that CUDA does not.
     fn minor_version(&self) -> Option<Warning> {
-        let build = self.choice.place.build;
-        let driver = self.wanted.drivers.iter().min()?;
+        let build = self.choice.environment.build;
+        let driver = self.criteria.drivers.iter().min()?;
         let known = self
-            .wanted
+            .criteria
             .catalog
             .drivers()
             .branch(driver.branch)
             .and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok())?;
-        let runs =
-            at_least(&driver.to_string(), self.wanted.catalog.cuda().major_driver_min(build.cuda_major())?)?;
+        let runs = at_least(
+            &driver.to_string(),
+            self.criteria.catalog.cuda().major_driver_min(build.cuda_major())?,
+        )?;
         if series(&known) >= series(&build.cuda) || !runs {
             return None;
         }
-        let says = format!(
+        let message = format!(
             "Driver {driver} is older than CUDA {}: it runs by minor-version compatibility, so machine code \
                 does, and PTX made by \
              CUDA {0} (kernels compiled at run time by its nvrtc or nvcc) does not.",
             build.cuda
         );
-        Some(Warning { id: "minor-version-compatibility".into(), says })
+        Some(Warning { id: "minor-version-compatibility".into(), message })
     }
 
     fn nccl(&self) -> Option<Warning> {
-        let version = self.choice.place.build.build.nccl.as_deref()?;
-        let row = self.wanted.catalog.nccl().release(version)?;
+        let version = self.choice.environment.build.build.nccl.as_deref()?;
+        let row = self.criteria.catalog.nccl().release(version)?;
         let fault = row.known_bad.as_deref().filter(|_| !row.known_bad_speed_only)?;
         let other_cuda =
-            row.known_bad_cuda_major.is_some_and(|major| major != self.choice.place.build.cuda_major());
+            row.known_bad_cuda_major.is_some_and(|major| major != self.choice.environment.build.cuda_major());
         let concerns = |capability: &String| {
             let has = |gpu: &&Gpu| format!("{}.{}", gpu.capability.0, gpu.capability.1) == *capability;
-            self.wanted.gpus.is_empty() || self.wanted.gpus.iter().any(has)
+            self.criteria.gpus.is_empty() || self.criteria.gpus.iter().any(has)
         };
         if other_cuda || !row.known_bad_capability.as_ref().is_none_or(concerns) {
             return None;
         }
         let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!("; fixed in {one}"));
-        let says = format!(
+        let message = format!(
             "The NCCL {version} of this build has a known fault: {}{fixed}.",
             fault.trim_end_matches('.')
         );
-        Some(Warning { id: "nccl-known-bad".into(), says })
+        Some(Warning { id: "nccl-known-bad".into(), message })
     }
 
     /// DeepSpeed compiles its operators when they are first used.
     fn compilation(&self) -> Option<Warning> {
         self.choice.package("deepspeed")?;
-        let base = self.choice.place.base;
+        let base = self.choice.environment.base;
         if base.has_nvcc() != Some(false) {
             return None;
         }
-        let says = "DeepSpeed compiles its operators (fused Adam, CPU Adam, …) when they are first used, \
+        let message = "DeepSpeed compiles its operators (fused Adam, CPU Adam, …) when they are first used, \
             with nvcc, which this \
                     image does not have: take a devel image (`--compile`) where they are used.";
-        Some(Warning { id: "deepspeed-without-nvcc".into(), says: says.into() })
+        Some(Warning { id: "deepspeed-without-nvcc".into(), message: message.into() })
     }
 
     fn sampled(&self) -> Option<Warning> {
-        let sampled = |name: &&str| self.wanted.catalog.package(name).is_some_and(|package| package.sample);
+        let sampled = |name: &&str| self.criteria.catalog.package(name).is_some_and(|package| package.sample);
         let names: Vec<&str> =
             self.choice.packages.iter().map(|release| release.package).filter(sampled).collect();
         if names.is_empty() {
             return None;
         }
-        let says = format!(
+        let message = format!(
             "The catalog has a sample of the releases of {}: a newer compatible release may exist.",
             names.join(", ")
         );
-        Some(Warning { id: "packages-sampled".into(), says })
+        Some(Warning { id: "packages-sampled".into(), message })
     }
 
     /// pip refuses to install into a Python that the system manages.
     fn externally_managed(&self) -> Option<Warning> {
-        let from = assemble::python_from(&self.wanted, self.choice);
-        let base = self.choice.place.base;
+        let from = assemble::python_from(&self.criteria, self.choice);
+        let base = self.choice.environment.base;
         if let Some(image) = base.image.filter(|_| from == "image") {
             return externally_managed_image(image);
         }
@@ -150,25 +152,26 @@ impl Answered<'_, '_> {
         if system.externally_managed != Some(true) || !["apt", "dnf"].contains(&from.as_str()) {
             return None;
         }
-        let says = format!(
+        let message = format!(
             "pip refuses to install into the Python of {} (PEP 668): make a virtual environment first, \
                 `python3 -m venv`.",
             system.name
         );
-        Some(Warning { id: "python-externally-managed".into(), says })
+        Some(Warning { id: "python-externally-managed".into(), message })
     }
 }
 
-/// The same of an image that brings the Python: there the commands say so.
+/// The same for the Python of an image, where the install commands override it.
 fn externally_managed_image(image: &Image) -> Option<Warning> {
-    let says = format!(
-        "pip refuses to install into the Python of {} (PEP 668): the commands override that with {OVERRIDE}. \
+    let message = format!(
+        "pip refuses to install into the Python of {} (PEP 668): the commands override that with \
+         {BREAK_SYSTEM_PACKAGES}. \
             A virtual environment \
          that sees the image's packages does not need it: `python3 -m venv --system-site-packages`.",
         image.reference()
     );
     let managed = image.externally_managed == Some(true);
-    managed.then(|| Warning { id: "python-externally-managed".into(), says })
+    managed.then(|| Warning { id: "python-externally-managed".into(), message })
 }
 
 /// With a capital in front and a full stop behind.

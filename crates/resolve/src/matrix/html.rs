@@ -7,7 +7,7 @@ use super::{Cell, LEGEND, Matrix};
 /// The page around the table.
 const PAGE: &str = include_str!("page.html");
 
-/// The page.
+/// Renders the matrix as a page that needs no other file.
 pub fn report(matrix: &Matrix) -> String {
     let mut table = String::from("<thead><tr><th>torch</th><th>released</th><th>Python</th><th>glibc</th>");
     for cuda in &matrix.cudas {

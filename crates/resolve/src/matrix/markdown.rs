@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{LEGEND, Matrix};
 
-/// The table.
+/// Renders the matrix as a GitHub table.
 pub fn report(matrix: &Matrix) -> String {
     let cudas: Vec<String> = matrix.cudas.iter().map(|cuda| format!("CUDA {cuda}")).collect();
     let mut text = format!(

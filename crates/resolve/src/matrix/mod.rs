@@ -4,12 +4,12 @@ pub mod html;
 pub mod markdown;
 pub mod text;
 
-use crate::world::{Python, series};
+use crate::universe::{Python, series};
 use catalog::Catalog;
 use catalog::cuda::sm;
 use catalog::torch::{Build, Release};
 
-/// The table.
+/// Which torch release has a build for which CUDA.
 #[derive(Debug)]
 pub struct Matrix {
     /// What it was narrowed down to: `3.12`; `None`: every Python.
@@ -22,7 +22,7 @@ pub struct Matrix {
     pub checked: String,
 }
 
-/// One release.
+/// A torch release.
 #[derive(Debug)]
 pub struct Row {
     /// `2.5.1`.
@@ -33,18 +33,18 @@ pub struct Row {
     pub pythons: String,
     /// `2.28`; `?` where it is not known.
     pub glibc: String,
-    /// One cell a column.
+    /// In the order of the CUDA columns.
     pub cells: Vec<Cell>,
 }
 
 /// Whether a release has a build for a CUDA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
-    /// It has none.
+    /// The release has no build for the CUDA.
     None,
     /// It is not known whether it has one.
     Unknown,
-    /// It has one.
+    /// The release has a build for the CUDA.
     Build {
         /// Whether it is the one that `pip install torch` gives.
         pypi: bool,
@@ -70,7 +70,7 @@ pub const LEGEND: &[(&str, &str)] = &[
 
 impl Matrix {
     /// The table of the catalog; with Pythons, only of releases and builds that have wheels for one of them.
-    pub fn of(catalog: &'static Catalog, name: Option<&str>, pythons: Option<&[&Python]>) -> Matrix {
+    pub fn new(catalog: &'static Catalog, name: Option<&str>, pythons: Option<&[&Python]>) -> Matrix {
         let fits = |list: &Option<Vec<String>>| match (list, pythons) {
             (Some(list), Some(pythons)) => pythons.iter().any(|python| list.contains(&python.text)),
             _ => true,
@@ -84,7 +84,7 @@ impl Matrix {
         let cell = |release: &Release, cuda: &str| {
             let build = release.builds.iter().find(|build| build.cuda.as_deref() == Some(cuda));
             match build {
-                Some(build) if fits(&build.pythons) => Cell::of(release, build),
+                Some(build) if fits(&build.pythons) => Cell::new(release, build),
                 None if !release.builds_complete => Cell::Unknown,
                 _ => Cell::None,
             }
@@ -114,7 +114,7 @@ impl Matrix {
 }
 
 impl Cell {
-    fn of(release: &Release, build: &Build) -> Cell {
+    fn new(release: &Release, build: &Build) -> Cell {
         let bare = |one: &String| one.replace('.', "");
         let pypi = release.pypi_build.as_deref() == Some(&build.build);
         let gpus =

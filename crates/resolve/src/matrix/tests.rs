@@ -1,12 +1,12 @@
 //! The table in every format.
 
 use super::{Cell, Matrix, html, markdown, text};
-use crate::testing::world;
+use crate::testing::universe;
 use catalog::testing::catalog;
 
 fn of(python: &str) -> Matrix {
-    let pythons: Vec<_> = world().pythons.iter().filter(|one| one.text == python).collect();
-    Matrix::of(catalog(), Some(python), Some(&pythons))
+    let pythons: Vec<_> = universe().pythons.iter().filter(|one| one.text == python).collect();
+    Matrix::new(catalog(), Some(python), Some(&pythons))
 }
 
 fn signs(matrix: &Matrix, torch: &str, cuda: &str) -> String {
@@ -16,7 +16,7 @@ fn signs(matrix: &Matrix, torch: &str, cuda: &str) -> String {
 
 #[test]
 fn cells_say_what_the_catalog_says() {
-    let all = Matrix::of(catalog(), None, None);
+    let all = Matrix::new(catalog(), None, None);
     assert_eq!(signs(&all, "2.5.1", "12.1"), "50-90");
     assert_eq!(signs(&all, "2.5.1", "12.4"), "50-90*");
     assert_eq!(signs(&all, "2.6.0", "12.1"), "-", "the builds of 2.6.0 are all known");

@@ -1,4 +1,4 @@
-//! What the catalog does not tell, as a question: `whether …`, `which …`.
+//! What the catalog does not have, as an indirect question: `whether …`, `which …`.
 
 use super::Names;
 use super::refusal::{kernels_for, sm};

@@ -1,4 +1,4 @@
-//! The sentences of the resolver's verdicts: the only place where they are formed.
+//! The sentences of the resolver's verdicts: formed in this module only.
 
 mod cost;
 mod gap;
@@ -43,7 +43,6 @@ impl Clause {
         Clause { detail, ..self }
     }
 
-    /// The whole message.
     pub(crate) fn sentence(&self, names: &Names) -> String {
         let Clause { predicate, text, detail } = self;
         match predicate {
@@ -56,9 +55,11 @@ impl Clause {
     }
 
     /// The short message where the reader knows that it is about this subject.
-    pub(crate) fn short(&self, about: Subject, names: &Names) -> Short {
+    pub(crate) fn short(&self, rules_for: Subject, names: &Names) -> Short {
         match self.predicate {
-            Some((subject, verb)) if subject == about => Short { verb: Some(verb), text: self.text.clone() },
+            Some((subject, verb)) if subject == rules_for => {
+                Short { verb: Some(verb), text: self.text.clone() }
+            }
             Some((subject, verb)) => {
                 let subject = names.subject(subject);
                 Short { verb: None, text: format!("{} {} {}", subject.text, subject.verb(verb), self.text) }
@@ -121,10 +122,10 @@ impl Reason<'_> {
         self.objection.clause(&names).sentence(&names)
     }
 
-    pub(crate) fn short(&self, about: Subject) -> Short {
+    pub(crate) fn short(&self, rules_for: Subject) -> Short {
         let names = Names::of(&self.candidate);
-        let names = if about == Subject::Build { names.with_build(Phrase::one("it")) } else { names };
-        self.objection.clause(&names).short(about, &names)
+        let names = if rules_for == Subject::Build { names.with_build(Phrase::one("it")) } else { names };
+        self.objection.clause(&names).short(rules_for, &names)
     }
 }
 

@@ -36,9 +36,11 @@ impl Refusal {
     fn of_build(&self, names: &Names) -> Option<Clause> {
         let cuda = &names.cuda.text;
         Some(match self {
-            Refusal::TorchRequested { wish } => Clause::whole(format!("torch {wish} was requested")),
-            Refusal::CudaRequested { wish } => {
-                build(("was", "were"), format!("built for CUDA {cuda}; CUDA {wish} was requested"))
+            Refusal::TorchRequested { requirement } => {
+                Clause::whole(format!("torch {requirement} was requested"))
+            }
+            Refusal::CudaRequested { requirement } => {
+                build(("was", "were"), format!("built for CUDA {cuda}; CUDA {requirement} was requested"))
             }
             Refusal::DriverOlderThanGpu { driver, gpu, branch } => Clause::whole(format!(
                 "driver {driver} does not support the {gpu}, which needs driver branch {branch} or newer"
@@ -66,19 +68,21 @@ impl Refusal {
                      compile that PTX"
                 ),
             ),
-            Refusal::PartnerMismatch { partner, needs, wish } => {
-                build(NEEDS, format!("{partner} {needs}; {partner} {wish} was requested"))
+            Refusal::PartnerMismatch { partner, needs, requirement } => {
+                build(NEEDS, format!("{partner} {needs}; {partner} {requirement} was requested"))
             }
             Refusal::NcclForOtherCuda { package } => {
                 build(NEEDS, format!("NCCL for CUDA {}, not {package}", names.cuda_major))
             }
-            Refusal::NoSuchNccl { wish } => Clause::whole(format!("the catalog has no NCCL {wish}")),
+            Refusal::NoSuchNccl { requirement } => {
+                Clause::whole(format!("the catalog has no NCCL {requirement}"))
+            }
             Refusal::TorchaudioEnded { last } => Clause::whole(format!(
                 "the last torchaudio release is {last}, which has no build for CUDA {cuda} of {}",
                 names.build.text
             )),
-            Refusal::TritonMismatch { needs, wish } => {
-                build(REQUIRES, format!("triton {needs}; triton {wish} was requested"))
+            Refusal::TritonMismatch { needs, requirement } => {
+                build(REQUIRES, format!("triton {needs}; triton {requirement} was requested"))
             }
             _ => return None,
         })
@@ -87,7 +91,9 @@ impl Refusal {
     fn of_python(&self, names: &Names) -> Option<Clause> {
         let python = &names.python;
         Some(match self {
-            Refusal::PythonRequested { wish } => Clause::whole(format!("Python {wish} was requested")),
+            Refusal::PythonRequested { requirement } => {
+                Clause::whole(format!("Python {requirement} was requested"))
+            }
             Refusal::NoTorchWheel { has } => wheels(&[python.as_str()], &range(has)),
             Refusal::TorchOfImageForPython { has } => {
                 build(IS, format!("in an image with Python {}, not {python}", has.concat()))
@@ -101,10 +107,10 @@ impl Refusal {
             Refusal::NoPartnerWheel { partner, version } => {
                 Clause::whole(format!("{partner} {version} has no wheel for Python {python}"))
             }
-            Refusal::PartnerExcludesPython { partner, version, wishes, requires_python } => {
+            Refusal::PartnerExcludesPython { partner, version, requirements, requires_python } => {
                 Clause::whole(format!(
                     "{partner} {version} does not support Python {} (Requires-Python {requires_python})",
-                    and(wishes)
+                    and(requirements)
                 ))
             }
             _ => return None,
@@ -115,10 +121,10 @@ impl Refusal {
         let base = &names.base.text;
         let (torch, cuda) = (&names.build, &names.cuda.text);
         let text = match self {
-            Refusal::SystemRequested { wish } => format!("{wish} was requested"),
+            Refusal::SystemRequested { requirement } => format!("{requirement} was requested"),
             Refusal::BaseRequested => "another base image was requested".to_owned(),
-            Refusal::BaseCudaRequested { has, wish } => {
-                format!("{base} has CUDA {has}; CUDA {wish} was requested")
+            Refusal::BaseCudaRequested { has, requirement } => {
+                format!("{base} has CUDA {has}; CUDA {requirement} was requested")
             }
             Refusal::BaseCudaMismatch { has } => {
                 let was = torch.verb(("was", "were"));
@@ -185,8 +191,8 @@ impl Refusal {
 
     fn of_package(&self, names: &Names) -> Option<Clause> {
         Some(match self {
-            Refusal::PackageRequested { package, wish } => {
-                Clause::whole(format!("{package} {wish} was requested"))
+            Refusal::PackageRequested { package, requirement } => {
+                Clause::whole(format!("{package} {requirement} was requested"))
             }
             Refusal::NotCompiled => {
                 release(HAS, "no wheel, and envdoc compiles packages only with --compile".to_owned())

@@ -1,14 +1,17 @@
 //! Driver versions as people name them.
 
-use super::Mistake;
-use crate::answer::Warning;
+use super::ParameterError;
+use crate::outcome::Warning;
 use crate::parameter::Parameter;
 use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 /// `550.54.14`, `550`, `R550`. A branch alone is read as its oldest release: what runs there runs on every
 /// other.
-pub(super) fn driver(catalog: &Catalog, text: &str) -> Result<(DriverVersion, Option<Warning>), Mistake> {
+pub(super) fn driver(
+    catalog: &Catalog,
+    text: &str,
+) -> Result<(DriverVersion, Option<Warning>), ParameterError> {
     let typed = text.trim();
     let bare = typed.trim_start_matches(['r', 'R', 'v']);
     if let Ok(branch) = bare.parse::<u32>() {
@@ -16,23 +19,23 @@ pub(super) fn driver(catalog: &Catalog, text: &str) -> Result<(DriverVersion, Op
         return Ok((DriverVersion { branch, minor: 0, patch: None }, floor_within(catalog, typed, branch)));
     }
     let driver: DriverVersion = bare.parse().map_err(|_| {
-        let place = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
-        let place = typed.len() - bare.len() + place;
-        let says = format!("{typed:?} is neither a driver version (550.54.14) nor a branch (550)");
-        Mistake::at(Parameter::Driver, typed, place, says)
+        let position = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
+        let position = typed.len() - bare.len() + position;
+        let message = format!("{typed:?} is neither a driver version (550.54.14) nor a branch (550)");
+        ParameterError::at(Parameter::Driver, typed, position, message)
     })?;
     known(catalog, typed, driver.branch)?;
     Ok((driver, None))
 }
 
 /// Refuses what cannot be a branch; one that is between or above those of the catalog may be real.
-fn known(catalog: &Catalog, typed: &str, branch: u32) -> Result<(), Mistake> {
+fn known(catalog: &Catalog, typed: &str, branch: u32) -> Result<(), ParameterError> {
     let oldest = catalog.drivers().all().first().map_or(0, |row| row.branch);
     if (oldest..1000).contains(&branch) || (300..1000).contains(&branch) {
         return Ok(());
     }
     let near = catalog.drivers().all().iter().min_by_key(|row| row.branch.abs_diff(branch));
-    Err(Mistake::of_value(Parameter::Driver, typed, format!("there is no driver branch {branch}"))
+    Err(ParameterError::of_value(Parameter::Driver, typed, format!("there is no driver branch {branch}"))
         .near(near.map(|row| row.branch.to_string()).as_deref())
         .hint("`nvidia-smi` shows the driver's version; CUDA's goes to --cuda"))
 }
@@ -44,7 +47,7 @@ fn floor_within(catalog: &Catalog, typed: &str, branch: u32) -> Option<Warning> 
     let (major, floor) = floor.clone().find(|(_, floor)| floor.branch == branch && floor.minor > 0)?;
     Some(Warning {
         id: "driver-branch-alone".into(),
-        says: format!(
+        message: format!(
             "--driver {typed} was read as the oldest release of the branch; from {floor} on it runs CUDA \
                 {major}: \
              write the whole version if yours is as new"
@@ -73,15 +76,15 @@ mod tests {
             None,
             "every release of 550 is above CUDA 12's floor"
         );
-        assert!(driver(catalog(), "525").unwrap().1.unwrap().says.contains("525.60.13"));
+        assert!(driver(catalog(), "525").unwrap().1.unwrap().message.contains("525.60.13"));
         assert!(driver(catalog(), "525.60.13").unwrap().1.is_none());
     }
 
     #[test]
     fn what_is_no_driver() {
         assert!(driver(catalog(), "12.4").unwrap_err().hints.join(" ").contains("--cuda"));
-        let mistake = driver(catalog(), "550.x").unwrap_err().message(Naming::Options);
-        assert!(mistake.ends_with("\n  --driver 550.x\n               ^"), "{mistake}");
+        let error = driver(catalog(), "550.x").unwrap_err().message(Naming::Options);
+        assert!(error.ends_with("\n  --driver 550.x\n               ^"), "{error}");
         assert!(driver(catalog(), "").is_err() && driver(catalog(), "latest").is_err());
     }
 }

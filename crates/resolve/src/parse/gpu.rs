@@ -1,13 +1,13 @@
 //! GPUs as people name them.
 
-use super::Mistake;
+use super::ParameterError;
 use crate::parameter::Parameter;
 use crate::request::Gpu;
 use catalog::Catalog;
 use catalog::gpus;
 
 /// `h100`, `RTX 4090`, `NVIDIA A100-SXM4-80GB`, `sm_86`, `compute_86`, `8.6`.
-pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, Mistake> {
+pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> {
     let text = text.trim();
     if let Some(capability) = by_capability(catalog, text) {
         let capability = capability?;
@@ -15,7 +15,7 @@ pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, Mistake> {
     }
     let model = catalog.gpus().by_alias(text).or_else(|| catalog.gpus().by_name(text));
     model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
-        Mistake::new(Parameter::Gpu, format!("no GPU in the catalog is called {text:?}"))
+        ParameterError::new(Parameter::Gpu, format!("no GPU in the catalog is called {text:?}"))
             .near(catalog.gpus().nearest_alias(text))
             .hint("a compute capability will do: --gpu sm_90")
     })
@@ -43,8 +43,8 @@ fn of_capability(capability: (u32, u32)) -> Gpu {
     Gpu { name: format!("sm_{major}{minor}"), capability, data_centre: None, driver_branch_min: None }
 }
 
-/// `None` where the text is no compute capability; an error where it is one that no GPU has.
-fn by_capability(catalog: &Catalog, text: &str) -> Option<Result<(u32, u32), Mistake>> {
+/// `None` if the text is not a compute capability; an error if no GPU has it.
+fn by_capability(catalog: &Catalog, text: &str) -> Option<Result<(u32, u32), ParameterError>> {
     let lower = text.to_ascii_lowercase();
     let named = ["sm_", "sm", "compute_", "compute", "cc"].iter().find_map(|word| lower.strip_prefix(word));
     let bare = named.unwrap_or(&lower).trim();
@@ -63,13 +63,13 @@ fn by_capability(catalog: &Catalog, text: &str) -> Option<Result<(u32, u32), Mis
     })
 }
 
-fn no_such(catalog: &Catalog, text: &str, (major, minor): (u32, u32)) -> Mistake {
+fn no_such(catalog: &Catalog, text: &str, (major, minor): (u32, u32)) -> ParameterError {
     let known: Vec<(u32, u32)> =
         catalog.cuda().architectures().iter().filter_map(|row| capability(&row.compute_capability)).collect();
     let distance = |one: &&(u32, u32)| (one.0.abs_diff(major), one.1.abs_diff(minor));
     let near = known.iter().min_by_key(distance).map(|(major, minor)| format!("sm_{major}{minor}"));
     let all: Vec<String> = known.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
-    Mistake::of_value(
+    ParameterError::of_value(
         Parameter::Gpu,
         text,
         format!("no GPU in the catalog has compute capability {major}.{minor}"),

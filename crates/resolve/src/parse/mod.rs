@@ -1,26 +1,26 @@
-//! From options as they are typed to a request. Pure: what is known of the world comes from the catalog.
+//! Parses options into requirements. Pure: everything else that it needs comes from the catalog.
 
 mod driver;
 mod gpu;
-mod place;
+mod platform;
 mod preset;
 mod versions;
 mod with;
 
 pub use gpu::{capability, of_model};
-pub use place::{system, system_of_release};
-pub use with::{package_name, package_names, requirements};
+pub use platform::{system, system_of_release};
+pub use with::{package_name, package_names, split_requirements};
 
 use pep440_rs::Version;
 
-use super::answer::Warning;
+use super::outcome::Warning;
 use super::parameter::{Naming, Parameter, Source};
-use super::request::{Want, Wish};
-use super::world::World;
+use super::request::{Requirement, RequirementKind};
+use super::universe::Universe;
 
-/// The options, as typed.
+/// The options that describe a stack, as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Typed {
+pub struct StackOptions {
     /// `--cuda`.
     pub cuda: Option<String>,
     /// `--python`.
@@ -49,45 +49,48 @@ pub struct Typed {
 
 /// What is wrong with an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
-    /// The option or key.
+pub struct ParameterError {
+    /// The option or key with the wrong value.
     pub parameter: Parameter,
     /// Its value, where the message begins with it.
     pub value: Option<String>,
     /// What is wrong, without the parameter.
     pub problem: String,
     /// What was typed and the byte in it at which it goes wrong, where that helps.
-    pub place: Option<(String, usize)>,
-    /// What to do.
+    pub position: Option<(String, usize)>,
+    /// Suggested fixes, the best first.
     pub hints: Vec<String>,
 }
 
-impl Mistake {
-    fn new(parameter: Parameter, problem: impl Into<String>) -> Mistake {
-        Mistake { parameter, value: None, problem: problem.into(), place: None, hints: Vec::new() }
+impl ParameterError {
+    fn new(parameter: Parameter, problem: impl Into<String>) -> ParameterError {
+        ParameterError { parameter, value: None, problem: problem.into(), position: None, hints: Vec::new() }
     }
 
-    fn of_value(parameter: Parameter, value: &str, problem: impl Into<String>) -> Mistake {
-        Mistake { value: Some(value.to_owned()), ..Mistake::new(parameter, problem) }
+    fn of_value(parameter: Parameter, value: &str, problem: impl Into<String>) -> ParameterError {
+        ParameterError { value: Some(value.to_owned()), ..ParameterError::new(parameter, problem) }
     }
 
-    fn hint(mut self, hint: impl Into<String>) -> Mistake {
+    fn hint(mut self, hint: impl Into<String>) -> ParameterError {
         self.hints.push(hint.into());
         self
     }
 
-    /// A mistake at a place of what was typed, counted in bytes.
-    fn at(parameter: Parameter, typed: &str, place: usize, problem: impl Into<String>) -> Mistake {
-        Mistake { place: Some((typed.to_owned(), place)), ..Mistake::new(parameter, problem) }
+    /// An error at a byte offset of the value.
+    fn at(parameter: Parameter, typed: &str, position: usize, problem: impl Into<String>) -> ParameterError {
+        ParameterError {
+            position: Some((typed.to_owned(), position)),
+            ..ParameterError::new(parameter, problem)
+        }
     }
 
-    /// The message: one sentence, and two lines that show the place where there is one.
+    /// The message: one sentence, and two lines that mark the position if there is one.
     pub fn message(&self, naming: Naming) -> String {
         let name = self.parameter.name(naming);
         let value = self.value.as_ref().map_or(String::new(), |value| format!(" {value}"));
         let mut message = format!("{name}{value}: {}", self.problem);
-        if let Some((typed, place)) = &self.place {
-            let before = typed.get(..*place).unwrap_or(typed).chars().count();
+        if let Some((typed, position)) = &self.position {
+            let before = typed.get(..*position).unwrap_or(typed).chars().count();
             let blank = " ".repeat(name.len() + 1 + before);
             message += &format!("\n  {name} {typed}\n  {blank}^");
         }
@@ -95,7 +98,7 @@ impl Mistake {
     }
 
     /// "did you mean", where something is near.
-    fn near(self, near: Option<&str>) -> Mistake {
+    fn near(self, near: Option<&str>) -> ParameterError {
         match near {
             Some(near) => self.hint(format!("did you mean {near}?")),
             None => self,
@@ -103,87 +106,95 @@ impl Mistake {
     }
 }
 
-/// What the options say.
+/// What [`requirements`] returns.
 #[derive(Debug, Default)]
-pub struct Understood {
-    /// The wishes, in the order of the options.
-    pub wishes: Vec<Wish>,
-    /// How something was read that can be read in two ways.
+pub struct Parsed {
+    /// The requirements, in the order of the options.
+    pub requirements: Vec<Requirement>,
+    /// Which reading was chosen of an ambiguous value.
     pub warnings: Vec<Warning>,
 }
 
+impl Parsed {
+    fn add(&mut self, parameter: Parameter, value: &str, kind: RequirementKind) {
+        self.requirements.push(Requirement { source: Source::option(parameter, value.trim()), kind });
+    }
+}
+
 /// The wishes in some options.
-pub fn wishes(world: &World, typed: &Typed) -> Result<Understood, Mistake> {
-    let mut understood = Understood::default();
-    let wishes = &mut understood.wishes;
-    let mut add = |parameter, value: &str, want: Want| {
-        wishes.push(Wish { source: Source::option(parameter, value.trim()), want });
-    };
-    for (parameter, text, want, known) in [
-        (Parameter::Cuda, &typed.cuda, Want::Cuda as fn(_) -> _, cudas as fn(&World) -> Vec<Version>),
-        (Parameter::Python, &typed.python, Want::Python, pythons),
-        (Parameter::Torch, &typed.torch, Want::Torch, torches),
+pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parsed, ParameterError> {
+    let mut parsed = Parsed::default();
+    for (parameter, text, kind, known) in [
+        (
+            Parameter::Cuda,
+            &options.cuda,
+            RequirementKind::Cuda as fn(_) -> _,
+            cudas as fn(&Universe) -> Vec<Version>,
+        ),
+        (Parameter::Python, &options.python, RequirementKind::Python, pythons),
+        (Parameter::Torch, &options.torch, RequirementKind::Torch, torches),
     ] {
         if let Some(text) = text {
-            let versions = versions::versions(parameter, text, &|| known(world))?;
-            add(parameter, text, want(versions));
+            let versions = versions::versions(parameter, text, &|| known(universe))?;
+            parsed.add(parameter, text, kind(versions));
         }
     }
-    if let Some(text) = &typed.deepspeed {
+    if let Some(text) = &options.deepspeed {
         let versions =
-            versions::versions(Parameter::DeepSpeed, text, &|| with::releases(world, "deepspeed"))?;
-        add(Parameter::DeepSpeed, text, Want::Package("deepspeed".into(), versions));
+            versions::versions(Parameter::DeepSpeed, text, &|| with::releases(universe, "deepspeed"))?;
+        parsed.add(Parameter::DeepSpeed, text, RequirementKind::Package("deepspeed".into(), versions));
     }
-    for text in &typed.with {
-        wishes.extend(with::wishes(world, text)?);
+    for text in &options.with {
+        parsed.requirements.extend(with::requirements(universe, text)?);
     }
-    for name in &typed.preset {
-        wishes.extend(preset::wishes(world, name)?);
+    for name in &options.preset {
+        parsed.requirements.extend(preset::requirements(universe, name)?);
     }
-    let mut add = |parameter, value: &str, want: Want| {
-        wishes.push(Wish { source: Source::option(parameter, value.trim()), want });
-    };
-    for text in typed.gpu.iter().flat_map(|text| text.split(',')).filter(|text| !text.trim().is_empty()) {
-        add(Parameter::Gpu, text, Want::Gpu(gpu::gpu(world.catalog, text)?));
+    for text in options.gpu.iter().flat_map(|text| text.split(',')).filter(|text| !text.trim().is_empty()) {
+        parsed.add(Parameter::Gpu, text, RequirementKind::Gpu(gpu::gpu(universe.catalog, text)?));
     }
-    if let Some(text) = &typed.driver {
-        let (driver, warning) = driver::driver(world.catalog, text)?;
-        add(Parameter::Driver, text, Want::Driver(driver));
-        understood.warnings.extend(warning);
+    if let Some(text) = &options.driver {
+        let (driver, warning) = driver::driver(universe.catalog, text)?;
+        parsed.add(Parameter::Driver, text, RequirementKind::Driver(driver));
+        parsed.warnings.extend(warning);
     }
-    if let Some(text) = &typed.os {
-        add(Parameter::Os, text, Want::System(place::system_asked(world.catalog, text)?));
+    if let Some(text) = &options.os {
+        parsed.add(
+            Parameter::Os,
+            text,
+            RequirementKind::System(platform::required_system(universe.catalog, text)?),
+        );
     }
-    if let Some(text) = &typed.arch {
-        add(Parameter::Arch, text, Want::Architecture(place::architecture(text)?));
+    if let Some(text) = &options.arch {
+        parsed.add(Parameter::Arch, text, RequirementKind::Architecture(platform::architecture(text)?));
     }
-    if let Some(text) = &typed.base {
-        add(Parameter::Base, text, Want::Base(place::base(world.catalog, text)?));
+    if let Some(text) = &options.base {
+        parsed.add(Parameter::Base, text, RequirementKind::Base(platform::base(universe.catalog, text)?));
     }
-    if typed.compile {
-        add(Parameter::Compile, "", Want::Compile);
+    if options.compile {
+        parsed.add(Parameter::Compile, "", RequirementKind::Compile);
     }
-    Ok(understood)
+    Ok(parsed)
 }
 
-fn cudas(world: &World) -> Vec<Version> {
-    world.builds.iter().map(|build| build.cuda.clone()).collect()
+fn cudas(universe: &Universe) -> Vec<Version> {
+    universe.builds.iter().map(|build| build.cuda.clone()).collect()
 }
 
-fn pythons(world: &World) -> Vec<Version> {
-    world.pythons.iter().map(|python| python.version.clone()).collect()
+fn pythons(universe: &Universe) -> Vec<Version> {
+    universe.pythons.iter().map(|python| python.version.clone()).collect()
 }
 
-fn torches(world: &World) -> Vec<Version> {
-    world.builds.iter().map(|build| build.version.clone()).collect()
+fn torches(universe: &Universe) -> Vec<Version> {
+    universe.builds.iter().map(|build| build.version.clone()).collect()
 }
 
-impl From<Mistake> for diagnostic::error::Error {
-    fn from(mistake: Mistake) -> diagnostic::error::Error {
+impl From<ParameterError> for diagnostic::error::Error {
+    fn from(error: ParameterError) -> diagnostic::error::Error {
         diagnostic::error::Error {
             kind: diagnostic::error::Kind::Usage,
-            message: mistake.message(Naming::Options),
-            hints: mistake.hints,
+            message: error.message(Naming::Options),
+            hints: error.hints,
         }
     }
 }
@@ -191,11 +202,11 @@ impl From<Mistake> for diagnostic::error::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::world;
+    use crate::testing::universe;
 
     #[test]
-    fn wishes_keep_the_users_words() {
-        let typed = Typed {
+    fn requirements_keep_the_users_words() {
+        let typed = StackOptions {
             cuda: Some("12.1".into()),
             torch: Some("2.6.0+cu121".into()),
             deepspeed: Some(String::new()),
@@ -205,12 +216,15 @@ mod tests {
             os: Some("Ubuntu 22.04".into()),
             arch: Some("arm64".into()),
             compile: true,
-            ..Typed::default()
+            ..StackOptions::default()
         };
-        let wishes = wishes(world(), &Typed { with: vec!["numpy<2".into()], ..typed }).unwrap().wishes;
-        let says: Vec<String> = wishes.iter().map(|wish| wish.source.to_string()).collect();
+        let requirements = requirements(universe(), &StackOptions { with: vec!["numpy<2".into()], ..typed })
+            .unwrap()
+            .requirements;
+        let sources: Vec<String> =
+            requirements.iter().map(|requirement| requirement.source.to_string()).collect();
         assert_eq!(
-            says,
+            sources,
             [
                 "--cuda 12.1",
                 "--torch 2.6.0+cu121",
@@ -224,15 +238,14 @@ mod tests {
                 "--compile"
             ]
         );
-        assert!(
-            matches!(&wishes[1].want, Want::Torch(versions) if versions.build.as_deref() == Some("cu121"))
-        );
-        assert!(matches!(&wishes[7].want, Want::System(system) if system == "ubuntu22.04"));
-        assert!(matches!(&wishes[8].want, Want::Architecture(name) if name == "aarch64"));
+        let RequirementKind::Torch(torch) = &requirements[1].kind else { panic!("{requirements:?}") };
+        assert_eq!(torch.build.as_deref(), Some("cu121"));
+        assert!(matches!(&requirements[7].kind, RequirementKind::System(system) if system == "ubuntu22.04"));
+        assert!(matches!(&requirements[8].kind, RequirementKind::Architecture(name) if name == "aarch64"));
     }
 
     #[test]
-    fn nothing_typed_is_no_wish() {
-        assert!(wishes(world(), &Typed::default()).unwrap().wishes.is_empty());
+    fn no_option_is_no_requirement() {
+        assert!(requirements(universe(), &StackOptions::default()).unwrap().requirements.is_empty());
     }
 }

@@ -1,34 +1,39 @@
-//! Versions as people type them, and what they meant where that is no version.
+//! Versions in options, and suggestions for malformed ones.
 
 use pep440_rs::Version;
 
-use super::Mistake;
+use super::ParameterError;
 use crate::parameter::Parameter;
 use crate::request::Versions;
-use crate::world::series;
+use crate::universe::series;
 
-/// Reads the versions of an option. What does not exist is no mistake here: the resolver says so, and why.
-/// `known` gives the versions that exist, for a suggestion.
+/// Reads the versions of an option. A version that does not exist is not an error here: the resolver reports
+/// it with reasons. `known` gives the versions that exist, for a suggestion.
 pub(super) fn versions(
     parameter: Parameter,
     text: &str,
     known: &dyn Fn() -> Vec<Version>,
-) -> Result<Versions, Mistake> {
+) -> Result<Versions, ParameterError> {
     let typed = text.trim();
     let versions = typed.parse::<Versions>().map_err(|error| {
-        Mistake::at(parameter, typed, error.at, error.says).near(meant(typed, &known()).as_deref())
+        ParameterError::at(parameter, typed, error.at, error.message).near(meant(typed, &known()).as_deref())
     })?;
     if versions.build.is_some() && parameter != Parameter::Torch {
-        let place = typed.find('+').unwrap_or(0);
-        return Err(Mistake::at(parameter, typed, place, "only torch has builds (--torch 2.6.0+cu124)"));
+        let position = typed.find('+').unwrap_or(0);
+        return Err(ParameterError::at(
+            parameter,
+            typed,
+            position,
+            "only torch has builds (--torch 2.6.0+cu124)",
+        ));
     }
     // Nobody means CUDA one hundred and twenty-one.
     if versions.named().is_some_and(|named| named.release().len() == 1 && named.release()[0] >= 10) {
         let known = known();
         let meant = meant(typed, &known);
         if meant.is_some() && !known.iter().any(|one| versions.contain(one)) {
-            let says = format!("there is no version {typed}");
-            return Err(Mistake::at(parameter, typed, 0, says).near(meant.as_deref()));
+            let message = format!("there is no version {typed}");
+            return Err(ParameterError::at(parameter, typed, 0, message).near(meant.as_deref()));
         }
     }
     Ok(versions)
@@ -55,7 +60,7 @@ mod tests {
     use super::*;
     use crate::parameter::Naming;
 
-    fn cuda(text: &str) -> Result<Versions, Mistake> {
+    fn cuda(text: &str) -> Result<Versions, ParameterError> {
         versions(Parameter::Cuda, text, &|| ["11.8", "12.1", "12.4"].map(|one| one.parse().unwrap()).to_vec())
     }
 

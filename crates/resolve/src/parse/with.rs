@@ -2,19 +2,19 @@
 
 use pep440_rs::Version;
 
-use super::{Mistake, versions};
+use super::{ParameterError, versions};
 use crate::parameter::{Parameter, Source};
-use crate::request::{Versions, Want, Wish};
-use crate::world::World;
+use crate::request::{Requirement, RequirementKind, Versions};
+use crate::universe::Universe;
 
 const WITH: Parameter = Parameter::With;
 
-/// The wishes in one value: `trl>=0.9,<1.0,numpy<2`.
-pub(super) fn wishes(world: &World, text: &str) -> Result<Vec<Wish>, Mistake> {
-    items(text).into_iter().map(|(at, item)| wish(world, text, at, item)).collect()
+/// The requirements in one value: `trl>=0.9,<1.0,numpy<2`.
+pub(super) fn requirements(universe: &Universe, text: &str) -> Result<Vec<Requirement>, ParameterError> {
+    items(text).into_iter().map(|(at, item)| requirement(universe, text, at, item)).collect()
 }
 
-/// NCCL goes with the torch build, whichever of its names is used.
+/// NCCL is part of the torch build, by any of these names.
 const NCCL: &[&str] = &["nccl", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"];
 
 /// The names that `--with` accepts.
@@ -26,7 +26,7 @@ pub fn package_names() -> Vec<&'static str> {
 }
 
 /// The requirements in one value of `--with`: `trl>=0.9,<1.0,numpy<2`.
-pub fn requirements(text: &str) -> Vec<&str> {
+pub fn split_requirements(text: &str) -> Vec<&str> {
     items(text).into_iter().map(|(_, item)| item).collect()
 }
 
@@ -40,12 +40,12 @@ pub fn package_name(requirement: &str) -> String {
 }
 
 /// Versions of a package that exist.
-pub(super) fn releases(world: &World, name: &str) -> Vec<Version> {
-    let releases = world.package(name).map_or(&[][..], |package| &package.releases);
+pub(super) fn releases(universe: &Universe, name: &str) -> Vec<Version> {
+    let releases = universe.package(name).map_or(&[][..], |package| &package.releases);
     releases.iter().map(|release| release.version.clone()).collect()
 }
 
-/// Cuts at the commas that are followed by a name: each item with its place.
+/// Cuts at the commas that are followed by a name: each item with its offset in bytes.
 fn items(text: &str) -> Vec<(usize, &str)> {
     let mut items = Vec::new();
     let mut from = 0;
@@ -65,61 +65,72 @@ fn items(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
-fn wish(world: &World, text: &str, at: usize, item: &str) -> Result<Wish, Mistake> {
+fn requirement(
+    universe: &Universe,
+    text: &str,
+    at: usize,
+    item: &str,
+) -> Result<Requirement, ParameterError> {
     let end = item.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c)).unwrap_or(item.len());
     let (typed, rest) = item.split_at(end);
     let name = normalised(typed);
     if name.is_empty() {
-        return Err(Mistake::at(WITH, text, at, "a package's name is expected here"));
+        return Err(ParameterError::at(WITH, text, at, "a package's name is expected here"));
     }
     known(text, at, &name)?;
     if rest.starts_with('[') {
-        let says = "extras are not in the catalog";
-        return Err(Mistake::at(WITH, text, at + end, says)
+        let message = "extras are not in the catalog";
+        return Err(ParameterError::at(WITH, text, at + end, message)
             .hint(format!("write {typed} alone, and name to pip what the extra brings")));
     }
-    let specifier = specifier(text, at + end, rest, &name, world)?;
-    let want = match name.as_str() {
-        "torch" => Want::Torch(specifier),
-        _ => Want::Package(name, specifier),
+    let specifier = specifier(text, at + end, rest, &name, universe)?;
+    let kind = match name.as_str() {
+        "torch" => RequirementKind::Torch(specifier),
+        _ => RequirementKind::Package(name, specifier),
     };
-    Ok(Wish { source: Source::option(WITH, item), want })
+    Ok(Requirement { source: Source::option(WITH, item), kind })
 }
 
 /// Refuses names that the catalog does not have.
-fn known(text: &str, at: usize, name: &str) -> Result<(), Mistake> {
+fn known(text: &str, at: usize, name: &str) -> Result<(), ParameterError> {
     let names = package_names();
     if names.contains(&name) || NCCL.contains(&name) {
         return Ok(());
     }
     if ["python", "cuda", "gpu", "driver"].contains(&name) {
-        let says = format!("{name} has an option of its own");
-        return Err(Mistake::at(WITH, text, at, says).hint(format!("write --{name}")));
+        let message = format!("{name} has an option of its own");
+        return Err(ParameterError::at(WITH, text, at, message).hint(format!("write --{name}")));
     }
     let score = |known: &&str| strsim::jaro_winkler(name, known);
     let near = names.iter().copied().max_by(|one, other| score(one).total_cmp(&score(other)));
-    let says = format!("{name} is not in the catalog");
-    Err(Mistake::at(WITH, text, at, says)
+    let message = format!("{name} is not in the catalog");
+    Err(ParameterError::at(WITH, text, at, message)
         .near(near.filter(|near| score(near) > 0.8))
         .hint(format!("the catalog knows {}; pip takes any other package", names.join(", "))))
 }
 
-fn specifier(text: &str, at: usize, rest: &str, name: &str, world: &World) -> Result<Versions, Mistake> {
+fn specifier(
+    text: &str,
+    at: usize,
+    rest: &str,
+    name: &str,
+    universe: &Universe,
+) -> Result<Versions, ParameterError> {
     let trimmed = rest.trim();
     let at = at + rest.len() - rest.trim_start().len();
     let starts_right = trimmed.is_empty() || trimmed.starts_with(['=', '<', '>', '!', '~']);
     let single = trimmed.starts_with('=') && !trimmed.starts_with("==");
     if !starts_right || single {
-        let says = "a specifier is expected here: == >= <= > < != ~=";
+        let message = "a specifier is expected here: == >= <= > < != ~=";
         let version = trimmed.trim_start_matches(['@', '=', ':', ' ']);
         let near = version.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("{name}=={version}"));
-        return Err(Mistake::at(WITH, text, at, says).near(near.as_deref()));
+        return Err(ParameterError::at(WITH, text, at, message).near(near.as_deref()));
     }
     let parameter = if name == "torch" { Parameter::Torch } else { WITH };
-    versions::versions(parameter, trimmed, &|| releases(world, name)).map_err(|mistake| {
-        let place = trimmed.parse::<Versions>().map_or_else(|error| error.at, |_| 0);
-        let says = format!("{trimmed:?} is no specifier such as >=2.4,<2.7");
-        Mistake { hints: mistake.hints, ..Mistake::at(WITH, text, at + place, says) }
+    versions::versions(parameter, trimmed, &|| releases(universe, name)).map_err(|error| {
+        let position = trimmed.parse::<Versions>().map_or_else(|error| error.at, |_| 0);
+        let message = format!("{trimmed:?} is no specifier such as >=2.4,<2.7");
+        ParameterError { hints: error.hints, ..ParameterError::at(WITH, text, at + position, message) }
     })
 }
 
@@ -133,10 +144,14 @@ fn normalised(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::parameter::Naming;
-    use crate::testing::world;
+    use crate::testing::universe;
 
-    fn says(text: &str) -> Vec<String> {
-        wishes(world(), text).unwrap().into_iter().map(|wish| wish.source.to_string()).collect()
+    fn sources(text: &str) -> Vec<String> {
+        requirements(universe(), text)
+            .unwrap()
+            .into_iter()
+            .map(|requirement| requirement.source.to_string())
+            .collect()
     }
 
     #[test]
@@ -147,23 +162,28 @@ mod tests {
         );
         assert_eq!(items("numpy, ,"), [(0, "numpy")]);
         assert_eq!(
-            says("numpy>=1.26,<2,deepspeed==0.15.4"),
+            sources("numpy>=1.26,<2,deepspeed==0.15.4"),
             ["--with numpy>=1.26,<2", "--with deepspeed==0.15.4"]
         );
     }
 
     #[test]
     fn every_package_goes_to_its_place() {
-        let wishes = wishes(world(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
-        assert!(matches!(&wishes[0].want, Want::Torch(v) if v.build.as_deref() == Some("cu124")));
-        assert!(matches!(&wishes[1].want, Want::Package(name, _) if name == "torchvision"));
-        assert!(matches!(&wishes[2].want, Want::Package(name, v) if name == "numpy" && !v.text.is_empty()));
+        let requirements = requirements(universe(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
+        assert!(
+            matches!(&requirements[0].kind, RequirementKind::Torch(v) if v.build.as_deref() == Some("cu124"))
+        );
+        assert!(matches!(&requirements[1].kind, RequirementKind::Package(name, _) if name == "torchvision"));
+        let RequirementKind::Package(name, versions) = &requirements[2].kind else {
+            panic!("{requirements:?}")
+        };
+        assert_eq!((name.as_str(), versions.text.as_str()), ("numpy", "<2"));
         assert_eq!(normalised("Flash__Attn.x"), "flash-attn-x");
     }
 
     #[test]
     fn mistakes_name_the_place_and_the_way_out() {
-        for (text, place, hint) in [
+        for (text, position, hint) in [
             ("numyp", 0, "did you mean numpy?"),
             ("numpy,python==3.12", 6, "write --python"),
             ("numpy[all]<2", 5, "write numpy alone"),
@@ -172,11 +192,11 @@ mod tests {
             ("<2", 0, ""),
             ("numpy>=2;<3", 8, ""),
         ] {
-            let mistake = wishes(world(), text).unwrap_err();
-            let message = mistake.message(Naming::Options);
+            let error = requirements(universe(), text).unwrap_err();
+            let message = error.message(Naming::Options);
             let caret = message.lines().last().unwrap().len();
-            assert_eq!(caret, "  --with ".len() + place + 1, "{text}: {message}");
-            assert!(mistake.hints.join(" ").contains(hint), "{text}: {mistake:?}");
+            assert_eq!(caret, "  --with ".len() + position + 1, "{text}: {message}");
+            assert!(error.hints.join(" ").contains(hint), "{text}: {error:?}");
         }
     }
 }

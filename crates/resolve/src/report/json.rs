@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Report;
-use crate::answer::{Answer, Because, Nearest, Reason, Rejected, Stack, Warning};
+use crate::outcome::{Decision, Nearest, Outcome, Reason, Rejected, Stack, Warning};
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
@@ -17,11 +17,13 @@ pub struct ResolveReport {
     /// Version of envdoc.
     pub envdoc: String,
     /// What was asked for, in the words of the options.
-    pub wishes: Vec<String>,
+    #[serde(rename = "wishes")]
+    pub requirements: Vec<String>,
     /// The stack; null: there is none, see `conflict`.
     pub stack: Option<Stack>,
     /// The reason of each choice.
-    pub because: Vec<Because>,
+    #[serde(rename = "because")]
+    pub decisions: Vec<Decision>,
     /// The newest alternatives that were refused.
     pub rejected: Vec<Rejected>,
     /// What to know before using it.
@@ -38,9 +40,11 @@ pub struct ResolveReport {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConflictEntry {
     /// The conflict, in plain sentences.
-    pub says: String,
+    #[serde(rename = "says")]
+    pub message: String,
     /// The smallest set of wishes that cannot hold together.
-    pub wishes: Vec<String>,
+    #[serde(rename = "wishes")]
+    pub requirements: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,
 }
@@ -50,26 +54,26 @@ pub fn report(report: &Report) -> ResolveReport {
     let mut whole = ResolveReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
-        wishes: report.wishes.iter().map(|wish| wish.source.to_string()).collect(),
+        requirements: report.requirements.iter().map(|requirement| requirement.source.to_string()).collect(),
         stack: None,
-        because: Vec::new(),
+        decisions: Vec::new(),
         rejected: Vec::new(),
         warnings: report.all_warnings().cloned().collect(),
         notes: report.notes.to_vec(),
         conflict: None,
         nearest: Vec::new(),
     };
-    match report.answer {
-        Answer::Found(resolution) => {
+    match report.outcome {
+        Outcome::Resolved(resolution) => {
             whole.stack = Some(resolution.stack.clone());
-            whole.because = resolution.because.clone();
+            whole.decisions = resolution.decisions.clone();
             whole.rejected = resolution.rejected.clone();
         }
-        Answer::None(conflict) => {
+        Outcome::Conflict(conflict) => {
             whole.nearest = conflict.nearest.clone();
             whole.conflict = Some(ConflictEntry {
-                says: conflict.says.clone(),
-                wishes: conflict.wishes.clone(),
+                message: conflict.message.clone(),
+                requirements: conflict.requirements.clone(),
                 reasons: conflict.reasons.clone(),
             });
         }

@@ -5,28 +5,28 @@ pub mod project;
 pub mod requirements;
 pub mod text;
 
-use crate::answer::{Answer, Stack, Warning};
-use crate::request::Wish;
+use crate::outcome::{Outcome, Stack, Warning};
+use crate::request::Requirement;
 
-/// What is reported.
+/// The input of every renderer.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// What was asked for.
-    pub wishes: &'a [Wish],
-    /// The answer.
-    pub answer: &'a Answer,
+    /// Those of the options, the machines and the lock.
+    pub requirements: &'a [Requirement],
+    /// A stack or a conflict.
+    pub outcome: &'a Outcome,
     /// Notes: of the machines, and of how the options were read.
     pub warnings: &'a [Warning],
-    /// What is to know and asks for nothing.
+    /// Facts that add no requirement.
     pub notes: &'a [String],
 }
 
 impl Report<'_> {
     /// All warnings: of the stack and of the request.
     pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
-        let of_stack = match self.answer {
-            Answer::Found(resolution) => &resolution.warnings[..],
-            Answer::None(_) => &[],
+        let of_stack = match self.outcome {
+            Outcome::Resolved(resolution) => &resolution.warnings[..],
+            Outcome::Conflict(_) => &[],
         };
         of_stack.iter().chain(self.warnings)
     }
@@ -35,16 +35,17 @@ impl Report<'_> {
 /// The comments above a file that is made of a stack.
 fn comments(report: &Report, stack: &Stack) -> String {
     let mut lines = vec![format!("Made by envdoc {} (envdoc resolve).", env!("CARGO_PKG_VERSION"))];
-    if !report.wishes.is_empty() {
-        let wishes: Vec<String> = report.wishes.iter().map(|wish| wish.source.to_string()).collect();
-        lines.push(format!("Asked for: {}.", wishes.join(", ")));
+    if !report.requirements.is_empty() {
+        let requirements: Vec<String> =
+            report.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
+        lines.push(format!("Asked for: {}.", requirements.join(", ")));
     }
     let base = stack.base_image.as_ref().map_or(String::new(), |image| format!(", in {image}"));
     lines.push(format!("For Python {} on Linux {}{base}.", stack.python, stack.architecture));
     if let Some(driver) = &stack.driver_min {
         lines.push(format!("The NVIDIA driver must be {driver} or newer."));
     }
-    lines.extend(report.all_warnings().map(|warning| format!("Warning: {}", warning.says)));
+    lines.extend(report.all_warnings().map(|warning| format!("Warning: {}", warning.message)));
     lines.iter().flat_map(|line| line.lines()).map(|line| format!("# {line}\n")).collect()
 }
 

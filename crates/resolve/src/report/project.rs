@@ -4,17 +4,17 @@ use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
-use crate::answer::Stack;
-use crate::install::{flash_attn_wheel, others, partners, torch_pin};
+use crate::install::{flash_attn_wheel, other_packages, partners, torch_pin};
+use crate::outcome::Stack;
 
-/// The file of a stack.
+/// `pyproject.toml` that pins the stack, with the index of the torch build.
 pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
     let with_torch = partners(stack);
     let flash_attn = stack.packages.get("flash-attn");
     let wheel = flash_attn.and_then(|version| flash_attn_wheel(catalog, stack, version));
     let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
-    let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(others(stack));
+    let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(other_packages(stack));
     let _ = writeln!(
         text,
         "[project]\nname = \"stack\"\nversion = \"0.1.0\"\nrequires-python = \"=={}.*\"\ndependencies = [",

@@ -8,10 +8,10 @@ use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
-use crate::answer::Stack;
-use crate::install::{flash_attn_wheel, others, partners, torch_pin};
+use crate::install::{flash_attn_wheel, other_packages, partners, torch_pin};
+use crate::outcome::Stack;
 
-/// The file of a stack.
+/// `requirements.txt` that pins the stack, with the index of the torch build.
 pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
     let with_torch = partners(stack);
@@ -21,7 +21,7 @@ pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
             let _ = writeln!(text, "--find-links {url}/{name}/");
         }
     }
-    let pins = [torch_pin(stack)].into_iter().chain(with_torch).chain(others(stack));
+    let pins = [torch_pin(stack)].into_iter().chain(with_torch).chain(other_packages(stack));
     for pin in pins {
         let _ = writeln!(text, "{pin}");
     }

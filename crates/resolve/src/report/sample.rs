@@ -3,12 +3,12 @@
 use catalog::testing::catalog;
 use std::collections::BTreeMap;
 
-use crate::answer::{Answer, Because, Conflict, Nearest, Reason, Rejected, Resolution, Stack, Warning};
+use crate::outcome::{Conflict, Decision, Nearest, Outcome, Reason, Rejected, Resolution, Stack, Warning};
 use crate::parameter::Source;
-use crate::request::{Versions, Want, Wish};
+use crate::request::{Requirement, RequirementKind, Versions};
 
 /// A stack of a build that is not PyPI's, with DeepSpeed.
-pub fn stack() -> Stack {
+pub(super) fn stack() -> Stack {
     let mut stack = Stack {
         python: "3.12".into(),
         torch: "2.5.1".into(),
@@ -34,41 +34,40 @@ pub fn stack() -> Stack {
     stack
 }
 
-/// What was asked for.
-pub fn wishes() -> Vec<Wish> {
-    let wish = |says: &str, want| Wish { source: Source::Stated(says.into()), want };
+pub(super) fn requirements() -> Vec<Requirement> {
+    let requirement = |message: &str, kind| Requirement { source: Source::Stated(message.into()), kind };
     let versions = |text: &str| text.parse::<Versions>().unwrap();
     vec![
-        wish("--cuda 12.1", Want::Cuda(versions("12.1"))),
-        wish("--python 3.12", Want::Python(versions("3.12"))),
-        wish("--deepspeed", Want::Package("deepspeed".into(), Versions::any())),
+        requirement("--cuda 12.1", RequirementKind::Cuda(versions("12.1"))),
+        requirement("--python 3.12", RequirementKind::Python(versions("3.12"))),
+        requirement("--deepspeed", RequirementKind::Package("deepspeed".into(), Versions::any())),
     ]
 }
 
-fn reason(constraint: &str, says: &str) -> Reason {
-    Reason { constraint: constraint.into(), says: says.into() }
+fn reason(constraint: &str, message: &str) -> Reason {
+    Reason { constraint: constraint.into(), message: message.into() }
 }
 
 /// An answer with everything in it.
-pub fn found() -> Answer {
-    let because = |part: &str, chosen: &str, says: &str| Because {
+pub(super) fn found() -> Outcome {
+    let decision = |part: &str, chosen: &str, message: &str| Decision {
         part: part.into(),
         chosen: chosen.into(),
-        says: says.into(),
+        message: message.into(),
         constraints: vec!["torch-build-exists".into()],
         sources: vec!["the release matrix that was read".into()],
     };
     let rejected = |candidate: &str, reasons: Vec<Reason>| Rejected { candidate: candidate.into(), reasons };
     let no_build = "torch 2.6 ended the builds for CUDA 12.1; 2.5.1 is the last that has one";
-    Answer::Found(Box::new(Resolution {
+    Outcome::Resolved(Box::new(Resolution {
         stack: stack(),
-        because: vec![
-            because(
+        decisions: vec![
+            decision(
                 "torch",
                 "2.5.1+cu121",
                 "--cuda 12.1 was asked for, and 2.5.1 is the newest torch with a build for it",
             ),
-            because("python", "3.12", "--python 3.12; Ubuntu 22.04 has 3.10 only, so it comes from uv"),
+            decision("python", "3.12", "--python 3.12; Ubuntu 22.04 has 3.10 only, so it comes from uv"),
         ],
         rejected: vec![
             rejected(
@@ -84,30 +83,29 @@ pub fn found() -> Answer {
         ],
         warnings: vec![Warning {
             id: "system-near-end-of-life".into(),
-            says: "Ubuntu 22.04 gets fixes until 2027-04-01".into(),
+            message: "Ubuntu 22.04 gets fixes until 2027-04-01".into(),
         }],
     }))
 }
 
-/// No stack.
-pub fn none() -> Answer {
-    Answer::None(Box::new(Conflict {
-        says: "no torch that has code for the B200 (sm_100) is a 2.5".into(),
-        wishes: vec!["--gpu b200".into(), "--torch 2.5".into()],
+pub(super) fn none() -> Outcome {
+    Outcome::Conflict(Box::new(Conflict {
+        message: "no torch that has code for the B200 (sm_100) is a 2.5".into(),
+        requirements: vec!["--gpu b200".into(), "--torch 2.5".into()],
         reasons: vec![reason(
             "gpu-has-code",
             "sm_100 came with CUDA 12.8, for which torch has builds from 2.7.0 on",
         )],
         nearest: vec![
             Nearest {
-                wish: "--torch 2.5".into(),
-                instead: Some("--torch 2.7".into()),
+                requirement: "--torch 2.5".into(),
+                replacement: Some("--torch 2.7".into()),
                 change: "torch 2.7.1 instead of 2.5".into(),
                 stack: stack(),
             },
             Nearest {
-                wish: "--gpu b200".into(),
-                instead: None,
+                requirement: "--gpu b200".into(),
+                replacement: None,
                 change: "it will not run on a B200".into(),
                 stack: stack(),
             },

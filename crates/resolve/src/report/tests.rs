@@ -1,24 +1,24 @@
 //! Every format of the same answers.
 
 use super::{Report, json, project, requirements, sample, text};
-use crate::answer::{Answer, Stack, Warning};
+use crate::outcome::{Outcome, Stack, Warning};
 use crate::parameter::Source;
 use catalog::testing::catalog;
 use diagnostic::layout::Layout;
 
 const LAYOUT: Layout = Layout { width: 80, unicode: true, verbose: false, root: false };
 
-fn report<T>(answer: &Answer, write: impl FnOnce(&Report) -> T) -> T {
+fn report<T>(outcome: &Outcome, write: impl FnOnce(&Report) -> T) -> T {
     let warnings = [Warning {
         id: "driver-not-known".into(),
-        says: "the driver of node-a.json is not known, any was allowed: permission denied".into(),
+        message: "the driver of node-a.json is not known, any was allowed: permission denied".into(),
     }];
     let notes = ["ci.json has no NVIDIA GPU: it is a build host".to_owned()];
-    write(&Report { wishes: &sample::wishes(), answer, warnings: &warnings, notes: &notes })
+    write(&Report { requirements: &sample::requirements(), outcome, warnings: &warnings, notes: &notes })
 }
 
-fn plain(answer: &Answer, layout: Layout) -> String {
-    let text = report(answer, |report| text::report(report, layout));
+fn plain(outcome: &Outcome, layout: Layout) -> String {
+    let text = report(outcome, |report| text::report(report, layout));
     anstream::adapter::strip_str(&text).to_string()
 }
 
@@ -95,10 +95,10 @@ fn flash_attn_is_a_wheel_or_stands_in_a_comment() {
 
 #[test]
 fn what_is_said_of_a_stack_cannot_leave_the_comments() {
-    let mut wishes = sample::wishes();
-    wishes[0].source = Source::Stated("--cuda 12.1\nevil==1.0".into());
-    let answer = sample::found();
-    let report = Report { wishes: &wishes, answer: &answer, warnings: &[], notes: &[] };
+    let mut requirements = sample::requirements();
+    requirements[0].source = Source::Stated("--cuda 12.1\nevil==1.0".into());
+    let outcome = sample::found();
+    let report = Report { requirements: &requirements, outcome: &outcome, warnings: &[], notes: &[] };
     let file = requirements::file(catalog(), &report, &sample::stack());
     assert!(file.lines().all(|line| !line.starts_with("evil")), "{file}");
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Report;
-use crate::answer::{Answer, Conflict, Nearest, Reason, Resolution, Stack};
+use crate::outcome::{Conflict, Nearest, Outcome, Reason, Resolution, Stack};
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::terminal::colour;
 
@@ -14,18 +14,18 @@ const FOUND: AnsiColor = AnsiColor::Green;
 const NONE: AnsiColor = AnsiColor::Red;
 const WARNING: AnsiColor = AnsiColor::Yellow;
 
-/// The most refused alternatives that are shown unless everything is asked for.
+/// Limit of rejected alternatives without --verbose.
 const REJECTED: usize = 3;
 
 /// The whole report, with ANSI colours in it.
 pub fn report(report: &Report, layout: Layout) -> String {
     let mut text = String::new();
-    match report.answer {
-        Answer::Found(resolution) => found(&mut text, resolution, layout),
-        Answer::None(conflict) => none(&mut text, conflict, layout),
+    match report.outcome {
+        Outcome::Resolved(resolution) => found(&mut text, resolution, layout),
+        Outcome::Conflict(conflict) => none(&mut text, conflict, layout),
     }
     warnings(&mut text, report, layout);
-    if let Answer::Found(resolution) = report.answer {
+    if let Outcome::Resolved(resolution) = report.outcome {
         install(&mut text, &resolution.stack);
     }
     if layout.unicode { text } else { text.replace('·', "|").replace('×', "x").replace('…', "...") }
@@ -48,13 +48,13 @@ fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
     for (name, value) in rows {
         row(text, &name, &value, widest, layout);
     }
-    if !resolution.because.is_empty() {
+    if !resolution.decisions.is_empty() {
         heading(text, "Why");
-        let widest = resolution.because.iter().map(|because| because.part.len()).max().unwrap_or(0);
-        for because in &resolution.because {
-            row(text, &because.part, &because.says, widest, layout);
+        let widest = resolution.decisions.iter().map(|decision| decision.part.len()).max().unwrap_or(0);
+        for decision in &resolution.decisions {
+            row(text, &decision.part, &decision.message, widest, layout);
             if layout.verbose {
-                for source in &because.sources {
+                for source in &decision.sources {
                     row(text, "", &format!("source: {source}"), widest, layout);
                 }
             }
@@ -145,7 +145,7 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
     let shown = if layout.verbose { usize::MAX } else { REJECTED };
     let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
     for rejected in &resolution.rejected {
-        let reasons: Vec<&str> = rejected.reasons.iter().map(|reason| reason.says.as_str()).collect();
+        let reasons: Vec<&str> = rejected.reasons.iter().map(|reason| reason.message.as_str()).collect();
         let reasons = if layout.verbose { &reasons[..] } else { &reasons[..reasons.len().min(1)] };
         let reasons = reasons.join("; ");
         // What stands one after the other for one reason is one line.
@@ -167,23 +167,24 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
 fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
     let style = colour(NONE).bold();
     let sign = if layout.unicode { "✗" } else { "x" };
-    let says = if conflict.says.is_empty() { "no stack meets these requirements" } else { &conflict.says };
-    wrapped(text, says, &format!("{style}{sign}{style:#} "), "  ", layout);
-    if !conflict.wishes.is_empty() {
+    let message =
+        if conflict.message.is_empty() { "no stack meets these requirements" } else { &conflict.message };
+    wrapped(text, message, &format!("{style}{sign}{style:#} "), "  ", layout);
+    if !conflict.requirements.is_empty() {
         heading(text, "These requirements conflict");
-        for wish in &conflict.wishes {
-            let _ = writeln!(text, "  {wish}");
+        for requirement in &conflict.requirements {
+            let _ = writeln!(text, "  {requirement}");
         }
     }
     if !conflict.reasons.is_empty() {
         heading(text, "Because");
-        // One reason of each kind tells a person enough.
+        // One reason of each kind is enough for people.
         let mut kinds = BTreeSet::new();
         let reasons = conflict.reasons.iter();
         let shown: Vec<&Reason> =
             reasons.filter(|reason| kinds.insert(reason.constraint.as_str()) || layout.verbose).collect();
         for reason in &shown {
-            wrapped(text, &reason.says, "  ", "    ", layout);
+            wrapped(text, &reason.message, "  ", "    ", layout);
         }
         match conflict.reasons.len() - shown.len() {
             0 => {}
@@ -202,9 +203,9 @@ fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
 
 fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
     let bold = Style::new().bold();
-    let words = match &nearest.instead {
-        Some(instead) => format!("{bold}{instead}{bold:#} instead of {}", nearest.wish),
-        None => format!("without {bold}{}{bold:#}", nearest.wish),
+    let words = match &nearest.replacement {
+        Some(replacement) => format!("{bold}{replacement}{bold:#} instead of {}", nearest.requirement),
+        None => format!("without {bold}{}{bold:#}", nearest.requirement),
     };
     let _ = writeln!(text, "  {words}");
     wrapped(text, &nearest.change, "    ", "    ", layout);
@@ -218,7 +219,7 @@ fn warnings(text: &mut String, report: &Report, layout: Layout) {
     }
     for warning in report.all_warnings() {
         let start = format!("{style}! {}{style:#}: ", warning.id);
-        wrapped(text, &warning.says, &start, "  ", layout);
+        wrapped(text, &warning.message, &start, "  ", layout);
     }
     for note in report.notes {
         wrapped(text, note, "- ", "  ", layout);

@@ -1,13 +1,13 @@
-//! What the catalog does not tell.
+//! What is missing in the catalog.
 
 use facts::driver::DriverVersion;
 use pep440_rs::Version;
 
 use super::Capability;
 
-/// What the catalog does not tell of a candidate.
+/// A fact about a candidate that is missing in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gap {
+pub(crate) enum Gap {
     // torch builds
     GpuOnDriver { driver: DriverVersion, gpu: String, branch: u32 },
     DriverOfCuda,

@@ -7,45 +7,43 @@
 mod gap;
 mod refusal;
 
-pub use gap::Gap;
-pub use refusal::{Forward, Party, Refusal, Wheels};
+pub(crate) use gap::Gap;
+pub(crate) use refusal::{Forward, Party, Refusal, Wheels};
 
 use facts::driver::DriverVersion;
 use pep440_rs::Version;
 
-use super::world::{Base, Build, Python, Release};
+use super::universe::{Base, Build, Python, Release};
 
 /// Major and minor number of a compute capability: `(9, 0)`.
-pub type Capability = (u32, u32);
+pub(crate) type Capability = (u32, u32);
 
 /// What a constraint finds for a candidate, the best first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
-    /// Nothing to report.
+pub(crate) enum Judgement {
     Holds,
-    /// It holds, and there is something to do or to know.
+    /// It holds, with a remark for the user.
     Notes(Note),
     /// It holds at a price: chosen only where no candidate holds without it.
     Costs(Cost),
-    /// The catalog does not tell: chosen only where nothing else is left, with a warning.
+    /// Unknown to the catalog: chosen only as a last resort, with a warning.
     Unknown(Gap),
-    /// It does not hold.
     Fails(Refusal),
 }
 
 impl Judgement {
     /// Fails with this reason unless it holds.
-    pub fn unless(holds: bool, refusal: impl FnOnce() -> Refusal) -> Judgement {
+    pub(crate) fn unless(holds: bool, refusal: impl FnOnce() -> Refusal) -> Judgement {
         if holds { Judgement::Holds } else { Judgement::Fails(refusal()) }
     }
 
     /// Both must hold: the worse of the two, the first of two as bad.
-    pub fn and(self, other: Judgement) -> Judgement {
+    pub(crate) fn and(self, other: Judgement) -> Judgement {
         if other.rank() > self.rank() { other } else { self }
     }
 
     /// One of them is enough: the better of the two, the first of two as good.
-    pub fn or(self, other: Judgement) -> Judgement {
+    pub(crate) fn or(self, other: Judgement) -> Judgement {
         if other.rank() < self.rank() { other } else { self }
     }
 
@@ -60,7 +58,7 @@ impl Judgement {
     }
 
     /// What speaks against the candidate, where the tolerance does not allow it.
-    pub fn objection(self, tolerance: Tolerance) -> Option<Objection> {
+    pub(crate) fn objection(self, tolerance: Tolerance) -> Option<Objection> {
         if tolerance.allows(&self) {
             return None;
         }
@@ -75,33 +73,32 @@ impl Judgement {
 
 /// What speaks against a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Objection {
+pub(crate) enum Objection {
     Cost(Cost),
     Gap(Gap),
     Refusal(Refusal),
 }
 
-/// The parts that a constraint looked at; those that it did not look at are `None`.
+/// The parts that a constraint judged; all others are `None`.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Candidate<'w> {
-    pub build: Option<&'w Build>,
-    pub python: Option<&'w Python>,
-    pub base: Option<&'w Base>,
-    pub release: Option<&'w Release>,
+pub(crate) struct Candidate<'u> {
+    pub build: Option<&'u Build>,
+    pub python: Option<&'u Python>,
+    pub base: Option<&'u Base>,
+    pub release: Option<&'u Release>,
 }
 
 /// Why a candidate was not chosen.
 #[derive(Debug, Clone)]
-pub struct Reason<'w> {
-    /// Id of the constraint.
+pub(crate) struct Reason<'u> {
     pub constraint: &'static str,
     pub objection: Objection,
-    pub candidate: Candidate<'w>,
+    pub candidate: Candidate<'u>,
 }
 
 /// What a candidate costs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cost {
+pub(crate) enum Cost {
     ForwardCompatibility {
         driver: DriverVersion,
     },
@@ -123,9 +120,9 @@ pub enum Cost {
     },
 }
 
-/// What there is to know about a candidate that holds.
+/// A remark about a candidate that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
+pub(crate) enum Note {
     /// torchvision or torchaudio is left out for this reason.
     LeftOut(Box<Refusal>),
     Start(Cost),
@@ -134,16 +131,16 @@ pub enum Note {
 
 /// How much a search puts up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Tolerance {
-    /// Judgements that nobody knows.
+pub(crate) struct Tolerance {
+    /// Accept [`Judgement::Unknown`].
     pub unknown: bool,
-    /// Judgements that cost something.
+    /// Accept [`Judgement::Costs`].
     pub costs: bool,
 }
 
 impl Tolerance {
     /// From the strictest to the one that refuses only what certainly fails.
-    pub const ALL: [Tolerance; 4] = [
+    pub(crate) const ALL: [Tolerance; 4] = [
         Tolerance { unknown: false, costs: false },
         Tolerance { unknown: false, costs: true },
         Tolerance { unknown: true, costs: false },
@@ -151,10 +148,10 @@ impl Tolerance {
     ];
 
     /// The one that refuses only what certainly fails.
-    pub const LOOSEST: Tolerance = Tolerance::ALL[3];
+    pub(crate) const LOOSEST: Tolerance = Tolerance::ALL[3];
 
     /// Whether a candidate with this judgement may be chosen.
-    pub fn allows(self, judgement: &Judgement) -> bool {
+    pub(crate) fn allows(self, judgement: &Judgement) -> bool {
         match judgement {
             Judgement::Holds | Judgement::Notes(_) => true,
             Judgement::Costs(_) => self.costs,

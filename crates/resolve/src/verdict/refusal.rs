@@ -7,7 +7,7 @@ use super::Capability;
 
 /// One side of a requirement or an incompatibility.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Party {
+pub(crate) enum Party {
     /// The package release that is judged.
     Candidate,
     /// The torch of the candidate's build.
@@ -20,7 +20,7 @@ pub enum Party {
 
 /// Why the cuda-compat package does not help an older driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Forward {
+pub(crate) enum Forward {
     /// It is for data-centre GPUs, and the request names no GPU.
     NoGpuNamed,
     /// It would work on data-centre GPUs; the request names no GPU.
@@ -35,13 +35,13 @@ pub enum Forward {
 
 /// Why a candidate cannot be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     // torch builds
     TorchRequested {
-        wish: String,
+        requirement: String,
     },
     CudaRequested {
-        wish: String,
+        requirement: String,
     },
     DriverOlderThanGpu {
         driver: DriverVersion,
@@ -71,24 +71,24 @@ pub enum Refusal {
     PartnerMismatch {
         partner: &'static str,
         needs: Version,
-        wish: String,
+        requirement: String,
     },
     NcclForOtherCuda {
         package: String,
     },
     NoSuchNccl {
-        wish: String,
+        requirement: String,
     },
     TorchaudioEnded {
         last: String,
     },
     TritonMismatch {
         needs: VersionSpecifiers,
-        wish: String,
+        requirement: String,
     },
     // Pythons
     PythonRequested {
-        wish: String,
+        requirement: String,
     },
     /// The Pythons for which there are wheels; empty where they are not known.
     NoTorchWheel {
@@ -110,17 +110,17 @@ pub enum Refusal {
     PartnerExcludesPython {
         partner: &'static str,
         version: Version,
-        wishes: Vec<String>,
+        requirements: Vec<String>,
         requires_python: VersionSpecifiers,
     },
     // Base images
     SystemRequested {
-        wish: String,
+        requirement: String,
     },
     BaseRequested,
     BaseCudaRequested {
         has: Version,
-        wish: String,
+        requirement: String,
     },
     BaseCudaMismatch {
         has: Version,
@@ -181,7 +181,7 @@ pub enum Refusal {
     // Packages
     PackageRequested {
         package: &'static str,
-        wish: String,
+        requirement: String,
     },
     NotCompiled,
     ExcludesPython {
@@ -222,14 +222,14 @@ pub enum Refusal {
 
 /// Whose wheels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wheels {
+pub(crate) enum Wheels {
     Torch,
     Package,
 }
 
 impl Refusal {
     /// Whether the candidate only differs from what the request names.
-    pub fn is_request(&self) -> bool {
+    pub(crate) fn is_request(&self) -> bool {
         matches!(
             self,
             Refusal::TorchRequested { .. }
@@ -244,7 +244,7 @@ impl Refusal {
 
     /// Without the details in which candidates that are refused alike differ.
     #[must_use]
-    pub fn without_details(&self) -> Refusal {
+    pub(crate) fn without_details(&self) -> Refusal {
         let mut general = self.clone();
         match &mut general {
             Refusal::NoKernels { has, .. } => has.clear(),
@@ -256,7 +256,7 @@ impl Refusal {
     }
 
     /// The parts of a stack other than the judged package that it is about, by name.
-    pub fn other_parts(&self) -> Vec<&str> {
+    pub(crate) fn other_parts(&self) -> Vec<&str> {
         let name = |party: &Party| match party {
             Party::Package { name, .. } => Some(*name),
             Party::Torch => Some("torch"),

@@ -89,7 +89,7 @@ impl Site<'_> {
                 "Connect the container on that machine: `docker network connect {network} {}`",
                 node.name
             ),
-            "Or recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
+            "Recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
         ];
         Err(of(format!("its container is not in the network {network}; it is in {has}"), fix))
     }

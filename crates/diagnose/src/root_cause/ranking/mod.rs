@@ -15,7 +15,7 @@ use catalog::xids;
 
 /// A cause with the events that support it.
 #[derive(Debug, Clone)]
-pub struct RankedCause {
+pub(super) struct RankedCause {
     /// The id; `xid-79` where the signature has many.
     id: String,
     signature: &'static Signature,
@@ -58,12 +58,12 @@ impl RankedCause {
     }
 
     /// Whether its line needs context lines.
-    pub fn needs_more(&self) -> bool {
+    pub(super) fn needs_more(&self) -> bool {
         self.signature.context_lines
     }
 
     /// The cause for the report.
-    pub fn cause(&self, timeline: &Timeline, names: &[&str]) -> Cause {
+    pub(super) fn cause(&self, timeline: &Timeline, names: &[&str]) -> Cause {
         let told = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
         let mut lines: Vec<super::Evidence> = told.collect();
         for event in self.events.iter().map(|id| &timeline[*id]) {
@@ -89,7 +89,7 @@ impl RankedCause {
 }
 
 /// The causes, the root cause first.
-pub fn causes(analysis: &Analysis<'_>) -> Vec<RankedCause> {
+pub(super) fn causes(analysis: &Analysis<'_>) -> Vec<RankedCause> {
     let mut found = roots(analysis);
     found.extend(signals::signals(analysis));
     found.extend(yielding(analysis.timeline));

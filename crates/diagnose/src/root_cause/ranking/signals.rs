@@ -10,7 +10,7 @@ use crate::root_cause::timeline::{EventId, Timeline};
 use catalog::signatures::{Report, Role, Signal, Signature};
 
 /// Processes that were ended by a signal: those that the launcher names, else those of which lines tell.
-pub fn signals(analysis: &Analysis<'_>) -> Vec<Weighted> {
+pub(super) fn signals(analysis: &Analysis<'_>) -> Vec<Weighted> {
     let (timeline, exits) = (analysis.timeline, analysis.exits.as_slice());
     // PyTorch ends a rank that waited too long by SIGABRT, and the agent those that do not stop by SIGKILL.
     // What the launcher calls the first failure may be a rank that lost its peer: then it was not.

@@ -89,7 +89,7 @@ pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
     let of_machine = |machine: &Machine| -> Vec<Outcome> {
         let outcome = |judged: &Judged| Outcome {
             subject: Subject::node(&machine.name),
-            ..Outcome::new(judged.question, judged.verdict.clone())
+            ..Outcome::new(judged.rule, judged.verdict.clone())
         };
         machine.judged.iter().map(outcome).collect()
     };
@@ -104,7 +104,7 @@ pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
     }
 }
 
-/// The report for machines.
+/// What `envdoc inspect --format json` prints.
 pub fn json<'i>(image: &'i Image, machines: &[Machine]) -> Report<'i> {
     let contents = image.contents().into_iter();
     let machine = |machine: &Machine| MachineEntry {
@@ -124,7 +124,7 @@ pub fn json<'i>(image: &'i Image, machines: &[Machine]) -> Report<'i> {
 fn entry(judged: &Judged) -> Entry {
     let verdict = &judged.verdict;
     Entry {
-        question: judged.question.id,
+        question: judged.rule.id,
         status: verdict.status(),
         message: verdict.message().to_owned(),
         says: verdict.message().to_owned(),

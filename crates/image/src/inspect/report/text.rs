@@ -100,7 +100,7 @@ fn answer(text: &mut String, judged: &Judged, layout: Layout) {
     let mark = judged.verdict.mark();
     let (style, sign) = (mark.style(), mark.sign(layout.unicode));
     let start = format!("  {style}{sign}{style:#} ");
-    let question = judged.question;
+    let question = judged.rule;
     match &judged.verdict {
         Verdict::Pass => wrapped(text, question.summary, &start, "    ", layout),
         Verdict::NotApplicable(why) => {

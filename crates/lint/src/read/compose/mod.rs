@@ -7,6 +7,7 @@ mod service;
 
 pub(crate) use service::{Gpus, Service};
 
+use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
 use std::rc::Rc;
@@ -50,7 +51,7 @@ pub(crate) enum IsStack {
 
 impl Compose {
     /// Reads a compose file, and those that are merged over it.
-    pub fn read(text: &str, over: &[Over], said: Stack) -> Compose {
+    pub(crate) fn read(text: &str, over: &[Over], said: Stack) -> Compose {
         let (mut root, broken, places) = one(text);
         let mut broken = broken.map(|(line, why)| (line.into(), why));
         let mut template = is_template(text);
@@ -78,7 +79,7 @@ impl Compose {
     }
 
     /// The place of a key in the last file that has it, or of the nearest key above it.
-    pub fn line(&self, path: &[&str]) -> Place {
+    pub(crate) fn line(&self, path: &[&str]) -> Place {
         (1..=path.len())
             .rev()
             .find_map(|length| self.exact(&path[..length], self.places.iter().rev()))
@@ -86,7 +87,7 @@ impl Compose {
     }
 
     /// The place of a key in the first file that has it.
-    pub fn first(&self, path: &[&str]) -> Place {
+    pub(crate) fn first(&self, path: &[&str]) -> Place {
         self.exact(path, self.places.iter()).unwrap_or_else(|| self.line(path))
     }
 
@@ -97,12 +98,12 @@ impl Compose {
     }
 
     /// A top-level key.
-    pub fn top(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn top(&self, key: &str) -> Option<&Value> {
         self.root.as_mapping()?.get(key)
     }
 
     /// The networks at the top, by name.
-    pub fn networks(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub(crate) fn networks(&self) -> impl Iterator<Item = (&str, &Value)> {
         let networks = map(&self.root, "networks").into_iter().flatten();
         networks.filter_map(|(name, value)| Some((name.as_str()?, bare(value))))
     }
@@ -111,6 +112,9 @@ impl Compose {
 /// One file alone: its content, why and where it cannot be read, its lines.
 fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
     let mut broken = None;
+    if let Some(line) = too_deep(text) {
+        return (Value::Null, Some((line, TOO_DEEP.to_owned())), Places::default());
+    }
     let mut root = match serde_yaml::from_str::<Value>(text) {
         Ok(root) => root,
         Err(error) => {

@@ -12,7 +12,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// Reads the keys in block style; those in flow style (`{a: b}`) have the line of the key above them.
-    pub fn read(text: &str) -> Places {
+    pub(super) fn read(text: &str) -> Places {
         let mut places = Places::default();
         let mut open: Vec<(usize, String)> = Vec::new();
         let mut block = None;
@@ -62,7 +62,7 @@ impl Places {
     }
 
     /// The line of a key.
-    pub fn exact(&self, path: &[&str]) -> Option<usize> {
+    pub(super) fn exact(&self, path: &[&str]) -> Option<usize> {
         let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
         self.lines.get(&path).copied()
     }

@@ -45,7 +45,7 @@ pub(crate) enum Gpus {
 
 impl Service {
     /// Reads a service of a file.
-    pub fn read(name: &Value, value: &Value, file: &Compose) -> Option<Service> {
+    pub(crate) fn read(name: &Value, value: &Value, file: &Compose) -> Option<Service> {
         let name = text(name)?;
         let (value, extends_elsewhere) = extended(bare(value).clone(), &file.root, 0);
         let keys = value.as_mapping().into_iter().flatten().filter_map(|(key, _)| text(key));
@@ -54,22 +54,22 @@ impl Service {
     }
 
     /// Where one of its keys stands, or it itself.
-    pub fn line_of(&self, key: &str) -> Place {
+    pub(crate) fn line_of(&self, key: &str) -> Place {
         self.lines.get(key).unwrap_or(&self.line).clone()
     }
 
     /// What stands below a path of keys.
-    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Value> {
         below(&self.value, path).filter(|value| !value.is_null())
     }
 
     /// A key's scalar.
-    pub fn text(&self, key: &str) -> Option<String> {
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.at(&[key]).and_then(text)
     }
 
     /// The scalars of a list, or a single scalar.
-    pub fn list(&self, path: &[&str]) -> Vec<String> {
+    pub(crate) fn list(&self, path: &[&str]) -> Vec<String> {
         match self.at(path) {
             Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
             Some(other) => text(other).into_iter().collect(),
@@ -78,7 +78,7 @@ impl Service {
     }
 
     /// Its environment, from a list or a mapping.
-    pub fn environment(&self) -> BTreeMap<String, Option<String>> {
+    pub(crate) fn environment(&self) -> BTreeMap<String, Option<String>> {
         match self.at(&["environment"]) {
             Some(Value::Mapping(map)) => {
                 map.iter().filter_map(|(key, value)| Some((text(key)?, text(value)))).collect()
@@ -96,12 +96,12 @@ impl Service {
     }
 
     /// Command and entrypoint as one text.
-    pub fn command(&self) -> String {
+    pub(crate) fn command(&self) -> String {
         [self.list(&["entrypoint"]), self.list(&["command"])].concat().join(" ")
     }
 
     /// The device requests below `deploy.resources.reservations.devices`.
-    pub fn requests(&self) -> Vec<&Value> {
+    pub(crate) fn requests(&self) -> Vec<&Value> {
         match self.at(&["deploy", "resources", "reservations", "devices"]) {
             Some(Value::Sequence(items)) => items.iter().map(bare).collect(),
             _ => Vec::new(),
@@ -109,7 +109,7 @@ impl Service {
     }
 
     /// The GPUs that it asks for, by whatever way; `None`: none.
-    pub fn gpus(&self) -> Option<Gpus> {
+    pub(crate) fn gpus(&self) -> Option<Gpus> {
         if let Some(gpus) = self.at(&["gpus"]) {
             return Some(match gpus {
                 Value::String(all) if all == "all" => Gpus::All,
@@ -137,7 +137,7 @@ impl Service {
     }
 
     /// Why it needs GPUs, in a clause; `None` where nothing says so.
-    pub fn needs_gpus(&self) -> Option<String> {
+    pub(crate) fn needs_gpus(&self) -> Option<String> {
         let environment = self.environment();
         let visible =
             |name: &str| environment.get(name).and_then(Option::as_deref).unwrap_or_default().to_owned();
@@ -164,14 +164,14 @@ impl Service {
     }
 
     /// Whether it has keys under `deploy` that only swarm reads.
-    pub fn only_swarm(&self) -> bool {
+    pub(crate) fn only_swarm(&self) -> bool {
         let keys = ["placement", "update_config", "rollback_config", "endpoint_mode"];
         let generic = ["deploy", "resources", "reservations", "generic_resources"];
         keys.iter().any(|key| self.at(&["deploy", key]).is_some()) || self.at(&generic).is_some()
     }
 
     /// The names of its networks.
-    pub fn networks(&self) -> Vec<String> {
+    pub(crate) fn networks(&self) -> Vec<String> {
         match self.at(&["networks"]) {
             Some(Value::Mapping(map)) => map.keys().filter_map(text).collect(),
             _ => self.list(&["networks"]),

@@ -24,12 +24,12 @@ struct Copy {
 
 impl Copied {
     /// WORKDIR, `cd`.
-    pub fn enter(&mut self, directory: &str) {
+    pub(crate) fn enter(&mut self, directory: &str) {
         self.workdir = join(&self.workdir, directory);
     }
 
     /// Files of the context were copied, or what else has no sources that are known.
-    pub fn copy(&mut self, sources: &[String], target: &str, known: bool) {
+    pub(crate) fn copy(&mut self, sources: &[String], target: &str, known: bool) {
         let into = sources.len() > 1 || target.ends_with('/') || target.ends_with("/.") || target == ".";
         let sources = match known {
             true => sources.iter().map(|source| join("", source.trim_start_matches('/'))).collect(),
@@ -39,13 +39,13 @@ impl Copied {
     }
 
     /// A RUN ended: its working directory and its mounts are those of before; what it changed stays changed.
-    pub fn leave(&mut self, before: Copied) {
+    pub(crate) fn leave(&mut self, before: Copied) {
         let changed = std::mem::take(&mut self.changed);
         *self = Copied { changed, ..before };
     }
 
     /// A command may have changed files of these names.
-    pub fn changed(&mut self, text: &str) {
+    pub(crate) fn changed(&mut self, text: &str) {
         let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
         let words = text.split(|letter: char| letter.is_whitespace() || "'\"();".contains(letter));
         self.changed.extend(words.filter(|word| word.contains('.')).map(name));
@@ -53,7 +53,7 @@ impl Copied {
 
     /// The paths in the context that may stand at a path of the image, the likeliest first; empty where
     /// nobody can tell.
-    pub fn candidates(&self, path: &str) -> Vec<String> {
+    pub(crate) fn candidates(&self, path: &str) -> Vec<String> {
         let path = join(&self.workdir, path);
         let name = path.rsplit('/').next().unwrap_or_default();
         let mut found = Vec::new();

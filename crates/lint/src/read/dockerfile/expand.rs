@@ -17,22 +17,22 @@ pub(crate) struct Value {
 
 impl Variables {
     /// Sets a variable.
-    pub fn set(&mut self, name: &str, value: Value) {
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);
     }
 
     /// What a variable holds; `None` where nothing in the file sets it.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
     /// Whether a name is set, to whatever.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
     /// The names that are set.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }
@@ -46,11 +46,24 @@ pub(crate) struct Expanded {
     pub known: bool,
     /// True where the default of an ARG is in it.
     pub default: bool,
+    /// How many references this text is a part of.
+    pub(super) depth: u8,
 }
+
+/// The longest text that substitution makes, in bytes: `ENV A=$A$A` doubles it with each line. What would be
+/// longer is not known.
+const LENGTH_MAX: usize = 8 << 10;
+
+/// How deeply defaults may be nested: `${A:-${B:-c}}` has depth 2. What is deeper is not known.
+const DEPTH_MAX: u8 = 32;
 
 /// Substitutes in a text without quotes.
 pub(crate) fn expand(text: &str, variables: &Variables) -> Expanded {
-    let mut out = Expanded { text: String::new(), known: true, default: false };
+    expand_at(text, variables, 0)
+}
+
+fn expand_at(text: &str, variables: &Variables, depth: u8) -> Expanded {
+    let mut out = Expanded { known: true, depth, ..Expanded::default() };
     let mut rest = text;
     while let Some(place) = rest.find('$') {
         out.text.push_str(&rest[..place]);
@@ -74,7 +87,12 @@ impl Expanded {
         let value = variables.get(reference.name);
         let set = value.filter(|value| value.text.as_deref().is_none_or(|text| !text.is_empty()));
         let word = |out: &mut Expanded, word: &str| {
-            let word = expand(word, variables);
+            if out.depth == DEPTH_MAX {
+                out.text.push_str(written);
+                out.known = false;
+                return;
+            }
+            let word = expand_at(word, variables, out.depth + 1);
             out.text.push_str(&word.text);
             out.known &= word.known;
             out.default |= word.default;
@@ -90,6 +108,10 @@ impl Expanded {
                 word(self, default);
             }
             (Operator::Default(default), None) => word(self, default),
+            (_, Some(Value { text: Some(text), .. })) if self.text.len() + text.len() > LENGTH_MAX => {
+                self.text.push_str(written);
+                self.known = false;
+            }
             (_, Some(Value { text: Some(text), default })) => {
                 self.text.push_str(text);
                 self.default |= default;
@@ -180,6 +202,26 @@ fn closing(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_that_doubles_with_each_line_stays_short() {
+        let mut variables = Variables::default();
+        variables.set("A", Value { text: Some("x".repeat(16)), default: false });
+        for _ in 0..100 {
+            let grown = expand("$A$A", &variables);
+            assert!(grown.text.len() <= LENGTH_MAX + "$A".len());
+            variables.set("A", Value { text: grown.known.then_some(grown.text), default: false });
+        }
+        assert_eq!(variables.get("A").unwrap().text, None, "too long to be known");
+    }
+
+    #[test]
+    fn deeply_nested_defaults_are_not_known() {
+        let nested = |depth: usize| format!("{}x{}", "${A:-".repeat(depth), "}".repeat(depth));
+        let shallow = expand(&nested(20), &Variables::default());
+        assert_eq!((shallow.text.as_str(), shallow.known), ("x", true));
+        assert!(!expand(&nested(30_000), &Variables::default()).known);
+    }
 
     fn variables() -> Variables {
         let mut variables = Variables::default();

@@ -61,7 +61,7 @@ pub(crate) struct Requirement {
 
 impl Requirement {
     /// Where it stands, for people: `line 3`, `line 3 of requirements.txt`.
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match &self.file {
             Some(file) => format!("line {} of {}", self.line, file.path),
             None => format!("line {}", self.line),
@@ -71,16 +71,16 @@ impl Requirement {
 
 impl Install {
     /// The requirement of a package, if it is named.
-    pub fn requirement(&self, name: &str) -> Option<&Requirement> {
+    pub(crate) fn requirement(&self, name: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|one| one.name == name)
     }
 
-    pub fn option(&self, name: &str) -> bool {
+    pub(crate) fn option(&self, name: &str) -> bool {
         self.options.iter().any(|option| option == name)
     }
 
     /// Whether it goes somewhere else than into the Python's own packages.
-    pub fn elsewhere(&self) -> bool {
+    pub(crate) fn elsewhere(&self) -> bool {
         ["-t", "--target", "--root", "--prefix", "--dry-run"].iter().any(|name| self.option(name))
     }
 }

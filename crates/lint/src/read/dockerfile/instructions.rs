@@ -35,7 +35,7 @@ pub(crate) struct Heredoc {
 
 impl Instruction {
     /// The value of a flag: `builder` of `--from=builder`.
-    pub fn flag(&self, name: &str) -> Option<&str> {
+    pub(crate) fn flag(&self, name: &str) -> Option<&str> {
         let value = |flag: &'_ String| {
             flag.strip_prefix("--").and_then(|flag| flag.strip_prefix(name)).map(|rest| rest.len())
         };

@@ -30,12 +30,12 @@ pub(crate) enum Kind {
 
 impl Interpreter {
     /// One of a kind, of a series that may be known.
-    pub fn new(kind: Kind, series: Option<&str>) -> Interpreter {
+    pub(crate) fn new(kind: Kind, series: Option<&str>) -> Interpreter {
         Interpreter { kind, series: series.map(str::to_owned) }
     }
 
     /// What it is, for people: `Python 3.10 of the distribution`.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let python = self.series.as_ref().map_or("Python".to_owned(), |series| format!("Python {series}"));
         match self.kind {
             Kind::System => format!("the distribution's {python}"),
@@ -60,29 +60,29 @@ pub(crate) struct Pythons {
 
 impl Pythons {
     /// One Python for everything.
-    pub fn all(interpreter: Interpreter) -> Pythons {
+    pub(crate) fn all(interpreter: Interpreter) -> Pythons {
         Pythons { pip: interpreter.clone(), default: interpreter, environments: Vec::new() }
     }
 
     /// Unknown from here on.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.default = Interpreter::default();
         self.pip = Interpreter::default();
     }
 
     /// The environment with this directory.
-    pub fn environment(&self, path: &str) -> Option<&Interpreter> {
+    pub(crate) fn environment(&self, path: &str) -> Option<&Interpreter> {
         let path = path.trim_end_matches('/');
         self.environments.iter().rev().find(|(known, _)| known == path).map(|(_, interpreter)| interpreter)
     }
 
     /// What a word means as a Python: `python3`, `python3.12`, `/opt/venv/bin/python`.
-    pub fn of_python(&self, word: &str) -> Option<Interpreter> {
+    pub(crate) fn of_python(&self, word: &str) -> Option<Interpreter> {
         self.of(word, "python", &self.default)
     }
 
     /// What a word means as a pip: `pip`, `pip3.12`, `/opt/venv/bin/pip`.
-    pub fn of_pip(&self, word: &str) -> Option<Interpreter> {
+    pub(crate) fn of_pip(&self, word: &str) -> Option<Interpreter> {
         self.of(word, "pip", &self.pip)
     }
 

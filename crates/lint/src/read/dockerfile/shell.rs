@@ -46,7 +46,7 @@ pub(crate) struct Command {
 
 impl Command {
     /// The first word without its directory: `pip3` of `/usr/bin/pip3`; empty where it is not known.
-    pub fn program(&self) -> &str {
+    pub(crate) fn program(&self) -> &str {
         match self.words.first() {
             Some(word) if word.known => word.text.rsplit('/').next().unwrap_or_default(),
             _ => "",
@@ -54,17 +54,17 @@ impl Command {
     }
 
     /// The word at a place, empty where there is none or it is not known.
-    pub fn word(&self, place: usize) -> &str {
+    pub(crate) fn word(&self, place: usize) -> &str {
         self.words.get(place).filter(|word| word.known).map_or("", |word| word.text.as_str())
     }
 
     /// Whether one of the words is this text.
-    pub fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         self.words.iter().any(|word| word.known && word.text == text)
     }
 
     /// The texts of its words, parted by spaces.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 }

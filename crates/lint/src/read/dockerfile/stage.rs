@@ -70,7 +70,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// A variable as the command sees it; `None` where nothing in the file sets it.
-    pub fn variable(&self, name: &str) -> Option<Value> {
+    pub(crate) fn variable(&self, name: &str) -> Option<Value> {
         let own = self.command.sets.iter().rev().find(|(known, _)| known == name);
         match own {
             Some((_, word)) => {
@@ -81,13 +81,13 @@ impl Run {
     }
 
     /// The names of all variables that the command sees.
-    pub fn variables(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.state.variables.names().chain(self.command.sets.iter().map(|(name, _)| name.as_str()))
     }
 }
 
 impl Dockerfile {
-    pub fn read(catalog: &'static Catalog, text: &str, context: &Context) -> Dockerfile {
+    pub(crate) fn read(catalog: &'static Catalog, text: &str, context: &Context) -> Dockerfile {
         let parsed = parse(text);
         let mut reader = Reader {
             catalog,
@@ -120,7 +120,7 @@ impl Dockerfile {
     }
 
     /// The stages whose layers are in the image that is built: the last one, and those that it goes on from.
-    pub fn shipped(&self) -> Vec<&Stage> {
+    pub(crate) fn shipped(&self) -> Vec<&Stage> {
         let mut shipped = Vec::new();
         let mut next = self.stages.len().checked_sub(1);
         while let Some(stage) = next.and_then(|place| self.stages.get(place)) {
@@ -134,12 +134,12 @@ impl Dockerfile {
     }
 
     /// Every command of every stage, with its stage.
-    pub fn runs(&self) -> impl Iterator<Item = (&Stage, &Run)> {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (&Stage, &Run)> {
         self.stages.iter().flat_map(|stage| stage.runs.iter().map(move |run| (stage, run)))
     }
 
     /// Every installation of Python packages, with its stage and its command.
-    pub fn installs(&self) -> impl Iterator<Item = (&Stage, &Run, &Install)> {
+    pub(crate) fn installs(&self) -> impl Iterator<Item = (&Stage, &Run, &Install)> {
         self.runs().filter_map(|(stage, run)| Some((stage, run, run.install.as_ref()?)))
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct State {
 
 impl State {
     /// The state of nothing.
-    pub fn empty(catalog: &'static Catalog) -> State {
+    pub(crate) fn empty(catalog: &'static Catalog) -> State {
         State {
             catalog,
             variables: Default::default(),
@@ -69,7 +69,7 @@ impl State {
     }
 
     /// The state of an image, or of one that the catalog does not know.
-    pub fn of(catalog: &'static Catalog, image: Option<&'static Image>) -> State {
+    pub(crate) fn of(catalog: &'static Catalog, image: Option<&'static Image>) -> State {
         let system =
             image.and_then(|image| image.system.as_deref()).and_then(|it| catalog.systems().system(it));
         let mut state = State { image, system, ..State::empty(catalog) };
@@ -96,18 +96,18 @@ impl State {
     }
 
     /// The CUDA toolkit of the base, where it is one that the catalog knows: `12.1.1`.
-    pub fn cuda(&self) -> Option<&'static str> {
+    pub(crate) fn cuda(&self) -> Option<&'static str> {
         self.image.and_then(|image| image.cuda.as_deref())
     }
 
     /// Whether nvcc is certainly not there.
-    pub fn lacks_nvcc(&self) -> bool {
+    pub(crate) fn lacks_nvcc(&self) -> bool {
         let without = self.image.is_some_and(|image| image.flavour != Flavour::Devel);
         without && !self.opaque && !self.toolkit
     }
 
     /// An instruction ENV or ARG, or an export.
-    pub fn set(&mut self, name: &str, value: Value) {
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
         if name == "PATH" {
             self.path(value.text.as_deref());
         }
@@ -146,7 +146,7 @@ impl State {
     }
 
     /// Something that cannot be seen into ran.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.opaque = true;
         self.archives = true;
         self.indexes = true;
@@ -156,7 +156,7 @@ impl State {
     }
 
     /// A command ran, which may be an installation.
-    pub fn ran(&mut self, command: &Command, install: Option<&Install>) {
+    pub(crate) fn ran(&mut self, command: &Command, install: Option<&Install>) {
         self.files_of(command, install.is_some());
         if command.words.is_empty() {
             for (name, word) in &command.sets {
@@ -423,7 +423,7 @@ impl State {
     }
 
     /// Files were copied from another stage or image to a place.
-    pub fn copied(&mut self, from: &str, sources: &[String], target: &str) {
+    pub(crate) fn copied(&mut self, from: &str, sources: &[String], target: &str) {
         let names: Vec<&str> = sources.iter().filter_map(|source| source.rsplit('/').next()).collect();
         if from.contains("astral-sh/uv")
             || (!names.is_empty() && names.iter().all(|name| matches!(*name, "uv" | "uvx")))

@@ -11,31 +11,31 @@ pub(crate) struct Text {
 
 impl Text {
     /// A text of whole lines that begins at a line.
-    pub fn lines(text: &str, first: usize) -> Text {
+    pub(crate) fn lines(text: &str, first: usize) -> Text {
         let ends = text.match_indices('\n').map(|(place, _)| place + 1);
         let starts = std::iter::once(0).chain(ends).enumerate().map(|(count, place)| (place, first + count));
         Text { text: text.to_owned(), starts: starts.collect() }
     }
 
     /// A text on one line.
-    pub fn in_line(text: &str, line: usize) -> Text {
+    pub(crate) fn in_line(text: &str, line: usize) -> Text {
         Text { text: text.to_owned(), starts: vec![(0, line)] }
     }
 
     /// Adds the text of a line.
-    pub fn push(&mut self, line: usize, text: &str) {
+    pub(crate) fn push(&mut self, line: usize, text: &str) {
         self.starts.push((self.text.len(), line));
         self.text.push_str(text);
     }
 
     /// The line of the file that a place in the text comes from.
-    pub fn line_at(&self, offset: usize) -> usize {
+    pub(crate) fn line_at(&self, offset: usize) -> usize {
         let after = self.starts.partition_point(|(start, _)| *start <= offset);
         after.checked_sub(1).and_then(|place| self.starts.get(place)).map_or(0, |(_, line)| *line)
     }
 
     /// What follows a place.
-    pub fn after(&self, offset: usize) -> Text {
+    pub(crate) fn after(&self, offset: usize) -> Text {
         let first = self.line_at(offset);
         let rest = self.starts.iter().filter(|(start, _)| *start > offset);
         let starts = std::iter::once((0, first)).chain(rest.map(|(start, line)| (start - offset, *line)));

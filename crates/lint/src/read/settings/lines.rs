@@ -6,7 +6,7 @@ use crate::kind::Kind;
 
 impl Settings {
     /// Reads an env file, `.deepspeed_env`, `nccl.conf`, or the running environment.
-    pub fn of_lines(file: &File) -> Settings {
+    pub(crate) fn of_lines(file: &File) -> Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
         let mut scope = Scope { torch, nccl, ..Scope::default() };
         let mut others = Vec::new();

@@ -103,18 +103,18 @@ pub(crate) struct Launch {
 
 impl Scope {
     /// What a variable is in the end, where that is certain.
-    pub fn value(&self, name: &str) -> Option<&str> {
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.setting(name)?.value.as_deref()
     }
 
     /// Where it is set, where that is certain.
-    pub fn setting(&self, name: &str) -> Option<&Setting> {
+    pub(crate) fn setting(&self, name: &str) -> Option<&Setting> {
         let found = self.settings.iter().rev().find(|one| one.name == name && one.held != Held::Unexported);
         found.filter(|one| one.certain)
     }
 
     /// Whether it is set anywhere.
-    pub fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.settings.iter().any(|one| one.name == name)
     }
 }
@@ -138,7 +138,7 @@ impl Settings {
     }
 
     /// Everything that is set to a value that is known and not empty, with the scope.
-    pub fn known(&self) -> impl Iterator<Item = (&Scope, &Setting, &str)> {
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&Scope, &Setting, &str)> {
         let all = self.scopes.iter().flat_map(|scope| scope.settings.iter().map(move |one| (scope, one)));
         let all = all.filter(|(_, one)| one.held != Held::Unexported);
         all.filter_map(|(scope, one)| {

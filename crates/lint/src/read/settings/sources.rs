@@ -15,7 +15,7 @@ use crate::read::script::Script;
 
 impl Settings {
     /// The variables of the image that a Dockerfile makes.
-    pub fn of_dockerfile(read: &Dockerfile, file: &File) -> Settings {
+    pub(crate) fn of_dockerfile(read: &Dockerfile, file: &File) -> Settings {
         let mut scope = Scope::default();
         let shipped = read.shipped();
         for stage in &shipped {
@@ -39,7 +39,7 @@ impl Settings {
     }
 
     /// The variables of the services of a compose file.
-    pub fn of_compose(read: &Compose, file: &File) -> Settings {
+    pub(crate) fn of_compose(read: &Compose, file: &File) -> Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
         let scope = |service: &Service| Scope {
             settings: service_settings(service, file),
@@ -50,7 +50,7 @@ impl Settings {
     }
 
     /// The variables that a script sets for what it starts.
-    pub fn of_script(read: &Script, file: &File) -> Settings {
+    pub(crate) fn of_script(read: &Script, file: &File) -> Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
         let all = read
             .commands

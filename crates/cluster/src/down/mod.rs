@@ -1,0 +1,214 @@
+//! `down`: what `up` made is taken away again, and nothing else.
+
+mod leave;
+pub(crate) mod removed;
+
+use std::time::Duration;
+
+use docker::fan_out;
+
+use crate::former::{self, Former};
+use crate::join_marker;
+use crate::observed_state::{self, ObservedState};
+use crate::plan::{ClusterPlan, LABEL, Node};
+use crate::problem::Problem;
+use crate::record;
+use crate::report::progress::{Outcome, Progress};
+use crate::report::up::StepEntry;
+use crate::request::NetworkKind;
+use docker::engine::Engine;
+use docker::swarm::{self, State};
+use docker::{container, network, volume};
+
+/// How often removing a network is tried: its endpoints end a moment after their containers.
+const REMOVE_ATTEMPTS: u32 = 20;
+const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What came of it.
+#[derive(Default)]
+pub struct Downed {
+    /// What was done.
+    pub steps: Vec<StepEntry>,
+    /// What could not be.
+    pub problems: Vec<Problem>,
+    /// What should be known.
+    pub notes: Vec<String>,
+}
+
+/// The nodes that are no longer in cluster.yaml, as the reached ones recorded them.
+pub async fn former(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> Vec<Former> {
+    let observed = fan_out(nodes.iter().map(|(node, engine)| async move {
+        let (machine, recorded) = tokio::join!(swarm::machine(engine), record::read(plan, engine));
+        Some(ObservedState {
+            name: node.name.clone(),
+            machine: machine.ok()?,
+            recorded: recorded.ok()?,
+            ..ObservedState::default()
+        })
+    }));
+    let observed: Vec<ObservedState> = observed.await.into_iter().flatten().collect();
+    former::connect(plan, observed_state::former(plan, &observed)).await
+}
+
+/// The problem of a former node that was not reached.
+pub fn not_cleaned(plan: &ClusterPlan, former: &Former) -> Option<Problem> {
+    let why = former.engine.as_ref().err()?;
+    let name = &former.recorded.name;
+    let says = format!("it is no longer in cluster.yaml, and nothing was removed there: {why}");
+    Some(Problem::of("connect", name, says).fix(format!(
+        "Remove its container and settings on that machine: `docker rm -f {name}; docker volume rm {}`",
+        plan.settings_volume
+    )))
+}
+
+/// Takes it down on the nodes that can be reached.
+pub async fn down(
+    plan: &ClusterPlan,
+    nodes: &[(&Node, &Engine)],
+    leave_swarm: bool,
+    progress: &Progress,
+) -> Downed {
+    let mut downed = Downed::default();
+    let all = fan_out(nodes.iter().map(|(node, engine)| containers(plan, node, engine, progress))).await;
+    all.into_iter().for_each(|part| downed.take(part));
+    if plan.network.kind == NetworkKind::Overlay {
+        downed.take(network_of(plan, nodes, progress).await);
+        if leave_swarm {
+            downed.take(leave::leave(plan, nodes, progress).await);
+        }
+        fan_out(nodes.iter().map(|(_, engine)| forget_join(plan, engine))).await;
+    }
+    downed
+}
+
+/// Removes the mark of a join that is over. A node whose join failed keeps it, so that the next `up` may
+/// clear the attempt.
+async fn forget_join(plan: &ClusterPlan, engine: &Engine) {
+    let machine = swarm::machine(engine).await;
+    let over = machine.is_ok_and(|machine| matches!(machine.swarm.state, State::Active | State::Inactive));
+    if over && join_marker::is_set(plan, engine).await {
+        join_marker::remove(plan, engine).await;
+    }
+}
+
+impl Downed {
+    /// Adds what came of something else.
+    pub fn take(&mut self, other: Downed) {
+        self.steps.extend(other.steps);
+        self.problems.extend(other.problems);
+        self.notes.extend(other.notes);
+    }
+
+    pub(crate) fn done(&mut self, progress: &Progress, step: &str, node: &str, says: &str, outcome: Outcome) {
+        progress.done(step, node, says, outcome);
+        self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
+    }
+
+    pub(crate) fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl ToString) {
+        self.done(progress, step, node, "not removed", Outcome::Failed);
+        self.problems.push(Problem::of(step, node, why.to_string()).fix("Resume: `envdoc cluster down`"));
+    }
+}
+
+pub(crate) async fn containers(
+    plan: &ClusterPlan,
+    node: &Node,
+    engine: &Engine,
+    progress: &Progress,
+) -> Downed {
+    let mut downed = Downed::default();
+    progress.doing("container", &node.name, "stopping and removing");
+    match container::labelled(engine, LABEL, &plan.name).await {
+        Err(why) => downed.failed(progress, "container", &node.name, why),
+        Ok(names) if names.is_empty() => {
+            downed.done(progress, "container", &node.name, "nothing to remove", Outcome::Unchanged);
+        }
+        Ok(names) => {
+            for name in names {
+                match container::remove(engine, &name).await {
+                    Ok(_) => downed.done(
+                        progress,
+                        "container",
+                        &node.name,
+                        &format!("removed {name}"),
+                        Outcome::Changed,
+                    ),
+                    Err(why) => downed.failed(progress, "container", &node.name, why),
+                }
+            }
+        }
+    }
+    match volume::labelled(engine, LABEL, &plan.name).await {
+        Err(why) => downed.failed(progress, "settings", &node.name, why),
+        Ok(names) => {
+            for name in names.into_iter().filter(|name| *name != join_marker::name(plan)) {
+                match volume::remove(engine, &name).await {
+                    Ok(_) => downed.done(
+                        progress,
+                        "settings",
+                        &node.name,
+                        &format!("removed the volume {name}"),
+                        Outcome::Changed,
+                    ),
+                    Err(why) => downed.failed(progress, "settings", &node.name, why),
+                }
+            }
+        }
+    }
+    downed
+}
+
+/// The overlay, which a manager removes, where it is the cluster's.
+async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Progress) -> Downed {
+    let mut downed = Downed::default();
+    let name = &plan.network.name;
+    for (node, engine) in nodes {
+        let found = match network::inspect(engine, name).await {
+            Ok(Some(found)) => found,
+            Ok(None) => continue,
+            Err(why) => {
+                downed.failed(progress, "network", &node.name, why);
+                continue;
+            }
+        };
+        if found.labels.get(LABEL) != Some(&plan.name) {
+            // A worker that has forgotten the labels has the network only as long as a container uses it.
+            if found.driver == "overlay" && node.index > 0 {
+                continue;
+            }
+            downed.notes.push(format!(
+                "kept the network {name} on {}: it does not belong to this cluster",
+                node.name
+            ));
+            continue;
+        }
+        if node.index == 0 {
+            progress.doing("network", &node.name, "removing");
+        }
+        match removed(engine, name).await {
+            Ok(()) => {
+                downed.done(progress, "network", &node.name, &format!("removed {name}"), Outcome::Changed)
+            }
+            // A worker's engine leaves that to the manager.
+            Err(_) if node.index > 0 => {}
+            Err(why) => downed.failed(progress, "network", &node.name, why),
+        }
+    }
+    if downed.steps.is_empty() && downed.problems.is_empty() {
+        downed.done(progress, "network", &plan.name, "the cluster has no network", Outcome::Unchanged);
+    }
+    downed
+}
+
+async fn removed(engine: &Engine, name: &str) -> Result<(), docker::Error> {
+    let mut last = Ok(());
+    for _ in 0..REMOVE_ATTEMPTS {
+        match network::remove(engine, name).await {
+            Ok(_) => return Ok(()),
+            Err(why) if *why.cause() == docker::Cause::InUse => last = Err(why),
+            Err(why) => return Err(why),
+        }
+        tokio::time::sleep(REMOVE_RETRY_INTERVAL).await;
+    }
+    last
+}

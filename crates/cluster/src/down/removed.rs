@@ -1,0 +1,88 @@
+//! A node that is no longer in cluster.yaml is cleaned up, or forgotten.
+
+use super::{Downed, containers};
+use crate::plan::{ClusterPlan, LABEL, Node};
+use crate::record::Recorded;
+use crate::report::progress::{Outcome, Progress};
+use docker::engine::Engine;
+use docker::{container, swarm};
+
+const STEP: &str = "removed";
+/// Label of a container that the swarm started for a service.
+const TASK_LABEL: &str = "com.docker.swarm.task.id";
+
+/// Removes the cluster from a node: containers, volumes with keys, membership in a swarm that envdoc created.
+pub(crate) async fn remove(
+    plan: &ClusterPlan,
+    node: &Node,
+    engine: &Engine,
+    manager: &Engine,
+    progress: &Progress,
+) -> Downed {
+    let mut downed = containers(plan, node, engine, progress).await;
+    if !downed.problems.is_empty() {
+        return downed;
+    }
+    match leave(engine, manager).await {
+        Ok(Left::Yes) => downed.done(progress, STEP, &node.name, "left the swarm", Outcome::Changed),
+        Ok(Left::NoMember) => {}
+        Ok(Left::Listed) => {
+            downed.done(progress, STEP, &node.name, "left the swarm", Outcome::Changed);
+            downed.notes.push(format!(
+                "the manager still lists {}; remove it: `docker node rm {}`",
+                node.name, node.name
+            ));
+        }
+        Ok(Left::Foreign) => downed.notes.push(format!(
+            "{} stays in the swarm, which envdoc did not create or which something else on it uses",
+            node.name
+        )),
+        Err(why) => downed.failed(progress, STEP, &node.name, why),
+    }
+    downed
+}
+
+enum Left {
+    Yes,
+    /// It left, but the manager did not take it off its list.
+    Listed,
+    /// It is not in the manager's swarm.
+    NoMember,
+    /// It stays.
+    Foreign,
+}
+
+async fn leave(engine: &Engine, manager: &Engine) -> Result<Left, docker::Error> {
+    let (machine, first) = tokio::join!(swarm::machine(engine), swarm::machine(manager));
+    let (own, first) = (machine?.swarm, first?.swarm);
+    if own.node.is_empty() || !first.manager {
+        return Ok(Left::NoMember);
+    }
+    let members = swarm::members(manager).await?;
+    if members.iter().all(|member| member.id != own.node) {
+        return Ok(Left::NoMember);
+    }
+    let used = container::all(engine).await?;
+    let used = used.iter().any(|labels| labels.contains_key(TASK_LABEL) || labels.contains_key(LABEL));
+    if own.manager || used || !swarm::labels(manager).await?.contains_key(LABEL) {
+        return Ok(Left::Foreign);
+    }
+    swarm::leave(engine, false).await?;
+    // The manager counts it as ready for some seconds more; it has left all the same.
+    Ok(match swarm::remove_member(manager, &own.node, true).await {
+        Ok(()) => Left::Yes,
+        Err(_) => Left::Listed,
+    })
+}
+
+/// Takes nodes that are gone for good off the manager's list, where it has lost contact with them.
+pub(crate) async fn forget(manager: &Engine, forgotten: &[Recorded]) {
+    let created = swarm::labels(manager).await.is_ok_and(|labels| labels.contains_key(LABEL));
+    let members = swarm::members(manager).await.unwrap_or_default();
+    let gone = |member: &&swarm::Member| {
+        !member.ready && forgotten.iter().any(|one| one.hostname == member.hostname)
+    };
+    for member in members.iter().filter(gone).filter(|_| created) {
+        let _ = swarm::remove_member(manager, &member.id, false).await;
+    }
+}

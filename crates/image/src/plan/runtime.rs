@@ -1,0 +1,147 @@
+//! User, environment, files and command of the container.
+
+use super::super::request::ImageRequest;
+use super::step::{Instruction, Step};
+use super::{PlanContext, usage_error};
+use diagnostic::error::Error;
+
+/// Default working directory.
+const WORKDIR: &str = "/workspace";
+
+/// The environment that the base does not set.
+pub(super) fn environment(context: &PlanContext) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if !context.base.sets_nvidia_variables() {
+        let variables =
+            [("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")];
+        steps.push(Step::new(Instruction::Env(owned(variables))).with_comment(
+            "The NVIDIA container toolkit reads these variables; the nvidia/cuda images set them, this base \
+             image does not.",
+        ));
+    }
+    steps
+}
+
+fn owned<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+/// What is the user's own, after everything that is installed.
+pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
+    let request = context.request;
+    let mut steps = Vec::new();
+    if !request.run.is_empty() {
+        let commands = request.run.iter().map(|command| vec![command.trim().to_owned()]).collect();
+        steps.push(Step::new(Instruction::Run { mounts: context.secret_mounts(), commands }));
+    }
+    let user = user(request)?;
+    if let Some(user) = user {
+        let uid = uid(request);
+        let made = format!("useradd --create-home --shell /bin/bash --user-group --uid {uid} {user}");
+        let workdir = workdir(request);
+        let owned = format!("install --directory --owner {user} --group {user} {workdir}");
+        steps.push(Step::new(Instruction::Run {
+            mounts: Vec::new(),
+            commands: vec![vec![made], vec![owned]],
+        }));
+    }
+    steps.push(Step::new(Instruction::Workdir(workdir(request))));
+    let mut variables = owned([("PYTHONUNBUFFERED", "1")]);
+    variables.retain(|(name, _)| !request.env.contains_key(name));
+    variables.extend(request.env.clone());
+    for (name, value) in &request.env {
+        if secret(name) {
+            return Err(usage_error(format!(
+                "`env`: {name} looks like a secret; everyone who can pull the image could read it"
+            ))
+            .hint("pass it at container start: docker run --env-file"));
+        }
+        let well_formed =
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !value.contains('\n');
+        if !well_formed || name.is_empty() {
+            return Err(usage_error(format!(
+                "`env`: {name:?} is not a valid variable name, or its value has several lines"
+            )));
+        }
+    }
+    let suspected = |name: &str| ["TOKEN", "PASS", "SECRET", "KEY"].iter().any(|word| name.contains(word));
+    let step = match variables.iter().any(|(name, _)| suspected(name)) {
+        true => Step::new(Instruction::Env(Vec::new()))
+            .ignoring("DL3064", "the rule checks names only; envdoc refuses variables named like secrets."),
+        false => Step::new(Instruction::Env(Vec::new())),
+    };
+    steps.push(Step { instruction: Instruction::Env(variables), ..step });
+    for copy in &request.copy {
+        let owner = user.map(|user| format!("{user}:{user}"));
+        let sources = vec![copy.from.clone()];
+        steps.push(Step::new(Instruction::Copy { from: None, owner, sources, to: copy.to.clone() }));
+    }
+    Ok(steps)
+}
+
+pub(super) fn start(context: &PlanContext) -> Vec<Step> {
+    let request = context.request;
+    let mut steps: Vec<Step> =
+        request.ports.iter().map(|port| Step::new(Instruction::Expose(*port))).collect();
+    if let Ok(Some(user)) = user(request) {
+        steps.push(Step::new(Instruction::User(uid(request).to_string())).with_comment(format!(
+            "Numeric UID of {user}: Kubernetes' runAsNonRoot cannot verify a user \
+             name."
+        )));
+    }
+    if !request.entrypoint.is_empty() {
+        steps.push(Step::new(Instruction::Entrypoint(request.entrypoint.clone())));
+    }
+    if !request.command.is_empty() {
+        steps.push(Step::new(Instruction::Command(request.command.clone())));
+    }
+    steps
+}
+
+/// The user that is made; `None` for root.
+fn user(request: &ImageRequest) -> Result<Option<&str>, Error> {
+    let Some(user) = request.user.as_deref().filter(|user| *user != "root") else { return Ok(None) };
+    let well_formed = user.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && user.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
+    match well_formed {
+        true => Ok(Some(user)),
+        false => Err(usage_error(format!("`user`: {user:?} is not a valid user name"))
+            .hint("use lower-case letters, digits, - and _; set the number with `uid`")),
+    }
+}
+
+/// The user's number; one that no base image uses unless the request says otherwise (1000 is `ubuntu` in
+/// Ubuntu 24.04's).
+fn uid(request: &ImageRequest) -> u32 {
+    request.uid.unwrap_or(10001)
+}
+
+fn workdir(request: &ImageRequest) -> String {
+    request.workdir.clone().unwrap_or_else(|| WORKDIR.into())
+}
+
+/// Whether a variable's name suggests that its value is a secret.
+fn secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["PASSWORD", "SECRET", "TOKEN", "API_KEY", "PRIVATE_KEY"].iter().any(|word| name.ends_with(word))
+}
+
+/// The proxy, as Docker's predefined build arguments.
+pub(super) fn build_args(request: &ImageRequest) -> Result<Vec<(String, String)>, Error> {
+    let mirrors = &request.mirrors;
+    let addresses =
+        mirrors.pip_index.iter().chain(&mirrors.extra_index).chain(&mirrors.apt).chain(&mirrors.python);
+    for address in addresses {
+        if address
+            .split("//")
+            .nth(1)
+            .is_some_and(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')))
+        {
+            return Err(usage_error("`mirrors`: a URL with a password would stay in the image history")
+                .hint("pass it as --build-arg at build time"));
+        }
+    }
+    let Some(proxy) = &request.proxy else { return Ok(Vec::new()) };
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+    Ok(names.map(|name| (name.to_owned(), proxy.clone())).to_vec())
+}

@@ -1,0 +1,161 @@
+//! What a value of a request may contain in the place where it ends up: an instruction of a Dockerfile, a
+//! mount option, a shell command, a workflow. Requests come with pull requests, and pipelines render them.
+
+use diagnostic::error::{Error, Kind};
+
+use crate::request::ImageRequest;
+
+/// Where a value ends up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Text in quotes on one line.
+    Line,
+    /// A path that is a word of an instruction, or a value of a mount option.
+    Path,
+    /// A path in the image, from its root on.
+    AbsolutePath,
+    /// An image or a registry.
+    ImageName,
+    /// A URL that becomes a word of a shell command.
+    Url,
+    /// A package with its version: never an option of pip.
+    Package,
+    /// The key of a label.
+    LabelKey,
+}
+
+impl Place {
+    fn takes(self, text: &str) -> bool {
+        let only = |others: &str| {
+            text.chars().all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter))
+        };
+        match self {
+            Place::Line => !text.chars().any(char::is_control),
+            Place::Path => only("._/@+~*-") && !text.starts_with('-'),
+            Place::AbsolutePath => only("._/@+-") && text.starts_with('/'),
+            Place::ImageName => {
+                only("._/:@-") && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+            }
+            Place::Url => only("._~:/?#[]@!&*+,=%-") && !text.starts_with('-'),
+            Place::Package => !text.chars().any(char::is_control) && !text.trim_start().starts_with('-'),
+            Place::LabelKey => only("._/-"),
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Place::Line => "one line without control characters",
+            Place::Path => "a path of letters, digits and ._/@+~*- that does not begin with -",
+            Place::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
+            Place::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
+            Place::Url => "a URL without spaces, quotes and other characters of the shell",
+            Place::Package => "a package, not an option",
+            Place::LabelKey => "a key of letters, digits and ._/-",
+        }
+    }
+
+    fn check<'t>(self, key: &str, texts: impl IntoIterator<Item = &'t String>) -> Result<(), Error> {
+        match texts.into_iter().find(|text| !self.takes(text)) {
+            None => Ok(()),
+            Some(text) => {
+                Err(Error::new(Kind::Usage, format!("`{key}`: {text:?} is not {}", self.expected())))
+            }
+        }
+    }
+}
+
+/// Refuses a request with a value that would become something else in the files made of it. `env`, `apt` and
+/// `user` are checked where they are used; `run`, `entrypoint` and `command` are commands by their purpose.
+pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
+    let mirrors = &request.mirrors;
+    Place::ImageName.check("name", &request.name)?;
+    Place::Line.check("description", &request.description)?;
+    // Both stand in comments of the Dockerfile.
+    Place::Line.check("request", request.origin.iter().chain(&request.requested))?;
+    Place::Package.check("packages", &request.packages)?;
+    Place::ImageName.check("base_image", &request.base_image)?;
+    Place::ImageName.check("base_devel", &request.base_devel)?;
+    Place::ImageName.check("base_digest", &request.base_digest)?;
+    Place::Url.check("mirrors", mirrors.pip_index.iter().chain(&mirrors.extra_index))?;
+    Place::Url.check("mirrors", mirrors.apt.iter().chain(&mirrors.python))?;
+    Place::Path.check("wheels", &request.wheels)?;
+    Place::Url.check("proxy", &request.proxy)?;
+    Place::AbsolutePath.check("workdir", &request.workdir)?;
+    Place::Path.check("copy", request.copy.iter().flat_map(|copy| [&copy.from, &copy.to]))?;
+    Place::LabelKey.check("labels", request.labels.keys())?;
+    Place::Line.check("labels", request.labels.values())
+}
+
+/// The same for an image of a pipeline, the directory of its Dockerfile, and the registry: `${{ … }}` and
+/// `$(…)` would run in it.
+pub(crate) fn pipeline(name: &String, context: &String, registry: Option<&str>) -> Result<(), Error> {
+    Place::ImageName.check("name", [name])?;
+    Place::Path.check("context", [context])?;
+    Place::ImageName.check("--registry", registry.map(str::to_owned).iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(yaml: &str) -> String {
+        let read: ImageRequest = serde_yaml::from_str(yaml).unwrap();
+        request(&read).unwrap_err().message
+    }
+
+    #[test]
+    fn what_would_become_an_instruction_is_refused() {
+        for (key, yaml) in [
+            ("workdir", r#"workdir: "/w\nRUN evil""#),
+            ("workdir", r#"workdir: "/w;evil""#),
+            ("workdir", r#"workdir: "/$(evil)""#),
+            ("labels", r#"labels: {a: "b\nRUN evil"}"#),
+            ("labels", r#"labels: {"a b": c}"#),
+            ("name", r#"name: "x\nRUN evil""#),
+            ("name", r#"name: "x${{ secrets.X }}""#),
+            ("description", r#"description: "x\nRUN evil""#),
+            ("base_image", r#"base_image: "ubuntu:22.04\nRUN evil""#),
+            ("base_image", r#"base_image: "--platform=x ubuntu""#),
+            ("wheels", r#"wheels: "d,target=/x""#),
+            ("copy", r#"copy: [{from: "--from=evil/image", to: /x}]"#),
+            ("copy", r#"copy: [{from: "a b", to: /x}]"#),
+            ("packages", r#"packages: ["--index-url=http://evil.example/simple"]"#),
+            ("packages", r#"packages: [" -rfile"]"#),
+            ("mirrors", r#"mirrors: {pip_index: "https://a.example/$(evil)"}"#),
+            ("mirrors", r#"mirrors: {apt: "https://a.example/ --evil"}"#),
+            ("proxy", r#"proxy: "http://p.example\nRUN evil""#),
+        ] {
+            assert!(refused(yaml).starts_with(&format!("`{key}`: ")), "{yaml}: {}", refused(yaml));
+        }
+    }
+
+    #[test]
+    fn what_people_write_is_taken() {
+        let yaml = r#"
+            name: team/rl-train.v2
+            description: "Training, with DeepSpeed's operators: $HOME stays text"
+            workdir: /workspace/app-1
+            labels: {org.opencontainers.image.source: "https://example.org/a?b=c#d"}
+            base_image: registry.example:5000/team/base:1.2@sha256:00ff
+            wheels: wheels/linux
+            copy: [{from: src/*.py, to: /workspace/}]
+            packages: ["transformers[torch]>=4.40,<5", "numpy==1.26.4; python_version < '3.13'"]
+            mirrors: {pip_index: "https://index.example:8443/simple/?a=b&c=%20"}
+            proxy: http://proxy.example:3128
+        "#;
+        let read: ImageRequest = serde_yaml::from_str(yaml).unwrap();
+        assert!(request(&read).is_ok(), "{:?}", request(&read));
+    }
+
+    #[test]
+    fn what_would_run_in_a_pipeline_is_refused() {
+        let pipeline = |name: &str, context: &str, registry| {
+            pipeline(&name.to_owned(), &context.to_owned(), registry).is_ok()
+        };
+        assert!(pipeline("rl", "images/rl", Some("ghcr.io/me")));
+        assert!(!pipeline("x${{ secrets.X }}", "images/rl", None));
+        assert!(!pipeline("rl", "d${{ secrets.X }}", None));
+        assert!(!pipeline("rl", "images/rl", Some("r.example/$(evil)")));
+        assert!(!pipeline("rl", "images/rl", Some("r.example/a\"evil")));
+    }
+}

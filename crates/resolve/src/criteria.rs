@@ -1,0 +1,105 @@
+//! What candidates are judged by: the requirements of a request, sorted by kind.
+
+use std::collections::BTreeMap;
+
+use pep440_rs::Version;
+
+use super::python::{Python, series};
+use super::request::{Base, Gpu, Prefer, Request, RequirementKind, Versions};
+use catalog::Catalog;
+use facts::driver::DriverVersion;
+
+/// The requirements of a request by kind, and its preferences: what the constraints judge candidates by.
+#[derive(Debug)]
+pub struct Criteria<'r> {
+    /// What the parts are compared with.
+    pub catalog: &'static Catalog,
+    /// CUDA versions; every one of them must hold, as for all lists here.
+    pub cuda: Vec<&'r Versions>,
+    pub python: Vec<&'r Versions>,
+    pub torch: Vec<&'r Versions>,
+    /// Packages, by name.
+    pub packages: BTreeMap<&'r str, Vec<&'r Versions>>,
+    pub gpus: Vec<&'r Gpu>,
+    pub drivers: Vec<DriverVersion>,
+    pub systems: Vec<&'r str>,
+    /// CPU architectures; x86_64 if none is required.
+    pub architectures: Vec<&'r str>,
+    pub bases: Vec<&'r Base>,
+    /// Whether CUDA code is compiled in the image.
+    pub compile: bool,
+    /// Whether DeepSpeed is required.
+    pub deepspeed: bool,
+    pub prefer: Prefer,
+    pub installed: BTreeMap<&'r str, Version>,
+    /// The day of the question.
+    pub today: &'r str,
+}
+
+impl<'r> Criteria<'r> {
+    /// Whether this Python is the installed one.
+    pub fn is_installed(&self, python: &Python) -> bool {
+        self.installed.get("python").is_some_and(|own| series(own) == series(&python.version))
+    }
+
+    /// Sorts the requirements of a request.
+    pub fn from_request(catalog: &'static Catalog, request: &'r Request) -> Criteria<'r> {
+        let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));
+        let mut criteria = Criteria {
+            catalog,
+            cuda: vec![],
+            python: vec![],
+            torch: vec![],
+            packages: BTreeMap::new(),
+            gpus: vec![],
+            drivers: vec![],
+            systems: vec![],
+            architectures: vec![],
+            bases: vec![],
+            compile: false,
+            deepspeed: false,
+            prefer: request.prefer,
+            installed: request.installed.iter().filter_map(parse).collect(),
+            today: &request.today,
+        };
+        for requirement in &request.requirements {
+            match &requirement.kind {
+                RequirementKind::Cuda(versions) => criteria.cuda.push(versions),
+                RequirementKind::Python(versions) => criteria.python.push(versions),
+                RequirementKind::Torch(versions) => criteria.torch.push(versions),
+                RequirementKind::Package(name, versions) => {
+                    criteria.packages.entry(name).or_default().push(versions)
+                }
+                RequirementKind::Gpu(gpu) => criteria.gpus.push(gpu),
+                RequirementKind::Driver(driver) => criteria.drivers.push(*driver),
+                RequirementKind::System(system) => criteria.systems.push(system),
+                RequirementKind::Architecture(architecture) => criteria.architectures.push(architecture),
+                RequirementKind::Base(base) => criteria.bases.push(base),
+                RequirementKind::Compile => criteria.compile = true,
+            }
+        }
+        criteria.deepspeed = criteria.packages.contains_key("deepspeed");
+        criteria
+    }
+
+    /// The oldest driver among the nodes.
+    pub fn oldest_driver(&self) -> Option<DriverVersion> {
+        self.drivers.iter().min().copied()
+    }
+
+    /// The CPU architecture; `x86_64` if none is required.
+    pub fn architecture(&self) -> &'r str {
+        self.architectures.first().copied().unwrap_or("x86_64")
+    }
+
+    /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they
+    /// are first used.
+    pub fn uses_nvcc(&self) -> bool {
+        self.compile || self.deepspeed
+    }
+
+    /// The versions required of a package; empty if it was not requested or any version will do.
+    pub fn package(&self, name: &str) -> &[&'r Versions] {
+        self.packages.get(name).map_or(&[], Vec::as_slice)
+    }
+}

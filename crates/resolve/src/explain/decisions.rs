@@ -1,0 +1,393 @@
+//! The reason of each choice, in a sentence or two.
+
+use std::cmp::Reverse;
+
+use super::Explainer;
+use super::merge::{Refused, ranges};
+use crate::assemble;
+use crate::constraints::python_wheel::left_out;
+use crate::message::{Short, Subject};
+use crate::outcome::Decision;
+use crate::rank;
+use crate::request::{self, Prefer, Versions};
+use crate::universe::{Base, Build, Release, Universe, series};
+use catalog::images::Image;
+use diagnostic::words;
+
+impl<'u> Explainer<'u, '_> {
+    /// The releases of torch that are newer than the chosen one, newest first, and why none of their builds
+    /// is in the answer. Ends before the first of which that cannot be told.
+    pub(super) fn refused_releases(&self, universe: &'u Universe) -> Vec<Refused> {
+        let chosen = &self.choice.environment.build.version;
+        let mut newer: Vec<&'u Build> =
+            universe.candidates(&self.criteria).iter().filter(|build| build.version > *chosen).collect();
+        newer.sort_by_key(|build| Reverse(&build.version));
+        let of_release = newer.chunk_by(|one, other| one.version == other.version);
+        of_release.map_while(|builds| self.release(universe, builds)).collect()
+    }
+
+    /// The reasons, in the order of the choices.
+    pub(super) fn decisions(&self, universe: &'u Universe, refused: &[Refused]) -> Vec<Decision> {
+        let mut all = vec![self.torch(universe, refused), self.python_choice(), self.base_image(universe)];
+        let installed = assemble::installs(&self.criteria, self.choice);
+        all.extend(installed.map(|release| self.package_choice(universe, release)));
+        all
+    }
+
+    fn torch(&self, universe: &'u Universe, refused: &[Refused]) -> Decision {
+        let build = self.choice.environment.build;
+        let image_named =
+            self.criteria.bases.iter().any(|requirement| matches!(requirement, request::Base::Image(_)));
+        let brought = self.choice.environment.base.image.and_then(|image| image.torch.as_ref());
+        let newest = match (refused, requested_text(&self.criteria.torch)) {
+            ([], None) if build.image.is_some() => "the torch of the image".to_owned(),
+            _ if image_named && (build.image.is_some() || brought == Some(&build.release.version)) => {
+                "the release in the image".to_owned()
+            }
+            (_, Some(requirement)) if refused.iter().all(|one| one.is_request) => {
+                format!("{requirement} was requested")
+            }
+            _ if self.installed("torch", &build.version) => "installed already".to_owned(),
+            ([], _) if self.criteria.prefer == Prefer::Stable => {
+                "the newest that is not the first release of its series".into()
+            }
+            ([], _) => "the newest release".to_owned(),
+            _ => format!(
+                "the newest compatible release. {}",
+                ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
+            ),
+        };
+        let mut message = format!("{newest}. {}", self.build_choice(universe));
+        let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
+        let partners: Vec<String> = partners
+            .iter()
+            .filter(|(name, _)| !left_out(&self.criteria, build, self.choice.environment.python, name))
+            .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
+            .collect();
+        if !partners.is_empty() {
+            message = format!("{message} With {}.", words::and(&partners));
+        }
+        let mut constraints: Vec<&str> = Vec::new();
+        for id in refused.iter().flat_map(|one| &one.constraints) {
+            if !constraints.contains(id) {
+                constraints.push(id);
+            }
+        }
+        let source = build.build.source.as_deref().unwrap_or_default();
+        let chosen = format!("{} ({})", build.release.version, build.build.build);
+        entry("torch", chosen, message, constraints, &[&build.release.source, source])
+    }
+
+    /// Why this build of the release.
+    fn build_choice(&self, universe: &'u Universe) -> String {
+        let build = self.choice.environment.build;
+        let name = &build.build.build;
+        if let Some(image) = build.image {
+            let release: Vec<String> = build.version.release().iter().map(u64::to_string).collect();
+            return format!(
+                "NVIDIA's own build in {}: no package index has it, and as a pre-release it does not meet a \
+                    requirement such as \
+                 torch>={}.",
+                image.reference(),
+                release.join(".")
+            );
+        }
+        if let Some(requirement) = self.criteria.torch.iter().find(|requirement| requirement.build.is_some())
+        {
+            return format!("{name}: {} was requested.", requirement.text);
+        }
+        if let Some(requirement) = requested_text(&self.criteria.cuda) {
+            return format!("{name}: CUDA {requirement} was requested.");
+        }
+        if build.pypi {
+            return format!("{name} is the build that PyPI serves.");
+        }
+        let pypi = universe
+            .candidates(&self.criteria)
+            .iter()
+            .find(|other| other.pypi && other.version == build.version);
+        let refused = pypi.and_then(|pypi| {
+            let reasons = self.whole_build(universe, pypi);
+            let message = reasons.first()?.short(Subject::Build).of(&pypi.build.build);
+            Some(format!("{name}: PyPI's {message}."))
+        });
+        match (refused, self.criteria.oldest_driver()) {
+            (Some(message), _) => message,
+            (None, Some(driver)) => format!("{name}: driver {driver} knows its CUDA in full."),
+            (None, None) => format!("{name}."),
+        }
+    }
+
+    fn installed(&self, part: &str, version: &pep440_rs::Version) -> bool {
+        let here = self.criteria.installed.get(part);
+        self.criteria.prefer == Prefer::Installed
+            && here.is_some_and(|one| one.release() == version.release())
+    }
+
+    fn python_choice(&self) -> Decision {
+        let (python, base, build) =
+            (self.choice.environment.python, self.choice.environment.base, self.choice.environment.build);
+        let own = base.system.and_then(|system| Some((system, system.python.as_deref()?)));
+        let ended = |text: &str| {
+            let row = self.criteria.catalog.systems().python(text)?;
+            row.end_of_life.as_deref().filter(|day| *day < self.criteria.today)
+        };
+        let from = assemble::python_from(&self.criteria, self.choice);
+        let mut constraints = Vec::new();
+        let why = if let Some(requirement) = requested_text(&self.criteria.python) {
+            constraints.push("python-asked-for");
+            format!("{requirement} was requested")
+        } else if from == "machine" && self.criteria.is_installed(python) {
+            "the machine's own, installed already".to_owned()
+        } else if base.provides_python(self.criteria.catalog, python) {
+            match own.filter(|(_, text)| *text == python.text) {
+                Some((system, _)) => format!("the Python of {}", system.name),
+                None => "the Python of the image".to_owned(),
+            }
+        } else if let Some((system, text, day)) =
+            own.and_then(|(system, text)| Some((system, text, ended(text)?)))
+        {
+            format!(
+                "the newest compatible version; {}'s own {text} has been past its end of life since {day}",
+                system.name
+            )
+        } else {
+            "the newest compatible version".to_owned()
+        };
+        let companions = base.image.is_some_and(|image| image.torch.is_some() && image.python.is_none());
+        let comes = match (from.as_str(), own) {
+            ("uv", _) if companions => {
+                " The Python of the image is unknown, so it comes from uv, with its own torch.".to_owned()
+            }
+            ("image" | "machine" | "apt" | "dnf", _) => String::new(),
+            (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
+            (_, None) => format!(" It comes from {from}."),
+        };
+        let wheels = build.release.pythons.as_ref().map_or(String::new(), |list| {
+            let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
+            format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
+        });
+        constraints.push("torch-wheel-for-python");
+        let source = base
+            .system
+            .and_then(|system| self.criteria.catalog.systems().python_source(&system.id, &python.text));
+        let sources = [build.release.source.as_str(), source.map_or("", |row| row.source.as_str())];
+        entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
+    }
+
+    fn base_image(&self, universe: &'u Universe) -> Decision {
+        let base = self.choice.environment.base;
+        let Some(image) = base.image else {
+            let message = "no image was requested: the stack goes into an environment on the machine itself.";
+            return entry("base_image", "none".into(), message.into(), vec!["base-asked-for"], &[]);
+        };
+        let mut constraints = vec!["base-cuda-matches"];
+        let what = if self.criteria.bases.is_empty() {
+            let with = if base.has_nvcc() == Some(true) { " that has nvcc, to compile with" } else { "" };
+            match &base.cuda {
+                Some(cuda) => format!("the leanest {} image with CUDA {cuda}{with}", image.repository),
+                None => {
+                    format!("{}; torch's wheels contain the CUDA libraries", self.no_cuda_image(universe))
+                }
+            }
+        } else {
+            constraints.push("base-asked-for");
+            self.newest_image().unwrap_or_else(|| "as requested".to_owned())
+        };
+        let newer = self.newer_systems(universe, base);
+        let message = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
+        entry("base_image", image.reference(), message, constraints, &[&image.source])
+    }
+
+    /// The newest compatible image of NVIDIA's, and the newer ones whose contents are unknown.
+    fn newest_image(&self) -> Option<String> {
+        let chosen = self.choice.environment.build.image?;
+        if self.criteria.bases.iter().any(|requirement| matches!(requirement, request::Base::Image(_))) {
+            return None;
+        }
+        let unknown = |image: &&Image| image.tag > chosen.tag && !image.lacks().is_empty();
+        let newer: Vec<&str> = self
+            .criteria
+            .catalog
+            .images()
+            .of(chosen.repository)
+            .iter()
+            .filter(unknown)
+            .map(|image| image.tag.as_str())
+            .collect();
+        Some(match newer.is_empty() {
+            true => "the newest compatible image of NVIDIA's".to_owned(),
+            false => {
+                let newer = words::and(&newer);
+                format!("the newest compatible image of NVIDIA's; too little is known about {newer}")
+            }
+        })
+    }
+
+    /// Why it is an image without CUDA.
+    fn no_cuda_image(&self, universe: &'u Universe) -> String {
+        let environment = &self.choice.environment;
+        let first = rank::bases(universe, &self.criteria, environment.build, rank::Tier::First);
+        let reasons = first.iter().map(|base| self.base(environment.build, environment.python, base));
+        let cuda = &environment.build.cuda;
+        match reasons.flatten().next() {
+            None if first.is_empty() => format!("the catalog knows no nvidia/cuda image with CUDA {cuda}"),
+            None => format!("no nvidia/cuda image with CUDA {cuda} is compatible"),
+            Some(reason) => {
+                format!("no nvidia/cuda image with CUDA {cuda} is compatible: {}", reason.sentence())
+            }
+        }
+    }
+
+    /// Why it is not the next newer system of the same family.
+    fn newer_systems(&self, universe: &'u Universe, base: &Base) -> String {
+        let (Some(system), Some(image)) = (base.system, base.image) else { return String::new() };
+        if !self.criteria.systems.is_empty() || !self.criteria.bases.is_empty() {
+            return String::new();
+        }
+        let family = system.id.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let mut newer = self
+            .criteria
+            .catalog
+            .systems()
+            .all()
+            .iter()
+            .filter(|other| other.id.starts_with(family) && other.released > system.released);
+        let Some(other) = newer.next() else { return String::new() };
+        let of_system =
+            |one: &&Base| one.system.is_some_and(|system| system.id == other.id) && one.cuda.is_some();
+        let there: Vec<&Base> = universe.bases(image.repository).iter().filter(of_system).collect();
+        let minor = |base: &Base| base.cuda.as_ref().map(series);
+        let Some(first) = there.iter().filter_map(|one| one.cuda.as_ref()).min() else {
+            return String::new();
+        };
+        let same_cuda: Vec<&&Base> = there.iter().filter(|one| minor(one) == minor(base)).collect();
+        let Some(one) = same_cuda.iter().find(|one| one.flavour == base.flavour) else {
+            if !same_cuda.is_empty() {
+                return String::new();
+            }
+            return format!(
+                "There is none for {}, where {} begins with CUDA {first}.",
+                other.name, image.repository
+            );
+        };
+        let environment = &self.choice.environment;
+        match self.base(environment.build, environment.python, one).first() {
+            Some(reason) => format!("Not {}: {}.", other.name, reason.sentence()),
+            None if base.provides_python(self.criteria.catalog, environment.python)
+                && !one.provides_python(self.criteria.catalog, environment.python) =>
+            {
+                format!("{} has Python {}, {} does not.", system.name, environment.python.text, other.name)
+            }
+            None => String::new(),
+        }
+    }
+
+    fn package_choice(&self, universe: &'u Universe, release: &Release) -> Decision {
+        let refused: Vec<Refused> = self.newer_packages(universe, release).collect();
+        let newest = universe.package(release.package).and_then(|package| package.releases.first());
+        let is_newest = newest.is_some_and(|first| first.version == release.version);
+        let requested = requested_text(self.criteria.package(release.package));
+        let mut message = match &requested {
+            Some(requirement) => format!("{} {requirement} was requested", release.package),
+            None if self.installed(release.package, &release.version) => "installed already".to_owned(),
+            None if is_newest => "the newest release".to_owned(),
+            None => "the newest compatible release".to_owned(),
+        };
+        let others: Vec<&Refused> =
+            refused.iter().filter(|one| !one.constraints.contains(&"package-asked-for")).collect();
+        if !others.is_empty() {
+            message = format!("{message}. {}", ranges(&others).join("; "));
+        }
+        let required_by: Vec<String> = self
+            .choice
+            .packages
+            .iter()
+            .filter(|other| other.requires(release.package).is_some())
+            .map(|other| other.package.to_owned())
+            .collect();
+        if self.criteria.packages.contains_key(release.package) {
+            message.push('.');
+        } else if !required_by.is_empty() {
+            message = format!("{message}. Required by {}.", words::and(&required_by));
+        } else if release.package == "numpy" {
+            message.push_str(". torch uses it.");
+        } else {
+            message.push('.');
+        }
+        let mut constraints: Vec<&str> =
+            others.iter().flat_map(|one| one.constraints.iter().copied()).collect();
+        if requested.is_some() {
+            constraints.push("package-asked-for");
+        }
+        constraints.sort_unstable();
+        constraints.dedup();
+        let row = self
+            .criteria
+            .catalog
+            .deepspeed()
+            .release(&release.text)
+            .filter(|_| release.package == "deepspeed");
+        let source = row.map_or(release.source, |row| row.source.as_str());
+        entry(release.package, release.text.clone(), message, constraints, &[source])
+    }
+
+    /// The releases of a package that rank before the chosen one, newest first, and why each is incompatible
+    /// with the others.
+    pub(super) fn newer_packages<'s>(
+        &'s self,
+        universe: &'u Universe,
+        release: &'s Release,
+    ) -> impl Iterator<Item = Refused> + 's {
+        let newer = universe
+            .package(release.package)
+            .into_iter()
+            .flat_map(|package| &package.releases)
+            .take_while(|other| other.version > release.version);
+        let why = move |other: &'u Release| {
+            let reasons = self.package(other);
+            let (message, constraint) = match reasons.first() {
+                Some(reason) => (reason.short(Subject::Release), reason.constraint),
+                // Alone it would be compatible: then its own requirements are not.
+                None => (
+                    Short::sentence("its own requirements cannot be met here".to_owned()),
+                    "requirements-met",
+                ),
+            };
+            Refused {
+                version: other.text.clone(),
+                message,
+                constraints: vec![constraint],
+                is_request: false,
+                builds_incomplete: false,
+            }
+        };
+        newer.map(why)
+    }
+}
+
+/// What was requested, in the user's words; nothing where any version would do.
+fn requested_text(requirements: &[&Versions]) -> Option<String> {
+    let texts: Vec<String> = requirements
+        .iter()
+        .filter(|requirement| !requirement.text.is_empty())
+        .map(|requirement| requirement.text.clone())
+        .collect();
+    (!texts.is_empty()).then(|| words::and(&texts))
+}
+
+fn entry(part: &str, chosen: String, message: String, constraints: Vec<&str>, sources: &[&str]) -> Decision {
+    let mut each: Vec<String> = Vec::new();
+    for source in sources.iter().flat_map(|source| source.split("; ")).filter(|source| !source.is_empty()) {
+        if !each.iter().any(|known| known == source) {
+            each.push(source.to_owned());
+        }
+    }
+    Decision {
+        part: part.to_owned(),
+        chosen,
+        message: words::capital(&message),
+        constraints: constraints.into_iter().map(str::to_owned).collect(),
+        sources: each,
+    }
+}

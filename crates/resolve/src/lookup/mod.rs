@@ -1,0 +1,130 @@
+//! Looks a name up in the catalog: whether it exists, what it is, and its alternatives:
+//! `torch==2.6.0+cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`, `nvidia/cuda:12.1-base`,
+//! the id of a constraint.
+
+mod cuda;
+mod driver;
+mod gpu;
+mod image;
+mod nccl;
+mod package;
+mod python;
+mod torch;
+mod why;
+
+pub use why::{WhyError, why};
+
+use super::constraints::CONSTRAINTS;
+use super::universe::Universe;
+use catalog::images;
+
+/// What the catalog knows about a name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Explanation {
+    /// `torch 2.6.0+cu121`.
+    pub title: String,
+    /// Whether it exists and what it is, in a sentence or two.
+    pub summary: String,
+    /// The nearest things that exist, one a line.
+    pub alternatives: Vec<String>,
+    /// Further facts: label and text.
+    pub rows: Vec<(String, String)>,
+    /// Where the facts come from.
+    pub sources: Vec<String>,
+}
+
+impl Explanation {
+    fn new(title: impl Into<String>, summary: impl Into<String>) -> Explanation {
+        Explanation { title: title.into(), summary: summary.into(), ..Explanation::default() }
+    }
+
+    fn row(&mut self, label: &str, text: impl Into<String>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.rows.push((label.to_owned(), text));
+        }
+    }
+
+    fn alternative(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.alternatives.contains(&text) {
+            self.alternatives.push(text);
+        }
+    }
+
+    fn source(&mut self, text: &str) {
+        let parts = text.split("; ").filter(|part| !part.is_empty());
+        for part in parts {
+            if !self.sources.iter().any(|known| known == part) {
+                self.sources.push(part.to_owned());
+            }
+        }
+    }
+}
+
+/// Names that may be followed by a version, besides packages.
+const KINDS: &[&str] = &["torch", "cuda", "driver", "nccl", "python", "torchvision", "torchaudio"];
+
+/// Looks a name up; `None`: the catalog knows nothing of that name, only [`names`].
+pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
+    let text = text.trim();
+    if let Some(constraint) = CONSTRAINTS.iter().find(|constraint| constraint.id == text) {
+        let summary = format!("A constraint of `envdoc resolve`. {}", constraint.description);
+        let mut explanation = Explanation::new(constraint.id, summary);
+        explanation.source(constraint.source);
+        return Some(explanation);
+    }
+    if image::is_reference(text) {
+        return Some(image::explain(universe, text));
+    }
+    if let Some(explanation) = gpu::explain(universe, text) {
+        return Some(explanation);
+    }
+    if let Some(system) =
+        universe.catalog.systems().all().iter().find(|system| system.id == text || system.name == text)
+    {
+        return Some(python::system(universe, system));
+    }
+    if let Some(preset) = universe.catalog.presets().preset(text) {
+        return Some(package::preset(preset));
+    }
+    let (name, version) = split(text);
+    match name.as_str() {
+        "torch" | "pytorch" => Some(torch::explain(universe, version)),
+        "torchvision" | "torchaudio" => Some(torch::partner(universe, &name, version)),
+        "cuda" | "cuda-toolkit" => Some(cuda::explain(universe, version)),
+        "driver" | "nvidia-driver" => Some(driver::explain(universe, version)),
+        "nccl" => Some(nccl::explain(universe, version)),
+        "python" => Some(python::explain(universe, version)),
+        _ => universe.package(&name).map(|package| package::explain(universe, package, version)),
+    }
+}
+
+/// Name and version: `torch==2.6.0`, `torch=2.6.0`, `torch 2.6.0`, `Flash_Attn`; the version is empty where
+/// there is none.
+fn split(text: &str) -> (String, &str) {
+    let end =
+        text.find(|letter: char| letter.is_whitespace() || "=<>~!@".contains(letter)).unwrap_or(text.len());
+    let (name, version) = text.split_at(end);
+    let version = version.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '=').trim();
+    (name.to_ascii_lowercase().replace(['_', '.'], "-"), version.strip_prefix('v').unwrap_or(version))
+}
+
+/// Every name that [`explain`] knows without a version, for "did you mean".
+pub fn names(universe: &Universe) -> impl Iterator<Item = &'static str> + '_ {
+    let aliases = universe.catalog.gpus().all().iter().flat_map(|gpu| gpu.aliases.iter().map(String::as_str));
+    let constraints = CONSTRAINTS.iter().map(|constraint| constraint.id);
+    let systems = universe.catalog.systems().all().iter().map(|system| system.id.as_str());
+    KINDS
+        .iter()
+        .copied()
+        .chain(universe.package_names())
+        .chain(images::REPOSITORIES.iter().copied())
+        .chain(constraints)
+        .chain(systems)
+        .chain(universe.catalog.presets().all().iter().map(|preset| preset.name.as_str()))
+        .chain(aliases)
+}
+
+#[cfg(test)]
+mod tests;

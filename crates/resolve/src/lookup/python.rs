@@ -1,0 +1,104 @@
+//! Pythons, and the distributions that have them.
+
+use super::Explanation;
+use crate::universe::Universe;
+use catalog::systems::System;
+use diagnostic::words;
+
+pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
+    // 3.12.4 is of the series 3.12.
+    let series: String = version.split('.').take(2).collect::<Vec<_>>().join(".");
+    let Some(row) = universe.catalog.systems().python(&series) else { return missing(universe, version) };
+    let days = [
+        row.released.as_ref().map(|day| format!("released {day}")),
+        row.end_of_life.as_ref().map(|day| format!("end of life {day}")),
+    ];
+    let days: Vec<String> = days.into_iter().flatten().collect();
+    let summary = format!("A Python series, {}.", days.join(", "));
+    let mut explanation = Explanation::new(format!("Python {series}"), summary);
+    let own: Vec<String> = universe
+        .catalog
+        .systems()
+        .python_sources()
+        .iter()
+        .filter(|source| source.python == series && source.distribution == Some(true))
+        .filter_map(|source| universe.catalog.systems().system(&source.system))
+        .map(|system| system.name.clone())
+        .collect();
+    explanation.row(
+        "brought by",
+        if own.is_empty() { "no system in the catalog".to_owned() } else { words::and(&own) },
+    );
+    let uv: Vec<&str> = universe
+        .catalog
+        .systems()
+        .python_sources()
+        .iter()
+        .filter(|source| source.python == series && source.uv == Some(true))
+        .map(|source| source.source.as_str())
+        .collect();
+    explanation.row("uv", if uv.is_empty() { "not known" } else { "`uv python install` has it" });
+    let torches: Vec<&str> = universe
+        .catalog
+        .torch()
+        .all()
+        .iter()
+        .filter(|one| one.pythons.as_ref().is_some_and(|list| list.contains(&series)))
+        .map(|one| one.version.as_str())
+        .collect();
+    let text = match torches[..] {
+        [] => "no release has wheels for it".to_owned(),
+        _ => format!("{} have wheels for it", words::span(&torches)),
+    };
+    explanation.row("torch", text);
+    explanation.source(&row.source);
+    explanation
+}
+
+fn missing(universe: &Universe, version: &str) -> Explanation {
+    let known: Vec<&str> =
+        universe.catalog.systems().pythons().iter().map(|row| row.python.as_str()).collect();
+    let summary = format!("The catalog knows Python {}.", words::span(&known));
+    let mut explanation = Explanation::new(
+        if version.is_empty() { "Python".to_owned() } else { format!("Python {version}") },
+        summary,
+    );
+    for row in universe.catalog.systems().pythons().iter().rev() {
+        let end = row.end_of_life.as_ref().map_or(String::new(), |day| format!("end of life {day}"));
+        explanation.row(&row.python, end);
+        explanation.source(&row.source);
+    }
+    explanation
+}
+
+pub(super) fn system(universe: &Universe, system: &System) -> Explanation {
+    let days = [
+        system.released.as_ref().map(|day| format!("released {day}")),
+        system.end_of_life.as_ref().map(|day| format!("end of standard support {day}")),
+    ];
+    let days: Vec<String> = days.into_iter().flatten().collect();
+    let mut explanation = Explanation::new(&system.name, format!("A base system: {}.", days.join(", ")));
+    explanation.row("image", system.image.clone().unwrap_or_default());
+    explanation.row("Python", system.python.clone().unwrap_or_else(|| "not known".to_owned()));
+    explanation.row("glibc", system.glibc.clone().unwrap_or_else(|| "not known".to_owned()));
+    explanation.row("gcc", system.gcc.clone().unwrap_or_else(|| "not known".to_owned()));
+    let pip = match system.externally_managed {
+        Some(true) => "refuses the system's own Python (PEP 668): use a virtual environment",
+        Some(false) => "may install into the system's own Python",
+        None => "",
+    };
+    explanation.row("pip", pip);
+    let uv: Vec<&str> = universe
+        .catalog
+        .systems()
+        .python_sources()
+        .iter()
+        .filter(|source| source.system == system.id && source.uv == Some(true))
+        .map(|source| source.python.as_str())
+        .collect();
+    explanation
+        .row("from uv", if uv.is_empty() { String::new() } else { format!("Python {}", words::span(&uv)) });
+    explanation.row("note", system.note.clone().unwrap_or_default());
+    explanation.source(&system.source);
+    explanation
+}

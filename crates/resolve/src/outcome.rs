@@ -1,0 +1,150 @@
+//! The outcome of a resolution: a stack with the decisions behind it, or a conflict.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The outcome for a request.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// The best stack.
+    Resolved(Box<Resolution>),
+    /// There is no stack.
+    Conflict(Box<Conflict>),
+}
+
+/// A stack, and why it is this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Resolution {
+    /// The stack.
+    pub stack: Stack,
+    /// The reason of each choice, in the order of the choices.
+    #[serde(rename = "because")]
+    pub decisions: Vec<Decision>,
+    /// The newest alternatives that were refused, and why.
+    pub rejected: Vec<Rejected>,
+    /// What to know before using it.
+    pub warnings: Vec<Warning>,
+}
+
+/// A stack: versions that go together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// `3.12`.
+    pub python: String,
+    /// `2.5.1`.
+    pub torch: String,
+    /// The CUDA build: `cu121`.
+    pub torch_build: String,
+    /// The torchvision of the same release, where there is one.
+    pub torchvision: Option<String>,
+    /// The torchaudio that goes with the build, where there is one.
+    pub torchaudio: Option<String>,
+    /// The triton that torch requires; a range (`~=3.8.0`) where it does not pin one.
+    pub triton: Option<String>,
+    /// The CUDA of the torch build: `12.1`.
+    pub cuda: String,
+    /// The cuDNN that the build requires or carries.
+    pub cudnn: Option<String>,
+    /// The NCCL that the build requires or carries.
+    pub nccl: Option<String>,
+    /// DeepSpeed, where it was asked for or is required.
+    pub deepspeed: Option<String>,
+    /// Every other Python package that was asked for or is required, with its version.
+    pub packages: BTreeMap<String, String>,
+    /// The base image; `null`: none, the machine itself.
+    pub base_image: Option<String>,
+    /// The system of the image: `ubuntu22.04`.
+    pub system: Option<String>,
+    /// The processor: `x86_64`, `aarch64`.
+    pub architecture: String,
+    /// The wheel index of the torch build; `null`: the default index (PyPI) has it.
+    pub index_url: Option<String>,
+    /// The oldest driver on which it runs: by minor-version compatibility, for the CUDA of the torch build.
+    pub driver_min: Option<String>,
+    /// The compute capabilities that the torch build has machine code for (`9.0`); `null`: not known.
+    pub gpu_archs: Option<Vec<String>>,
+    /// Where the Python comes from: `image`, `apt`, `dnf`, `deadsnakes`, `uv`, `machine`.
+    pub python_from: String,
+    /// Shell commands that install the Python packages into the active environment, in order.
+    pub install: Vec<String>,
+}
+
+/// The reason of a choice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Because")]
+pub struct Decision {
+    /// What was chosen: `torch`, `python`, `base_image`, `deepspeed`, a package.
+    pub part: String,
+    /// The version.
+    pub chosen: String,
+    /// Why, in a sentence or two.
+    #[serde(rename = "says")]
+    pub message: String,
+    /// Ids of the constraints that decided it.
+    pub constraints: Vec<String>,
+    /// Where the facts come from.
+    pub sources: Vec<String>,
+}
+
+/// A candidate that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Rejected {
+    /// `torch 2.6.0+cu124`, `numpy 2.3.5`.
+    pub candidate: String,
+    /// Why.
+    pub reasons: Vec<Reason>,
+}
+
+/// Why something does not go together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// Id of the constraint; `envdoc explain ID` tells more.
+    pub constraint: String,
+    /// The reason, in a sentence.
+    #[serde(rename = "says")]
+    pub message: String,
+}
+
+/// Something to know before using a stack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Warning {
+    /// Kebab case: `unknown-gpu-code`, `forward-compatibility-needed`, `python-end-of-life`.
+    pub id: String,
+    /// What it is and what to do about it.
+    #[serde(rename = "says")]
+    pub message: String,
+}
+
+/// Why there is no stack, and what comes nearest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// Which wishes cannot hold together, in a sentence; one for each conflict where there are several.
+    #[serde(rename = "says")]
+    pub message: String,
+    /// The smallest set of wishes that cannot hold together, as the user wrote them.
+    #[serde(rename = "wishes")]
+    pub requirements: Vec<String>,
+    /// Why they cannot.
+    pub reasons: Vec<Reason>,
+    /// Stacks that come by giving up as few wishes as will do, the cheapest first.
+    pub nearest: Vec<Nearest>,
+}
+
+/// A stack that comes by giving up a wish, or several where one is not enough.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Nearest {
+    /// The wish that is given up: `--torch 2.5`.
+    #[serde(rename = "wish")]
+    pub requirement: String,
+    /// What to write instead: `--torch 2.7.1`; `null`: nothing, `change` tells what has to be done without or
+    /// on the machine.
+    #[serde(rename = "instead")]
+    pub replacement: Option<String>,
+    /// What it costs, in a sentence: `torch 2.7.1 instead of 2.5`.
+    pub change: String,
+    /// The stack.
+    pub stack: Stack,
+}

@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# What down leaves is listed, down --purge removes it; what a killed run left is removed by the next; unreachable nodes are an exit code
+# needs: fleet
+# shellcheck source=tests/lab/fleet.sh
+. ./fleet.sh
+hosts_start 2 && image_on node1 && image_on node2 || return 1
+rm -rf "$LAB/cluster"
+mkdir -p "$LAB/cluster" "$LAB/t" && cluster_yaml >"$LAB/cluster/cluster.yaml"
+export TMPDIR=$LAB/t
+shown() { [ "$code" -eq "$1" ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'; }
+flat() { tr -s '\n ' ' ' <<<"$answer"; }
+in_cluster check --bring
+check_that "check --bring: envdoc is there" on node1 test -d /root/.cache/envdoc
+
+timeout 60 /run/lab/envdoc cluster up --file "$LAB/cluster/cluster.yaml" >/dev/null 2>&1 &
+running=$!
+for _ in $(seq 100); do [ -n "$(docker_on node1 volume ls --quiet --filter label=envdoc.lock)" ] && break; sleep 0.05; done
+pkill -KILL -f "^/run/lab/envdoc cluster up --file $LAB"
+wait "$running"
+left=$(find "$TMPDIR" -maxdepth 1 -name 'envdoc-*' | wc -l)
+check_that "killed: folders are left" test "$left" -gt 0
+in_cluster up
+check_that "after a killed run: up: status 0" ended_with 0
+shown 0
+check_that "folders that were just left may be somebody's" test "$(find "$TMPDIR" -maxdepth 1 -name 'envdoc-*' | wc -l)" -gt 0
+find "$TMPDIR" -maxdepth 1 -name 'envdoc-*' -exec touch --date '2 minutes ago' {} +
+in_cluster status
+check_that "a later run removes them" same "$(find "$TMPDIR" -maxdepth 1 -name 'envdoc-*')" ""
+
+in_cluster down
+check_that "down: status 0" ended_with 0
+for kept in 'kept the swarm of node1, which envdoc created' 'kept the SSH keys in' 'kept the copy of envdoc in ~/.cache/envdoc on node1' \
+    'kept the image lab:fleet on node1, node2'; do
+    check_that "down: $kept" eval 'flat | grep -qF "$kept"'
+done
+on node1 sh -c 'mkdir -p /root/.cache/envdoc/catalog && touch /root/.cache/envdoc/catalog/rows'
+in_cluster down --purge
+check_that "down --purge: status 0" ended_with 0
+shown 0
+check_that "down --purge: no swarm" same "$(docker_on node1 info --format '{{.Swarm.LocalNodeState}}') $(docker_on node2 info --format '{{.Swarm.LocalNodeState}}')" \
+    "inactive inactive"
+check_that "down --purge: no keys" same "$(find "$LAB/cluster/.envdoc/ssh" -type f)" ""
+check_that "down --purge: no copy of envdoc" same "$(on node1 find /root/.cache/envdoc -name envdoc-worker; on node2 find /root/.cache/envdoc 2>/dev/null)" ""
+check_that "down --purge: another cache is kept" on node1 test -e /root/.cache/envdoc/catalog/rows
+in_cluster down --purge
+check_that "down --purge again: status 0" ended_with 0
+check_that "down --purge again: the image alone is kept" eval 'flat | grep -qF "kept the image" && ! flat | grep -qE "kept the (swarm|SSH keys|copy)"'
+
+# Nodes that cannot be reached.
+host_cut node2
+in_cluster check
+check_that "a node is unreachable: check: status 3" ended_with 3
+check_that "a node is unreachable: it is first in the report" eval 'head -3 <<<"$answer" | grep -q "node2 .*UNREACHABLE"'
+check_that "a node is unreachable: one line for its cause" same "$(grep -c '^? node2: ' <<<"$answer")" 1
+check_that "a node is unreachable: its checks are not listed" eval '! grep -qE "^node2 .*unknown" <<<"$answer"'
+head -12 <<<"$answer" | sed 's/^/        /'
+in_cluster check --format json
+check_that "a node is unreachable: in JSON" same "$(jq -r '[.nodes[].access] | join(" ")' <<<"$answer")" "not-inspected unreachable"
+envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --output "$LAB/cluster/new.yaml"
+check_that "a node is unreachable: init: status 3" ended_with 3
+check_that "a node is unreachable: init names it" grep -q '10.77.10.2.*UNREACHABLE' <<<"$error"
+check_that "a node is unreachable: init writes the file" test -s "$LAB/cluster/new.yaml"
+host_cut node1
+in_cluster check --fail-on never
+check_that "no node is reachable: check: status 3" ended_with 3
+hosts_stop
