@@ -114,7 +114,8 @@ fn what_is_past_its_end_is_said() {
 
 #[test]
 fn the_machines_own_python_stays() {
-    use crate::request::{Base, Prefer};
+    use crate::parameter::Source;
+    use crate::request::{Base, Prefer, Request, Requirement, RequirementKind};
     let mut request = request(&[]);
     let requirement = |kind| Requirement { source: Source::Trial, kind };
     request.requirements = vec![
