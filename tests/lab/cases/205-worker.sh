@@ -3,7 +3,7 @@
 # needs: old
 engine_start && image || return 1
 /run/lab/envdoc worker --bundle >"$LAB/bundle.tar"
-check_that "the bundle is a tar" eval 'tar -tf "$LAB/bundle.tar" | grep -q "^envdoc-worker/envdoc$"'
+check_that "the bundle is a tar" eval 'grep -q "^envdoc-worker/envdoc$" < <(tar -tf "$LAB/bundle.tar")'
 loader=/$(tar -tf "$LAB/bundle.tar" | grep /ld- | head -1)
 echo "    bundle: $(du -m "$LAB/bundle.tar" | cut -f1) MB"
 tar -cf - -T /dev/null | docker import - lab:empty >/dev/null

@@ -8,7 +8,7 @@ mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 shown() { [ "$code" -eq "$1" ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'; }
 # job HOST SECONDS: a process that envdoc did not start. running HOST SECONDS: whether it is there.
 job() { docker_on "$1" exec --detach "$1" sleep "$2"; }
-running() { docker_on "$1" exec "$1" sh -c 'cat /proc/[0-9]*/cmdline | tr "\0" " "' | grep -q "sleep $2"; }
+running() { grep -q "sleep $2" < <(docker_on "$1" exec "$1" sh -c 'cat /proc/[0-9]*/cmdline | tr "\0" " "'); }
 no_name_server() { docker_on "$1" exec "$1" sh -c 'echo nameserver 192.0.2.1 >/etc/resolv.conf'; }
 containers() { docker_on node1 ps -q --no-trunc; docker_on node2 ps -q --no-trunc; }
 
@@ -59,7 +59,7 @@ in_cluster status
 check_that "a changed environment: status: status 1" ended_with 1
 check_that "a changed environment: status names it" grep -q 'node1:.*changed since the container was created: environment' <<<"$answer"
 in_cluster up --dry-run
-check_that "a changed environment: the plan says what would stop" eval 'grep "stops" <<<"$answer" | grep "sleep 7777" | grep -q "sleep 9999"'
+check_that "a changed environment: the plan says what would stop" eval 'grep -q "stops.*sleep 7777.*sleep 9999\|stops.*sleep 9999.*sleep 7777" <<<"$answer"'
 check_that "a changed environment: the plan says what is needed" grep -q 'refuses this without --restart' <<<"$answer"
 in_cluster up
 check_that "a changed environment: up: status 1" ended_with 1

@@ -8,7 +8,7 @@ mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 shown() { [ "$code" -eq "$1" ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'; }
 locks() { docker_on node1 volume ls --quiet --filter label=envdoc.lock | wc -l; }
 locked() { for _ in $(seq 100); do [ "$(locks)" -gt 0 ] && return; sleep 0.05; done; return 1; }
-first() { timeout 150 /run/lab/envdoc cluster up --file "$LAB/cluster/cluster.yaml" >"$LAB/first.out" 2>"$LAB/first.err"; }
+first() { timeout 250 /run/lab/envdoc cluster up --file "$LAB/cluster/cluster.yaml" >"$LAB/first.out" 2>"$LAB/first.err"; }
 
 first &
 running=$!
@@ -19,7 +19,7 @@ in_cluster up --lock-timeout 1
 check_that "no time to wait: status 1" ended_with 1
 check_that "no time to wait: it says who holds it" grep -q 'envdoc cluster up. on .* is changing this cluster' <<<"$answer"
 check_that "no time to wait: nothing tells to leave a swarm" eval '! grep -q "swarm leave" <<<"$answer$error"'
-in_cluster up --format json
+LIMIT=400 in_cluster up --lock-timeout 250 --format json
 check_that "with time to wait: status 0" ended_with 0
 shown 0
 check_that "with time to wait: it waited" grep -q 'waiting for .*envdoc cluster up' <<<"$error"
@@ -38,7 +38,7 @@ check_that "killed: its lock is left" eval '[ "$(locks)" -gt 0 ]'
 in_cluster up
 check_that "killed: the next up: status 0" ended_with 0
 shown 0
-check_that "killed: the next up did not wait" within_ms 60000
+check_that "killed: the next up did not wait" eval '! grep -q "waiting for" <<<"$error"'
 check_that "killed: no lock is left then" same "$(locks)" 0
 in_cluster rotate-keys
 first &
@@ -51,7 +51,7 @@ check_that "interrupted: no lock is left" same "$(locks)" 0
 docker_on node1 volume create --label envdoc.lock=lab --label 'envdoc.lock.holder={"id":"x1","command":"up","hostname":"ops2","process":7,"since":"2026-01-01T00:00:00Z"}' lab-lock-x1-0 >/dev/null
 in_cluster down --lock-timeout 2
 check_that "another machine's lock: down waits for it" eval 'ended_with 1 && grep -q "ops2" <<<"$answer"'
-LIMIT=150 in_cluster down --leave-swarm --lock-timeout 100
+LIMIT=250 in_cluster down --leave-swarm --lock-timeout 100
 check_that "another machine's lock: it expires" ended_with 0
 shown 0
 check_that "another machine's lock: it is gone" same "$(locks)" 0

@@ -16,7 +16,7 @@ fault "a name that cannot be resolved" 'nosuch\.invalid' up
 on node2 python3 -c 'import socket, time
 l = socket.create_server(("", 9999)); kept = []
 while True: kept.append(l.accept())' &
-for _ in $(seq 50); do on node2 ss -lnt | grep -q :9999 && break; sleep 0.1; done
+for _ in $(seq 50); do grep -q :9999 < <(on node2 ss -lnt) && break; sleep 0.1; done
 ask_for && sed -i 's|address: 10.77.10.2|address: 10.77.10.2, engine: "tcp://10.77.10.2:9999"|' "$LAB/cluster/cluster.yaml"
 fault "a node that accepts TCP and never answers" '10\.77\.10\.2.*(did not answer|no answer|answer)' up
 check_that "a node that never answers: within 60 s" within_ms 60000

@@ -31,7 +31,7 @@ in_cluster down
 check_that "down: status 0" ended_with 0
 for kept in 'kept the swarm of node1, which envdoc created' 'kept the SSH keys in' 'kept the copy of envdoc in ~/.cache/envdoc on node1' \
     'kept the image lab:fleet on node1, node2'; do
-    check_that "down: $kept" eval 'flat | grep -qF "$kept"'
+    check_that "down: $kept" eval 'grep -qF "$kept" < <(flat)'
 done
 on node1 sh -c 'mkdir -p /root/.cache/envdoc/catalog && touch /root/.cache/envdoc/catalog/rows'
 in_cluster down --purge
@@ -44,13 +44,13 @@ check_that "down --purge: no copy of envdoc" same "$(on node1 find /root/.cache/
 check_that "down --purge: another cache is kept" on node1 test -e /root/.cache/envdoc/catalog/rows
 in_cluster down --purge
 check_that "down --purge again: status 0" ended_with 0
-check_that "down --purge again: the image alone is kept" eval 'flat | grep -qF "kept the image" && ! flat | grep -qE "kept the (swarm|SSH keys|copy)"'
+check_that "down --purge again: the image alone is kept" eval 'grep -qF "kept the image" < <(flat) && ! grep -qE "kept the (swarm|SSH keys|copy)" < <(flat)'
 
 # Nodes that cannot be reached.
 host_cut node2
 in_cluster check
 check_that "a node is unreachable: check: status 3" ended_with 3
-check_that "a node is unreachable: it is first in the report" eval 'head -3 <<<"$answer" | grep -q "node2 .*UNREACHABLE"'
+check_that "a node is unreachable: it is first in the report" eval 'grep -q "node2 .*UNREACHABLE" < <(head -3 <<<"$answer")'
 check_that "a node is unreachable: one line for its cause" same "$(grep -c '^? node2: ' <<<"$answer")" 1
 check_that "a node is unreachable: its checks are not listed" eval '! grep -qE "^node2 .*unknown" <<<"$answer"'
 head -12 <<<"$answer" | sed 's/^/        /'

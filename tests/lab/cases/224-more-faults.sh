@@ -51,7 +51,7 @@ fault "an engine that was killed (up)" '10.77.10.2.*no engine listens' up
 # and gives up where the swarm does not give it the network by then: envdoc names that, and its `up` goes on.
 back() {
     local _ started=$SECONDS
-    for _ in $(seq 70); do docker_on node2 ps --format '{{.Status}}' | grep -q '(healthy)' && break; sleep 0.5; done
+    for _ in $(seq 70); do grep -q '(healthy)' < <(docker_on node2 ps --format '{{.Status}}') && break; sleep 0.5; done
     echo "    $1: $((SECONDS - started)) s later: $(docker_on node2 ps --all --format '{{.Names}} {{.Status}}')"
     in_cluster status
     if [ "$code" -ne 0 ]; then
