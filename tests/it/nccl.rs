@@ -137,6 +137,18 @@ fn what_libcuda_says_is_told_in_words() {
     }
 }
 
+/// cudarc panics where a function is missing, which ends a rank's process without an answer.
+#[test]
+fn a_driver_that_lacks_a_function_is_named() {
+    let source = "int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 10020; return 0; } \
+        int cuDeviceGetCount(int *n) { *n = 1; return 0; } int cuCtxGetCurrent(void) { return 0; }\n";
+    let folder = made("libcuda.so.1", source);
+    let (output, said) = smoke(&["--gpus", "1"], &only(&folder));
+    assert_eq!(output.status.code(), Some(1));
+    let says = said["says"].as_str().unwrap();
+    assert!(says.contains("no GPU: libcuda.so.1 has no symbol cuCtxSetCurrent"), "{says}");
+}
+
 /// The process of a rank in which a call never comes back answers in its time, and ends though its caller is
 /// still there.
 #[tokio::test]

@@ -31,6 +31,9 @@ pub enum Error {
     /// A library lacks a function.
     #[error("the library has no symbol {0}")]
     NoSymbol(String),
+    /// The driver's library lacks a function that cudarc calls.
+    #[error("libcuda.so.1 has no symbol {0}: the NVIDIA driver is too old for this test")]
+    DriverSymbol(String),
     /// A call of NCCL failed.
     #[error("{call}: {}", result(*code, last))]
     Call {
@@ -64,9 +67,6 @@ pub enum Error {
     /// A call of the driver failed with this `CUresult`.
     #[error("{}", words::cuda(*.0))]
     Cuda(i32),
-    /// The bindings panicked, as where the driver lacks a function.
-    #[error("the CUDA driver cannot be used: {0}")]
-    Driver(String),
     /// The process sees fewer GPUs.
     #[error("no GPU {device}: this process sees {count}")]
     NoDevice {

@@ -1,7 +1,6 @@
-//! The GPU of a rank: the only file that names cudarc. Where the driver lacks a function cudarc panics;
-//! [`guarded`] makes words of that.
+//! The GPU of a rank: the only file that names cudarc, which panics where the driver lacks a function.
+//! [`library::cuda`] looks for them first.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,15 +28,13 @@ pub fn open(device: usize) -> Result<(Device, Gpu), Error> {
     if device >= count {
         return Err(Error::NoDevice { device, count });
     }
-    guarded(|| {
-        let context = CudaContext::new(device)?;
-        let stream = context.new_stream()?;
-        let (free, total) = context.mem_get_info()?;
-        let (name, capability) = (context.name()?, context.compute_capability()?);
-        let name = name.trim_end_matches('\0').to_owned();
-        let gpu = Gpu { count, name, capability, cuda, driver: kernel_module(), free, total };
-        Ok((Device { context, stream }, gpu))
-    })
+    let context = CudaContext::new(device)?;
+    let stream = context.new_stream()?;
+    let (free, total) = context.mem_get_info()?;
+    let (name, capability) = (context.name()?, context.compute_capability()?);
+    let name = name.trim_end_matches('\0').to_owned();
+    let gpu = Gpu { count, name, capability, cuda, driver: kernel_module(), free, total };
+    Ok((Device { context, stream }, gpu))
 }
 
 /// Elements that are summed on it.
@@ -46,22 +43,22 @@ pub struct Buffer(CudaSlice<f32>);
 impl Device {
     /// Makes it this thread's: NCCL takes the GPU that is current.
     pub fn enter(&self) -> Result<(), Error> {
-        guarded(|| self.context.bind_to_thread())
+        Ok(self.context.bind_to_thread()?)
     }
 
     /// These numbers on the GPU.
     pub fn put(&self, numbers: &[f32]) -> Result<Buffer, Error> {
-        guarded(|| self.stream.clone_htod(numbers)).map(Buffer)
+        Ok(Buffer(self.stream.clone_htod(numbers)?))
     }
 
     /// They come back.
     pub fn get(&self, buffer: &Buffer) -> Result<Vec<f32>, Error> {
-        guarded(|| self.stream.clone_dtoh(&buffer.0))
+        Ok(self.stream.clone_dtoh(&buffer.0)?)
     }
 
     /// Nothing but zeros.
     pub fn zero(&self, buffer: &mut Buffer) -> Result<(), Error> {
-        guarded(|| self.stream.memset_zeros(&mut buffer.0))
+        Ok(self.stream.memset_zeros(&mut buffer.0)?)
     }
 
     /// Sums, some rounds one right after the other. The GPU goes on when this is back.
@@ -85,8 +82,8 @@ impl Device {
     /// Until the GPU has done everything.
     pub fn wait(&self, nccl: &Nccl, communicator: Communicator, until: Instant) -> Result<(), Error> {
         let start = Instant::now();
-        let event = guarded(|| self.stream.record_event(None))?;
-        while !guarded(|| event.try_is_complete())? {
+        let event = self.stream.record_event(None)?;
+        while !event.try_is_complete()? {
             let now = Instant::now();
             if now > until {
                 nccl.give_up(communicator);
@@ -110,12 +107,8 @@ fn kernel_module() -> Option<String> {
     words.into_iter().find(number).map(str::to_owned)
 }
 
-fn guarded<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, Error> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => done.map_err(|DriverError(code)| Error::Cuda(code as i32)),
-        Err(panicked) => {
-            let says = panicked.downcast_ref::<String>().cloned();
-            Err(Error::Driver(says.unwrap_or_else(|| "cudarc panicked".into())))
-        }
+impl From<DriverError> for Error {
+    fn from(DriverError(code): DriverError) -> Error {
+        Error::Cuda(code as i32)
     }
 }

@@ -248,17 +248,47 @@ impl Nccl {
     }
 }
 
+/// The functions of libcuda that cudarc calls for a rank (`sys::cu…` in cudarc:src/driver/safe/core.rs and
+/// result.rs). It panics where the driver lacks one. Those of memory pools are not among them: it asks the
+/// driver whether it has pools.
+const USED_BY_CUDARC: [&CStr; 23] = [
+    c"cuCtxGetCurrent",
+    c"cuCtxSetCurrent",
+    c"cuCtxSynchronize",
+    c"cuDeviceGet",
+    c"cuDeviceGetAttribute",
+    c"cuDeviceGetName",
+    c"cuDevicePrimaryCtxRelease_v2",
+    c"cuDevicePrimaryCtxRetain",
+    c"cuEventCreate",
+    c"cuEventDestroy_v2",
+    c"cuEventQuery",
+    c"cuEventRecord",
+    c"cuEventSynchronize",
+    c"cuMemAlloc_v2",
+    c"cuMemFree_v2",
+    c"cuMemGetInfo_v2",
+    c"cuMemcpyDtoHAsync_v2",
+    c"cuMemcpyHtoDAsync_v2",
+    c"cuMemsetD8Async",
+    c"cuStreamCreate",
+    c"cuStreamDestroy_v2",
+    c"cuStreamSynchronize",
+    c"cuStreamWaitEvent",
+];
+
 /// What libcuda says before anything of it is used: `Ok` with the number of GPUs and the CUDA version that it
-/// is for.
+/// is for. After `Ok` it has every function that [`USED_BY_CUDARC`] names.
 pub fn cuda() -> Result<(usize, String), Error> {
-    // SAFETY: the driver's library, by the name that its package installs.
-    let library = unsafe { Library::new("libcuda.so.1") }.map_err(|error| {
-        let says = dl_words(&error);
-        match says.contains("cannot open shared object file") {
-            true => Error::NoDriverLibrary,
-            false => Error::DriverLibrary(says),
-        }
-    })?;
+    // SAFETY: the driver's library, by the name that its package installs. It stays loaded: it has threads.
+    let library =
+        unsafe { Library::new("libcuda.so.1") }.map(std::mem::ManuallyDrop::new).map_err(|error| {
+            let says = dl_words(&error);
+            match says.contains("cannot open shared object file") {
+                true => Error::NoDriverLibrary,
+                false => Error::DriverLibrary(says),
+            }
+        })?;
     type Init = unsafe extern "C" fn(u32) -> c_int;
     type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
     let (init, version, count): (Init, Number, Number) = (
@@ -266,7 +296,6 @@ pub fn cuda() -> Result<(usize, String), Error> {
         symbol(&library, c"cuDriverGetVersion")?,
         symbol(&library, c"cuDeviceGetCount")?,
     );
-    std::mem::forget(library);
     let (mut number, mut devices) = (0, 0);
     // SAFETY: it takes flags, which must be 0.
     let code = unsafe { init(0) };
@@ -278,10 +307,14 @@ pub fn cuda() -> Result<(usize, String), Error> {
     if let Some(code) = codes.into_iter().find(|code| *code != 0) {
         return Err(Error::Libcuda(code));
     }
-    match usize::try_from(devices) {
-        Ok(devices) if devices > 0 => Ok((devices, words::cuda_version(number))),
-        _ => Err(Error::Cuda(CUDA_ERROR_NO_DEVICE)),
+    let Some(devices) = usize::try_from(devices).ok().filter(|devices| *devices > 0) else {
+        return Err(Error::Cuda(CUDA_ERROR_NO_DEVICE));
+    };
+    for name in USED_BY_CUDARC {
+        symbol::<*const c_void>(&library, name)
+            .map_err(|_| Error::DriverSymbol(name.to_string_lossy().into_owned()))?;
     }
+    Ok((devices, words::cuda_version(number)))
 }
 
 /// Whether a library can be loaded.
