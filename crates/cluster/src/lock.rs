@@ -178,8 +178,8 @@ impl Lock<'_> {
             let beat = self.beats.load(Ordering::Relaxed);
             if self.create(beat + 1).await.is_ok() {
                 self.beats.store(beat + 1, Ordering::Relaxed);
-                // The engine lists names first and looks at labels then: of two volumes of which one is made and the
-                // other removed in between, it shows neither. The last one therefore stays.
+                // The engine lists names first and looks at labels then: of two volumes of which one is made
+                // and the other removed in between, it shows neither. The last one therefore stays.
                 if let Some(former) = beat.checked_sub(1) {
                     let _ = volume::remove(self.engine, &self.volume(former)).await;
                 }

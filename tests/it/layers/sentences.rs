@@ -20,6 +20,7 @@ const SEARCHED: &str = concat!(
 
 /// Files that read texts of other programs, or of snapshots of an older format, and whose.
 const FOREIGN: &[(&str, &str, &str)] = &[
+    ("checks", "server/docker_engine_warnings.rs", "dockerd's warnings"),
     ("cluster", "smoke/nccl/library.rs", "the dynamic loader's"),
     ("cluster", "smoke/nccl_log.rs", "NCCL's log lines"),
     ("cluster", "smoke/transport.rs", "NCCL's warnings"),

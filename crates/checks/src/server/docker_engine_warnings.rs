@@ -2,12 +2,12 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
-use facts::docker::texts;
+use facts::docker::{flags, texts};
 
 pub(super) const CHECK: Check = Check {
     id: "docker-engine-warnings",
     group: Group::Docker,
-    severity: Severity::Warning,
+    severity: Severity::Error,
     applies: Applies::Host,
     summary: "the engine reports no warning that matters for GPU work",
     explain: include_str!("docker_engine_warnings.md"),
@@ -35,11 +35,56 @@ fn judge(facts: &Facts) -> Judged {
         all.iter().filter(|w| MATTER.iter().any(|part| w.contains(part))).map(|w| first_line(w)).collect();
     let Some(first) = picked.first() else { return Ok(Verdict::Pass) };
     let more = if picked.len() > 1 { format!(" (and {} more)", picked.len() - 1) } else { String::new() };
-    let verdict = Verdict::warning(
-        format!("the Docker engine warns: {first}{more}"),
-        Fix::safe("Show all warnings:", &["docker info"]),
-    );
+    let verdict = match all.iter().find_map(|warning| open_address(warning)) {
+        Some(address) => Verdict::error(
+            format!(
+                "the Docker API is open on {address} without client certificates: whoever reaches that port \
+                is root on this machine{more}"
+            ),
+            closing(facts, address),
+        ),
+        None => Verdict::warning(
+            format!("the Docker engine warns: {first}{more}"),
+            Fix::safe("Show all warnings:", &["docker info"]),
+        ),
+    };
     Ok(picked.iter().fold(verdict, |verdict, line| verdict.evidence(line.clone())))
+}
+
+/// `0.0.0.0:2375`, where the engine warns of an API that other machines reach.
+fn open_address(warning: &str) -> Option<&str> {
+    let (_, url) = warning.split_once("API is accessible on ")?;
+    let address = url.split_whitespace().next()?;
+    let address = address.trim_start_matches("http://").trim_start_matches("https://");
+    let local = ["127.", "localhost:", "[::1]"].iter().any(|host| address.starts_with(host));
+    (!local).then_some(address)
+}
+
+/// Takes the address away where it is set, as far as that can be read.
+fn closing(facts: &Facts, address: &str) -> Fix {
+    let docker = &facts.docker;
+    let url = format!("tcp://{address}");
+    let argv = [docker.command_line.known(), docker.unit.known().map(|unit| &unit.argv)];
+    let is_flag = argv
+        .into_iter()
+        .flatten()
+        .any(|argv| flags(facts.catalog, argv).contains(&("host".into(), url.clone())));
+    let title = |place: &str| format!("Remove {url} from {place}:");
+    match docker.daemon_json.known() {
+        _ if is_flag => Fix::restarts_service(
+            title("the options of dockerd"),
+            &["sudo systemctl edit --full docker.service", "sudo systemctl restart docker.service"],
+        ),
+        Some(file) if file.value.as_ref().is_ok_and(|value| texts(value.get("hosts")).contains(&url)) => {
+            Fix::restarts_service(
+                title(&format!("`hosts` in {}", file.path)),
+                &[&format!("sudoedit {}", file.path), "sudo systemctl restart docker.service"],
+            )
+        }
+        _ => Fix::manual(format!(
+            "Remove {url} from the options of dockerd or `hosts` in daemon.json, and restart it"
+        )),
+    }
 }
 
 fn first_line(warning: &str) -> String {
@@ -63,10 +108,17 @@ mod tests {
         };
         let open =
             "[DEPRECATION NOTICE]: API is accessible on http://0.0.0.0:2375 without encryption.\n  Access to";
-        assert_eq!(
-            of(open),
-            "warning: the Docker engine warns: API is accessible on http://0.0.0.0:2375 without encryption."
-        );
+        let error = |address: &str| {
+            format!(
+                "error: the Docker API is open on {address} without client certificates: whoever reaches \
+                that port is root on this machine"
+            )
+        };
+        assert_eq!(of(open), error("0.0.0.0:2375"));
+        let unverified = "API is accessible on https://10.0.0.7:2376 without TLS client verification.";
+        assert_eq!(of(unverified), error("10.0.0.7:2376"));
+        let local = "API is accessible on http://127.0.0.1:2375 without encryption.";
+        assert_eq!(of(local), format!("warning: the Docker engine warns: {local}"));
         assert_eq!(of("WARNING: No blkio throttle.read_bps_device support"), "pass");
         assert_eq!(says(&CHECK, &host(&engine(r#"{"Warnings":null}"#, &[]))), "pass");
         assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
