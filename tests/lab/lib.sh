@@ -66,6 +66,14 @@ no_error() {
     ended_with 0 || { ended_with 1 && same "$(jq -r '[.results[] | select(.status == "error").check] | join(",")' <<<"$answer")" data-root-too-small; }
 }
 same() { [ "$1" = "$2" ]; }
+not() { ! "$@"; }
+
+# wait_until SECONDS COMMAND…: until COMMAND succeeds, for at most SECONDS. What is expected is checked afterwards.
+wait_until() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" || [ "$SECONDS" -ge "$end" ]; do sleep 0.2; done
+}
 
 # survives NAME ARGUMENT…: whatever the surroundings, envdoc ends in time with an answer.
 survives() {

@@ -148,15 +148,17 @@ broken "TLS not asked for" "The engine requires TLS: set DOCKER_TLS_VERIFY=1" "$
 # The road ends with envdoc, however envdoc ends.
 with_ssh
 printf 'FROM lab:base\nRUN sleep 60\n' >"$LAB/context/Slow"
+forwards() { pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control" >/dev/null; }
 for signal in INT KILL; do
     "${AS[@]}" /run/lab/envdoc build "$LAB/context" --file "$LAB/context/Slow" --host "$ssh" >/dev/null 2>"$LAB/stderr" &
     slow=$!
-    sleep 4
-    check_that "$signal: the road was open" eval 'pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control" >/dev/null'
+    wait_until 20 forwards
+    check_that "$signal: the road was open" forwards
+    sleep 2
     kill -"$signal" "$slow"
     wait "$slow" 2>/dev/null
-    sleep 1
-    check_that "$signal: ssh has ended" eval '! pgrep -f "[s]sh .*$TMPDIR/envdoc-.*/control"'
+    wait_until 15 not forwards
+    check_that "$signal: ssh has ended" not forwards
     [ "$signal" = KILL ] || check_that "$signal: nothing is left" nothing_left
     rm -rf "$TMPDIR"/envdoc-*
 done
