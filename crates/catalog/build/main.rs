@@ -1,8 +1,10 @@
 //! Writes the files of `catalog/` as JSON: people read and review YAML, and the program reads the same rows
-//! several times faster as JSON. Signatures, which are many, become constants.
+//! several times faster as JSON. Signatures, which are many, are packed: see `catalog::signatures`.
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a build script")]
 
-mod signatures;
+#[path = "../src/signatures/rows/mod.rs"]
+#[expect(dead_code, unreachable_pub, reason = "written for the program, which uses the rest")]
+mod rows;
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -15,19 +17,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed={CATALOG}");
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    let (mut files, mut constants) = (String::from("&[\n"), String::from("&[\n"));
-    // For the build script of `diagnose`, which makes its search table of them.
-    let mut literals = Vec::new();
+    let mut files = String::from("&[\n");
+    let mut signatures: Vec<rows::Signature<String>> = Vec::new();
     for name in names(Path::new(CATALOG))? {
         let text = fs::read_to_string(Path::new(CATALOG).join(&name))?;
-        let rows: serde_yaml::Value =
-            serde_yaml::from_str(&text).map_err(|error| format!("catalog/{name}: {error}"))?;
+        let named = |error: serde_yaml::Error| format!("catalog/{name}: {error}");
         if name.starts_with("signatures/") {
-            let text = signatures::signature(&rows).map_err(|error| format!("catalog/{name}: {error}"))?;
-            constants.push_str(&text);
-            literals.push(rows["literals"].clone());
+            signatures.push(serde_yaml::from_str(&text).map_err(named)?);
             continue;
         }
+        let rows: serde_yaml::Value = serde_yaml::from_str(&text).map_err(named)?;
         if name == "variables.yaml" {
             let rows = rows["rows"].as_sequence().ok_or("variables.yaml: expected rows")?;
             let names: Option<Vec<&str>> = rows.iter().map(|row| row["name"].as_str()).collect();
@@ -37,7 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(files, "    ({name:?}, {:?}),", serde_json::to_string(&rows)?)?;
     }
     fs::write(out.join("catalog.rs"), files + "]\n")?;
-    fs::write(out.join("signatures.rs"), constants + "]\n")?;
+    fs::write(out.join("signatures.bin"), postcard::to_stdvec(&signatures)?)?;
+    // For the build script of `diagnose`, which makes its search table of them.
+    let literals: Vec<&[String]> = signatures.iter().map(|one| one.literals.as_slice()).collect();
     let path = out.join("literals.json");
     fs::write(&path, serde_json::to_string(&literals)?)?;
     println!("cargo::metadata=literals={}", path.display());

@@ -18,11 +18,11 @@ fn ids_are_unique_and_are_no_check() {
 #[test]
 fn what_a_signature_names_exists() {
     for one in all() {
-        for id in one.leads_to {
+        for id in &one.leads_to {
             assert!(signature(id).is_some() && *id != one.id, "{}: leads to {id}", one.id);
         }
         let counts_if =
-            one.counts_if.iter().flat_map(|conditions| conditions.with.iter().chain(conditions.without));
+            one.counts_if.iter().flat_map(|conditions| conditions.with.iter().chain(&conditions.without));
         let unfinished = one.unfinished.iter().map(|rule| &rule.becomes);
         for id in one.candidate_after.iter().chain(counts_if).chain(unfinished) {
             assert!(signature(id).is_some(), "{}: there is no {id}", one.id);
@@ -82,7 +82,7 @@ fn every_check_exists() {
         CHECKS.iter().any(|check| check.id == id) || FLEET_CHECKS.iter().any(|check| check.id == id)
     };
     for one in all() {
-        for cause in one.causes {
+        for cause in &one.causes {
             let check = &cause.check;
             let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             let like_an_id = check.contains('-') && check.chars().all(letters);
@@ -99,8 +99,8 @@ fn nothing_is_empty() {
         assert!(texts.iter().all(|text| text.trim().len() > 3), "{}", one.id);
         let lines = [one.pattern.is_empty(), one.matches.is_empty(), one.not_matches.is_empty()];
         assert!(!one.causes.is_empty() && lines == [one.is_derived(); 3], "{}", one.id);
-        for cause in one.causes {
-            let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(cause.commands);
+        for cause in &one.causes {
+            let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(&cause.commands);
             assert!(texts.into_iter().all(|text| !text.trim().is_empty()), "{}", one.id);
         }
         assert!(one.literals.iter().all(|text| text.len() >= crate::literals::SHORTEST), "{}", one.id);

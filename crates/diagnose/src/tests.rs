@@ -19,7 +19,7 @@ fn wrong(one: &Signature) -> Vec<String> {
     if named != one.captures.iter().copied().collect() {
         wrong.push(format!("{}: captures are not the groups {named:?}", one.id));
     }
-    for line in one.matches {
+    for line in &one.matches {
         if !one.literals.iter().any(|literal| line.contains(literal)) {
             wrong.push(format!("{}: no literal in {line}", one.id));
         }
@@ -33,7 +33,7 @@ fn wrong(one: &Signature) -> Vec<String> {
             }
         }
     }
-    for line in one.not_matches {
+    for line in &one.not_matches {
         if pattern.is_match(line) {
             wrong.push(format!("{}: matches {line}", one.id));
         }
@@ -52,7 +52,7 @@ fn every_signature_matches_its_lines_and_no_other() {
 #[test]
 fn sentences_are_whole() {
     for one in signatures::all() {
-        for line in one.matches {
+        for line in &one.matches {
             let hits = scan(line);
             let hit = hits.iter().find(|hit| hit.signature.id == one.id).unwrap();
             let value = |name: &str| hit.captured(name);

@@ -1,261 +1,27 @@
 //! Signatures: the wordings by which failures are recognised in logs, what each means, and what distinguishes
 //! its causes apart.
 //!
-//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` writes them as constants, so that
-//! nothing is read when the program starts; see [`diagnose`] for how lines are matched.
+//! One file each, `catalog/signatures/<component>/<id>.yaml`. `build/` packs them into bytes from which the
+//! texts are borrowed: reading all of them takes 4.6 million instructions, at the first use. See [`diagnose`]
+//! for how lines are matched.
 
-mod behaviour;
+mod rows;
 
-pub use behaviour::{CountsIf, Derived, MachineFault, Report, Signal, Unfinished};
+use std::sync::LazyLock;
 
-/// Whose failure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Component {
-    /// Docker's engine, client and builder.
-    Docker,
-    /// Swarm and its overlay networks.
-    Swarm,
-    /// NVIDIA's container toolkit.
-    Toolkit,
-    /// NVIDIA's driver.
-    Driver,
-    /// The Linux kernel and the machine's buses.
-    Kernel,
-    /// CUDA's runtime and libraries.
-    Cuda,
-    /// NCCL and its network plugins.
-    Nccl,
-    /// PyTorch.
-    Torch,
-    /// DeepSpeed and its launcher.
-    Deepspeed,
-    /// ssh and pdsh.
-    Ssh,
-    /// Names, routes, proxies and certificates.
-    Network,
-    /// Python and its packages.
-    Python,
-    /// File systems.
-    Disk,
-    /// The machine's memory, shared memory too.
-    Memory,
-}
-
-impl Component {
-    /// Every component, from the container down to the machine and back up to the job.
-    pub const ALL: &[Component] = &[
-        Component::Docker,
-        Component::Swarm,
-        Component::Toolkit,
-        Component::Driver,
-        Component::Kernel,
-        Component::Cuda,
-        Component::Nccl,
-        Component::Torch,
-        Component::Deepspeed,
-        Component::Ssh,
-        Component::Network,
-        Component::Python,
-        Component::Disk,
-        Component::Memory,
-    ];
-
-    /// Its folder below `catalog/signatures/`.
-    pub fn id(self) -> &'static str {
-        match self {
-            Component::Docker => "docker",
-            Component::Swarm => "swarm",
-            Component::Toolkit => "toolkit",
-            Component::Driver => "driver",
-            Component::Kernel => "kernel",
-            Component::Cuda => "cuda",
-            Component::Nccl => "nccl",
-            Component::Torch => "torch",
-            Component::Deepspeed => "deepspeed",
-            Component::Ssh => "ssh",
-            Component::Network => "network",
-            Component::Python => "python",
-            Component::Disk => "disk",
-            Component::Memory => "memory",
-        }
-    }
-
-    /// Its name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Component::Docker => "Docker",
-            Component::Swarm => "Docker Swarm",
-            Component::Toolkit => "NVIDIA container toolkit",
-            Component::Driver => "NVIDIA driver",
-            Component::Kernel => "Kernel and buses",
-            Component::Cuda => "CUDA",
-            Component::Nccl => "NCCL",
-            Component::Torch => "PyTorch",
-            Component::Deepspeed => "DeepSpeed",
-            Component::Ssh => "ssh and pdsh",
-            Component::Network => "Network",
-            Component::Python => "Python packages",
-            Component::Disk => "Disks",
-            Component::Memory => "Memory",
-        }
-    }
-}
-
-/// What a line with this wording is in the story of a failure. Ordered by how much it explains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Where it began.
-    Root,
-    /// What follows from something else.
-    Symptom,
-    /// No failure by itself: it helps to understand one.
-    Context,
-}
-
-impl Role {
-    /// In words.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Role::Root => "a root cause",
-            Role::Symptom => "a symptom of something else",
-            Role::Context => "no failure by itself",
-        }
-    }
-}
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// A notice.
-    Info,
-    /// It may become worse.
-    Warning,
-    /// Something did not work.
-    Error,
-    /// The job or the machine cannot go on.
-    Fatal,
-}
-
-impl Severity {
-    /// The word.
-    pub fn id(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-            Severity::Fatal => "fatal",
-        }
-    }
-}
-
-/// How it is known that programs really say this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verified {
-    /// Read in the program's source or in its strings.
-    SourceCode,
-    /// Read in the log of a real failure.
-    RealLog,
-}
-
-impl Verified {
-    /// In words.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Verified::SourceCode => "the program's source",
-            Verified::RealLog => "a real log",
-        }
-    }
-}
-
-/// One of the causes that end in the same words.
-#[derive(Debug, Clone)]
-pub struct Cause {
-    /// The cause in a few words.
-    pub cause: &'static str,
-    /// What distinguishes it from the others: the id of a check, or a command.
-    pub check: &'static str,
-    /// What to do.
-    pub fix: &'static str,
-    /// What to type; words in capitals are to be replaced.
-    pub commands: &'static [&'static str],
-}
-
-/// One wording of a failure.
-#[derive(Debug, Clone)]
-pub struct Signature {
-    /// Its id, which is the name of its file.
-    pub id: &'static str,
-    /// Whose failure it is.
-    pub component: Component,
-    /// What it is in the story of a failure.
-    pub role: Role,
-    /// How bad it is.
-    pub severity: Severity,
-    /// What its lines report about the job.
-    pub reports: &'static [Report],
-    /// The signal that ended a process; `None` where the lines report no such end.
-    pub signal: Option<Signal>,
-    /// Exit codes of a launcher that mean this signature; negative: the number of a signal.
-    pub exit_codes: &'static [i32],
-    /// A root only where no other root is found: the peer or step that failed has lines of its own.
-    pub yields: bool,
-    /// Only a candidate if a line of one of these signatures came before it in the same source.
-    pub candidate_after: &'static [&'static str],
-    /// Whether, and when, it is a fault of the machine: such a root comes before all others.
-    pub machine_fault: Option<MachineFault>,
-    /// What a log that ends with these lines is diagnosed as; the first that holds.
-    pub unfinished: &'static [Unfinished],
-    /// Conditions under which its lines count as a failure.
-    pub counts_if: Option<CountsIf>,
-    /// The derivation that takes its texts from this row.
-    pub derived: Option<Derived>,
-    /// A regular expression for one line; empty where several lines together say it.
-    pub pattern: &'static str,
-    /// Texts of which every matching line has at least one; none where several lines together say it.
-    pub literals: &'static [&'static str],
-    /// The named groups of the pattern.
-    pub captures: &'static [&'static str],
-    /// One sentence with the groups in braces; a part in brackets is left out where its groups are missing.
-    pub message: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-    /// Whether its line says little without its neighbours.
-    pub context_lines: bool,
-    /// What may be behind it, the likely first.
-    pub causes: &'static [Cause],
-    /// Ids of the signatures that follow from it.
-    pub leads_to: &'static [&'static str],
-    /// The first version of the component with these words; `None`: not known.
-    pub since: Option<&'static str>,
-    /// The last version of the component with these words; `None`: not known, or it has them still.
-    pub until: Option<&'static str>,
-    /// Lines that match.
-    pub matches: &'static [&'static str],
-    /// Lines that look alike and do not match.
-    pub not_matches: &'static [&'static str],
-    /// Where this was read.
-    pub source: &'static str,
-    /// How it is known that programs really say this.
-    pub verified: Verified,
-}
-
-impl Signature {
-    /// Whether its lines report this.
-    pub fn reports(&self, report: Report) -> bool {
-        self.reports.contains(&report)
-    }
-
-    /// Whether no single line says it: it is read from several together ([`diagnose::root_cause`]).
-    pub fn is_derived(&self) -> bool {
-        self.literals.is_empty()
-    }
-}
+pub use rows::{
+    Cause, Component, CountsIf, Derived, MachineFault, Report, Role, Severity, Signal, Signature, Unfinished,
+    Verified,
+};
 
 /// All signatures, by component's folder and id.
 pub fn all() -> &'static [Signature] {
-    // Not a constant: a signature is known again by where it stands.
-    static ALL: &[Signature] = include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
-    ALL
+    // A signature is known again by where it stands.
+    static ALL: LazyLock<Vec<Signature>> = LazyLock::new(|| {
+        postcard::from_bytes(include_bytes!(concat!(env!("OUT_DIR"), "/signatures.bin")))
+            .expect("the build script packed these rows")
+    });
+    &ALL
 }
 
 /// By id; `None`: there is no such signature.

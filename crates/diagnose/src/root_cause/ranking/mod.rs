@@ -82,7 +82,7 @@ impl RankedCause {
             meaning: self.meaning.clone().unwrap_or_else(|| self.signature.meaning.to_owned()),
             evidence: lines,
             context: Vec::new(),
-            choices: self.signature.causes,
+            choices: &self.signature.causes,
             machine_evidence: Vec::new(),
         }
     }

@@ -1,8 +1,11 @@
 //! How root-cause ranking treats the events of a signature. The code of `diagnose` names no signature: each
 //! row says itself what its lines report, what it yields to, and what shows that it was recovered from.
 
+use serde::{Deserialize, Serialize};
+
 /// What a line of a signature reports about the job, beyond its sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Report {
     /// Something ended, without a reason: ranked after every other symptom.
     End,
@@ -56,7 +59,8 @@ impl Report {
 }
 
 /// The signal that ended a process, in the order in which causes are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// SIGKILL: from outside, mostly the OOM killer.
     Kill,
@@ -84,7 +88,8 @@ impl Signal {
 }
 
 /// When a root is a fault of the machine itself, which no program can cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MachineFault {
     /// Every line of it.
     Always,
@@ -93,7 +98,8 @@ pub enum MachineFault {
 }
 
 /// A cause that no line states: `diagnose` derives it, and takes the texts from the row with this value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Derived {
     /// Ranks waited in different collectives.
     Desync,
@@ -125,28 +131,31 @@ impl Derived {
 }
 
 /// Retries are harmless while a log goes on, and the failure where it ends with them.
-#[derive(Debug, Clone)]
-pub struct Unfinished {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unfinished<Text = &'static str> {
     /// The signature that a log which ends with these lines is diagnosed as.
-    pub becomes: &'static str,
+    pub becomes: Text,
     /// Matching lines needed.
     pub times: usize,
     /// Lines allowed after the last of them.
     pub lines_after: u64,
     /// Replaces the sentence of the line.
-    pub message: Option<&'static str>,
+    #[serde(default)]
+    pub message: Option<Text>,
 }
 
 /// Conditions on other lines of the same source under which a line counts as a failure; otherwise it was
 /// recovered from.
-#[derive(Debug, Clone)]
-pub struct CountsIf {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountsIf<Text = &'static str> {
     /// The capture in which all these lines must agree.
-    pub same: &'static str,
+    pub same: Text,
     /// Lines of this signature needed.
     pub times: usize,
     /// Signatures of which each must appear.
-    pub with: &'static [&'static str],
+    pub with: Vec<Text>,
     /// Signatures of which none may appear.
-    pub without: &'static [&'static str],
+    pub without: Vec<Text>,
 }
