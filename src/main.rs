@@ -6,7 +6,10 @@ use std::process::ExitCode;
 use envdoc::cli::Cli;
 
 fn main() -> ExitCode {
-    let result = Cli::of_this_program().run();
+    let result = match Cli::of_this_program() {
+        Ok(cli) => cli.run(),
+        Err(code) => return ExitCode::from(code),
+    };
     host::end_programs();
     match result {
         Ok(code) => ExitCode::from(code),

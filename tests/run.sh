@@ -38,24 +38,33 @@ finish() {
 }
 # tests ARGUMENT…: runs cargo test and counts. `ignored` is how many tests it left out.
 tests() {
-    local status good bad test
     cargo test --locked --no-fail-fast "$@" 2>&1 | tee "$log"
-    status=${PIPESTATUS[0]}
+    count_tests "${PIPESTATUS[0]}" "$log" "$@"
+}
+# count_tests STATUS OUTPUT ARGUMENT…: counts what `cargo test ARGUMENT…` printed into the file OUTPUT.
+count_tests() {
+    local status=$1 output=$2 good bad test
+    shift 2
     read -r good bad ignored < <(awk '/^test result: / {
         for (i = 2; i <= NF; i++) {
             if ($i == "passed;") p += $(i-1); if ($i == "failed;") f += $(i-1); if ($i == "ignored;") s += $(i-1)
         }
-    } END { print p + 0, f + 0, s + 0 }' "$log")
+    } END { print p + 0, f + 0, s + 0 }' "$output")
     passed=$((passed + good))
-    while read -r test; do fail "test $test"; done < <(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$log")
+    while read -r test; do fail "test $test"; done < <(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$output")
     if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then fail "cargo test $* ended with status $status"; fi
 }
 
 mode=${1:-all}
 # The property tests draw the same cases in every run: a failure is one of the change, not of luck.
 export PROPTEST_RNG_SEED=20261123
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) images_log=$(mktemp) index_log=$(mktemp) images='' index=''
+at_end() {
+    # shellcheck disable=SC2086
+    [ -z "$images$index" ] || kill $images $index 2>/dev/null
+    rm -f "$log" "$images_log" "$index_log"
+}
+trap at_end EXIT
 
 section "What the tests need"
 [ -d "${CARGO_HOME:-$HOME/.cargo}/bin" ] && PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -115,6 +124,11 @@ if [ "$mode" != quick ]; then
     "${ENVDOC_COMPOSE:-docker-compose}" version
 fi
 [ "$failed" -eq 0 ] || finish
+if [ "$mode" != quick ]; then
+    # Mostly downloads: made while the compiler works.
+    tests/lab/run.sh --base-images >"$images_log" 2>&1 &
+    images=$!
+fi
 
 section "Formatting"
 cargo fmt --all --check || fail "cargo fmt --check: run cargo fmt"
@@ -132,19 +146,40 @@ else
     echo "shellcheck is not installed: only the syntax was checked"
 fi
 
+section "Unit and integration tests"
+tests --workspace
+left_out=$ignored
+
+if [ "$mode" != quick ]; then
+    # It waits for the network: its count comes after clippy, which needs the processors.
+    index_tests=(-p envdoc --test it -- --ignored against_pypi the_real_index)
+    cargo test --locked --no-fail-fast "${index_tests[@]}" >"$index_log" 2>&1 &
+    index=$!
+    # Two builds in one folder wait for each other.
+    until grep -q '^running ' "$index_log" || ! kill -0 "$index" 2>/dev/null; do sleep 0.2; done
+fi
+
 section "Clippy"
 cargo clippy --locked --workspace --all-targets -- -D warnings || fail "cargo clippy --all-targets -- -D warnings"
 
-section "Unit and integration tests"
-tests --workspace
-
 if [ "$mode" = quick ]; then
-    skipped=$((skipped + ignored))
+    skipped=$((skipped + left_out))
     finish
 fi
 
 section "The resolver and the catalog against the package index"
-tests -p envdoc --test it -- --ignored against_pypi the_real_index
+wait "$index"
+status=$?
+index=''
+cat "$index_log"
+count_tests "$status" "$index_log" "${index_tests[@]}"
+
+section "Base images of the lab"
+wait "$images"
+status=$?
+images=''
+cat "$images_log"
+[ "$status" -eq 0 ] || fail "tests/lab/run.sh --base-images ended with status $status"
 
 section "Lab: the real program and real Docker engines"
 cargo build --locked || fail "cargo build"

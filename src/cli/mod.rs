@@ -102,11 +102,20 @@ enum Command {
 }
 
 impl Cli {
-    /// The command line of this process; exits with a usage error if it is invalid.
-    pub fn of_this_program() -> Cli {
+    /// The command line of this process. `Err`: it is invalid, or asked for help; the text is printed, and
+    /// the exit code is this.
+    pub fn of_this_program() -> Result<Cli, u8> {
         let words =
             several::spread(host::variables::command_line(), |word| host::file::is_file(Path::new(word)));
-        arguments::parse(words).unwrap_or_else(|error| error.exit())
+        arguments::parse(words).map_err(|error| {
+            let text = error.render().ansi().to_string();
+            if error.use_stderr() {
+                terminal::note(text.trim_end());
+            } else {
+                let _ = terminal::print(&text);
+            }
+            u8::try_from(error.exit_code()).unwrap_or(2)
+        })
     }
 
     /// Runs the command; the exit code is documented in docs/exit-codes.md.

@@ -114,7 +114,7 @@ impl Args {
         }
         let Some(output) = &self.output else {
             let text = self.texts(&plan, false)?.remove(0).text;
-            return terminal::print(&text).map(|()| 0);
+            return terminal::document(&text).map(|()| 0);
         };
         let whole = file::is_directory(output);
         for one in self.texts(&plan, whole)? {
@@ -132,7 +132,7 @@ impl Args {
         }
         match self.output.clone().or(path) {
             Some(path) => self.write(&path, &lock.text, lock_file::is_lock).map(|()| 0),
-            None => terminal::print(&lock.text).map(|()| 0),
+            None => terminal::document(&lock.text).map(|()| 0),
         }
     }
 
@@ -151,7 +151,7 @@ impl Args {
         };
         match &self.output {
             Some(path) => self.write(path, &text, render::is_rendered).map(|()| 0),
-            None => terminal::print(&text).map(|()| 0),
+            None => terminal::document(&text).map(|()| 0),
         }
     }
 

@@ -119,7 +119,11 @@ impl Args {
             file::write(path, &text, self.force)?;
             terminal::note(&format!("wrote the stack to {}", path.display()));
         }
-        terminal::print(&self.report(catalog, &report)?)?;
+        let text = self.report(catalog, &report)?;
+        match self.format {
+            Format::Text | Format::Json => terminal::print(&text)?,
+            Format::Requirements | Format::Toml => terminal::document(&text)?,
+        }
         Ok(0)
     }
 

@@ -6,6 +6,7 @@
 #     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words; those that say `# measurement` run
 #                                 only when they are named like this
 #     ENVDOC_LAB_SHARDS=2 tests/lab/run.sh   two cases at a time, each shard in namespaces of its own; tests/run.sh does this
+#     tests/lab/run.sh --base-images   only makes the images that the cases start from, where they are not kept from an earlier run
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
 # /run, its own copy of /etc, its own network and its own dockerd, and whatever it started ends with it, however it ends. The
@@ -17,7 +18,12 @@ repository=$PWD
 . tests/packages.sh
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-envdoc=$(realpath "${ENVDOC:-${CARGO_TARGET_DIR:-target}/debug/envdoc}")
+only_images=
+if [ "${1:-}" = --base-images ]; then
+    only_images=$1
+    shift
+fi
+envdoc=$(realpath -m "${ENVDOC:-${CARGO_TARGET_DIR:-target}/debug/envdoc}")
 counts=${ENVDOC_LAB_COUNTS:-$(mktemp)}
 
 skip_all() {
@@ -32,15 +38,16 @@ skip_all() {
 if [ "$(id -u)" -ne 0 ]; then
     if sudo -n true 2>/dev/null; then
         exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_SLOW="${ENVDOC_LAB_SLOW:-}" ENVDOC_LAB_COUNTS="$counts" \
-            ENVDOC_LAB_SHARDS="${ENVDOC_LAB_SHARDS:-1}" CI="${CI:-}" "${BASH_SOURCE[0]}" "$@"
+            ENVDOC_LAB_SHARDS="${ENVDOC_LAB_SHARDS:-1}" CI="${CI:-}" "${BASH_SOURCE[0]}" $only_images "$@"
     fi
+    [ -z "$only_images" ] || exit 0
     skip_all "the lab needs root, or sudo without a password"
 fi
-[ -x "$envdoc" ] || { echo "$envdoc is not there: cargo build"; exit 2; }
+[ -n "$only_images" ] || [ -x "$envdoc" ] || { echo "$envdoc is not there: cargo build"; exit 2; }
 for program in dockerd docker docker-registry iptables debootstrap unshare nsenter ip ps jq perl ssh sshd; do
     command -v "$program" >/dev/null || { echo "$program is missing: tests/run.sh installs what the lab needs"; exit 2; }
 done
-unshare --mount --net true 2>/dev/null || skip_all "this machine allows no new namespaces"
+[ -n "$only_images" ] || unshare --mount --net true 2>/dev/null || skip_all "this machine allows no new namespaces"
 
 mkdir -p target/lab
 lab=$(mktemp -d -p "$repository/target/lab" run.XXXXXX) || exit 2
@@ -167,6 +174,7 @@ fi
 if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
+[ -z "$only_images" ] || exit 0
 
 # Two shards share a folder in which each claims the case that it runs next.
 if [ "${ENVDOC_LAB_SHARDS:-1}" -gt 1 ]; then

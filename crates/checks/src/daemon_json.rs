@@ -1,4 +1,5 @@
 //! daemon.json: its keys, and how a corrected file is validated.
+use diagnostic::shell;
 use facts::docker::State;
 use facts::{Fact, Facts};
 use serde_json::Value;
@@ -32,7 +33,7 @@ pub(crate) fn validate(what: &str, facts: &Facts, path: &str) -> Fix {
             class: FixClass::RestartsService,
         };
     }
-    let mut commands = vec![format!("sudo dockerd --validate --config-file={path}")];
+    let mut commands = vec![format!("sudo dockerd --validate --config-file={}", shell::word(path))];
     if matches!(facts.docker.state(), State::Stopped(_)) && facts.system.systemd.known() == Some(&true) {
         commands.push("sudo systemctl start docker".into());
     }

@@ -1,4 +1,5 @@
 //! The NVIDIA driver: which one is in use, and how another is installed or built.
+use diagnostic::shell;
 use facts::driver::DriverVersion;
 use facts::{Fact, Facts};
 
@@ -32,7 +33,7 @@ pub(crate) fn loaded(facts: &Facts) -> Fact<DriverVersion> {
 
 /// How the module comes to be built for the running kernel.
 pub(crate) fn build(facts: &Facts) -> Fix {
-    let kernel = facts.system.kernel.known().map_or("$(uname -r)", String::as_str);
+    let kernel = facts.system.kernel.known().map_or("$(uname -r)".into(), |kernel| shell::word(kernel));
     if let Some(package) = prebuilt(facts) {
         let command = format!("sudo apt-get install -y {package}-{kernel}");
         return Fix::safe(

@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 use crate::worker::bundle::{self, Bundle};
 use crate::worker::digest::hex;
 use diagnostic::error::Error;
+use diagnostic::shell::quoted;
 use docker::transport::SshAddress;
-use docker::transport::ssh::{Connection, Ran, Shell, quoted};
+use docker::transport::ssh::{Connection, Ran, Shell};
 
 /// Before how envdoc is started there; what it prints follows.
 const RUNS: &str = "envdoc-runs-from-here ";

@@ -10,10 +10,11 @@ use super::keys;
 use super::plan::{ClusterPlan, Node};
 use super::request::NetworkKind;
 use crate::report::progress::{Outcome, Progress};
+use diagnostic::shell::quoted;
 use diagnostic::units::short_size;
 use docker::engine::Engine;
 use docker::swarm::{self, State};
-use docker::transport::ssh::{Connection, quoted};
+use docker::transport::ssh::Connection;
 
 const STEP: &str = "purge";
 /// The longest that looking into a node's cache, or emptying it, may take.

@@ -9,8 +9,9 @@ use futures_util::StreamExt;
 use super::plan;
 use crate::Error;
 use crate::worker::session::Session;
+use diagnostic::shell::quoted;
 use docker::engine::Engine;
-use docker::transport::ssh::{Connection, Ran, Shell, quoted};
+use docker::transport::ssh::{Connection, Ran, Shell};
 use docker::transport::{ConnectError, Transport};
 use host::snapshot::Snapshot;
 

@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::Severity;
 use crate::terminal::{self, colour};
+use crate::visible;
 
 /// How the report is laid out.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +90,8 @@ pub fn wrapped_whole(text: &mut String, line: &str, indent: &str, layout: Layout
         .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    let line = if layout.unicode { line.to_owned() } else { line.replace('…', "...") };
+    let line = visible::line(line);
+    let line = if layout.unicode { line.into_owned() } else { line.replace('…', "...") };
     let _ = writeln!(text, "{}", textwrap::fill(&line, options));
 }
 
@@ -102,7 +104,7 @@ pub fn wrapped(text: &mut String, line: &str, start: &str, indent: &str, layout:
         .subsequent_indent(indent)
         .break_words(false)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    let filled = textwrap::fill(line, options);
+    let filled = textwrap::fill(&visible::line(line), options);
     let _ = writeln!(text, "{start}{}", filled.get(blank.len()..).unwrap_or_default());
 }
 
@@ -115,7 +117,7 @@ pub fn hanging(line: &str, indent: usize, width: usize) -> String {
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .break_words(false);
-    let mut text = textwrap::fill(line, options);
+    let mut text = textwrap::fill(&visible::line(line), options);
     text.push('\n');
     text
 }

@@ -11,10 +11,12 @@ mod missing;
 pub mod render;
 pub mod report;
 pub mod rule;
+pub mod shell;
 pub mod suggest;
 pub mod terminal;
 pub mod units;
 mod verdict;
+pub mod visible;
 pub mod words;
 pub mod yaml;
 

@@ -1,20 +1,35 @@
-//! Standard output and standard error: the only place that writes to them.
+//! Standard output and standard error: the only place that writes to them. Nothing that a terminal acts on
+//! gets there but lines, tabs and our colours; see [`crate::visible`].
 
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 
 use crate::error::{Error, Kind};
+use crate::visible::{block, screen};
 
 /// The widest a report gets, in columns.
 pub const WIDTH_MAX: usize = 100;
 /// The narrowest a report is wrapped to.
 const WIDTH_MIN: usize = 40;
 
-/// Prints a result. Colours are taken out where they are not wanted (pipe, `NO_COLOR`).
+/// Prints a report or JSON. Colours are taken out where they are not wanted (pipe, `NO_COLOR`).
 pub fn print(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Error::from)
+    stdout.write_all(screen(text).as_bytes()).and_then(|()| stdout.flush()).map_err(Error::from)
+}
+
+/// Prints a file that programs read: a Dockerfile, a lock. A pipe gets it byte for byte.
+pub fn document(text: &str) -> Result<(), Error> {
+    match std::io::stdout().is_terminal() {
+        true => print(&block(text)),
+        false => bytes(text.as_bytes()),
+    }
+}
+
+/// What another program wrote, without its terminal sequences.
+pub fn foreign(text: &str) -> String {
+    block(&anstream::adapter::strip_str(text).to_string()).into_owned()
 }
 
 /// Writes a result that is no text.
@@ -25,7 +40,7 @@ pub fn bytes(content: &[u8]) -> Result<(), Error> {
 
 /// Says on standard error what is going on, or what was done.
 pub fn note(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    let _ = writeln!(anstream::stderr().lock(), "{}", screen(text));
 }
 
 /// Prints an error and its hints.
@@ -35,10 +50,20 @@ pub fn error(error: &Error) {
     }
     let (red, cyan) = (colour(AnsiColor::Red).bold(), colour(AnsiColor::Cyan).bold());
     let mut stderr = anstream::stderr().lock();
-    let _ = writeln!(stderr, "{red}error{red:#}: {}", error.message);
+    let _ = writeln!(stderr, "{red}error{red:#}: {}", continued(&error.message));
     for hint in &error.hints {
-        let _ = writeln!(stderr, "{cyan}hint{cyan:#}: {hint}");
+        let _ = writeln!(stderr, "{cyan}hint{cyan:#}: {}", continued(hint));
     }
+}
+
+/// Lines after the first are indented: none of them looks like an error or a hint of its own.
+fn continued(text: &str) -> String {
+    let mut lines = text.split('\n');
+    let first = block(lines.next().unwrap_or_default()).into_owned();
+    lines.fold(first, |text, line| {
+        let indent = if line.starts_with(' ') { "" } else { "  " };
+        text + "\n" + indent + &block(line)
+    })
 }
 
 /// A foreground colour.

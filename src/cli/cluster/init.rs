@@ -72,7 +72,7 @@ impl Args {
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
         let text = init::text(&asked)?;
         if self.output.as_os_str() == "-" {
-            terminal::print(&text)?;
+            terminal::document(&text)?;
         } else {
             file::write(&self.output, &text, self.force)?;
             terminal::note(&format!("wrote {}", self.output.display()));

@@ -3,6 +3,7 @@
 use super::FleetCheck;
 use crate::{Fix, Judged, Subject, Verdict};
 use diagnostic::Severity;
+use diagnostic::shell;
 use facts::Fact;
 use facts::fleet::Digest;
 use facts::fleet::{Fleet, Member};
@@ -30,7 +31,7 @@ fn of_path(fleet: &Fleet, path: &str) -> Judged {
     let fix = || {
         Fix::safe(
             "Copy it from a machine with the correct content:",
-            &[&format!("rsync -a --delete {path}/ NODE:{path}/")],
+            &[&format!("rsync -a --delete {0}/ NODE:{0}/", shell::word(path))],
         )
     };
     let mut known: Vec<(&Member, &Digest)> = Vec::new();

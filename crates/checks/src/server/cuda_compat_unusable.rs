@@ -1,6 +1,7 @@
 //! A cuda-compat library is in use where it cannot work.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::driver::DriverVersion;
 use facts::gpu::Gpu;
@@ -77,7 +78,7 @@ fn fix(library: &Library) -> Fix {
         "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
         _ => Fix::safe(
             format!("Remove {} from /etc/ld.so.conf.d and rebuild the loader cache:", library.directory),
-            &[&format!("grep -rl {} /etc/ld.so.conf.d", library.directory), "sudo ldconfig"],
+            &[&format!("grep -rl {} /etc/ld.so.conf.d", shell::word(&library.directory)), "sudo ldconfig"],
         ),
     }
 }

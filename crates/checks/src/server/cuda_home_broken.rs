@@ -1,6 +1,7 @@
 //! CUDA_HOME points to nothing.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use diagnostic::shell;
 use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
@@ -22,9 +23,10 @@ fn judge(facts: &Facts) -> Judged {
         toolkits.filter(|toolkit| toolkit.nvcc).map(|toolkit| toolkit.path.clone()).next()
     };
     let fix = || match elsewhere() {
-        Some(path) => {
-            Fix::safe("Point the variable to the installed toolkit:", &[&format!("export {variable}={path}")])
-        }
+        Some(path) => Fix::safe(
+            "Point the variable to the installed toolkit:",
+            &[&format!("export {variable}={}", shell::word(&path))],
+        ),
         None => Fix::safe("Unset the variable:", &[&format!("unset {variable}")]),
     };
     match toolkit {

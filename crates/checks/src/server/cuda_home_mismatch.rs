@@ -1,6 +1,7 @@
 //! CUDA_HOME and nvcc on PATH are different toolkits.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::cuda::minor;
 
@@ -35,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
     );
     let fix = Fix::safe(
         format!("Put the toolkit in {variable} first on PATH (or point {variable} to the other one):"),
-        &[&format!("export PATH={}/bin:$PATH", home.path)],
+        &[&format!("export PATH={}/bin:$PATH", shell::word(&home.path))],
     );
     Ok(Verdict::warning(message, fix)
         .about(Subject::name(variable))

@@ -1,6 +1,7 @@
 //! The engine warns of something that matters.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::docker::{flags, texts};
 
@@ -78,7 +79,7 @@ fn closing(facts: &Facts, address: &str) -> Fix {
         Some(file) if file.value.as_ref().is_ok_and(|value| texts(value.get("hosts")).contains(&url)) => {
             Fix::restarts_service(
                 title(&format!("`hosts` in {}", file.path)),
-                &[&format!("sudoedit {}", file.path), "sudo systemctl restart docker.service"],
+                &[&format!("sudoedit {}", shell::word(&file.path)), "sudo systemctl restart docker.service"],
             )
         }
         _ => Fix::manual(format!(

@@ -1,6 +1,7 @@
 //! This user may not use the engine.
 
 use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::docker::State;
 
@@ -70,7 +71,7 @@ fn cause(facts: &Facts) -> (String, Fix) {
                 title: "Add the user to group docker, then log in again (members of this group have root \
                         privileges):"
                     .into(),
-                commands: vec![format!("sudo usermod -aG docker {user}")],
+                commands: vec![format!("sudo usermod -aG docker {}", shell::word(&user))],
                 edits: Vec::new(),
                 class: FixClass::Safe,
             },

@@ -1,5 +1,6 @@
 //! One package is installed twice in one directory.
 
+use diagnostic::shell;
 use std::collections::BTreeMap;
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
@@ -42,8 +43,8 @@ fn one(environment: &PythonEnvironment) -> Judged {
         found.len(),
         found.join(" and ")
     );
-    let remove = format!("{uninstall} -y {name}");
-    let again = format!("{install} {name}");
+    let remove = format!("{uninstall} -y {}", shell::word(name));
+    let again = format!("{install} {}", shell::word(name));
     let commands: Vec<&str> = found.iter().map(|_| remove.as_str()).chain([again.as_str()]).collect();
     let verdict =
         Verdict::warning(message, Fix::safe("Uninstall every copy, then install it again:", &commands))

@@ -3,6 +3,7 @@
 use crate::driver::install;
 use crate::gpu::{is_pass_through, name};
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::pci::Device;
 use facts::{Fact, Facts};
 
@@ -80,7 +81,10 @@ fn verdict(facts: &Facts, without: &[(&Device, Option<&str>)], all: usize) -> Ve
         let fix = Fix::restarts_service(
             "Find what bound the GPU (/etc/modprobe.d, driverctl, kernel command line), then load the NVIDIA \
              driver:",
-            &[&format!("grep -rs {other} /etc/modprobe.d /proc/cmdline"), "sudo modprobe nvidia"],
+            &[
+                &format!("grep -rs {} /etc/modprobe.d /proc/cmdline", shell::word(other)),
+                "sudo modprobe nvidia",
+            ],
         );
         return Verdict::error(message, fix);
     }

@@ -1,6 +1,7 @@
 //! Nothing leads from the machine's own name to an address.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 
 pub(super) const CHECK: Check = Check {
@@ -37,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("/etc/hosts does not list the host name; DNS decides".into()));
     }
     let message = format!("host name {name} does not resolve to an address; Gloo falls back to loopback");
-    let command = format!("echo '127.0.1.1 {name}' | sudo tee -a /etc/hosts");
+    let command = format!("echo {} | sudo tee -a /etc/hosts", shell::quoted(&format!("127.0.1.1 {name}")));
     let fix =
         Fix::safe("Add the host name to /etc/hosts (on a cluster node, use its real address):", &[&command]);
     Ok(Verdict::warning(message, fix)

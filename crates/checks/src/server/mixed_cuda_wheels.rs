@@ -1,6 +1,7 @@
 //! NCCL wheels for two CUDA majors in one environment.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
@@ -42,10 +43,14 @@ fn one(environment: &PythonEnvironment) -> Judged {
     });
     let install = environment.pip("install");
     let uninstall = environment.pip("uninstall");
-    let remove = wheels.iter().map(|wheel| wheel.name.as_str()).collect::<Vec<_>>().join(" ");
+    let remove = wheels.iter().map(|wheel| shell::word(&wheel.name)).collect::<Vec<_>>().join(" ");
     let mut commands = vec![format!("{uninstall} -y {remove}")];
     if let Some(wheel) = needed {
-        commands.push(format!("{install} --no-deps {}=={}", wheel.name, wheel.version));
+        commands.push(format!(
+            "{install} --no-deps {}=={}",
+            shell::word(&wheel.name),
+            shell::word(&wheel.version)
+        ));
     }
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let text = match needed {

@@ -1,5 +1,6 @@
 //! Interfaces that do the same work have different MTUs.
 
+use diagnostic::shell;
 use std::fmt;
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
@@ -63,7 +64,7 @@ fn judge(facts: &Facts) -> Judged {
         small[0].mtu
     );
     let commands: Vec<String> =
-        names.iter().map(|name| format!("sudo ip link set dev {name} mtu {most}")).collect();
+        names.iter().map(|name| format!("sudo ip link set dev {} mtu {most}", shell::word(name))).collect();
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let text = "If the switch supports it, set the MTU (and make it permanent in the network configuration):";
     let mut verdict = Verdict::warning(message, Fix::restarts_service(text, &commands))

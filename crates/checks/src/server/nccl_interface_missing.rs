@@ -1,6 +1,7 @@
 //! NCCL_SOCKET_IFNAME or GLOO_SOCKET_IFNAME names no interface that exists and is up.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use diagnostic::shell;
 use facts::{Facts, network::Interface};
 
 pub(super) const CHECK: Check = Check {
@@ -39,7 +40,7 @@ fn judge(facts: &Facts) -> Judged {
         let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
         let route = facts.network.default_route.known().map(String::as_str);
         let name = route.or(names.first().copied()).unwrap_or("eth0");
-        let command = format!("export {}={name}", setting.name);
+        let command = format!("export {}={}", setting.name, shell::word(name));
         let fix = Fix::safe("Set the interface that reaches the other nodes:", &[&command]);
         return Ok(Verdict::error(message, fix)
             .about(Subject::name(setting.name))

@@ -3,6 +3,7 @@
 use crate::python::each_torch;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::at_least;
+use diagnostic::shell;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
@@ -54,7 +55,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
                 torch.full(),
                 environment.prefix
             );
-            let command = format!("{} {name}=={wanted}", environment.pip("install"));
+            let command = format!("{} {name}=={}", environment.pip("install"), shell::word(wanted));
             let fix = Fix::safe("Install the NCCL that this PyTorch requires:", &[&command]);
             let verdict =
                 if lacking.is_some() { Verdict::error(message, fix) } else { Verdict::warning(message, fix) };

@@ -2,6 +2,7 @@
 
 use crate::python::each_torch;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::cuda::minor;
 use facts::python::{PythonEnvironment, Torch};
@@ -60,7 +61,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let fix = match other {
         Some(toolkit) => Fix::safe(
             format!("Point CUDA_HOME to the installed CUDA {of_torch} toolkit:"),
-            &[&format!("export CUDA_HOME={}", toolkit.path)],
+            &[&format!("export CUDA_HOME={}", shell::word(&toolkit.path))],
         ),
         None => Fix::manual(format!(
             "Install the CUDA {of_torch} toolkit and point CUDA_HOME to it, or install a PyTorch built with \

@@ -1,6 +1,7 @@
 //! pip is pointed to an index over plain HTTP that it will not trust.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use diagnostic::shell;
 use facts::{Facts, environment::without_credentials};
 
 pub(super) const CHECK: Check = Check {
@@ -53,7 +54,7 @@ fn judge(facts: &Facts) -> Judged {
         let message = format!(
             "{from} is {url}, which uses plain HTTP and is not a trusted host; pip ignores this index"
         );
-        let command = format!("pip config set global.trusted-host {authority}");
+        let command = format!("pip config set global.trusted-host {}", shell::word(&authority));
         let fix = Fix::safe("Use the mirror's HTTPS address, or mark the host as trusted:", &[&command]);
         return Ok(Verdict::warning(message, fix)
             .about(Subject::name(from))

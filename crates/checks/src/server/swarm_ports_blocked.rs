@@ -1,6 +1,7 @@
 //! The firewall does not let in what a Docker swarm needs.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 
 pub(super) const CHECK: Check = Check {
@@ -45,9 +46,13 @@ fn judge(facts: &Facts) -> Judged {
         .map(|port| match firewall.name.as_str() {
             "ufw" => {
                 let (number, protocol) = port.split_once('/').unwrap_or((port, "tcp"));
-                format!("sudo ufw allow from 10.0.0.0/8 to any port {number} proto {protocol}")
+                format!(
+                    "sudo ufw allow from 10.0.0.0/8 to any port {} proto {}",
+                    shell::word(number),
+                    shell::word(protocol)
+                )
             }
-            _ => format!("sudo firewall-cmd --permanent --add-port={port}"),
+            _ => format!("sudo firewall-cmd --permanent --add-port={}", shell::word(port)),
         })
         .collect();
     let text = if firewall.name == "ufw" {

@@ -2,6 +2,7 @@
 
 use crate::python::each_torch;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
@@ -45,7 +46,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         facts.libraries.nccl.decided()?.and_then(|found| found.iter().find(|l| l.found_in != "cuda"));
     let fix = Fix::safe(
         "Install the NCCL that this PyTorch requires:",
-        &[&format!("{} {name}=={wanted}", environment.pip("install"))],
+        &[&format!("{} {}", environment.pip("install"), shell::word(&format!("{name}=={wanted}")))],
     );
     let head = format!(
         "torch {} in {} requires {name} {wanted}, which is not installed",

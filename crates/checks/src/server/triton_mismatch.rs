@@ -1,5 +1,6 @@
 //! triton of another torch.
 
+use diagnostic::shell;
 use std::str::FromStr;
 
 use catalog::version::Version;
@@ -50,7 +51,8 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
          fail"
     );
     let requirement = if exact { format!("=={wanted}") } else { wanted.to_owned() };
-    let command = format!("{} 'triton{requirement}'", environment.pip("install"));
+    let command =
+        format!("{} {}", environment.pip("install"), shell::quoted(&format!("triton{requirement}")));
     let fix = Fix::safe("Install the triton that this PyTorch requires:", &[&command]);
     Ok(partner.finding(Severity::Warning, message, fix))
 }

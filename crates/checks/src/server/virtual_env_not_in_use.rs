@@ -1,6 +1,7 @@
 //! VIRTUAL_ENV names an environment, and python3 starts another one.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use diagnostic::shell;
 use facts::Facts;
 use facts::python::PythonEnvironment;
 
@@ -51,7 +52,7 @@ fn judge(facts: &Facts) -> Judged {
     );
     let fix = Fix::safe(
         "Activate the environment again in this shell:",
-        &[&format!("source {}/bin/activate", named.prefix)],
+        &[&format!("source {}/bin/activate", shell::word(&named.prefix))],
     );
     Ok(Verdict::warning(message, fix).about(Subject::name("VIRTUAL_ENV")))
 }

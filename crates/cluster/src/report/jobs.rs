@@ -33,8 +33,10 @@ impl Prefixed {
     /// Prints a line where the program wrote it: standard output or standard error.
     pub fn line(&self, node: &str, error: bool, text: &str) {
         let text = match (self.shown, self.styles.get(node)) {
-            (true, Some(style)) => format!("{style}{node:<width$}{style:#} | {text}", width = self.width),
-            _ => text.to_owned(),
+            (true, Some(style)) => {
+                format!("{style}{node:<width$}{style:#} | {}", terminal::foreign(text), width = self.width)
+            }
+            _ => terminal::foreign(text),
         };
         match error {
             true => terminal::note(&text),

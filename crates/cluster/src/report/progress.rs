@@ -11,6 +11,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use diagnostic::terminal;
+use diagnostic::visible::line;
 
 /// Where it is shown.
 pub struct Progress {
@@ -58,7 +59,7 @@ impl Progress {
             Shown::Terminal(all) => {
                 let mut bars = self.bars.borrow_mut();
                 let bar = bars.entry(format!("{step} {node}")).or_insert_with(|| self.bar(all));
-                bar.set_message(format!("{step:<9} {node:<10} {says}"));
+                bar.set_message(line(&format!("{step:<9} {node:<10} {says}")).into_owned());
             }
         }
     }

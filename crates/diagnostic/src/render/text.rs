@@ -9,6 +9,7 @@ use super::COULD_NOT_CHECK;
 use crate::layout::{Layout, Mark, wrapped, wrapped_whole};
 use crate::report::{Outcome, Report, Summary};
 use crate::rule::Group;
+use crate::visible;
 use crate::{Diagnostic, Fix, Missing, Verdict};
 
 /// The whole report group by group, with ANSI colours in it.
@@ -206,7 +207,8 @@ pub fn by_file(report: &Report, layout: Layout) -> String {
         let own = outcome.subject.file.as_deref().unwrap_or("-");
         if file != Some(own) {
             let bold = Style::new().bold();
-            let _ = writeln!(text, "{}{bold}{own}{bold:#}", if file.is_some() { "\n" } else { "" });
+            let shown = visible::line(own);
+            let _ = writeln!(text, "{}{bold}{shown}{bold:#}", if file.is_some() { "\n" } else { "" });
             file = Some(own);
         }
         let mark = Mark::from(found.severity);

@@ -4,6 +4,7 @@ mod locate;
 pub mod parser;
 
 use super::Fact;
+use diagnostic::shell;
 use host::Host;
 
 /// Python on this machine.
@@ -105,7 +106,8 @@ impl PythonEnvironment {
 
     /// Its interpreter, for commands to type.
     pub fn interpreter(&self) -> String {
-        format!("{}/bin/python3", self.prefix.trim_end_matches('/'))
+        let path = format!("{}/bin/python3", self.prefix.trim_end_matches('/'));
+        shell::word(&path).into_owned()
     }
 }
 

@@ -5,6 +5,7 @@ use super::python::{Source, uv_mounts};
 use super::step::{Instruction, Step};
 use super::{LOCKED, PlanContext, arch_list, operators};
 use diagnostic::error::Error;
+use diagnostic::shell;
 use resolve::install::{
     CONSTRAINTS_FILE, flash_attn_wheel, freeze, install_frozen, other_packages, partners, torch_of_image,
     torch_pin,
@@ -204,7 +205,7 @@ pub(super) fn install(context: &PlanContext, options: &[String], packages: &[Str
     let program = if torch_of_image(context.stack) { install_frozen() } else { program.to_owned() };
     let first = flags.iter().fold(program, |text, flag| format!("{text} {flag}"));
     let mut command = vec![context.with_secrets(first)];
-    command.extend(packages.iter().map(|package| quoted(package)));
+    command.extend(packages.iter().map(|package| shell::word(package).into_owned()));
     let mut mounts =
         if uv { uv_mounts(context) } else { [pip_cache(context), context.secret_mounts()].concat() };
     mounts.extend(context.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
@@ -222,12 +223,6 @@ pub(super) fn install(context: &PlanContext, options: &[String], packages: &[Str
             .with_comment("pip may install into the Python of the image, which has no other use (PEP 668)."),
         false => step,
     }
-}
-
-/// A requirement as the shell needs it.
-fn quoted(package: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+=:/,@".contains(c);
-    if package.chars().all(plain) { package.to_owned() } else { format!("'{}'", package.replace('\'', "")) }
 }
 
 /// flash-attn: its wheel, or a build with the torch that is there.

@@ -44,7 +44,8 @@ impl Lines {
                 if self.speaking.replace(*step) != Some(*step) {
                     lines.push(format!("#{step} {} ...", step_title(self.of(*step))));
                 }
-                lines.push(format!("#{step} {:.1} {line}", self.started.elapsed().as_secs_f64()));
+                let (since, line) = (self.started.elapsed().as_secs_f64(), terminal::foreign(line));
+                lines.push(format!("#{step} {since:.1} {line}"));
                 lines
             }
             Event::Progress { .. } => Vec::new(),

@@ -9,7 +9,7 @@ use diagnostic::units::{short_size, time};
 use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntry, is_internal, step_title};
 use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
-use diagnostic::terminal::colour;
+use diagnostic::terminal::{colour, foreign};
 
 /// How many of the layers and of the slowest steps are named.
 const NAMED: usize = 5;
@@ -59,11 +59,11 @@ fn failed(text: &mut String, failure: &FailureEntry, ending: Ending, layout: Lay
     if !failure.last_lines.is_empty() {
         let bar = if layout.unicode { "│" } else { "|" };
         for line in &failure.last_lines {
-            let _ = writeln!(text, "  {bar} {line}");
+            let _ = writeln!(text, "  {bar} {}", foreign(line));
         }
     }
     for line in failure.message.lines() {
-        let _ = writeln!(text, "  {line}");
+        let _ = writeln!(text, "  {}", foreign(line));
     }
     let means = diagnose::report::text::brief(&failure.diagnosis, layout);
     if !means.is_empty() {

@@ -9,6 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{is_internal, step_title};
 use diagnostic::units::{short_size, time};
+use diagnostic::visible::line;
 use docker::build::Event;
 
 /// The longest that a step is called while it runs, in characters.
@@ -52,14 +53,14 @@ impl Tree {
             bar.set_style(if self.unicode { style } else { style.tick_chars("|/-\\+") });
         }
         // A line that breaks would not be drawn over.
-        bar.set_prefix(step_title(name).chars().take(PREFIX_MAX).collect::<String>());
+        bar.set_prefix(line(&step_title(name)).chars().take(PREFIX_MAX).collect::<String>());
         bar.enable_steady_tick(Duration::from_millis(120));
         self.running.insert(step, (name.to_owned(), bar));
     }
 
     fn message(&self, step: usize, text: &str) {
         if let Some((_, bar)) = self.running.get(&step) {
-            bar.set_message(text.to_owned());
+            bar.set_message(line(&terminal::foreign(text)).into_owned());
         }
     }
 

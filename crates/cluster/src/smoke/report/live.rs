@@ -8,6 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::smoke::progress::Event;
 use diagnostic::terminal::{self, colour};
+use diagnostic::visible;
 
 /// Columns before the cells of the nodes: the longest name of a phase.
 const NAME_COLUMNS: usize = 16;
@@ -129,7 +130,7 @@ impl Live {
 
     fn draw(&self, row: &Row) {
         if let Some(bar) = &row.bar {
-            bar.set_message(format!("{}  {}", self.line(row), row.says));
+            bar.set_message(format!("{}  {}", self.line(row), visible::line(&row.says)));
         }
     }
 

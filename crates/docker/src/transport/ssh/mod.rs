@@ -18,6 +18,7 @@ pub use run::Ran;
 pub use shell::{Shell, open_shell};
 
 use super::{ConnectError, Folder, SshAddress};
+use diagnostic::shell::quoted;
 use host::{Reading, process};
 
 /// Names a configuration for ssh in place of ~/.ssh/config, as `ssh -F` does.
@@ -166,7 +167,7 @@ impl Connection {
     }
 
     /// A command line for the other side's shell, over the same connection, ready to be started. Quote what
-    /// is not yours: [`quoted`].
+    /// is not yours: [`diagnostic::shell::quoted`].
     pub fn command(&self, remote: &str) -> tokio::process::Command {
         let mut command = tokio::process::Command::new("ssh");
         command
@@ -225,9 +226,4 @@ impl Drop for Connection {
     fn drop(&mut self) {
         process::stop(self.child.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
-}
-
-/// One word for a POSIX shell, whatever is in it.
-pub fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
