@@ -9,6 +9,7 @@ mod compose;
 mod deny;
 mod diagnose_memory;
 mod generated;
+mod hostile;
 mod images;
 mod judge;
 mod language;

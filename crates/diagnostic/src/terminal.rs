@@ -61,7 +61,7 @@ fn continued(text: &str) -> String {
     let mut lines = text.split('\n');
     let first = block(lines.next().unwrap_or_default()).into_owned();
     lines.fold(first, |text, line| {
-        let indent = if line.starts_with(' ') { "" } else { "  " };
+        let indent = if line.starts_with("  ") { "" } else { "  " };
         text + "\n" + indent + &block(line)
     })
 }

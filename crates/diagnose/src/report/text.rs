@@ -11,6 +11,7 @@ use catalog::signatures::{Cause as Choice, Role};
 use checks::CHECKS;
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
+use diagnostic::visible;
 use diagnostic::words::capital;
 
 /// Lines that nothing explains are shown up to so many.
@@ -120,8 +121,8 @@ pub(super) fn look(choice: &Choice) -> String {
 
 fn evidence(text: &mut String, line: &Evidence, layout: Layout) {
     let dim = Style::new().dimmed();
-    let _ =
-        writeln!(text, "  {dim}{}:{}{dim:#}  {}", line.file, line.line, cut(line.text.trim_start(), layout));
+    let (file, shown) = (visible::line(&line.file), cut(line.text.trim_start(), layout));
+    let _ = writeln!(text, "  {dim}{file}:{}{dim:#}  {}", line.line, visible::line(&shown));
 }
 
 /// So many characters are shown before the words that tell most, of a line that is cut.

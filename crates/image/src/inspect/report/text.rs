@@ -8,12 +8,13 @@ use super::{Machine, summary};
 use crate::inspect::{Image, Judged};
 use checks::Verdict;
 use diagnostic::layout::{Layout, wrapped};
+use diagnostic::visible;
 
 /// The report, with ANSI colours in it.
 pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
     let mut text = String::new();
     let bold = Style::new().bold();
-    let _ = writeln!(text, "{bold}{}{bold:#}", image.name);
+    let _ = writeln!(text, "{bold}{}{bold:#}", visible::line(&image.name));
     let wherefrom = match (image.read_from.as_str(), &image.engine) {
         ("engine", Some(engine)) if !engine.starts_with("unix://") => format!(
             "from the Docker Engine at \
@@ -27,7 +28,7 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
     rows(&mut text, image, layout);
     layers(&mut text, image, layout);
     for machine in machines {
-        let _ = writeln!(text, "\n{bold}On {}{bold:#}", machine.name);
+        let _ = writeln!(text, "\n{bold}On {}{bold:#}", visible::line(&machine.name));
         machine.judged.iter().for_each(|judged| answer(&mut text, judged, layout));
     }
     if !machines.is_empty() {
@@ -77,7 +78,7 @@ fn rows(text: &mut String, image: &Image, layout: Layout) {
     let longest = rows.iter().map(|(name, _)| name.len()).filter(|length| *length < 30).max().unwrap_or(0);
     for (name, value) in rows {
         let indent = " ".repeat(longest + 4);
-        wrapped(text, &value, &format!("  {name:longest$}  "), &indent, layout);
+        wrapped(text, &value, &format!("  {:longest$}  ", visible::line(name)), &indent, layout);
     }
 }
 
@@ -88,9 +89,10 @@ fn layers(text: &mut String, image: &Image, layout: Layout) {
     }
     text.push_str("\nLargest layers\n");
     for layer in largest {
-        let by = if layer.by.is_empty() { "(source unknown)" } else { &layer.by };
+        let by = if layer.by.is_empty() { "(source unknown)".into() } else { visible::line(&layer.by) };
         let cut: String = by.chars().take(layout.width.saturating_sub(16).max(20)).collect();
-        let shown = if cut.len() < by.len() && !layout.verbose { format!("{cut}…") } else { by.to_owned() };
+        let shown =
+            if cut.len() < by.len() && !layout.verbose { format!("{cut}…") } else { by.into_owned() };
         let shown = if layout.unicode { shown } else { shown.replace('…', "...") };
         let _ = writeln!(text, "  {:>10}  {shown}", size(layer.bytes.unwrap_or(0)));
     }
