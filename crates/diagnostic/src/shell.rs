@@ -38,6 +38,7 @@ pub fn word(text: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a shell judges the words")]
 mod tests {
     use std::process::Command;
 
