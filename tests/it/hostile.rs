@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
+use proptest::prelude::*;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -414,4 +415,23 @@ fn a_shell_reads_every_value_back() {
         assert!(!diagnostic::shell::word(&value).contains(diagnostic::visible::is_hidden), "{id}");
     }
     assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0, "a value was executed");
+}
+
+fn printed(word: &str) -> String {
+    let script = format!("printf %s {word}");
+    let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const CHARACTERS: &str = "[ -~\u{1}-\u{1f}\u{7f}-\u{ff}\u{202e}$`'\"\\\\;&|\n]{0,24}";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_shell_reads_any_value_back(text in CHARACTERS) {
+        prop_assert_eq!(printed(&diagnostic::shell::quoted(&text)), text.as_str());
+        prop_assert_eq!(printed(&diagnostic::shell::word(&text)), text.trim_end_matches('\n'));
+        prop_assert!(!diagnostic::shell::word(&text).contains(diagnostic::visible::is_hidden));
+    }
 }

@@ -5,7 +5,7 @@
 #     ENVDOC_LAB_SLOW=yes tests/lab/run.sh   these too; `tests/run.sh slow` does this
 #     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words; those that say `# measurement` run
 #                                 only when they are named like this
-#     ENVDOC_LAB_SHARDS=2 tests/lab/run.sh   two cases at a time, each shard in namespaces of its own; tests/run.sh does this
+#     ENVDOC_LAB_SHARDS=3 tests/lab/run.sh   three cases at a time, each shard in namespaces of its own; tests/run.sh does this
 #     tests/lab/run.sh --base-images   only makes the images that the cases start from, where they are not kept from an earlier run
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
@@ -176,7 +176,7 @@ if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot 
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 [ -z "$only_images" ] || exit 0
 
-# Two shards share a folder in which each claims the case that it runs next.
+# The shards share a folder in which each claims the case that it runs next.
 if [ "${ENVDOC_LAB_SHARDS:-1}" -gt 1 ]; then
     claims=$lab/claims
     mkdir "$claims"

@@ -26,6 +26,16 @@ static EMAIL: LazyLock<Regex> =
 static IPV4: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"));
 static IPV6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}"));
 
+/// Whether four numbers are a version: `==12.8.4.1`, `cublas_cu12-12.8.4.1-py3`, `9.1.0.70-1`.
+/// `10.0.0.1-10.0.0.9` are addresses.
+fn is_version(text: &str, found: &regex::Captures<'_>) -> bool {
+    let place = found.get(0).map_or(0..0, |whole| whole.range());
+    let rest = text[place.end..].strip_prefix(['-', '+']).unwrap_or_default();
+    let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').next().unwrap_or_default();
+    let more = !word.is_empty() && word.matches('.').count() < 3;
+    text[..place.start].ends_with("==") || more
+}
+
 impl Redactor {
     pub(super) fn addresses(&mut self, text: &str) -> String {
         let text = self.replace(&EMAIL, text, |this, found| {
@@ -43,8 +53,8 @@ impl Redactor {
             if goes_on { found[0].to_owned() } else { this.server(&found[0]) }
         });
         let text = self.replace(&IPV4, &text, |this, found| match found[0].parse::<Ipv4Addr>() {
-            Ok(address) => this.ipv4(address).to_string(),
-            Err(_) => found[0].to_owned(),
+            Ok(address) if !is_version(&text, found) => this.ipv4(address).to_string(),
+            _ => found[0].to_owned(),
         });
         self.replace(&IPV6, &text, |this, found| {
             let whole = found.get(0).map_or(0..0, |whole| whole.range());

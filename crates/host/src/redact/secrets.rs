@@ -7,28 +7,86 @@ use regex::{Captures, Regex};
 use super::{HIDDEN, pattern};
 use crate::sensitivity::is_secret;
 
-/// `name=value`, `name: value`, `"name": "value"`, `--name=value`.
+/// `name=value`, `name: value`, `"name": "value"`, `--name=value`, `'name' => 'value'`, and JSON within a
+/// text of JSON: `\"name\": \"value\"`.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"([A-Za-z][A-Za-z0-9_.-]*)(["']?\s?[=:]\s?)("[^"\n]*"|'[^'\n]*'|[^\s"'&,;{}\[\x00<>][^\s"'&,;}\x00<>]*)"#,
-    )
-});
-static SCHEME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9+/=._~-]{6,}"));
-/// Prefixes that services give their tokens: Hugging Face, GitHub, GitLab, AWS, NGC, Docker, Slack, OpenAI;
-/// and JSON Web Tokens.
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"\b(?:hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}",
-        r"|A(?:KIA|SIA)[A-Z0-9]{8,}|nvapi-[\w-]{8,}|dckr_(?:pat|oat)_[\w-]{4,}|xox[abprs]-[\w-]{8,}",
-        r"|sk-[A-Za-z0-9_-]{12,}|eyJ[\w-]{8,}(?:\.[\w-]+)*)"
+        r#"((?:\x1b\[[0-9;]*m)?[A-Za-z][A-Za-z0-9_.-]*)((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:])\s*)"#,
+        r#"(\\+"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"#,
+        r#"|[^\s"'&,;{}\[\x00<>\\][^\s"'&,;}\x00<>]*)"#,
+    ))
+});
+/// `--password value`, `login name password value`: a name and a value with a space between.
+static SPACED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)(--[a-z][\w.-]*|\bpassword|\bpasswd|\bidentified by)([ \t]+)",
+        r#"("[^"\n]*"|'[^'\n]*'|[^\s"'=:-][^\s"']*)"#,
+    ))
+});
+/// `<password>value</password>`
+static ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"<([A-Za-z][\w.-]*)>([^<>\n]+)(</)"));
+/// Programs that take a password behind a short option: `docker login -p`, `mysql -pVALUE`, `curl -u
+/// user:VALUE`.
+static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"\b((?:docker|podman|nerdctl|helm|oc|az)\b[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
+        r#"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p|redis-cli\b[^\n|;&]*?\s-a "#,
+        r#"|curl\b[^\n|;&]*?\s(?:-u|--user) ?["']?[^\s:"']+:)("[^"\n]+"|'[^'\n]+'|[^\s"']+)"#,
+    ))
+});
+static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)\b(bearer|basic|authorization: ?(?:token|apikey))(\s+)[A-Za-z0-9+/=._~-]{6,}")
+});
+/// How the tokens of services begin, and what they are made of; from the services' own documents and the
+/// rules of gitleaks 8.
+const TOKENS: &[&str] = &[
+    // Code and models.
+    r"hf_[A-Za-z0-9]{8,}|api_org_[A-Za-z0-9]{16,}|r8_[A-Za-z0-9]{20,}|nvapi-[\w-]{8,}",
+    r"gh[pousr]_[A-Za-z0-9]{8,}|github_pat_\w{8,}",
+    r"gl(?:pat|dt|ft|rt|soat|ptt|cbt|ffct|imt|agent|oas)-[\w.-]{8,}",
+    r"sk-[A-Za-z0-9_-]{12,}|pplx-[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|wandb_v\d_\w{20,}",
+    r"dckr_(?:pat|oat)_[\w-]{4,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{16,}|rubygems_[a-f0-9]{32,}",
+    // Clouds and clusters.
+    r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{8,}|LTAI[A-Za-z0-9]{12,}|AIza[\w-]{30,}",
+    r"ya29\.[\w-]{16,}|GOCSPX-[\w-]{16,}",
+    r"do[opr]_v1_[a-f0-9]{32,}|dapi[a-f0-9]{32}(?:-\d)?|tskey-[\w-]{10,}|SWM(?:TKN|KEY)-1-[\w-]{20,}",
+    r"hv[sb]\.[\w-]{16,}|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}|sha256~[\w-]{43}|pul-[a-f0-9]{40}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{20,}|A3-[A-Z0-9]{6}-[A-Z0-9-]{20,}|dp\.(?:pt|st|ct|sa)\.[\w.]{20,}",
+    // Services around a job.
+    r"xox[abeoprs]-[\w-]{8,}|xapp-\d-[\w-]{8,}|gl(?:sa|c)_[\w+/=]{16,}|lin_api_[A-Za-z0-9]{20,}|ntn_\w{20,}",
+    r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,}|SG\.[\w-]{8,}\.[\w-]{8,}|SK[0-9a-f]{32}|key-[0-9a-f]{32}",
+    r"NR(?:AK|JS|RA|II|IQ)-[\w-]{16,}|PMAK-[a-f0-9-]{32,}|sntry[su]_[\w+/=-]{20,}|ATATT3[\w=-]{20,}",
+    r"\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{8,}(?:\.[\w-]+)*",
+];
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)\b(?:{})", TOKENS.join("|"))));
+/// Hashes of passwords as crypt(3) writes them.
+static CRYPT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"\$(?:1|2[abxy]|5|6|7|y|gy|apr1)\$[\w./$=+-]{8,}",
+        r"|\$argon2(?:id|i|d)\$v=\d+\$[\w=,]+\$[\w+/$]{8,}"
+    ))
+});
+/// Addresses that are their own credential.
+static WEBHOOK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/",
+        r"|\.webhook\.office\.com/webhookb2/)[\w@/-]+"
     ))
 });
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)")
+    pattern(concat!(
+        r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?",
+        r"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)",
+    ))
 });
-/// Keys of Weights & Biases.
-static HEX_KEY: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-f]{40}\b"));
+/// Keys of Weights & Biases. Where the word before says so, it is a commit.
+static HEX_KEY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?\b[0-9a-f]{40}\b"#,
+    )
+});
+/// What may be random: see [`is_random`].
+static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=-]{24,}"));
 /// Before the first `/`: the path of an address may hold an `@`.
 static PLAIN_LOGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"://[^/@\s]+@"));
 /// Up to the last `@` before white space: a password may hold `/` and `@`.
@@ -43,7 +101,9 @@ static QUERY: LazyLock<Regex> =
 pub(super) fn tokens(text: &str) -> String {
     let text = PEM.replace_all(text, HIDDEN);
     let text = PLAIN_LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
-    TOKEN.replace_all(&text, HIDDEN).into_owned()
+    let text = TOKEN.replace_all(&text, HIDDEN);
+    let text = CRYPT.replace_all(&text, HIDDEN);
+    WEBHOOK.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned()
 }
 
 /// All forms, for text in which names and values are.
@@ -53,8 +113,87 @@ pub(super) fn all(text: &str) -> String {
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
     let text = BARE_LOGIN.replace_all(&text, format!("$1{HIDDEN}@$2"));
     let text = QUERY.replace_all(&text, format!("$1{HIDDEN}"));
-    let text = HEX_KEY.replace_all(&text, HIDDEN);
-    assigned(&text)
+    let text = SHORT_OPTION.replace_all(&text, format!("${{1}}{HIDDEN}"));
+    let text = SPACED.replace_all(&text, |found: &Captures<'_>| {
+        let (name, between, value) = (&found[1], &found[2], &found[3]);
+        let option = name.trim_start_matches('-');
+        let secret = is_secret(option) || option.contains(' ');
+        let shown = is_harmless(option, value) || (name == option && is_prose(value));
+        format!("{name}{between}{}", if shown || !secret { value } else { HIDDEN })
+    });
+    let text = ELEMENT.replace_all(&text, |found: &Captures<'_>| {
+        let shown = is_harmless(&found[1], &found[2]) || !is_secret(&found[1]);
+        format!("<{}>{}{}", &found[1], if shown { &found[2] } else { HIDDEN }, &found[3])
+    });
+    let text = assigned(&text);
+    let text = HEX_KEY.replace_all(&text, |found: &Captures<'_>| match found.get(1) {
+        Some(_) => found[0].to_owned(),
+        None => HIDDEN.to_owned(),
+    });
+    let random = |found: &Captures<'_>| if is_random(&found[0]) { HIDDEN } else { &found[0] }.to_owned();
+    WORD.replace_all(&text, random).into_owned()
+}
+
+/// Values that no credential is: switches, empty ones, and numbers where the name does not say that the value
+/// is a password.
+fn is_harmless(name: &str, value: &str) -> bool {
+    let bare = value.trim_matches(['\\', '"', '\'']).to_ascii_lowercase();
+    let word =
+        ["", "none", "null", "nil", "true", "false", "yes", "no", "on", "off", "enabled", "disabled", "auto"];
+    let number = bare.len() < 9 && bare.parse::<f64>().is_ok();
+    word.contains(&bare.as_str()) || (number && !name.to_ascii_lowercase().contains("pass"))
+}
+
+/// Words that stand behind "password" in sentences.
+fn is_prose(value: &str) -> bool {
+    value.ends_with(['.', ',', ':'])
+        || [
+            "for",
+            "authentication",
+            "is",
+            "was",
+            "and",
+            "or",
+            "not",
+            "in",
+            "of",
+            "to",
+            "has",
+            "prompt",
+            "required",
+        ]
+        .contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// Whether a word is made of letters of both cases and digits in no order, as keys are, and names of
+/// functions, files and hashes in hexadecimal are not: its characters change their kind at least every 2.5
+/// characters.
+fn is_random(word: &str) -> bool {
+    let word = word.trim_end_matches('=');
+    let kind = |c: char| match c {
+        'a'..='z' => 0,
+        'A'..='Z' => 1,
+        '0'..='9' => 2,
+        _ => 3,
+    };
+    let mut count = [0_usize; 4];
+    word.chars().for_each(|c| count[kind(c)] += 1);
+    let kinds: Vec<usize> = word.chars().map(kind).collect();
+    let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let parts = count[3] * 8 > word.len();
+    !word.starts_with("_Z")
+        && !parts
+        && count[..3].iter().all(|count| *count >= 2)
+        && changes * 5 >= kinds.len() * 2
+        && entropy(word) >= 3.9
+}
+
+/// Shannon's entropy in bits a character.
+fn entropy(word: &str) -> f64 {
+    let mut counts = std::collections::HashMap::new();
+    word.chars().for_each(|c| *counts.entry(c).or_insert(0_u32) += 1);
+    let length = word.chars().count() as f64;
+    counts.values().map(|count| f64::from(*count) / length).map(|part| -part * part.log2()).sum()
 }
 
 /// Hides the values of names that [`is_secret`], also where one assignment holds another: `--log-opt
@@ -64,14 +203,17 @@ fn assigned(text: &str) -> String {
         .replace_all(text, |found: &Captures<'_>| {
             let (name, between, value) = (&found[1], &found[2], &found[3]);
             // `Authorization: Bearer ***` and a value that is hidden already stay as they are.
-            if !is_secret(name) || value.contains(HIDDEN) {
+            // "unexpected key: lm_head.weight" is a sentence.
+            let sentence = name.eq_ignore_ascii_case("key") && between.trim() == ":";
+            let bare =
+                name.strip_prefix('\x1b').and_then(|rest| rest.split_once('m')).map_or(name, |rest| rest.1);
+            if !is_secret(bare) || sentence || value.contains(HIDDEN) || is_harmless(name, value) {
                 return format!(
                     "{name}{between}{}",
-                    if value.contains('=') { assigned(value) } else { value.into() }
+                    if value.contains(['=', ':']) { assigned(value) } else { value.into() }
                 );
             }
-            let quote = value.chars().next().filter(|c| ['"', '\''].contains(c)).map(String::from);
-            let quote = quote.unwrap_or_default();
+            let quote: String = value.chars().take_while(|c| ['\\', '"', '\''].contains(c)).collect();
             format!("{name}{between}{quote}{HIDDEN}{quote}")
         })
         .into_owned()
@@ -97,6 +239,13 @@ mod tests {
             ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n", "***"),
             ("--log-opt=splunk-token=abc --debug", "--log-opt=splunk-token=*** --debug"),
             ("NCCL_DEBUG=INFO NCCL_IB_PKEY=0", "NCCL_DEBUG=INFO NCCL_IB_PKEY=0"),
+            ("docker login -u bob -p hunter2 registry", "docker login -u bob -p *** registry"),
+            ("mysql -u root -phunter2 jobs", "mysql -u root -p*** jobs"),
+            ("curl -u bob:hunter2 http://h/x", "curl -u bob:*** http://h/x"),
+            ("sshpass -p hunter2 ssh node1", "sshpass -p *** ssh node1"),
+            ("CREATE USER x IDENTIFIED BY 'hunter2'", "CREATE USER x IDENTIFIED BY ***"),
+            ("machine h login bob password hunter2", "machine h login bob password ***"),
+            ("password for bob is not set", "password for bob is not set"),
             ("torch==2.9.0 at 10:20:30", "torch==2.9.0 at 10:20:30"),
         ] {
             assert_eq!(all(text), expected);

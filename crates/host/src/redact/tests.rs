@@ -228,3 +228,68 @@ fn a_network_stays_one_network() {
     let expected = "+-- 10.1.0.0/16 2 0 2\n|-- 10.1.0.1\n|-- 10.1.255.255\n|-- 10.0.0.0\n|-- 10.2.8.8\n";
     assert_eq!(text(&readings, "read /proc/net/fib_trie"), expected);
 }
+
+#[derive(serde::Deserialize)]
+struct Secret {
+    id: String,
+    #[serde(default)]
+    keys: Vec<String>,
+    parts: Vec<String>,
+    /// The part from which on it must not survive.
+    hide: usize,
+    #[serde(default)]
+    lines: bool,
+}
+
+#[derive(serde::Deserialize)]
+struct Place {
+    id: String,
+    text: String,
+    keeps: Vec<String>,
+}
+
+/// 69 kinds of secrets at 47 places; docs/measurements/redaction.md has the numbers.
+#[test]
+fn no_secret_survives_at_any_place() {
+    let read = |text| serde_yaml::from_str::<Vec<Secret>>(text).unwrap();
+    let secrets = read(include_str!("../../../../tests/redaction/secrets.yaml"));
+    let places = include_str!("../../../../tests/redaction/places.yaml");
+    let places: Vec<Place> = serde_yaml::from_str(places).unwrap();
+    let (mut planted, mut left, mut damaged) = (0, Vec::new(), Vec::new());
+    for secret in &secrets {
+        let value = secret.parts.concat();
+        let hidden = secret.parts[secret.hide..].concat();
+        for (at, place) in places.iter().enumerate() {
+            let has_key = place.text.contains("{K}");
+            // A key of several lines is no value of one line.
+            let fits = if secret.lines { !has_key } else { has_key || secret.keys.is_empty() };
+            if !fits {
+                continue;
+            }
+            let key = secret.keys.get(at % secret.keys.len().max(1)).map_or("NOTE", String::as_str);
+            let text = place.text.replace("{K}", key).replace("{S}", &value);
+            let shown = log(&text, &[]);
+            planted += 1;
+            let parts =
+                [hidden.as_str(), &hidden[..hidden.len().min(8)], &hidden[hidden.len().saturating_sub(8)..]];
+            if parts.iter().any(|part| shown.contains(part)) {
+                left.push(format!("{} in {}: {shown}", secret.id, place.id));
+            }
+            if let Some(lost) = place.keeps.iter().find(|kept| !shown.contains(*kept)) {
+                damaged.push(format!("{} in {}: {lost:?} is gone: {shown}", secret.id, place.id));
+            }
+        }
+    }
+    assert!(planted > 2900, "{planted}");
+    let found = format!("{planted} planted, {} left, {} places damaged", left.len(), damaged.len());
+    assert!(left.is_empty() && damaged.is_empty(), "{found}\n{}\n{}", left.join("\n"), damaged.join("\n"));
+}
+
+#[test]
+fn harmless_lines_stay() {
+    let lines: Vec<String> =
+        serde_yaml::from_str(include_str!("../../../../tests/redaction/harmless.yaml")).unwrap();
+    let changed: Vec<String> =
+        lines.iter().filter(|line| log(line, &[]) != **line).map(|line| log(line, &[])).collect();
+    assert!(changed.is_empty(), "{} of {}\n{}", changed.len(), lines.len(), changed.join("\n"));
+}
