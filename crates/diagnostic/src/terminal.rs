@@ -38,6 +38,17 @@ pub fn bytes(content: &[u8]) -> Result<(), Error> {
     stdout.write_all(content).and_then(|()| stdout.flush()).map_err(Error::from)
 }
 
+/// Passes on a line of a program to standard output or standard error: a pipe gets it as it is, a terminal
+/// without its sequences. A reader that went away needs no more lines.
+pub fn pass_on(line: &str, error: bool) {
+    let _ = match (error, std::io::stdout().is_terminal(), std::io::stderr().is_terminal()) {
+        (false, false, _) => std::io::stdout().lock().write_all(format!("{line}\n").as_bytes()),
+        (true, _, false) => std::io::stderr().lock().write_all(format!("{line}\n").as_bytes()),
+        (false, true, _) => writeln!(anstream::stdout().lock(), "{}", foreign(line)),
+        (true, _, true) => writeln!(anstream::stderr().lock(), "{}", foreign(line)),
+    };
+}
+
 /// Says on standard error what is going on, or what was done.
 pub fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", screen(text));

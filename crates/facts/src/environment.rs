@@ -6,6 +6,8 @@ use super::Fact;
 use crate::IntoFact;
 use host::{Host, Reading, live};
 
+pub use host::redact::holds_credential;
+
 /// The environment of the shell that started envdoc.
 #[derive(Debug, Clone)]
 pub struct Environment {

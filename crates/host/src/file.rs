@@ -47,7 +47,11 @@ pub fn directory(path: &Path) -> Result<(), Error> {
     if path.as_os_str().is_empty() {
         return Ok(());
     }
-    fs::create_dir_all(path)
+    // Nobody else may write there, whatever the umask: private keys may lie below.
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(path)
         .map_err(|error| Error::new(Kind::File, format!("cannot create {}: {error}", path.display())))
 }
 

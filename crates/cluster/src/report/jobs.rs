@@ -32,12 +32,11 @@ impl Prefixed {
 
     /// Prints a line where the program wrote it: standard output or standard error.
     pub fn line(&self, node: &str, error: bool, text: &str) {
-        let text = match (self.shown, self.styles.get(node)) {
-            (true, Some(style)) => {
-                format!("{style}{node:<width$}{style:#} | {}", terminal::foreign(text), width = self.width)
-            }
-            _ => terminal::foreign(text),
+        let (true, Some(style)) = (self.shown, self.styles.get(node)) else {
+            return terminal::pass_on(text, error);
         };
+        let text = terminal::foreign(text);
+        let text = format!("{style}{node:<width$}{style:#} | {text}", width = self.width);
         match error {
             true => terminal::note(&text),
             // A reader that went away needs no more lines.

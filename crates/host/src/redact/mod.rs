@@ -73,6 +73,12 @@ pub fn log(text: &str, nodes: &[String]) -> String {
     redactor.text(Sensitivity::Settings, "log", &text)
 }
 
+/// Whether a text holds a credential that says itself what it is: a token, a login in an address, a value
+/// under a name such as `password`.
+pub fn holds_credential(text: &str) -> bool {
+    secrets::named(text) != text
+}
+
 struct Redactor {
     /// Names of this machine, longest first.
     own: Vec<String>,

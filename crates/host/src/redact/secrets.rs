@@ -7,12 +7,17 @@ use regex::{Captures, Regex};
 use super::{HIDDEN, pattern};
 use crate::sensitivity::is_secret;
 
-/// `name=value`, `name: value`, `"name": "value"`, `--name=value`, `'name' => 'value'`, and JSON within a
-/// text of JSON: `\"name\": \"value\"`.
-static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+/// The name and what stands between it and the value: `name=`, `name: `, `"name": "`, `--name=`, `'name' =>
+/// '`, and JSON within a text of JSON: `\"name\": \"`.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?:\x1b\[[0-9;]*m)?([A-Za-z][A-Za-z0-9_.-]*)((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:])\s*)"#,
+    )
+});
+/// The value behind it.
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r#"((?:\x1b\[[0-9;]*m)?[A-Za-z][A-Za-z0-9_.-]*)((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:])\s*)"#,
-        r#"(\\+"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"#,
+        r#"^(?:\\+"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"#,
         r#"|[^\s"'&,;{}\[\x00<>\\][^\s"'&,;}\x00<>]*)"#,
     ))
 });
@@ -108,6 +113,17 @@ pub(super) fn tokens(text: &str) -> String {
 
 /// All forms, for text in which names and values are.
 pub(super) fn all(text: &str) -> String {
+    let text = named(text);
+    let text = HEX_KEY.replace_all(&text, |found: &Captures<'_>| match found.get(1) {
+        Some(_) => found[0].to_owned(),
+        None => HIDDEN.to_owned(),
+    });
+    let random = |found: &Captures<'_>| if is_random(&found[0]) { HIDDEN } else { &found[0] }.to_owned();
+    WORD.replace_all(&text, random).into_owned()
+}
+
+/// The forms that say themselves that they are credentials: no random words.
+pub(super) fn named(text: &str) -> String {
     let text = tokens(text);
     let text = SCHEME.replace_all(&text, format!("$1$2{HIDDEN}"));
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
@@ -125,13 +141,7 @@ pub(super) fn all(text: &str) -> String {
         let shown = is_harmless(&found[1], &found[2]) || !is_secret(&found[1]);
         format!("<{}>{}{}", &found[1], if shown { &found[2] } else { HIDDEN }, &found[3])
     });
-    let text = assigned(&text);
-    let text = HEX_KEY.replace_all(&text, |found: &Captures<'_>| match found.get(1) {
-        Some(_) => found[0].to_owned(),
-        None => HIDDEN.to_owned(),
-    });
-    let random = |found: &Captures<'_>| if is_random(&found[0]) { HIDDEN } else { &found[0] }.to_owned();
-    WORD.replace_all(&text, random).into_owned()
+    assigned(&text)
 }
 
 /// Values that no credential is: switches, empty ones, and numbers where the name does not say that the value
@@ -199,24 +209,29 @@ fn entropy(word: &str) -> f64 {
 /// Hides the values of names that [`is_secret`], also where one assignment holds another: `--log-opt
 /// splunk-token=x`.
 fn assigned(text: &str) -> String {
-    ASSIGNED
-        .replace_all(text, |found: &Captures<'_>| {
-            let (name, between, value) = (&found[1], &found[2], &found[3]);
-            // `Authorization: Bearer ***` and a value that is hidden already stay as they are.
-            // "unexpected key: lm_head.weight" is a sentence.
-            let sentence = name.eq_ignore_ascii_case("key") && between.trim() == ":";
-            let bare =
-                name.strip_prefix('\x1b').and_then(|rest| rest.split_once('m')).map_or(name, |rest| rest.1);
-            if !is_secret(bare) || sentence || value.contains(HIDDEN) || is_harmless(name, value) {
-                return format!(
-                    "{name}{between}{}",
-                    if value.contains(['=', ':']) { assigned(value) } else { value.into() }
-                );
-            }
-            let quote: String = value.chars().take_while(|c| ['\\', '"', '\''].contains(c)).collect();
-            format!("{name}{between}{quote}{HIDDEN}{quote}")
-        })
-        .into_owned()
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    // A value that stays is looked through for names in its turn.
+    while let Some(found) = NAMED.captures_at(text, done) {
+        let (name, between) = (&found[1], &found[2]);
+        let end = found.get(0).map_or(text.len(), |whole| whole.end());
+        out.push_str(&text[done..end]);
+        done = end;
+        // "unexpected key: lm_head.weight" is a sentence.
+        let sentence = name.eq_ignore_ascii_case("key") && between.trim() == ":";
+        if !is_secret(name) || sentence {
+            continue;
+        }
+        let value = VALUE.find(&text[end..]).map_or("", |value| value.as_str());
+        // `Authorization: Bearer ***` and a value that is hidden already stay as they are.
+        if value.is_empty() || value.contains(HIDDEN) || is_harmless(name, value) {
+            continue;
+        }
+        let quote: String = value.chars().take_while(|c| ['\\', '"', '\''].contains(c)).collect();
+        out.push_str(&format!("{quote}{HIDDEN}{quote}"));
+        done += value.len();
+    }
+    out + &text[done..]
 }
 
 #[cfg(test)]
@@ -245,6 +260,7 @@ mod tests {
             ("sshpass -p hunter2 ssh node1", "sshpass -p *** ssh node1"),
             ("CREATE USER x IDENTIFIED BY 'hunter2'", "CREATE USER x IDENTIFIED BY ***"),
             ("machine h login bob password hunter2", "machine h login bob password ***"),
+            (&"a:".repeat(100_000), &"a:".repeat(100_000)),
             ("password for bob is not set", "password for bob is not set"),
             ("torch==2.9.0 at 10:20:30", "torch==2.9.0 at 10:20:30"),
         ] {

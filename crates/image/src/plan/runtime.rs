@@ -4,6 +4,7 @@ use super::super::request::ImageRequest;
 use super::step::{Instruction, Step};
 use super::{PlanContext, usage_error};
 use diagnostic::error::Error;
+use facts::environment::holds_credential;
 
 /// Default working directory.
 const WORKDIR: &str = "/workspace";
@@ -50,7 +51,7 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     variables.retain(|(name, _)| !request.env.contains_key(name));
     variables.extend(request.env.clone());
     for (name, value) in &request.env {
-        if secret(name) {
+        if holds_credential(&format!("{name}={value}")) {
             return Err(usage_error(format!(
                 "`env`: {name} looks like a secret; everyone who can pull the image could read it"
             ))
@@ -120,26 +121,24 @@ fn workdir(request: &ImageRequest) -> String {
     request.workdir.clone().unwrap_or_else(|| WORKDIR.into())
 }
 
-/// Whether a variable's name suggests that its value is a secret.
-fn secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["PASSWORD", "SECRET", "TOKEN", "API_KEY", "PRIVATE_KEY"].iter().any(|word| name.ends_with(word))
-}
-
 /// The proxy, as Docker's predefined build arguments.
 pub(super) fn build_args(request: &ImageRequest) -> Result<Vec<(String, String)>, Error> {
     let mirrors = &request.mirrors;
     let addresses =
         mirrors.pip_index.iter().chain(&mirrors.extra_index).chain(&mirrors.apt).chain(&mirrors.python);
     for address in addresses {
-        if address
-            .split("//")
-            .nth(1)
-            .is_some_and(|rest| rest.split('/').next().is_some_and(|host| host.contains('@')))
-        {
-            return Err(usage_error("`mirrors`: a URL with a password would stay in the image history")
-                .hint("pass it as --build-arg at build time"));
+        if holds_credential(address) {
+            return Err(usage_error(
+                "`mirrors`: a password or token in an address stays in the image's history",
+            )
+            .hint("pass it as --build-arg at build time"));
         }
+    }
+    if request.packages.iter().any(|package| holds_credential(package)) {
+        return Err(usage_error(
+            "`packages`: a password or token in an address stays in the image's history",
+        )
+        .hint("build a wheel first, and pass the folder with --wheels"));
     }
     let Some(proxy) = &request.proxy else { return Ok(Vec::new()) };
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];

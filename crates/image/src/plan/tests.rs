@@ -322,12 +322,27 @@ fn a_lock_that_no_longer_fits_is_ignored_and_its_drift_reported() {
 }
 
 #[test]
+fn a_variable_that_only_sounds_like_a_secret_is_taken() {
+    for request in [
+        "env: {TOKENIZERS_PARALLELISM: 'false', USE_AUTH_TOKEN: 'false'}\n",
+        "env: {BUILD_SHA: 8f14e45fceea167a5a36dedd4bea2543a1b2c3d4}\n",
+    ] {
+        assert!(planned(request).is_ok(), "{request}: {:?}", planned(request).err());
+    }
+}
+
+#[test]
 fn what_cannot_be_in_an_image_is_refused() {
     for (request, words) in [
         ("os: ubuntu22.04\napt: [python3.12]\n", "Ubuntu 22.04 has no python3.12"),
         ("apt: [nvidia-driver-550]\n", "must not be installed in an image"),
         ("apt: ['git lfs']\n", "is not a valid package name"),
         ("env: {HF_TOKEN: x}\n", "looks like a secret"),
+        ("env: {AWS_SECRET_ACCESS_KEY: x}\n", "looks like a secret"),
+        ("env: {DB_PASS: hunter2}\n", "looks like a secret"),
+        ("env: {SETTING: ghp_0123456789abcdef}\n", "looks like a secret"),
+        ("mirrors: {pip_index: 'https://index.example/simple?token=abc'}\n", "password or token"),
+        ("packages: ['git+https://me:pass@git.example/x.git']\n", "password or token"),
         ("mirrors: {pip_index: 'https://me:pass@index.example/simple'}\n", "password"),
         ("user: 1000\n", "is not a valid user name"),
     ] {
