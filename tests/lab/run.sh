@@ -171,7 +171,12 @@ fi
 if needed speed "$@"; then
     FINISH=mpi_into base base-speed-trixie.tar trixie "${fleet[@]}" python3-{torch,numpy} iperf3 openmpi-bin automake libopenmpi-dev gcc libc6-dev procps
 fi
-if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
+for pair in 26.1:trixie 28.5:forky; do
+    version=${pair%%:*}
+    if needed "engine-$version" "$@"; then
+        engine "$version" "${pair#*:}" || echo "Docker $version cannot be fetched: the cases that need it are skipped"
+    fi
+done
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 [ -z "$only_images" ] || exit 0
