@@ -50,6 +50,9 @@ builds --file "$context/Dockerfile" "$context" --cache-to type=inline
 check_that "--cache-to is refused" eval 'ended_with 2 && grep -q "requires BuildKit" <<<"$error"'
 builds --file "$context/Dockerfile" "$context" --builder buildkit
 check_that "--builder buildkit is refused" eval 'ended_with 2 && grep -q "BuildKit is not available" <<<"$error"'
+printf 'name: lab\nimage: localhost/lab:base\nnodes: [{address: 127.0.0.1, engine: "%s", gpus: 0}]\n' "$DOCKER_HOST" >"$LAB/podman.yaml"
+envdoc cluster up --file "$LAB/podman.yaml"
+check_that "cluster up: Podman is named, and what is needed instead" eval 'not ended_with 0 && grep -q "is Podman" <<<"$answer$error" && grep -q "Install Docker" <<<"$answer$error"'
 kill "$service"
 wait "$service" 2>/dev/null
 builds --file "$context/Dockerfile" "$context"
