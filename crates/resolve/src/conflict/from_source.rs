@@ -11,7 +11,8 @@ use super::packages::{self, Refused};
 use crate::parameter::{Parameter, Source};
 use diagnostic::words::and;
 
-/// Whether a stack exists if packages may be compiled; `None`: no release was refused because it has no wheel.
+/// Whether a stack exists if packages may be compiled; `None`: no release was refused because it has no
+/// wheel.
 pub(super) fn helps(universe: &Universe, whole: &Request, refused: &[Refused]) -> Option<bool> {
     refused.iter().any(|one| one.refusal.is_resolved_by_compiling()).then(|| {
         let mut request = whole.clone();
