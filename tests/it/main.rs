@@ -17,6 +17,7 @@ mod layers;
 mod lint;
 mod nccl;
 mod refresh;
+mod sizes;
 mod training;
 mod traps;
 mod worker;

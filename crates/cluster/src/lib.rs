@@ -20,6 +20,7 @@ pub mod container;
 pub mod container_probe;
 pub mod down;
 pub mod error;
+mod field_labels;
 pub mod former;
 pub mod image;
 pub mod init;

@@ -63,7 +63,8 @@ pub(super) fn nearest(
     finish(searcher, relaxed, others, &changes).into_iter().collect()
 }
 
-fn finish(
+/// The stack of some changes, with what it costs.
+pub(super) fn finish(
     searcher: &mut Searcher,
     requirements: &[Requirement],
     others: &[Requirement],
