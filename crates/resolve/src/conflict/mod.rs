@@ -63,7 +63,7 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
 
 fn describe(names: &[String]) -> String {
     match names {
-        [one] => format!("Nothing meets {one}."),
+        [one] => format!("No stack satisfies {one}."),
         several => format!("{} are incompatible.", and(several)),
     }
 }

@@ -42,7 +42,7 @@ fn request(line: &str) -> Request {
     Request { requirements, today: "2026-11-21".into(), ..Request::default() }
 }
 
-/// The conflict of a request that nothing meets.
+/// The conflict of a request that no stack satisfies.
 fn conflict(line: &str) -> Conflict {
     match resolve(universe(), &request(line)) {
         Outcome::Conflict(conflict) => *conflict,

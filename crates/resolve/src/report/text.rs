@@ -154,7 +154,7 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
     if resolution.rejected.is_empty() {
         return;
     }
-    heading(text, "Not taken");
+    heading(text, "Rejected");
     let shown = if layout.verbose { usize::MAX } else { REJECTED };
     let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
     for rejected in &resolution.rejected {
