@@ -20,8 +20,15 @@ static BEFORE: LazyLock<[Regex; 9]> = LazyLock::new(|| {
         // Programs that take a password behind a short option.
         concat!(r"(\b(?:ipmitool|unzip|zip)\b[^\n|;&]*?\s-P ?)", value!(), "()"),
         concat!(r"(\bldap(?:add|delete|modify|passwd|search|whoami)\b[^\n|;&]*?\s-w ?)", value!(), "()"),
-        r#"(\b(?:curl|etcdctl|wget|http)\b[^\n|;&]*?\s(?:-u|-U|--user|--proxy-user)[ =]?['"][^\s:'"]+:)([^'"\n]+)()"#,
-        concat!(r#"(\b(?:curl|etcdctl|wget)\b[^\n|;&]*?\s(?:-U|--user|--proxy-user)[ =][^\s:"']+:)"#, value!(), "()"),
+        concat!(
+            r#"(\b(?:curl|etcdctl|wget|http)\b[^\n|;&]*?\s(?:-u|-U|--user|--proxy-user)[ =]?['"]"#,
+            r#"[^\s:'"]+:)([^'"\n]+)()"#
+        ),
+        concat!(
+            r#"(\b(?:curl|etcdctl|wget)\b[^\n|;&]*?\s(?:-U|--user|--proxy-user)[ =][^\s:"']+:)"#,
+            value!(),
+            "()"
+        ),
         concat!(r"(\b7z[ar]?\b[^\n|;&]*?\s-p)", value!(), "()"),
         concat!(r"(\bPassword for '[^'\n]*': ?)", value!(), "()"),
         // A password that another program reads from a pipe.

@@ -9,7 +9,8 @@ use super::{Redactor, particular, pattern, replace_word, short};
 /// A name of a machine behind the date of a line of syslog or the journal, before the program.
 static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"((?:\b[A-Z][a-z]{2} [ 0-3]\d \d\d:\d\d:\d\d|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:?\d\d)) )",
+        r"((?:\b[A-Z][a-z]{2} [ 0-3]\d \d\d:\d\d:\d\d",
+        r"|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:?\d\d)) )",
         r"([A-Za-z0-9][A-Za-z0-9.-]*)( (?:[A-Za-z][\w./-]*\[\d+\]|kernel|sudo): )"
     ))
 });

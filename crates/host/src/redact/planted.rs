@@ -1,5 +1,5 @@
-//! The cases of tests/redaction/planted-*.yaml, written from knowledge of formats by somebody who had not read
-//! the rules. docs/measurements/redaction.md has the numbers.
+//! The cases of tests/redaction/planted-*.yaml, written from knowledge of formats by somebody who had not
+//! read the rules. docs/measurements/redaction.md has the numbers.
 
 use super::tests::redacted;
 use super::*;
@@ -119,7 +119,6 @@ fn what_a_second_author_planted_is_gone() {
             count.left.iter().for_each(|line| report += &format!("   {line}\n"));
         }
     }
-    println!("{report}");
     assert_eq!(left, 0, "{report}");
 }
 

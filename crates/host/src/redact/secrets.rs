@@ -34,14 +34,16 @@ static ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"<([A-Za-z][\w.-]*)>
 /// user:VALUE`.
 static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r#"\b((?:apptainer|az|crane|docker|helm|nerdctl|oc|oras|podman|singularity|skopeo)\b[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
+        r#"\b((?:apptainer|az|crane|docker|helm|nerdctl|oc|oras|podman|singularity|skopeo)\b"#,
+        r#"[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
         r#"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p|redis-cli\b[^\n|;&]*?\s-a "#,
         r#"|curl\b[^\n|;&]*?\s(?:-u|--user) ?["']?[^\s:"']+:)("[^"\n]+"|'[^'\n]+'|[^\s"']+)"#,
     ))
 });
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?(\b(?:bearer|basic)|authorization: ?(?:token|apikey))"#,
+        r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?"#,
+        r"(\b(?:bearer|basic)|authorization: ?(?:token|apikey))",
         r"(\s+)([A-Za-z0-9+/=._~-]{6,})"
     ))
 });
@@ -170,7 +172,16 @@ fn is_harmless(name: &str, value: &str) -> bool {
         name.trim_end_matches('}').bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     }) || bare.starts_with("$(")
         || bare.strip_prefix('<').is_some_and(|rest| rest.find('>') == Some(rest.len().wrapping_sub(1)));
-    reference || word.contains(&bare.as_str()) || (number && !name.to_ascii_lowercase().contains("pass"))
+    // `tiktoken==0.5.1` is a package.
+    let version = bare.strip_prefix('=').is_some_and(|version| {
+        version.starts_with(|c: char| c.is_ascii_digit())
+            && version.contains('.')
+            && version.chars().all(|c| c.is_ascii_alphanumeric() || ".*+".contains(c))
+    }) && !name.to_ascii_lowercase().contains("pass");
+    reference
+        || version
+        || word.contains(&bare.as_str())
+        || (number && !name.to_ascii_lowercase().contains("pass"))
 }
 
 /// Words that stand behind "password" in sentences.
@@ -282,6 +293,7 @@ mod tests {
             (&"a:".repeat(100_000), &"a:".repeat(100_000)),
             ("password for bob is not set", "password for bob is not set"),
             ("torch==2.9.0 at 10:20:30", "torch==2.9.0 at 10:20:30"),
+            ("tiktoken==0.5.1", "tiktoken==0.5.1"),
         ] {
             assert_eq!(all(text), expected);
         }
