@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use docker::fan_out;
 
 use super::keys::Keys;
+use super::leftovers;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
@@ -210,6 +211,11 @@ impl Step {
 
 async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = ready(work).await?;
+    // While `up` has the lock no job runs, so that what is there is left over.
+    let containers: Vec<_> = work.nodes.iter().map(|(node, engine)| (node.name.clone(), *engine)).collect();
+    for one in leftovers::find(&containers, &[]).await {
+        work.note(one.to_string());
+    }
     for step in Step::of(work.plan) {
         step.run(work, &observed).await?;
     }
