@@ -277,8 +277,8 @@ impl Args {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let id = lock::run_id();
             let request = self.locking.using(&plan, first_engine(&reached), (&id, "smoke"), Access::Measure);
-            let held = until_interrupted(Held::take(request, lock_notice)).await;
-            let held = held.ok_or_else(|| interruption(&[]))?.map_err(|why| lock_refused(&why))?;
+            let held = Held::take(request, lock_notice, interrupted()).await;
+            let held = held.map_err(|why| lock_refused(&why))?.ok_or_else(|| interruption(&[]))?;
             let outcome = held.during(self.in_containers(&plan, &reached, &bundle, options, &id)).await;
             held.release().await;
             outcome

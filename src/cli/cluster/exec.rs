@@ -115,10 +115,8 @@ impl Args {
         }
         let id = lock::run_id();
         let request = self.locking.using(plan, first_engine(&reached), (&id, "exec"), Access::Run);
-        let held = tokio::select! {
-            held = Held::take(request, lock_notice) => held.map_err(|why| lock_refused(&why))?,
-            () = interrupted() => return Err(super::work::stopped(&[])),
-        };
+        let held = Held::take(request, lock_notice, interrupted()).await;
+        let held = held.map_err(|why| lock_refused(&why))?.ok_or_else(|| super::work::stopped(&[]))?;
         let ended = held.during(self.in_containers(plan, &engines, &id)).await;
         held.release().await;
         let mut ended = ended?;

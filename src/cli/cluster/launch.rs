@@ -111,10 +111,10 @@ impl Args {
         }
         let id = lock::run_id();
         let request = self.locking.using(plan, first_engine(&reached), (&id, "launch"), Access::Run);
-        let held = tokio::select! {
-            held = Held::take(request, lock_notice) => held.map_err(|why| lock_refused(&why))?,
-            () = interrupted() => return Err(Error::new(Kind::Interrupted, "interrupted; no job was started")),
-        };
+        let held = Held::take(request, lock_notice, interrupted()).await;
+        let held = held
+            .map_err(|why| lock_refused(&why))?
+            .ok_or_else(|| Error::new(Kind::Interrupted, "interrupted; no job was started"))?;
         let code = held.during(self.job(plan, &engines, launcher, &id)).await;
         held.release().await;
         code

@@ -89,7 +89,7 @@ in_cluster up
 check_that "a record to write: up: status 0" ended_with 0
 shown 0
 events=$(docker_on node1 events --since "$from" --until "$(($(date +%s) + 1))" --filter type=volume --format '{{.Action}} {{.Actor.ID}}' | grep -E 'lab-nodes' | tr '\n' ' ')
-check_that "a record to write: the new one first" grep -qE '^create lab-nodes-6 .*destroy lab-nodes-5' <<<"$events"
+check_that "a record to write: the new one first" grep -qE 'create lab-nodes-6 .*destroy lab-nodes-5' <<<"$events"
 echo "        $events"
 
 cluster_yaml 'secrets: [{name: token, variable: ENVDOC_LAB_NO_SUCH_VARIABLE}]' >"$LAB/cluster/cluster.yaml"

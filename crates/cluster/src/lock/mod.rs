@@ -72,6 +72,7 @@ pub struct Lock<'e> {
 }
 
 /// What a lock is asked for.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The cluster.
     pub plan: &'a ClusterPlan,
@@ -102,8 +103,24 @@ pub enum Notice<'a> {
 pub struct Held<'e>(Option<Lock<'e>>);
 
 impl<'e> Held<'e> {
-    /// Asks for one; without a request there is none.
-    pub async fn take(request: Option<Request<'e>>, notice: impl Fn(Notice<'_>)) -> Result<Held<'e>, Error> {
+    /// Asks for one; without a request there is none. `None` after an interruption, which leaves nothing.
+    pub async fn take(
+        request: Option<Request<'e>>,
+        notice: impl Fn(Notice<'_>),
+        interrupted: impl Future<Output = ()>,
+    ) -> Result<Option<Held<'e>>, Error> {
+        tokio::select! {
+            held = Held::asked(request, notice) => held.map(Some),
+            () = interrupted => {
+                if let Some(request) = &request {
+                    Lock::new(request).release().await;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    async fn asked(request: Option<Request<'e>>, notice: impl Fn(Notice<'_>)) -> Result<Held<'e>, Error> {
         let Some(request) = request else { return Ok(Held(None)) };
         match acquire(&request, |holder| notice(Notice::Waiting(holder))).await {
             Ok(lock) => Ok(Held(Some(lock))),
@@ -140,10 +157,7 @@ pub async fn with<T>(
     interrupted: impl Future<Output = ()>,
 ) -> Result<Option<T>, Error> {
     let mut interrupted = std::pin::pin!(interrupted);
-    let held = tokio::select! {
-        held = Held::take(request, notice) => held?,
-        () = &mut interrupted => return Ok(None),
-    };
+    let Some(held) = Held::take(request, notice, &mut interrupted).await? else { return Ok(None) };
     let done = tokio::select! {
         done = held.during(work) => Some(done),
         () = &mut interrupted => None,
@@ -153,10 +167,9 @@ pub async fn with<T>(
 }
 
 /// Waits until no other run has a lock that excludes this one, and takes it.
-pub async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Holder)) -> Result<Lock<'e>, Error> {
+async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Holder)) -> Result<Lock<'e>, Error> {
     let (plan, engine, access) = (request.plan, request.engine, request.access);
-    let holder = Holder::own(request.id, request.command, access);
-    let lock = Lock { engine, plan, holder, beats: AtomicU64::new(0) };
+    let lock = Lock::new(request);
     let in_the_way = |holders: Vec<Holder>| {
         holders.into_iter().find(|other| other.id != lock.holder.id && access.excludes(other.access))
     };
@@ -187,7 +200,12 @@ pub async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Holder)) -> Re
     }
 }
 
-impl Lock<'_> {
+impl<'e> Lock<'e> {
+    fn new(request: &Request<'e>) -> Lock<'e> {
+        let holder = Holder::own(request.id, request.command, request.access);
+        Lock { engine: request.engine, plan: request.plan, holder, beats: AtomicU64::new(0) }
+    }
+
     fn volume(&self, beat: u64) -> String {
         format!("{}-lock-{}-{beat}", self.plan.name, self.holder.id)
     }

@@ -9,6 +9,7 @@ pub(crate) mod former;
 mod healthy;
 mod images;
 mod joining;
+mod limits;
 mod network;
 mod planning;
 pub(crate) mod restart;
@@ -17,6 +18,7 @@ mod verify;
 pub use planning::planned;
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -216,8 +218,14 @@ async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     for one in leftovers::find(&containers, &[]).await {
         work.note(one.to_string());
     }
+    let mut tried = BTreeSet::new();
+    limits::all(work, &observed, &mut tried).await?;
     for step in Step::of(work.plan) {
         step.run(work, &observed).await?;
+        // The nodes that had no image before.
+        if step == Step::Image && tried.len() < work.nodes.len() {
+            limits::all(work, &work.look().await?, &mut tried).await?;
+        }
     }
     Ok(())
 }
