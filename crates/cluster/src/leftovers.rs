@@ -97,7 +97,8 @@ mod tests {
         assert_eq!(
             found[0].to_string(),
             "node2: processes of an earlier `launch` or `exec` still run: python3 train.py (pid 60 and 2 \
-            children), python3 train.py (pid 70 and 2 children); stop them: `envdoc cluster exec node2 -- sh -c \
+            children), python3 train.py (pid 70 and 2 children); stop them: `envdoc cluster exec node2 -- \
+            sh -c \
             'grep -lszx ENVDOC_JOB=a-1 /proc/[0-9]*/environ | cut -d/ -f3 | xargs -r kill -KILL'`"
         );
         let runs =

@@ -147,7 +147,8 @@ impl Args {
         tokio::select! {
             ended = jobs::run(jobs, engines, mark, false, &alarm, &line) => Ok(ended),
             () = interrupted() => {
-                let left = jobs::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), mark).await;
+                let containers = engines.iter().map(|(node, engine)| (node.as_str(), *engine));
+                let left = jobs::end_all(containers, mark).await;
                 Err(super::work::stopped(&left))
             }
         }

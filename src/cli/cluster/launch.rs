@@ -129,13 +129,7 @@ impl Args {
         mark: &str,
     ) -> Result<u8, Error> {
         let jobs = launch::jobs(plan, engines, launcher, &self.script, mark)?;
-        if let Some((_, first)) = engines.first()
-            && let Ok(holders) = lock::holders(plan, first).await
-        {
-            for left in leftovers::find(engines, &holders).await {
-                terminal::note(&format!("warning: {left}"));
-            }
-        }
+        warn_of_leftovers(engines, plan).await;
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::mark_ranks(engine, node, mark).await.map_err(|why| {
                 Error::new(Kind::Engine, format!("{node}: {why}"))
@@ -163,28 +157,12 @@ impl Args {
         if let (Launcher::Deepspeed, Some((node, engine))) = (launcher, engines.first()) {
             launch::unmark_ranks(engine, node, mark).await;
         }
-        for (node, _) in left.iter().filter(|(_, left)| *left != Ok(0)) {
-            terminal::note(&format!(
-                "{node}: processes of the job may still run there. Stop them when the node is reachable: `{}`; or on \
-                 that machine: `{}`",
-                leftovers::stop_from_here(node, mark),
-                leftovers::stop_there(node, mark)
-            ));
-        }
+        tell_left(&left, mark);
         let Some(ended) = ended else { return Err(stopped(&left)) };
         terminal::note(table(&ended).trim_end());
         match launch::verdict(&ended, &first) {
             None => terminal::note("the job succeeded on every node"),
             Some(says) => terminal::note(&format!("the job failed: {says}")),
-        }
-        for (node, left) in &left {
-            match left {
-                Ok(0) => {}
-                Ok(count) => terminal::note(&format!("{node}: could not stop {count} processes of the job")),
-                Err(why) => {
-                    terminal::note(&format!("{node}: could not check for remaining processes: {why}"))
-                }
-            }
         }
         Ok(jobs::exit_code(&ended))
     }
@@ -214,6 +192,30 @@ impl Args {
             }
         };
         Watchdog::new(ranks, self.stall).watch(engines, (mark, user), output, report).await
+    }
+}
+
+/// Names processes of an earlier job that still run: they hold GPUs, ports and memory.
+async fn warn_of_leftovers(engines: &[(String, &Engine)], plan: &ClusterPlan) {
+    let Some((_, first)) = engines.first() else { return };
+    let Ok(holders) = lock::holders(plan, first).await else { return };
+    for left in leftovers::find(engines, &holders).await {
+        terminal::note(&format!("warning: {left}"));
+    }
+}
+
+/// Reports processes of a job that could not be stopped, with the commands that stop them.
+fn tell_left(left: &[(String, Result<u32, jobs::Error>)], mark: &str) {
+    for (node, left) in left.iter().filter(|(_, left)| *left != Ok(0)) {
+        let says = match left {
+            Ok(count) => format!("could not stop {count} processes of the job"),
+            Err(why) => format!("processes of the job may still run there (no answer: {why})"),
+        };
+        terminal::note(&format!(
+            "{node}: {says}. Stop them when the node is reachable: `{}`; or on that machine: `{}`",
+            leftovers::stop_from_here(node, mark),
+            leftovers::stop_there(node, mark)
+        ));
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) async fn locked<T>(
     lock::with(request, notice, work, interrupted).await.map_err(|why| why.problem())
 }
 
-/// Prints what a run is told while it asks for its lock.
+/// Prints what happens while a run asks for its lock.
 pub(in crate::cli) fn lock_notice(notice: Notice<'_>) {
     match notice {
         Notice::Waiting(holder) => terminal::note(&format!("waiting for {holder}")),

@@ -16,8 +16,8 @@ pub enum Access {
     Change,
     /// It runs programs in the containers (`launch`, `exec`): several at once, but none that changes it.
     Run,
-    /// It measures (`smoke`): like `Run`, but one at a time. Two would measure each other, and each removes the
-    /// worker of the other.
+    /// It measures (`smoke`): like `Run`, but one at a time. Two would measure each other, and each removes
+    /// the worker of the other.
     Measure,
 }
 

@@ -1,17 +1,20 @@
-//! One run at a time changes a cluster, and none while others run programs in it ([`Access`]). The lock is on the first node's engine, so that it holds for every
-//! machine that envdoc runs on: a volume that is never mounted, whose name has the holder's id.
+//! One run at a time changes a cluster, and none while others run programs in it ([`Access`]). The lock is
+//! on the first node's engine, so that it holds for every machine that envdoc runs on: a volume that is
+//! never mounted, whose name has the holder's id.
 //!
 //! A run creates its volume, then looks: with another run's next to it, it takes its own away and waits. Two
 //! runs that create theirs at once both see the other's, so that never both go on. The holder adds a new
 //! volume every few seconds and removes the one before the last; a volume that is older than
 //! [`EXPIRY_SECONDS`], by the engine's own clock, is of a run that was killed.
 
+mod held;
 mod holder;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+pub use held::{Held, Notice, Request, with};
 pub use holder::{Access, Holder, run_id};
 
 use super::plan::ClusterPlan;
@@ -69,101 +72,6 @@ pub struct Lock<'e> {
     plan: &'e ClusterPlan,
     holder: Holder,
     beats: AtomicU64,
-}
-
-/// What a lock is asked for.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// The cluster.
-    pub plan: &'a ClusterPlan,
-    /// The engine of its first node.
-    pub engine: &'a Engine,
-    /// The run's [`run_id`].
-    pub id: &'a str,
-    /// `up`, `launch`.
-    pub command: &'a str,
-    /// What it does with the cluster.
-    pub access: Access,
-    /// The longest that it waits for other runs.
-    pub limit: Duration,
-    /// Whether it may go on without a lock where the engine gives none: what only looks must work on a cluster
-    /// that is broken.
-    pub optional: bool,
-}
-
-/// What a run that asks for a lock is told.
-pub enum Notice<'a> {
-    /// It waits for this run.
-    Waiting(&'a Holder),
-    /// It goes on without a lock.
-    Unlocked(&'a docker::Error),
-}
-
-/// A lock that is held, or none where that is allowed.
-pub struct Held<'e>(Option<Lock<'e>>);
-
-impl<'e> Held<'e> {
-    /// Asks for one; without a request there is none. `None` after an interruption, which leaves nothing.
-    pub async fn take(
-        request: Option<Request<'e>>,
-        notice: impl Fn(Notice<'_>),
-        interrupted: impl Future<Output = ()>,
-    ) -> Result<Option<Held<'e>>, Error> {
-        tokio::select! {
-            held = Held::asked(request, notice) => held.map(Some),
-            () = interrupted => {
-                if let Some(request) = &request {
-                    Lock::new(request).release().await;
-                }
-                Ok(None)
-            }
-        }
-    }
-
-    async fn asked(request: Option<Request<'e>>, notice: impl Fn(Notice<'_>)) -> Result<Held<'e>, Error> {
-        let Some(request) = request else { return Ok(Held(None)) };
-        match acquire(&request, |holder| notice(Notice::Waiting(holder))).await {
-            Ok(lock) => Ok(Held(Some(lock))),
-            Err(Error::Engine(why)) if request.optional => {
-                notice(Notice::Unlocked(&why));
-                Ok(Held(None))
-            }
-            Err(why) => Err(why),
-        }
-    }
-
-    /// Does something, and gives signs of life meanwhile.
-    pub async fn during<T>(&self, work: impl Future<Output = T>) -> T {
-        let Held(Some(lock)) = self else { return work.await };
-        tokio::select! {
-            done = work => done,
-            never = lock.keep() => match never {},
-        }
-    }
-
-    /// Removes it.
-    pub async fn release(self) {
-        if let Some(lock) = self.0 {
-            lock.release().await;
-        }
-    }
-}
-
-/// Does something while holding the lock; `None` after an interruption.
-pub async fn with<T>(
-    request: Option<Request<'_>>,
-    notice: impl Fn(Notice<'_>),
-    work: impl Future<Output = T>,
-    interrupted: impl Future<Output = ()>,
-) -> Result<Option<T>, Error> {
-    let mut interrupted = std::pin::pin!(interrupted);
-    let Some(held) = Held::take(request, notice, &mut interrupted).await? else { return Ok(None) };
-    let done = tokio::select! {
-        done = held.during(work) => Some(done),
-        () = &mut interrupted => None,
-    };
-    held.release().await;
-    Ok(done)
 }
 
 /// Waits until no other run has a lock that excludes this one, and takes it.

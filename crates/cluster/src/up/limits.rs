@@ -1,5 +1,5 @@
-//! Before anything is started or changed: the limits of cluster.yaml that an engine may not set, of all nodes at
-//! once. A short-lived container with them either starts or is refused; nothing is guessed.
+//! Before anything is started or changed: the limits of cluster.yaml that an engine may not set, of all
+//! nodes at once. A short-lived container with them either starts or is refused; nothing is guessed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -62,8 +62,8 @@ fn runs_with_them(plan: &ClusterPlan, node: &Node, observed: &ObservedState) -> 
         .is_some_and(|found| found.running && found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL))
 }
 
-/// What a node's engine refuses. Any other reason why a container does not start is left to the step that starts
-/// it.
+/// What a node's engine refuses. Any other reason why a container does not start is left to the step that
+/// starts it.
 async fn of_node(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Vec<Refused> {
     let wanted = container::of(plan, node);
     if !is_refused(plan, node, engine, wanted.ulimits.clone(), Some(wanted.shm)).await {
@@ -149,8 +149,8 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
     let settings: Vec<String> =
         names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
     problem.fix(format!(
-        "Or allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also needs \
-         CAP_SYS_RESOURCE), then `systemctl restart docker`",
+        "Or allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
+         needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
         settings.join(" and ")
     ))
 }
@@ -162,8 +162,8 @@ fn shown(name: &str, value: u64) -> String {
     }
 }
 
-/// The whole key `limits` for cluster.yaml, with values that all engines take; `None` where there are none, or
-/// nobody knows them.
+/// The whole key `limits` for cluster.yaml, with values that all engines take; `None` where there are none,
+/// or nobody knows them.
 fn block(plan: &ClusterPlan, refused: &[Refused]) -> Option<String> {
     let least = |name: &str| {
         let of_name = refused.iter().filter(|one| one.name == name);

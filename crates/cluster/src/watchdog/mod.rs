@@ -49,8 +49,8 @@ impl Watchdog {
         Watchdog { stall, expected, tracks: BTreeMap::new() }
     }
 
-    /// Looks at the job again and again. `output` is when it printed last. `report` gets a stall when it is new
-    /// or has changed, and `None` when it is over.
+    /// Looks at the job again and again. `output` is when it printed last. `report` gets a stall when it is
+    /// new or has changed, and `None` when it is over.
     pub async fn watch(
         mut self,
         containers: &[(String, &Engine)],

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// Prints /proc/net/dev, an empty line, then a line for each process of the job that belongs to a rank: RANK, the
-/// kernel function that it sleeps in, its `io` on one line, its `stat`; with tabs between them. `$1`: the job.
+/// Prints /proc/net/dev, an empty line, then a line for each process of the job that belongs to a rank:
+/// RANK, the kernel function that it sleeps in, its `io` on one line, its `stat`; with tabs between them.
+/// `$1`: the job.
 pub(super) const SCRIPT: &str = r#"
 cat /proc/net/dev
 echo
@@ -100,9 +101,11 @@ mod tests {
 
     #[test]
     fn a_rank_is_its_first_process_with_its_children() {
-        let printed = "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes\n    lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  \
+        let printed = "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes\n    \
+            lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  \
             eth0: 1000 1 0 0 0 0 0 0 50 1 0 0 0 0 0 0\n\n\
-            1\tfutex_wait_queue\trchar: 10 wchar: 5 syscr: 7 \t40 (python3 (a) b) S 30 40 1 0 -1 0 0 0 0 0 100 20 3 4 20 0\n\
+            1\tfutex_wait_queue\trchar: 10 wchar: 5 syscr: 7 \t40 (python3 (a) b) \
+            S 30 40 1 0 -1 0 0 0 0 0 100 20 3 4 20 0\n\
             1\t0\trchar: 1 wchar: 0 \t41 (loader) R 40 40 1 0 -1 0 0 0 0 0 7 0 0 0 20 0\n\
             no line\n";
         let sample = Sample::parse(printed);

@@ -150,9 +150,9 @@ fn differs(all: &[Quiet]) -> Option<Quiet> {
 fn hints(rank: &Quiet) -> Vec<String> {
     let (node, process) = (&rank.node, rank.process);
     let mut hints = vec![format!(
-        "  Show its stack (py-spy in the image): `envdoc cluster exec {node} -- py-spy dump --nonblocking --pid \
-         {process}`; C and C++ frames: `envdoc cluster exec {node} -- gdb -p {process} -batch -ex 'thread apply \
-         all bt'`"
+        "  Show its stack (py-spy in the image): `envdoc cluster exec {node} -- py-spy dump --nonblocking \
+         --pid {process}`; C and C++ frames: `envdoc cluster exec {node} -- gdb -p {process} -batch -ex \
+         'thread apply all bt'`"
     )];
     if rank.state == 'T' {
         hints.push(format!("  Continue it: `envdoc cluster exec {node} -- kill -CONT {process}`"));

@@ -119,8 +119,8 @@ pub(super) fn from_exit(address: &SshAddress, ended: Ended<'_>) -> ConnectError 
     }
 }
 
-/// ssh's own messages name the reason. `stderr` counts only for the ssh of a jump host, and only in lines that
-/// ssh writes: anything may be in a banner.
+/// ssh's own messages name the reason. `stderr` counts only for the ssh of a jump host, and only in lines
+/// that ssh writes: anything may be in a banner.
 pub(super) fn from_messages(address: &SshAddress, log: &str, stderr: &str) -> ConnectError {
     let lines: Vec<&str> =
         log.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();

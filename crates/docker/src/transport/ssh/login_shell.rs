@@ -28,8 +28,8 @@ pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectE
     ))
     .hint(show)
     .hint(
-        "Possible causes on that machine: an `exit` in ~/.bashrc or another file that the shell reads, a login \
-         shell such as nologin or false, or a forced command (ForceCommand in sshd_config, command= in \
+        "Possible causes on that machine: an `exit` in ~/.bashrc or another file that the shell reads, a \
+         login shell such as nologin or false, or a forced command (ForceCommand in sshd_config, command= in \
          ~/.ssh/authorized_keys)",
     )
 }
