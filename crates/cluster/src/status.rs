@@ -139,13 +139,16 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     let former = former::connect(plan, observed_state::former(plan, &reached)).await;
     rows.extend(fan_out(former.iter().map(gone)).await);
     let notes = wanted.secrets.err().map(|why| format!("secrets were not compared: {}", why.message));
+    let overlay = plan.network.kind == NetworkKind::Overlay;
+    let moved = reached.iter().filter(|_| overlay).filter_map(crate::swarm::other_address);
+    let notes = notes.into_iter().chain(moved).collect();
     let lock = match nodes.first() {
         Some((_, Ok(engine))) => {
             lock::holders(plan, engine).await.ok().and_then(|all| all.into_iter().next())
         }
         _ => None,
     };
-    Status { nodes: rows, notes: notes.into_iter().collect(), lock }
+    Status { nodes: rows, notes, lock }
 }
 
 /// What `up` would refuse or change for all nodes together.

@@ -113,7 +113,18 @@ impl Line {
     /// Sends one packet of a size and waits; the receiver's nonce, if it arrived whole. The error that the
     /// kernel reports of an earlier one (nobody listens) is one of this.
     pub(super) async fn once(&self, size: u32, wait: Duration) -> Result<Option<String>, Failure> {
-        let number = machine::nonce() + &machine::nonce();
+        self.burst(size, &number(), 1, wait).await
+    }
+
+    /// [`Line::once`] with so many packets at once, of which one that arrives is enough; an answer to an
+    /// earlier burst of the same number too.
+    pub(super) async fn burst(
+        &self,
+        size: u32,
+        number: &str,
+        count: u32,
+        wait: Duration,
+    ) -> Result<Option<String>, Failure> {
         let payload = usize::try_from(size.max(PACKET_MIN_BYTES) - self.headers)
             .unwrap_or(DATAGRAM_LIMIT_BYTES)
             .min(DATAGRAM_LIMIT_BYTES);
@@ -121,7 +132,9 @@ impl Line {
         datagram.extend_from_slice(ASKS);
         datagram.extend_from_slice(number.as_bytes());
         datagram.resize(payload, b'.');
-        self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
+        for _ in 0..count {
+            self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
+        }
         let expected = format!("{ANSWERS}{payload} {number} ");
         let until = tokio::time::Instant::now() + wait;
         let mut buffer = [0; 256];
@@ -138,6 +151,11 @@ impl Line {
             }
         }
     }
+}
+
+/// Of a datagram, or of several of one size.
+pub(super) fn number() -> String {
+    machine::nonce() + &machine::nonce()
 }
 
 #[cfg(test)]

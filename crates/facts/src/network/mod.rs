@@ -7,7 +7,7 @@ use super::Fact;
 use crate::IntoFact;
 use host::{Host, MissingKind, Reading};
 
-pub use addresses::{Address, Route};
+pub use addresses::{Address, Route, routes};
 
 /// The network of this machine (or of the container that envdoc runs in).
 #[derive(Debug, Clone)]
