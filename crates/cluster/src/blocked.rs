@@ -33,8 +33,8 @@ pub(crate) fn overlay(
     };
     let watch = |node: &str| {
         format!(
-            "Confirm on {node} while `envdoc cluster exec {a} -- ssh {b} true` runs: `tcpdump -ni any udp port \
-                {port} and src {}`",
+            "Confirm on {node} while `envdoc cluster exec {a} -- ssh {b} true` runs: `tcpdump -ni any udp \
+                port {port} and src {}`",
             one.node.address
         )
     };
@@ -44,7 +44,8 @@ pub(crate) fn overlay(
             step,
             b,
             format!(
-                "the network of the container of {b} drops packets from {a}: they reach the machine {b}, and not \
+                "the network of the container of {b} drops packets from {a}: they reach the machine {b}, \
+                    and not \
                     the container ({}), although a connection from {b} to {a} works, for which {port}/udp \
                     (VXLAN) must pass both ways: a firewall in that container's network",
                 other.address
@@ -56,8 +57,8 @@ pub(crate) fn overlay(
             step,
             b,
             format!(
-                "{b} drops incoming {port}/udp (VXLAN) from {a}: the packets reach its network interface, and none \
-                    reaches its container{reverse}"
+                "{b} drops incoming {port}/udp (VXLAN) from {a}: the packets reach its network interface, \
+                    and none reaches its container{reverse}"
             ),
         )
         .fix(format!("Find the rule that drops it, on {b}: `iptables -L INPUT -n -v; nft list ruleset`"))
@@ -65,7 +66,10 @@ pub(crate) fn overlay(
         Stop::Rejected(by) => Problem::of(
             step,
             b,
-            format!("{port}/udp (VXLAN) from {a} to {b} is rejected: {by} answers with an ICMP error{reverse}"),
+            format!(
+                "{port}/udp (VXLAN) from {a} to {b} is rejected: {by} answers with an ICMP \
+                error{reverse}"
+            ),
         )
         .fix(format!("Find the rule that rejects it, on {b}: `iptables -L INPUT -n -v; nft list ruleset`"))
         .fix(format!("Confirm on {b}: `tcpdump -ni any icmp or udp port {port}`")),
@@ -73,12 +77,13 @@ pub(crate) fn overlay(
             step,
             b,
             format!(
-                "{port}/udp (VXLAN) from {a} to {b} is dropped between the machines: the packets leave {a}, and none \
-                    reaches the network interface of {b}{reverse}"
+                "{port}/udp (VXLAN) from {a} to {b} is dropped between the machines: the packets leave \
+                    {a}, and none reaches the network interface of {b}{reverse}"
             ),
         )
         .fix(format!(
-            "Open {port}/udp from {} to {} in the provider's security group and in the firewalls between them",
+            "Open {port}/udp from {} to {} in the provider's security group and in the firewalls between \
+                them",
             one.node.address, other.node.address
         ))
         .fix(watch(b)),
@@ -86,8 +91,8 @@ pub(crate) fn overlay(
             step,
             a,
             format!(
-                "the Docker engine on {a} has a wrong overlay entry for the container of {b}: it sends the packets \
-                    to {machine}, which is no address of {b}"
+                "the Docker engine on {a} has a wrong overlay entry for the container of {b}: it sends the \
+                    packets to {machine}, which is no address of {b}"
             ),
         )
         .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
@@ -96,13 +101,18 @@ pub(crate) fn overlay(
             step,
             a,
             format!(
-                "{a} sends no {port}/udp (VXLAN) packet to {b}, although its container sends to {}{reverse}. Possible \
-                    causes: a firewall on {a} drops outgoing {port}/udp, or its Docker engine has no or a wrong \
+                "{a} sends no {port}/udp (VXLAN) packet to {b}, although its container sends to \
+                    {}{reverse}. Possible \
+                    causes: a firewall on {a} drops outgoing {port}/udp, or its Docker engine has no or a \
+                    wrong \
                     overlay entry for the container of {b} (`envdoc cluster up` reattaches the container)",
                 other.address
             ),
         )
-        .fix(format!("Check the rules for outgoing packets, on {a}: `iptables -L OUTPUT -n -v; nft list ruleset`"))
+        .fix(format!(
+            "Check the rules for outgoing packets, on {a}: `iptables -L OUTPUT -n -v; nft list \
+            ruleset`"
+        ))
         .fix(watch(a)),
     }
 }
@@ -127,7 +137,10 @@ pub(crate) async fn tcp(
     let after = measure::counters(&receiver).await;
     let rules = |problem: Problem| {
         problem
-            .fix(format!("Show the rules of that container's network, on {b}: `{} iptables -L -n -v`", inside(b)))
+            .fix(format!(
+                "Show the rules of that container's network, on {b}: `{} iptables -L -n -v`",
+                inside(b)
+            ))
             .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", inside(b)))
     };
     let failure = match listened {
@@ -137,8 +150,8 @@ pub(crate) async fn tcp(
                     step,
                     b,
                     format!(
-                        "the SSH server in the container of {b} accepts no connection from {a} ({}: {failed}); \
-                            connections to another port of that container work",
+                        "the SSH server in the container of {b} accepts no connection from {a} ({}: \
+                            {failed}); connections to another port of that container work",
                         other.address
                     ),
                 )
@@ -158,16 +171,16 @@ pub(crate) async fn tcp(
             step,
             b,
             format!(
-                "{to} ({address}) is rejected, although a program of envdoc listens there and datagrams arrive: a \
-                    firewall in the network of that container rejects TCP"
+                "{to} ({address}) is rejected, although a program of envdoc listens there and datagrams \
+                    arrive: a firewall in the network of that container rejects TCP"
             ),
         ))),
         (_, Some(0)) => Some(rules(Problem::of(
             step,
             b,
             format!(
-                "{to} ({address}) is dropped ({failure}), although datagrams arrive: none of its segments reached \
-                    the container's TCP, so a firewall in the network of that container drops them"
+                "{to} ({address}) is dropped ({failure}), although datagrams arrive: none of its segments \
+                    reached the container's TCP, so a firewall in the network of that container drops them"
             ),
         ))),
         (_, Some(_)) => None,
@@ -196,7 +209,8 @@ pub(crate) async fn ports(step: &str, one: &ContainerProbe<'_>, failure: &Failur
         format!("the container of {name} has no free local port for a connection ({failure}){range}"),
     )
     .fix(format!(
-        "Show the range and what uses the ports: `docker exec {name} sysctl net.ipv4.ip_local_port_range; {} ss -s`",
+        "Show the range and what uses the ports: `docker exec {name} sysctl net.ipv4.ip_local_port_range; \
+            {} ss -s`",
         inside(name)
     ))
     .fix(format!(
@@ -208,20 +222,20 @@ pub(crate) async fn ports(step: &str, one: &ContainerProbe<'_>, failure: &Failur
 
 /// A machine whose table of connections is full.
 pub(crate) fn conntrack(step: &str, node: &str, (count, most): (u64, u64), dropped: Option<u64>) -> Problem {
-    let dropped = dropped.filter(|count| *count > 0).map_or(String::new(), |count| {
-        format!(" and has dropped {count} packets")
-    });
+    let dropped = dropped
+        .filter(|count| *count > 0)
+        .map_or(String::new(), |count| format!(" and has dropped {count} packets"));
     Problem::of(
         step,
         node,
         format!(
-            "the connection tracking table of {node} is full ({count} of {most}){dropped}; the kernel drops new \
-                connections"
+            "the connection tracking table of {node} is full ({count} of {most}){dropped}; the kernel \
+                drops new connections"
         ),
     )
     .fix(format!(
-        "Confirm on {node}: `sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max; dmesg | grep \
-            'table full'`"
+        "Confirm on {node}: `sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max; dmesg \
+            | grep 'table full'`"
     ))
     .fix(format!("Raise the limit on {node}: `sysctl -w net.netfilter.nf_conntrack_max={}`", most * 4))
 }

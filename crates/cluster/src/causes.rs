@@ -536,7 +536,9 @@ async fn resolver(
     };
     Some(
         Problem::of(STEP, a, says)
-            .fix(format!("Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"))
+            .fix(format!(
+                "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
+            ))
             .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
             .fix(format!(
                 "Or restart that container, which stops everything that runs in it: `docker restart {a}`"

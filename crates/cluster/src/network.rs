@@ -174,9 +174,9 @@ pub fn overlaps(subnet: &str, interface: (IpAddr, u8)) -> bool {
 
 /// [`overlaps`] of two subnets.
 pub fn overlap(subnet: &str, other: &str) -> bool {
-    let other = other.split_once('/').and_then(|(address, length)| {
-        Some((address.parse::<IpAddr>().ok()?, length.parse::<u8>().ok()?))
-    });
+    let other = other
+        .split_once('/')
+        .and_then(|(address, length)| Some((address.parse::<IpAddr>().ok()?, length.parse::<u8>().ok()?)));
     other.is_some_and(|other| overlaps(subnet, other))
 }
 

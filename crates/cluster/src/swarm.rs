@@ -248,30 +248,39 @@ fn following(
     }
 }
 
-/// A member whose address in the swarm is none of its machine's any more. `own`: those that it has.
-pub fn moved(step: &str, node: &Node, joined: IpAddr, own: &[IpAddr]) -> Option<Problem> {
+/// A member whose address in the swarm is none of its machine's any more. `own`: those that it has; `leader`:
+/// the node that manages the swarm, where it is another one.
+pub fn moved(
+    step: &str,
+    (node, hostname): (&Node, &str),
+    joined: IpAddr,
+    own: &[IpAddr],
+    leader: Option<&str>,
+) -> Option<Problem> {
     if own.is_empty() || own.contains(&joined) {
         return None;
     }
     let name = &node.name;
     let listed = own.iter().filter(|address| address.is_ipv4() == joined.is_ipv4());
     let listed: Vec<String> = listed.map(IpAddr::to_string).collect();
-    Some(
-        Problem::of(
-            step,
-            name,
-            format!(
-                "the swarm knows {name} as {joined}, which is no address of that machine any more (it has {}); the \
-                    other nodes send its containers' traffic to the old address",
-                listed.join(", ")
-            ),
-        )
-        .fix(format!("Show it, on {name}: `docker info --format '{{{{.Swarm.NodeAddr}}}}'; ip -brief address`"))
-        .fix(format!(
-            "Take {name} out of the swarm and let it join with its new address: `docker swarm leave --force` on \
-                {name}, then `envdoc cluster up`"
-        )),
-    )
+    let says = format!(
+        "the swarm knows {name} as {joined}, which is no address of that machine any more (it has {}); the \
+            other nodes send its containers' traffic to the old address",
+        listed.join(", ")
+    );
+    let problem = Problem::of(step, name, says).fix(format!(
+        "Show it, on {name}: `docker info --format '{{{{.Swarm.NodeAddr}}}}'; ip -brief address`"
+    ));
+    Some(match leader {
+        Some(leader) => problem
+            .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave --force`"))
+            .fix(format!("Remove its old entry, on {leader}: `docker node rm --force {hostname}`"))
+            .fix("Let it join with its new address: `envdoc cluster up`"),
+        None => problem.fix(
+            "Make the swarm again with the new address: `envdoc cluster down --leave-swarm && envdoc cluster \
+                up`",
+        ),
+    })
 }
 
 /// A note on a member whose address in the swarm is not that of cluster.yaml: its machine was not asked.
@@ -280,9 +289,9 @@ pub fn other_address(observed: &ObservedState) -> Option<String> {
     let (joined, planned) = (swarm.address.parse::<IpAddr>().ok()?, observed.address.parse::<IpAddr>().ok()?);
     (swarm.state == State::Active && joined != planned).then(|| {
         format!(
-            "{name}: the swarm knows it as {joined}, cluster.yaml as {planned}; if {joined} is no address of that \
-                machine any more, packets to its containers get lost. Check on {name}: `ip -brief address`; \
-                `envdoc cluster up` checks it too",
+            "{name}: the swarm knows it as {joined}, cluster.yaml as {planned}; if {joined} is no address of \
+                that machine any more, packets to its containers get lost. Check on {name}: `ip -brief \
+                address`; `envdoc cluster up` checks it too",
             name = observed.name
         )
     })
@@ -417,15 +426,19 @@ mod tests {
         let plan = crate::testing::two_nodes("");
         let address = |last: u8| IpAddr::from([10, 0, 18, last]);
         let node = &plan.nodes[1];
-        assert_eq!(moved("swarm", node, address(2), &[address(2), address(9)]), None);
+        let moved = |own: &[IpAddr]| super::moved("swarm", (node, "host2"), address(2), own, Some("node1"));
+        assert_eq!(moved(&[address(2), address(9)]), None);
         // Nothing is known of the machine.
-        assert_eq!(moved("swarm", node, address(2), &[]), None);
-        let problem = moved("swarm", node, address(2), &[address(9)]).unwrap();
-        assert!(problem.says.contains("knows node2 as 10.0.18.2") && problem.says.contains("it has 10.0.18.9"));
+        assert_eq!(moved(&[]), None);
+        let problem = moved(&[address(9)]).unwrap();
+        assert!(problem.fix[2].contains("on node1: `docker node rm --force host2`"), "{:?}", problem.fix);
+        assert!(problem.says.contains("knows node2 as 10.0.18.2, which"), "{}", problem.says);
+        assert!(problem.says.contains("it has 10.0.18.9"), "{}", problem.says);
         let mut observed = super::tests::node(2, State::Active, "b", false, &[]);
         observed.machine.swarm.address = "10.0.18.2".into();
         assert_eq!(other_address(&observed), None);
         observed.address = "10.0.18.32".into();
-        assert!(other_address(&observed).unwrap().contains("knows it as 10.0.18.2, cluster.yaml as 10.0.18.32"));
+        let note = other_address(&observed).unwrap();
+        assert!(note.contains("knows it as 10.0.18.2, cluster.yaml as 10.0.18.32"), "{note}");
     }
 }

@@ -16,6 +16,8 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
+const JOIN: &str = "docker swarm join --advertise-addr ADDRESS --token TOKEN MANAGER:2377";
+
 fn judge(facts: &Facts) -> Judged {
     let docker = &facts.docker;
     let info = docker.answering()?;
@@ -45,9 +47,10 @@ fn judge(facts: &Facts) -> Judged {
          containers' traffic there, and it is lost"
     );
     let fix = Fix::restarts_service(
-        "Leave the swarm and join it again with the current address (on the manager: `docker swarm join-token \
+        "Leave the swarm and join it again with the current address (on the manager: `docker swarm \
+            join-token \
          worker`):",
-        &["docker swarm leave --force", "docker swarm join --advertise-addr ADDRESS --token TOKEN MANAGER:2377"],
+        &["docker swarm leave --force", JOIN],
     );
     let listed: Vec<&str> = own.iter().map(|address| address.as_str()).collect();
     Ok(Verdict::error(message, fix)
@@ -60,9 +63,8 @@ fn judge(facts: &Facts) -> Judged {
 fn reaches(interface: &Interface, address: Ipv4Addr) -> bool {
     interface.networks.iter().any(|network| {
         let parts = network.split_once('/');
-        let parsed = parts.and_then(|(first, length)| {
-            Some((first.parse::<Ipv4Addr>().ok()?, length.parse::<u32>().ok()?))
-        });
+        let parsed = parts
+            .and_then(|(first, length)| Some((first.parse::<Ipv4Addr>().ok()?, length.parse::<u32>().ok()?)));
         parsed.is_some_and(|(first, length)| {
             let mask = u32::MAX.checked_shl(32 - length.min(32)).unwrap_or(0);
             u32::from(first) & mask == u32::from(address) & mask
@@ -87,7 +89,9 @@ mod tests {
                 state: "up".into(),
                 mtu: 1500,
                 speed: Fact::Absent,
-                ipv4: Fact::Known(Some((*address).to_owned()).filter(|own| !own.is_empty()).into_iter().collect()),
+                ipv4: Fact::Known(
+                    Some((*address).to_owned()).filter(|own| !own.is_empty()).into_iter().collect(),
+                ),
                 networks: networks.iter().map(|network| (*network).to_owned()).collect(),
                 ipv6: Vec::new(),
                 physical: true,

@@ -130,9 +130,10 @@ fn overflowed(port: u16) -> u64 {
 /// udp4_format_sock).
 fn drops(table: &str, port: u16) -> u64 {
     let wanted = format!(":{port:04X}");
-    let lines = table.lines().skip(1).filter(|line| {
-        line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&wanted))
-    });
+    let lines = table
+        .lines()
+        .skip(1)
+        .filter(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&wanted)));
     lines.filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok()).sum()
 }
 
@@ -195,9 +196,12 @@ mod tests {
     #[test]
     fn drops_are_those_of_the_port() {
         // Of a socket that nobody read (Linux 6.1).
-        let table = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
-  320: 00000000000000000000000000000000:9C40 00000000000000000000000000000000:0000 07 00000000:00034200 00:00000000 00000000     0        0 18765 2 0000000000000000 57
-  321: 00000000000000000000000000000000:9C41 00000000000000000000000000000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 18766 2 0000000000000000 3
+        let table = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  \
+            timeout inode ref pointer drops
+  320: 00000000000000000000000000000000:9C40 00000000000000000000000000000000:0000 07 00000000:00034200 \
+      00:00000000 00000000     0        0 18765 2 0000000000000000 57
+  321: 00000000000000000000000000000000:9C41 00000000000000000000000000000000:0000 07 00000000:00000000 \
+      00:00000000 00000000     0        0 18766 2 0000000000000000 3
 ";
         assert_eq!((drops(table, 40_000), drops(table, 40_001), drops(table, 40_002)), (57, 3, 0));
     }

@@ -141,9 +141,12 @@ IpExt: 0
         let full = Counters { conntrack: Some((65_536, 65_536)), ..Counters::default() };
         assert_eq!(full.full_conntrack(), Some((65_536, 65_536)));
         assert_eq!(Counters { conntrack: Some((900, 65_536)), ..full }.full_conntrack(), None);
-        let table = "entries  clashres found new invalid ignore delete chainlength insert insert_failed drop early_drop icmp_error expect_new
-00000003  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 0000000a 00000001 00000000 00000000
-00000003  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000010 00000000 00000000 00000000
+        let table = "entries  clashres found new invalid ignore delete chainlength insert insert_failed \
+            drop early_drop icmp_error expect_new
+00000003  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 0000000a \
+    00000001 00000000 00000000
+00000003  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000010 \
+    00000000 00000000 00000000
 ";
         assert_eq!(conntrack_dropped(table), Some(27));
         assert_eq!(conntrack_dropped("entries\n00000003\n"), None);

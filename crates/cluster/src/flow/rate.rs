@@ -122,7 +122,7 @@ pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> 
     let mut bad: Vec<&Way> = ways.iter().filter(|way| counts(way)).collect();
     let mut says = Vec::new();
     // Fewer than three do not tell a node from a direction.
-    for node in 0..if names.len() > 2 { names.len() } else { 0 } {
+    for (node, name) in names.iter().enumerate().filter(|_| names.len() > 2) {
         for incoming in [true, false] {
             let of = |way: &Way| if incoming { way.to == node } else { way.from == node };
             let own: Vec<&Way> = bad.iter().copied().filter(|way| of(way)).collect();
@@ -134,11 +134,12 @@ pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> 
             let sum = |part: fn(&Way) -> u32| own.iter().map(|way| part(way)).sum::<u32>();
             let (lost, sent) = (sum(Way::lost), sum(|way| way.sent));
             let rate = percent(f64::from(lost) / f64::from(sent.max(1)));
-            let name = &names[node];
             let way = if incoming { "that the other nodes send to" } else { "that the other nodes get from" };
             says.push((
                 node,
-                format!("about {rate} % of the packets {way} {name} are lost ({lost} of {sent} did not arrive)"),
+                format!(
+                    "about {rate} % of the packets {way} {name} are lost ({lost} of {sent} did not arrive)"
+                ),
             ));
             bad.clear();
             break;
@@ -155,14 +156,17 @@ pub fn loss_fixes(ways: &[Way], names: &[String]) -> Vec<String> {
     let Some((from, to)) = worst.map(|way| (&names[way.from], &names[way.to])) else { return Vec::new() };
     vec![
         format!(
-            "Read the error and drop counters, first on {to}, then on {from} (possible causes: bad cable, duplex \
-                mismatch, full switch buffer): `ip -s link; ethtool -S INTERFACE`"
+            "Read the error and drop counters, first on {to}, then on {from} (possible causes: bad cable, \
+                duplex mismatch, full switch buffer): `ip -s link; ethtool -S INTERFACE`"
         ),
         format!(
-            "Check for rules that drop at random or limit a rate, on {to} and {from}: `iptables -L -n -v; nft list \
-                ruleset; tc -s qdisc`"
+            "Check for rules that drop at random or limit a rate, on {to} and {from}: `iptables -L -n -v; \
+                nft list ruleset; tc -s qdisc`"
         ),
-        format!("Measure the loss between the machines, without the containers, on {from}: `ping -c 500 -i 0.01 {to}`"),
+        format!(
+            "Measure the loss between the machines, without the containers, on {from}: `ping -c 500 -i \
+                0.01 {to}`"
+        ),
     ]
 }
 
@@ -185,15 +189,15 @@ pub fn disorder(ways: &[Way], names: &[String]) -> Vec<String> {
         if way.is_doubled() {
             let (count, rate) = (way.duplicates, rate(way.duplicates, way));
             says.push(format!(
-                "about {rate} % of the packets from {from} to {to} arrive twice ({count} of {sent}): the network \
-                    duplicates packets"
+                "about {rate} % of the packets from {from} to {to} arrive twice ({count} of {sent}): the \
+                    network duplicates packets"
             ));
         }
         if way.is_disordered() {
             let (count, rate) = (way.late, rate(way.late, way));
             says.push(format!(
-                "about {rate} % of the packets from {from} to {to} arrive after a later one ({count} of {sent}): the \
-                    network reorders packets"
+                "about {rate} % of the packets from {from} to {to} arrive after a later one ({count} of \
+                    {sent}): the network reorders packets"
             ));
         }
     }
@@ -219,8 +223,8 @@ mod tests {
         let says = way(0, 1, 520, 416).loss(&names(2));
         assert_eq!(
             says,
-            "about 20 % of the packets from node1 to node2 are lost (104 of 520 did not arrive; 16 to 25 % with \
-                99 % confidence)"
+            "about 20 % of the packets from node1 to node2 are lost (104 of 520 did not arrive; 16 to 25 % \
+                with 99 % confidence)"
         );
     }
 
@@ -263,7 +267,7 @@ mod tests {
     #[test]
     fn what_arrives_twice_or_late_is_no_loss() {
         let doubled = Way { duplicates: 104, ..way(0, 1, 520, 520) };
-        let says = disorder(&[doubled.clone()], &names(2));
+        let says = disorder(std::slice::from_ref(&doubled), &names(2));
         assert_eq!(says.len(), 1);
         assert!(says[0].contains("20 % of the packets from node1 to node2 arrive twice"), "{says:?}");
         assert!(losses(&[doubled], &names(2), Way::is_lossy).is_empty());

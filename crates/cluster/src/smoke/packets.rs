@@ -1,4 +1,5 @@
-//! What small datagrams and the kernels' counts say of the network: packets that are lost, changed, doubled or
+//! What small datagrams and the kernels' counts say of the network: packets that are lost, changed, doubled
+//! or
 //! out of order.
 
 use super::outcome::Outcome;
@@ -21,11 +22,20 @@ pub struct Changed {
 }
 
 impl Changed {
+    /// Whether at least half of what did not arrive was changed.
+    pub fn explains(&self, ways: &[Way]) -> bool {
+        let own = ways.iter().filter(|way| way.to == self.to && self.from.contains(&way.from));
+        let (lost, sent) = own.fold((0, 0), |(lost, sent), way| (lost + way.lost(), sent + way.sent));
+        let part = |count: f64, of: u32| count / f64::from(of.max(1));
+        self.count as f64 / f64::from(self.sent.max(1)) * 2.0 >= part(f64::from(lost), sent)
+    }
+
     /// `node2 dropped 8 packets with a wrong checksum while node1 sent 400: …`.
     pub fn message(&self, names: &[String]) -> String {
         let from: Vec<&str> = self.from.iter().map(|rank| names[*rank].as_str()).collect();
         format!(
-            "{} dropped {} packets with a wrong checksum while {} sent {}: their content is changed on the way",
+            "{} dropped {} packets with a wrong checksum while {} sent {}: their content is changed on the \
+                way",
             names[self.to],
             self.count,
             from.join(", "),
@@ -44,8 +54,8 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<(String, &'static str)> {
         (says, fix)
     }));
     reasons.extend(rate::disorder(ways, names).into_iter().map(|says| {
-        let fix = "Check for packets that take several paths or a loop (bonding mode balance-rr, per-packet load \
-            balancing, a switch loop), on both nodes: `cat /proc/net/bonding/*; nstat -az \
+        let fix = "Check for packets that take several paths or a loop (bonding mode balance-rr, \
+            per-packet load balancing, a switch loop), on both nodes: `cat /proc/net/bonding/*; nstat -az \
             TcpExtTCPOFOQueue TcpExtTCPDSACKOldSent`";
         (says, fix)
     }));
@@ -61,7 +71,9 @@ fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
     let counted = network.counters.iter().enumerate();
     let wrong = counted.filter_map(|(rank, counters)| Some((rank, (*counters)?.corrupted?)));
     let wrong = wrong
-        .filter(|(rank, count)| *count > CORRUPTED_LIMIT && !network.changed.iter().any(|one| one.to == *rank))
+        .filter(|(rank, count)| {
+            *count > CORRUPTED_LIMIT && !network.changed.iter().any(|one| one.to == *rank)
+        })
         .map(|(rank, count)| sentence(outcome, rank, count));
     seen.chain(wrong).map(|says| (says, fix)).collect()
 }
@@ -77,8 +89,8 @@ fn sentence(outcome: &Outcome, rank: usize, count: u64) -> String {
     let segments = outcome.network.counters[rank].and_then(|counters| counters.tcp_in);
     let of = segments.map_or(String::new(), |segments| format!(" beside {segments} good segments"));
     format!(
-        "{name} received {count} packets{from} with a wrong checksum{of}: their content was changed on the way, \
-            and TCP sends them again"
+        "{name} received {count} packets{from} with a wrong checksum{of}: their content was changed on the \
+            way, and TCP sends them again"
     )
 }
 
@@ -100,7 +112,9 @@ mod tests {
         let reasons = reasons(&outcome(Some(57)));
         assert_eq!(reasons.len(), 1);
         assert!(
-            reasons[0].0.starts_with("node2 received 57 packets from node1 with a wrong checksum beside 20000"),
+            reasons[0]
+                .0
+                .starts_with("node2 received 57 packets from node1 with a wrong checksum beside 20000"),
             "{reasons:?}"
         );
     }
@@ -114,6 +128,14 @@ mod tests {
             reasons[0].0.starts_with("node2 dropped 8 packets with a wrong checksum while node1 sent 400"),
             "{reasons:?}"
         );
+    }
+
+    #[test]
+    fn a_few_changed_ones_do_not_explain_a_heavy_loss() {
+        let way = |arrived| Way { from: 0, to: 1, sent: 520, arrived, duplicates: 0, late: 0, refused: None };
+        let changed = |count| Changed { from: vec![0], to: 1, count, sent: 400 };
+        assert!(changed(118).explains(&[way(353)]));
+        assert!(!changed(4).explains(&[way(353)]));
     }
 
     #[test]

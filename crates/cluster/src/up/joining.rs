@@ -136,8 +136,8 @@ async fn still(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
 
 /// A node whose machine has another address than when it joined: the others send to the old one.
 async fn moved(work: &Work<'_>, node: &Node, engine: &Engine) -> Option<Problem> {
-    let swarm = engine_swarm::machine(engine).await.ok()?.swarm;
-    let joined = swarm.address.parse::<IpAddr>().ok()?;
+    let machine = engine_swarm::machine(engine).await.ok()?;
+    let joined = machine.swarm.address.parse::<IpAddr>().ok()?;
     // A second network of the machine is well; so it is looked at only where the two differ.
     if super::ip(node).await.ok()?.parse() == Ok(joined) {
         return None;
@@ -146,7 +146,10 @@ async fn moved(work: &Work<'_>, node: &Node, engine: &Engine) -> Option<Problem>
     let interfaces = probe.interfaces().await;
     probe.end().await;
     let own = interfaces.ok()?.into_iter().filter(|one| !one.loopback).flat_map(|one| one.addresses);
-    swarm::moved(STEP, node, joined, &own.map(|(address, _)| address).collect::<Vec<_>>())
+    let own: Vec<IpAddr> = own.map(|(address, _)| address).collect();
+    let leader = work.nodes.first().map(|(leader, _)| leader.name.as_str());
+    let leader = leader.filter(|leader| *leader != node.name);
+    swarm::moved(STEP, (node, &machine.hostname), joined, &own, leader)
 }
 
 async fn join(

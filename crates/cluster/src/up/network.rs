@@ -170,8 +170,7 @@ async fn interfaces(
     let bundle = work.bundle()?;
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| unlooked(work, node, network, &why))?;
-    let (found, routes) =
-        tokio::join!(probe.interfaces(), probe.ask(Task::Routes, probe::CONNECT_TIMEOUT));
+    let (found, routes) = tokio::join!(probe.interfaces(), probe.ask(Task::Routes, probe::CONNECT_TIMEOUT));
     probe.end().await;
     let routes = match routes {
         Ok(Answer::Routes { networks }) => networks,

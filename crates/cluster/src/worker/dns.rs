@@ -39,9 +39,10 @@ impl Code {
         let (why, says) = match self {
             Code::NoError => (Why::UnknownName, format!("{server} has no address for {name}")),
             Code::NxDomain => (Why::UnknownName, format!("{server} does not know {name} (NXDOMAIN)")),
-            Code::ServFail => {
-                (Why::NameServer, format!("{server} could not look {name} up (SERVFAIL): its own servers fail"))
-            }
+            Code::ServFail => (
+                Why::NameServer,
+                format!("{server} could not look {name} up (SERVFAIL): its own servers fail"),
+            ),
             Code::Refused => {
                 (Why::NameServer, format!("{server} refuses to answer for {name} from here (REFUSED)"))
             }

@@ -6,7 +6,8 @@ use super::udp::{Line, PACKET_MIN_BYTES, number};
 use super::{Answer, Failure, Why};
 
 /// Packets of one size that are sent at once, try by try, until one is acknowledged: most often the first is.
-/// Where packets get lost at random, 4 of 10 each way, all 26 of them and their answers are lost once in 100,000
+/// Where packets get lost at random, 4 of 10 each way, all 26 of them and their answers are lost once in
+/// 100,000
 /// sizes.
 const BURSTS: [u32; 4] = [1, 3, 8, 14];
 /// The longest that an acknowledgement of the last burst may take, and of those before: so many round trips,

@@ -57,12 +57,16 @@ impl Site<'_> {
             return Ok(());
         }
         let fixes = rate::loss_fixes(ways, &names);
-        let failed = heavy.into_iter().map(|(place, says)| (names[place].clone(), says));
+        let (explains, rest): (Vec<&Changed>, Vec<&Changed>) =
+            outcome.network.changed.iter().partition(|changed| changed.explains(ways));
+        let message = |changed: &Changed| (names[changed.to].clone(), changed.message(&names));
+        let mut failed: Vec<_> = explains.into_iter().map(message).collect();
+        failed.extend(heavy.into_iter().map(|(place, says)| (names[place].clone(), says)));
+        let mut remarks: Vec<String> = rest.into_iter().map(|changed| message(changed).1).collect();
+        remarks.push("later phases were skipped: at this rate TCP stalls, and measures nothing".into());
+        outcome.remarks.extend(remarks);
         outcome.fix.extend(fixes);
-        let changed = outcome.network.changed.iter().map(|changed| changed.message(&names));
-        outcome.remarks.extend(changed.collect::<Vec<_>>());
-        outcome.remarks.push("later phases were skipped: at this rate TCP stalls, and measures nothing".into());
-        outcome.finish_phase(PhaseId::Loss, start, failed.collect(), "")
+        outcome.finish_phase(PhaseId::Loss, start, failed, "")
     }
 
     /// Whether what does not arrive was thrown away for a wrong checksum: sent again, while the machines of
@@ -150,15 +154,8 @@ mod tests {
     #[test]
     fn a_blocked_direction_is_said_and_the_other_is_not() {
         let names = ["node1", "node2"].map(str::to_owned);
-        let way = |from, to, arrived| Way {
-            from,
-            to,
-            sent: 120,
-            arrived,
-            duplicates: 0,
-            late: 0,
-            refused: None,
-        };
+        let way =
+            |from, to, arrived| Way { from, to, sent: 120, arrived, duplicates: 0, late: 0, refused: None };
         let ways = [way(0, 1, 0), way(1, 0, 119)];
         assert_eq!(blocked(&ways, &names).as_deref(), Some("nothing from node1 arrives at node2"));
         let counts = changed([(1, 1), (1, 7)].into_iter(), &[way(0, 1, 112)]);

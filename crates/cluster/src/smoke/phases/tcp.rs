@@ -115,7 +115,8 @@ fn no_port((place, listener): (&Place, &Listener)) -> Option<String> {
     let node = &place.node;
     Some(format!(
         "Show the local ports of that container and what uses them, on {node}: `docker exec {node} sysctl \
-            net.ipv4.ip_local_port_range; nsenter --net --target $(docker inspect --format '{{{{.State.Pid}}}}' {node}) ss -s`"
+            net.ipv4.ip_local_port_range; nsenter --net --target $(docker inspect --format \
+            '{{{{.State.Pid}}}}' {node}) ss -s`"
     ))
 }
 
