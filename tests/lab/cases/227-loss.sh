@@ -111,11 +111,11 @@ echo "    up took $took ms"
 
 # What a bad cable does to packets, other than losing them.
 if [ -c /dev/net/tun ]; then
-    for damage in 'corrupt 2' 'duplicate 20' 'reorder 20'; do
+    for damage in 'corrupt 3' 'duplicate 20' 'reorder 20'; do
         # shellcheck disable=SC2086
         host_damage node2 $damage
         case $damage in
-            corrupt*) pattern='node2 received [0-9]+ packets from node1 with a wrong checksum' ;;
+            corrupt*) pattern='node2 dropped [0-9]+ packets with a wrong checksum while node1 sent' ;;
             duplicate*) pattern='packets from node1 to node2 arrive twice' ;;
             reorder*) pattern='packets from node1 to node2 arrive after a later one' ;;
         esac

@@ -72,6 +72,13 @@ impl Trace {
         }
     }
 
+    /// Whether the receiver's engine may be what drops them: VXLAN drops what comes from another machine than
+    /// its own entry for the sender names, and with such an entry it sends nothing to that machine either.
+    pub fn may_be_unknown_sender(&self, reverse: Option<&Trace>) -> bool {
+        let reverse = reverse.and_then(Trace::stop);
+        self.stop() == Some(Stop::AtReceiver) && matches!(reverse, Some(Stop::NotSent | Stop::Elsewhere(_)))
+    }
+
     /// Whether datagrams arrive, though not all of them perhaps.
     pub fn arrives(&self) -> bool {
         !self.way.is_blocked()
@@ -170,6 +177,21 @@ mod tests {
         let error = Packet { source: [10, 77, 10, 2].into(), ..packet([10, 77, 10, 1], None) };
         let sent = [vxlan[0].clone(), error];
         assert_eq!(stop(0, Some(&sent), Some(&vxlan)), Some(Stop::Rejected([10, 77, 10, 2].into())));
+    }
+
+    #[test]
+    fn a_wrong_entry_drops_what_comes_and_is_no_firewall() {
+        let vxlan = [packet([10, 77, 10, 2], Some(4789))];
+        let of = |arrived, sent: &[Packet], got: &[Packet]| {
+            trace(way(arrived), FLOW, (Some(sent), Some(got)), vec![[10, 77, 10, 2].into()])
+        };
+        let dropped = of(0, &vxlan, &vxlan);
+        assert!(dropped.may_be_unknown_sender(Some(&of(0, &[], &[]))));
+        assert!(dropped.may_be_unknown_sender(Some(&of(0, &[packet([10, 77, 10, 99], Some(4789))], &[]))));
+        // What goes the other way shows that the entry is right.
+        assert!(!dropped.may_be_unknown_sender(Some(&of(80, &vxlan, &vxlan))));
+        assert!(!dropped.may_be_unknown_sender(Some(&of(0, &vxlan, &vxlan))));
+        assert!(!of(0, &vxlan, &[]).may_be_unknown_sender(Some(&of(0, &[], &[]))));
     }
 
     #[test]
