@@ -116,7 +116,7 @@ pub async fn unreached(
     Causes { problems, ..causes }
 }
 
-/// What is known of a pair beside its own attempt.
+/// What is known of a pair in addition to its own attempt.
 struct Seen<'s> {
     back: Option<&'s Tried>,
     traces: &'s [Trace],
@@ -400,16 +400,19 @@ async fn between(
             _ => Cause::Seen(problem),
         };
     }
-    if let (Some(trace), Some(reverse), Err(failure)) = (trace, reverse, &tried.connects)
+    if let (Some(trace), Some(reverse), Err(_)) = (trace, reverse, &tried.connects)
         && trace.arrives()
         && tried.name.is_ok()
     {
-        let problem = match reverse.arrives() {
-            true => blocked::tcp(STEP, one, other, failure).await,
-            // Its answers do not come back: the other direction names that.
-            false => None,
-        };
-        return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Seen);
+        // Its answers do not come back: the other direction names that.
+        if !reverse.arrives() {
+            return Cause::Guessed(unexplained(one, other, tried));
+        }
+        // What engines tell each other late works by now, and is judged by what was seen before.
+        if let Err(failure) = container_probe::connects(plan, one, other).await {
+            let problem = blocked::tcp(STEP, one, other, &failure).await;
+            return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Seen);
+        }
     }
     // Only where it tells something: it waits for what does not come.
     let within = match back_connects && tried.connects.is_err() {

@@ -134,18 +134,7 @@ pub async fn enter<'w>(
 /// Everything that one may try of another.
 pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: usize, to: usize) -> Tried {
     let (one, other) = (&containers[from], &containers[to]);
-    let connects = async {
-        match &plan.ssh {
-            Some(ssh) => {
-                let address = other.address.to_string();
-                probe::connects(&one.session, &address, ssh.port, true).await?;
-                // A firewall that lets ssh through lets no rank through.
-                listened(one, other).await
-            }
-            None => listened(one, other).await,
-        }
-    };
-    let (name, connects) = tokio::join!(resolves(one, other), connects);
+    let (name, connects) = tokio::join!(resolves(one, other), connects(plan, one, other));
     let packet = async {
         connects.as_ref().ok()?;
         packet(one, other).await
@@ -162,6 +151,19 @@ pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: u
     };
     let (packet, ssh, neighbour) = tokio::join!(packet, ssh, neighbour);
     Tried { from, to, name, connects, neighbour, packet, ssh }
+}
+
+/// A connection to the other's SSH server, and to a port of no program: a firewall that lets ssh through lets
+/// no rank through.
+pub async fn connects(
+    plan: &ClusterPlan,
+    one: &ContainerProbe<'_>,
+    other: &ContainerProbe<'_>,
+) -> Result<(), Failure> {
+    if let Some(ssh) = &plan.ssh {
+        probe::connects(&one.session, &other.address.to_string(), ssh.port, true).await?;
+    }
+    listened(one, other).await
 }
 
 /// Whether the other's name gives its address.

@@ -275,7 +275,7 @@ pub fn moved(
         Some(leader) => problem
             .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave --force`"))
             .fix(format!("Remove its old entry, on {leader}: `docker node rm --force {hostname}`"))
-            .fix("Let it join with its new address: `envdoc cluster up`"),
+            .fix("Join it with its new address: `envdoc cluster up`"),
         None => problem.fix(
             "Make the swarm again with the new address: `envdoc cluster down --leave-swarm && envdoc cluster \
                 up`",

@@ -1,6 +1,6 @@
 //! Numbered datagrams from one container to another, counted where they arrive: each direction has its own
-//! rate of loss, and one that is blocked is told from the other. What a connection shows (TCP, a question and
-//! its answer) always needs both directions.
+//! rate of loss, and a blocked direction is distinguished from the other. What a connection shows (TCP, a
+//! question and its answer) always needs both directions.
 //!
 //! The workers send, count and watch ([`counter`], [`watch`], [`counters`]); [`measure`] asks them and
 //! [`rate`] is what the counts mean.

@@ -3,7 +3,7 @@
 use crate::problem::Problem;
 use crate::worker::Failure;
 
-/// From this part of lost packets on, TCP stands still for seconds at a time: nothing after it can be
+/// From this part of lost packets on, TCP stalls for seconds at a time: nothing after it can be
 /// measured.
 const HEAVY_LOSS: f64 = 0.05;
 /// The part that must be lost at the least, for 99 % confidence, where a rate is called a loss at all.
@@ -60,7 +60,7 @@ impl Way {
         f64::from(self.lost()) / f64::from(self.sent.max(1))
     }
 
-    /// Whether so much is lost that TCP stands still.
+    /// Whether so much is lost that TCP stalls.
     pub fn is_heavy(&self) -> bool {
         let (least, _) = interval(self.lost(), self.sent);
         !self.is_blocked() && self.rate() >= HEAVY_LOSS && least >= HEAVY_LOSS / 2.0

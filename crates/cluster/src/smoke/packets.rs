@@ -87,7 +87,7 @@ fn sentence(outcome: &Outcome, rank: usize, count: u64) -> String {
         _ => String::new(),
     };
     let segments = outcome.network.counters[rank].and_then(|counters| counters.tcp_in);
-    let of = segments.map_or(String::new(), |segments| format!(" beside {segments} good segments"));
+    let of = segments.map_or(String::new(), |segments| format!(" among {segments} good segments"));
     format!(
         "{name} received {count} packets{from} with a wrong checksum{of}: their content was changed on the \
             way, and TCP sends them again"
@@ -114,7 +114,7 @@ mod tests {
         assert!(
             reasons[0]
                 .0
-                .starts_with("node2 received 57 packets from node1 with a wrong checksum beside 20000"),
+                .starts_with("node2 received 57 packets from node1 with a wrong checksum among 20000"),
             "{reasons:?}"
         );
     }

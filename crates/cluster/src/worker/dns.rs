@@ -13,7 +13,7 @@ const CLASS_IN: u16 = 1;
 /// "Recursion desired".
 const FLAGS: u16 = 0x0100;
 
-/// What a server says of a question, beside its answers: RCODE in RFC 1035, section 4.1.1.
+/// What a server says of a question, in addition to its answers: RCODE in RFC 1035, section 4.1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Code {
     NoError,
