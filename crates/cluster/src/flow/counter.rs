@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::{Answer, Arrived, BEGINNING, FLOW_LENGTH};
-use crate::worker::{self, Failure, Why};
+use crate::worker::{self, Failure, Why, udp};
 
 /// Bytes of a datagram: small, so that its size is no reason to lose it.
 const DATAGRAM_BYTES: usize = 172;
@@ -60,9 +60,7 @@ fn counting() -> std::sync::MutexGuard<'static, Option<Counting>> {
 }
 
 pub(super) fn open(run: &str) -> Result<Answer, Failure> {
-    let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
-        .or_else(|_| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))
-        .map_err(|error| worker::bind_failure(&error, 0))?;
+    let socket = udp::any_port()?;
     let failure = |error: std::io::Error| worker::failure(&error);
     socket.set_read_timeout(Some(STOP_INTERVAL)).map_err(failure)?;
     let port = socket.local_addr().map_err(failure)?.port();
@@ -143,12 +141,7 @@ pub(super) async fn send(address: IpAddr, port: u16, flow: String, count: u32) -
 }
 
 fn trains(to: SocketAddr, flow: &str, count: u32) -> Result<Answer, Failure> {
-    let any: SocketAddr = match to {
-        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-    };
-    let socket = UdpSocket::bind(any).map_err(|error| worker::bind_failure(&error, 0))?;
-    socket.connect(to).map_err(|error| worker::failure(&error))?;
+    let socket = udp::connected(to)?;
     let (started, mut sent, mut refused) = (Instant::now(), 0, None);
     for number in 0..count {
         if number % TRAIN == 0 {
@@ -172,6 +165,8 @@ fn trains(to: SocketAddr, flow: &str, count: u32) -> Result<Answer, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Way {
     pub sent: u32,
     /// How many arrived.
     pub arrived: u32,
-    /// How many arrived once more.
+    /// How many arrived a second time.
     pub duplicates: u32,
     /// How many came behind a later one.
     pub late: u32,

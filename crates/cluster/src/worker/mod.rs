@@ -18,7 +18,7 @@ mod mtu;
 pub mod serve;
 pub mod session;
 mod tcp;
-mod udp;
+pub(crate) mod udp;
 
 use std::net::IpAddr;
 
@@ -301,11 +301,6 @@ pub(crate) fn nonce() -> String {
 /// The kind of an error of the system, and its words.
 pub(crate) fn failure(error: &std::io::Error) -> Failure {
     tcp::failure(error)
-}
-
-/// [`failure`] of a socket that could not be bound to a port; 0: to any.
-pub(crate) fn bind_failure(error: &std::io::Error, port: u16) -> Failure {
-    tcp::taken(error, port)
 }
 
 /// An answer to another question.

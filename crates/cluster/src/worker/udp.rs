@@ -19,6 +19,24 @@ pub(super) const PACKET_MIN_BYTES: u32 = 120;
 /// A datagram that is not acknowledged is sent again after this time.
 const RESEND_INTERVAL: Duration = Duration::from_millis(300);
 
+/// A socket on any port of all addresses, IPv6 too where there is any.
+pub(crate) fn any_port() -> Result<std::net::UdpSocket, Failure> {
+    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
+        .or_else(|_| std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))
+        .map_err(|error| tcp::taken(&error, 0))
+}
+
+/// A socket that sends to one address only, and reports what comes back from there.
+pub(crate) fn connected(to: SocketAddr) -> Result<std::net::UdpSocket, Failure> {
+    let any: SocketAddr = match to {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = std::net::UdpSocket::bind(any).map_err(|error| tcp::taken(&error, 0))?;
+    socket.connect(to).map_err(|error| tcp::failure(&error))?;
+    Ok(socket)
+}
+
 /// Acknowledges on all addresses, and never ends by itself.
 pub(super) async fn listen(port: u16, nonce: &str, says: impl Fn(u16)) -> Result<Answer, Failure> {
     let socket = match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).await {

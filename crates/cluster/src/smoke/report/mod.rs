@@ -88,7 +88,7 @@ pub struct PacketsEntry {
     pub sent: u32,
     /// How many arrived.
     pub arrived: u32,
-    /// How many arrived once more.
+    /// How many arrived a second time.
     pub duplicates: u32,
     /// How many arrived behind a later one.
     pub late: u32,
