@@ -5,12 +5,14 @@
 //!
 //! [`up`] carries the plan out step by step: [`observed_state`] reads what exists, [`swarm`], [`image`] and
 //! [`network`] decide what to change, [`probe`] and [`container_probe`] test from within containers,
-//! [`causes`] ranks why containers do not reach each other ([`stale_entries`]: faults of the overlay itself).
+//! [`causes`] ranks why containers do not reach each other ([`stale_entries`]: faults of the overlay itself,
+//! [`flow`]: what each direction loses).
 //! [`smoke`] runs the all-reduce.
 //!
 //! Out: [`report`]s, and [`problem`]s named by their cause.
 
 pub mod activity;
+mod blocked;
 pub mod bootstrap;
 pub mod built;
 pub mod causes;
@@ -21,6 +23,7 @@ pub mod container_probe;
 pub mod down;
 pub mod error;
 mod field_labels;
+pub mod flow;
 pub mod former;
 pub mod image;
 pub mod init;

@@ -146,6 +146,8 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     rows.extend(fan_out(former.iter().map(gone)).await);
     let mut notes: Vec<String> = Vec::new();
     notes.extend(wanted.secrets.err().map(|why| format!("secrets were not compared: {}", why.message)));
+    let overlay = plan.network.kind == NetworkKind::Overlay;
+    notes.extend(reached.iter().filter(|_| overlay).filter_map(crate::swarm::other_address));
     let runs = match nodes.first() {
         Some((_, Ok(engine))) => lock::holders(plan, engine).await.ok(),
         _ => None,

@@ -2,6 +2,7 @@
 
 use super::bandwidth::{median, size};
 use super::outcome::{Outcome, Verdict};
+use super::packets;
 use catalog::Catalog;
 use catalog::expected_bandwidth::Kind;
 
@@ -66,6 +67,7 @@ pub fn judge(outcome: &mut Outcome) {
         [slow_link(outcome), resent(outcome), far(outcome), thin(outcome), straggler(outcome), busy(outcome)]
             .into_iter()
             .flatten()
+            .chain(packets::reasons(outcome))
             .collect();
     let speed = speed(outcome);
     outcome.verdict = if reasons.is_empty() { Verdict::Ok } else { Verdict::Slow };

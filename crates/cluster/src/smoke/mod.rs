@@ -17,6 +17,7 @@ pub mod local;
 pub mod nccl;
 pub mod nccl_log;
 pub mod outcome;
+pub mod packets;
 pub mod pairs;
 pub mod pattern;
 pub mod phase;

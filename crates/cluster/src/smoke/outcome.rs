@@ -4,8 +4,11 @@ use catalog::Catalog;
 use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
+use super::packets::Changed;
 use super::pairs::Pair;
 use super::phase::PhaseId;
+use crate::flow::Counters;
+use crate::flow::rate::Way;
 use diagnose::read;
 use diagnose::root_cause::{self, Diagnosis};
 
@@ -92,6 +95,12 @@ pub struct Network {
     pub alone: Vec<f64>,
     /// The seconds that each rank took for its own part of the largest size, without the others.
     pub own: Vec<f64>,
+    /// What small datagrams showed of each direction; empty where they were not tried.
+    pub ways: Vec<Way>,
+    /// Receivers whose machines threw packets away for a wrong checksum.
+    pub changed: Vec<Changed>,
+    /// What the kernel of each rank counted while the test ran; `None` where it does not tell.
+    pub counters: Vec<Option<Counters>>,
     /// What pairs of ranks carry; empty where they were not tried.
     pub pairs: Vec<Pair>,
 }

@@ -22,6 +22,8 @@ pub enum PhaseId {
     Interface,
     /// Name resolution between the containers.
     Names,
+    /// Packets that get lost, in each direction.
+    Loss,
     /// TCP between all ranks.
     Tcp,
     /// The largest packets.
@@ -68,6 +70,7 @@ impl PhaseId {
             PhaseId::Shm => ("shm", "/dev/shm is large enough for NCCL and data loaders"),
             PhaseId::Interface => ("interface", "NCCL and Gloo use the interface of the cluster's network"),
             PhaseId::Names => ("names", "every container resolves the names of the others"),
+            PhaseId::Loss => ("loss", "packets arrive in both directions between the containers"),
             PhaseId::Tcp => ("tcp", "every rank connects to every other"),
             PhaseId::Mtu => ("mtu", "packets of the interface's MTU arrive unfragmented"),
             PhaseId::Ssh => ("ssh", "ssh between all containers needs no password"),

@@ -137,6 +137,7 @@ async fn answer(
         Task::ResolveAt { name, server } => dns::resolve(&name, server).await,
         Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
         Task::Route { address } => interfaces::route(address),
+        Task::Routes => interfaces::routes(),
         Task::Neighbour { address } => interfaces::neighbour(address),
         Task::ListenTcp { port } => tcp::listen(port, nonce, listening).await,
         Task::ConnectTcp { address, port, greeting } => tcp::connect(&address, port, greeting).await,

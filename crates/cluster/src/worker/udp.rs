@@ -19,6 +19,24 @@ pub(super) const PACKET_MIN_BYTES: u32 = 120;
 /// A datagram that is not acknowledged is sent again after this time.
 const RESEND_INTERVAL: Duration = Duration::from_millis(300);
 
+/// A socket on any port of all addresses, IPv6 too where there is any.
+pub(crate) fn any_port() -> Result<std::net::UdpSocket, Failure> {
+    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
+        .or_else(|_| std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))
+        .map_err(|error| tcp::taken(&error, 0))
+}
+
+/// A socket that sends to one address only, and reports what comes back from there.
+pub(crate) fn connected(to: SocketAddr) -> Result<std::net::UdpSocket, Failure> {
+    let any: SocketAddr = match to {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = std::net::UdpSocket::bind(any).map_err(|error| tcp::taken(&error, 0))?;
+    socket.connect(to).map_err(|error| tcp::failure(&error))?;
+    Ok(socket)
+}
+
 /// Acknowledges on all addresses, and never ends by itself.
 pub(super) async fn listen(port: u16, nonce: &str, says: impl Fn(u16)) -> Result<Answer, Failure> {
     let socket = match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).await {
@@ -113,7 +131,18 @@ impl Line {
     /// Sends one packet of a size and waits; the receiver's nonce, if it arrived whole. The error that the
     /// kernel reports of an earlier one (nobody listens) is one of this.
     pub(super) async fn once(&self, size: u32, wait: Duration) -> Result<Option<String>, Failure> {
-        let number = machine::nonce() + &machine::nonce();
+        self.burst(size, &number(), 1, wait).await
+    }
+
+    /// [`Line::once`] with so many packets at once, of which one that arrives is enough; an answer to an
+    /// earlier burst of the same number too.
+    pub(super) async fn burst(
+        &self,
+        size: u32,
+        number: &str,
+        count: u32,
+        wait: Duration,
+    ) -> Result<Option<String>, Failure> {
         let payload = usize::try_from(size.max(PACKET_MIN_BYTES) - self.headers)
             .unwrap_or(DATAGRAM_LIMIT_BYTES)
             .min(DATAGRAM_LIMIT_BYTES);
@@ -121,7 +150,9 @@ impl Line {
         datagram.extend_from_slice(ASKS);
         datagram.extend_from_slice(number.as_bytes());
         datagram.resize(payload, b'.');
-        self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
+        for _ in 0..count {
+            self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
+        }
         let expected = format!("{ANSWERS}{payload} {number} ");
         let until = tokio::time::Instant::now() + wait;
         let mut buffer = [0; 256];
@@ -138,6 +169,11 @@ impl Line {
             }
         }
     }
+}
+
+/// Of a datagram, or of several of one size.
+pub(super) fn number() -> String {
+    machine::nonce() + &machine::nonce()
 }
 
 #[cfg(test)]

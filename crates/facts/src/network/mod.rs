@@ -8,7 +8,7 @@ use crate::IntoFact;
 use crate::values::values;
 use host::{Host, MissingKind, Reading};
 
-pub use addresses::{Address, Route};
+pub use addresses::{Address, Route, routes};
 
 /// The network of this machine (or of the container that envdoc runs in).
 #[derive(Debug, Clone)]

@@ -25,6 +25,8 @@ use super::pairs;
 use super::phase::PhaseId;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
+use crate::flow::Counters;
+use crate::flow::measure::{self, Peer};
 use crate::worker::session::Session;
 
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
@@ -82,8 +84,14 @@ impl<'p> PhaseRunner<'p> {
 
     /// From the rendezvous to the bandwidths, and the verdict.
     pub async fn sums(&mut self) -> Result<(), PhaseFailed> {
+        let before = self.counters().await;
         let done = self.phases().await;
         if done.is_ok() {
+            let after = self.counters().await;
+            let since = |(after, before): (&Option<Counters>, &Option<Counters>)| {
+                Some(after.as_ref()?.since(before.as_ref()?))
+            };
+            self.outcome.network.counters = after.iter().zip(&before).map(since).collect();
             judge::judge(&mut self.outcome);
         }
         let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
@@ -91,6 +99,14 @@ impl<'p> PhaseRunner<'p> {
             self.pairs().await;
         }
         done
+    }
+
+    /// What the kernel of each container counts; of this machine there would be everything else in it.
+    async fn counters(&self) -> Vec<Option<Counters>> {
+        let places = self.places.iter().filter(|place| !place.is_rank);
+        let peers: Vec<_> =
+            places.map(|place| Peer { address: place.address, session: &place.session }).collect();
+        measure::counters(&peers).await
     }
 
     async fn phases(&mut self) -> Result<(), PhaseFailed> {

@@ -10,7 +10,7 @@ use super::{PhaseRunner, Place};
 use crate::probe;
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
-use crate::worker::{self, Failure};
+use crate::worker::{self, Failure, Why};
 
 /// Milliseconds within which a connection is established in one data center.
 const FAST_CONNECT_MS: f64 = 2.0;
@@ -34,6 +34,7 @@ impl PhaseRunner<'_> {
             Some((place.node.clone(), format!("{} cannot listen: {why}", place.node)))
         });
         let mut failed: Vec<_> = deaf.collect();
+        self.outcome.fix.extend(self.places.iter().zip(&listeners).filter_map(no_port));
         if failed.is_empty() {
             let tried = self.connect_all(&listeners).await;
             failed = self.unreached(tried);
@@ -106,6 +107,17 @@ impl PhaseRunner<'_> {
         }))
         .await;
     }
+}
+
+/// What to do on a node that has no port for a listener.
+fn no_port((place, listener): (&Place, &Listener)) -> Option<String> {
+    listener.as_ref().err().filter(|failure| failure.why == Why::NoFreePort)?;
+    let node = &place.node;
+    Some(format!(
+        "Show the local ports of that container and what uses them, on {node}: `docker exec {node} sysctl \
+            net.ipv4.ip_local_port_range; nsenter --net --target $(docker inspect --format \
+            '{{{{.State.Pid}}}}' {node}) ss -s`"
+    ))
 }
 
 /// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the
