@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
 use crate::smoke::pairs::Pair;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
@@ -234,7 +235,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             to: outcome.ranks[to].clone(),
             milliseconds,
         }),
-        resent: outcome.network.resent.clone(),
+        resent: outcome.network.packets.iter().map(|packets| packets.and_then(Packets::part)).collect(),
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
         pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),
