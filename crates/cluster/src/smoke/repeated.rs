@@ -1,5 +1,5 @@
-//! What looked slow, measured again in interleaved rounds: each round measures everything that is compared, so
-//! that what disturbs the machine for a while disturbs all of it.
+//! What looked slow, measured again in interleaved rounds: each round measures everything that is compared,
+//! so that what disturbs the machine for a while disturbs all of it.
 
 use super::noise::{Interval, Packets, of_median};
 
