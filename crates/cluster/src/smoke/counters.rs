@@ -46,19 +46,21 @@ mod tests {
         let Some(before) = busy_seconds() else {
             return eprintln!("skipped: no /proc/thread-self/schedstat");
         };
+        let start = Instant::now();
         std::thread::sleep(Duration::from_millis(300));
         let slept = busy_seconds().unwrap() - before;
+        let awake = start.elapsed().as_secs_f64() - 0.25;
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(300) {
             std::hint::spin_loop();
         }
         let computed = busy_seconds().unwrap() - before - slept;
-        assert!(computed > 0.2 && computed > slept, "{computed} {slept}");
+        assert!(computed > 0.2 && slept < awake, "{computed} {slept} {awake}");
     }
 
     #[test]
     fn segments_are_counted() {
-        let Some(before) = segments() else { return eprintln!("skipped: no /proc/net/snmp") };
+        let before = segments().unwrap();
         assert!(before.resent <= before.sent);
         assert!(segments_since(Some(before)).is_some());
         assert_eq!(segments_since(None), None);

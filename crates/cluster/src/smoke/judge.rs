@@ -330,7 +330,8 @@ fn ring(outcome: &Outcome) -> Option<Found> {
         )),
         busy if busy < BUSY_PART => Found::Slow(
             format!(
-                "{reaches}, though no summing thread was busy for more than {percent:.0} % of the time: cause unknown"
+                "{reaches}, though no summing thread was busy for more than {percent:.0} % of the time: \
+                    cause unknown"
             ),
             "",
         ),
