@@ -24,8 +24,8 @@ loaded() {
     kill "${pids[@]}"
     wait "${pids[@]}" 2>/dev/null
 }
-# beside COMMAND: while another smoke test of this machine runs again and again.
-beside() {
+# next_to_another COMMAND: while another smoke test of this machine runs again and again.
+next_to_another() {
     local other
     (while :; do /run/lab/envdoc smoke --local --sizes "$SIZES" >/dev/null 2>&1; done) & other=$!
     "$@"
@@ -41,7 +41,7 @@ check_that "up: status 0" ended_with 0
 [ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }
 
 for _ in $(seq "$LAB_TURNS"); do
-    for load in at_once loaded beside; do
+    for load in at_once loaded next_to_another; do
         "$load" local_run; row healthy "local $load"
         "$load" cluster_run; row healthy "two nodes $load"
     done

@@ -1,12 +1,13 @@
 //! What the kernel counts of a rank: TCP segments of its network namespace, and the time of its threads.
 
+use std::path::Path;
+
 use super::noise::Packets;
 
 /// TCP segments that this network namespace has sent, and those of them that it sent again (RFC 4022:
 /// tcpOutSegs, tcpRetransSegs); `None` where the kernel does not tell.
 pub(super) fn segments() -> Option<Packets> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
-    let text = std::fs::read_to_string("/proc/net/snmp").ok()?;
+    let text = host::file::read(Path::new("/proc/net/snmp")).ok()??;
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
     let (names, numbers) = (lines.next()?, lines.next()?);
     let of = |name: &str| {
@@ -28,8 +29,7 @@ pub(super) fn segments_since(before: Option<Packets>) -> Option<Packets> {
 /// Seconds that this thread has run, or was ready to run and waited for a processor; `None` where the kernel
 /// does not tell (CONFIG_SCHED_INFO).
 pub(super) fn busy_seconds() -> Option<f64> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let text = host::file::read(Path::new("/proc/thread-self/schedstat")).ok()??;
     let mut nanoseconds = text.split_whitespace().map(str::parse::<u64>);
     let (ran, waited) = (nanoseconds.next()?.ok()?, nanoseconds.next()?.ok()?);
     Some(ran.saturating_add(waited) as f64 / 1e9)

@@ -6,7 +6,8 @@
 //! containers of a cluster. [`nccl`] runs the all-reduce on GPUs, [`torch`] with the image's own torch,
 //! [`deepspeed`] trains a tiny model; [`nccl_log`] parses NCCL's log, [`transport`] compares it with the
 //! expected transport. [`progress`] reports events as they happen, [`outcome`] is the result, [`judge`] the
-//! verdict from the spread of repeated rounds ([`repeated`], [`noise`]), [`pairs`] finds the one bad node or link, a [`baseline`] is an earlier run.
+//! verdict from the spread of repeated rounds ([`repeated`], [`noise`]), [`pairs`] finds the one bad node or
+//! link, a [`baseline`] is an earlier run.
 
 pub mod bandwidth;
 pub mod baseline;

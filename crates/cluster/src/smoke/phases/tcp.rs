@@ -111,8 +111,8 @@ impl PhaseRunner<'_> {
     }
 }
 
-/// Milliseconds until a connection stood, the shortest of several where the first one took long: it also looks
-/// for the way.
+/// Milliseconds until a connection stood, the shortest of several where the first one took long: that one
+/// also looks for the way.
 async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..SLOW_CONNECT_TRIES {
