@@ -38,6 +38,8 @@ pub enum PhaseId {
     Path,
     /// Bandwidth by size.
     Bandwidth,
+    /// What looked slow, again.
+    Repeat,
     /// Every pair of ranks alone.
     Pairs,
     /// libnccl and the GPUs.
@@ -78,6 +80,7 @@ impl PhaseId {
             PhaseId::AllReduce => ("all-reduce", "every element of an all-reduce is correct on every rank"),
             PhaseId::Path => ("path", "every link carries data in both directions"),
             PhaseId::Bandwidth => ("bandwidth", "all-reduces of every size complete with correct elements"),
+            PhaseId::Repeat => ("repeat", "what looked slow is not slow in repeated rounds"),
             PhaseId::Pairs => ("pairs", "no pair of ranks is slower than the others"),
             PhaseId::Devices => ("devices", "every rank loads libnccl and opens its GPU"),
             PhaseId::Communicator => ("communicator", "NCCL connects all ranks"),

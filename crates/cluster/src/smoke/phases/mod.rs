@@ -5,6 +5,7 @@ mod ask;
 mod each;
 mod options;
 mod path;
+mod repeat;
 mod tcp;
 
 pub use ask::NoAnswer;
@@ -113,7 +114,8 @@ impl<'p> PhaseRunner<'p> {
         self.rendezvous().await?;
         self.correct().await?;
         self.path().await?;
-        self.sweep().await
+        self.sweep().await?;
+        self.repeat().await
     }
 
     /// Which node or link it is.
@@ -271,9 +273,12 @@ impl<'p> PhaseRunner<'p> {
         let answers = self.each(task, name, start).await?;
         let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
         self.outcome.network.own = vec![0.0; self.places.len()];
+        self.outcome.network.busy = None;
         for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
-            let Answer::Reduced { seconds, own, wrong: here, first_wrong } = answer else { continue };
+            let Answer::Reduced { seconds, own, busy, wrong: here, first_wrong } = answer else { continue };
             self.outcome.network.own[rank] = own;
+            let busiest = self.outcome.network.busy;
+            self.outcome.network.busy = busiest.into_iter().chain(busy).reduce(f64::max);
             for (round, seconds) in rounds.iter_mut().zip(seconds) {
                 *round = round.max(seconds);
             }

@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flow::rate::Way;
+use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
 use crate::smoke::pairs::Pair;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
@@ -265,7 +266,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             to: outcome.ranks[to].clone(),
             milliseconds,
         }),
-        resent: outcome.network.resent.clone(),
+        resent: outcome.network.packets.iter().map(|packets| packets.and_then(Packets::part)).collect(),
         packets: outcome.network.ways.iter().map(|way| packets(way, &outcome.ranks)).collect(),
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
