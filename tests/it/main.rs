@@ -8,6 +8,7 @@ mod command_line;
 mod compose;
 mod deny;
 mod diagnose_memory;
+mod fuzz;
 mod generated;
 mod hostile;
 mod images;
