@@ -43,6 +43,16 @@ static BEFORE: LazyLock<[Regex; 9]> = LazyLock::new(|| {
     ]
     .map(pattern)
 });
+/// Programs that take a password behind a short option: `docker login -p`, `mysql -pVALUE`, `curl -u
+/// user:VALUE`.
+static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"\b((?:apptainer|az|crane|docker|helm|nerdctl|oc|oras|podman|singularity|skopeo)\b"#,
+        r#"[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
+        r#"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p|redis-cli\b[^\n|;&]*?\s-a "#,
+        r#"|curl\b[^\n|;&]*?\s(?:-u|--user) ?["']?[^\s:"']+:)("[^"\n]+"|'[^'\n]+'|[^\s"']+)"#,
+    ))
+});
 /// "The password is swordfish7": a word with a digit, or one in quotes.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"(?i)(\bpass(?:word|phrase|code) is:? )("[^"\n]+"|'[^'\n]+'|[^\s"']*\d[^\s"']*)"#)
@@ -92,6 +102,7 @@ pub(super) fn keys(text: &str) -> String {
 /// All others.
 pub(super) fn passwords(text: &str) -> String {
     let mut text = SENTENCE.replace_all(text, format!("${{1}}{HIDDEN}")).into_owned();
+    text = SHORT_OPTION.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned();
     for regex in BEFORE.iter() {
         text = regex.replace_all(&text, format!("${{1}}{HIDDEN}${{3}}")).into_owned();
     }

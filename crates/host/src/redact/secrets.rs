@@ -30,16 +30,6 @@ static SPACED: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// `<password>value</password>`
 static ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"<([A-Za-z][\w.-]*)>([^<>\n]+)(</)"));
-/// Programs that take a password behind a short option: `docker login -p`, `mysql -pVALUE`, `curl -u
-/// user:VALUE`.
-static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r#"\b((?:apptainer|az|crane|docker|helm|nerdctl|oc|oras|podman|singularity|skopeo)\b"#,
-        r#"[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
-        r#"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p|redis-cli\b[^\n|;&]*?\s-a "#,
-        r#"|curl\b[^\n|;&]*?\s(?:-u|--user) ?["']?[^\s:"']+:)("[^"\n]+"|'[^'\n]+'|[^\s"']+)"#,
-    ))
-});
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?"#,
@@ -68,7 +58,9 @@ const TOKENS: &[&str] = &[
     r"NR(?:AK|JS|RA|II|IQ)-[\w-]{16,}|PMAK-[a-f0-9-]{32,}|sntry[su]_[\w+/=-]{20,}|ATATT3[\w=-]{20,}",
     r"(?:bot)?\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{8,}(?:\.[\w-]+)*",
 ];
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)\b(?:{})", TOKENS.join("|"))));
+/// A letter precedes a token only where it ends a colour or is the `n` of `\n`.
+static TOKEN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|\b)(?:{})", TOKENS.join("|"))));
 /// Hashes of passwords as crypt(3) writes them.
 static CRYPT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
@@ -111,7 +103,7 @@ static QUERY: LazyLock<Regex> =
 pub(super) fn tokens(text: &str) -> String {
     let text = commands::keys(&PEM.replace_all(text, HIDDEN));
     let text = PLAIN_LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
-    let text = TOKEN.replace_all(&text, HIDDEN);
+    let text = TOKEN.replace_all(&text, format!("${{1}}{HIDDEN}"));
     let text = CRYPT.replace_all(&text, HIDDEN);
     WEBHOOK.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned()
 }
@@ -143,7 +135,6 @@ pub(super) fn named(text: &str) -> String {
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
     let text = BARE_LOGIN.replace_all(&text, format!("$1{HIDDEN}@$2"));
     let text = QUERY.replace_all(&text, format!("$1{HIDDEN}"));
-    let text = SHORT_OPTION.replace_all(&text, format!("${{1}}{HIDDEN}"));
     let text = SPACED.replace_all(&text, |found: &Captures<'_>| {
         let (name, between, value) = (&found[1], &found[2], &found[3]);
         let option = name.trim_start_matches('-');
@@ -293,6 +284,8 @@ mod tests {
             (&"a:".repeat(100_000), &"a:".repeat(100_000)),
             ("password for bob is not set", "password for bob is not set"),
             ("torch==2.9.0 at 10:20:30", "torch==2.9.0 at 10:20:30"),
+            ("\x1b[32mghp_0123456789abcdef\x1b[0m", "\x1b[32m***\x1b[0m"),
+            (r#"{"log":"key\nAKIA0123456789ABCDEF\n"}"#, r#"{"log":"key\n***\n"}"#),
             ("tiktoken==0.5.1", "tiktoken==0.5.1"),
         ] {
             assert_eq!(all(text), expected);
