@@ -25,7 +25,8 @@ use host::snapshot::Snapshot;
 /// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error
 /// lines without an explanation are always shown.
 ///
-/// Exit code 0: no failure found; 1: a root cause or an unexplained error; 2: something could not be read.
+/// Exit code 0: no failure found; 1: a root cause, an unexplained error, or a log of several that could not be
+/// read; 2: nothing could be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -97,7 +98,7 @@ impl Args {
         if !diagnosis.failed() {
             seen(&reads)?;
         }
-        Ok(u8::from(diagnosis.failed()))
+        Ok(u8::from(diagnosis.failed() || !diagnosis.unread.is_empty()))
     }
 
     /// Follows a file, a container or standard input.
@@ -149,9 +150,10 @@ impl Args {
 
 /// An error if nothing was read: then finding nothing means nothing.
 fn seen(reads: &[Read]) -> Result<(), Error> {
-    let unread: Vec<&str> = reads.iter().filter(|read| read.unread).map(|read| read.name.as_str()).collect();
-    if !unread.is_empty() {
-        return Err(Error::new(Kind::File, format!("could not read {}", unread.join(", "))));
+    let unread = |read: &&Read| read.unread.is_some();
+    let names: Vec<&str> = reads.iter().filter(unread).map(|read| read.name.as_str()).collect();
+    if !names.is_empty() && reads.iter().all(|read| read.unread.is_some() || read.lines == 0) {
+        return Err(Error::new(Kind::File, format!("could not read {}", names.join(", "))));
     }
     match reads.iter().all(|read| read.lines == 0) {
         true => Err(no_line()),
@@ -170,5 +172,5 @@ fn reads(paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
             Error::new(Kind::File, "found no log files").hint("name the files instead of the directory")
         );
     }
-    sources.iter().map(read::read).collect()
+    read::read_all(&sources)
 }

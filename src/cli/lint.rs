@@ -17,7 +17,7 @@ use diagnostic::rule::select;
 use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
-use lint::collect::{Sources, here};
+use lint::collect::{Collected, Sources, here};
 use lint::report::{self, Counts, json, rules};
 use lint::{File, Finding, Kind, RULES, World};
 
@@ -28,7 +28,7 @@ use lint::{File, Finding, Kind, RULES, World};
 /// variables that only the build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the
 /// top of a file for the whole file, else for the next instruction or the same line.
 ///
-/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: a file could not be read.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: the only file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -146,15 +146,20 @@ impl Args {
             stack: self.stack,
             context: self.context.clone(),
         };
-        let mut files = sources.files()?;
+        let Collected { mut files, unreadable } = sources.files()?;
         let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
         for file in &mut files {
             file.facts.clone_from(&facts);
             file.world =
                 self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
         }
-        let findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
-        terminal::print(&self.report(&findings, &files)?)?;
+        let mut findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
+        findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
+        let names = files.iter().flat_map(|file| {
+            std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
+        });
+        let names: Vec<String> = names.collect();
+        terminal::print(&self.report(&findings, files.len() + unreadable.len(), &names)?)?;
         Ok(self.exit_code(Counts::of(&findings)))
     }
 
@@ -177,15 +182,9 @@ impl Args {
         Ok(Some(facts))
     }
 
-    fn report(&self, findings: &[Finding], files: &[File]) -> Result<String, Error> {
-        let json = || {
-            let names = files.iter().flat_map(|file| {
-                std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
-            });
-            let names: Vec<String> = names.collect();
-            diagnostic::render::json::text(&json::report(findings, &names))
-        };
-        let text = || report::text(findings, files.len(), Layout::of_screen(false));
+    fn report(&self, findings: &[Finding], count: usize, names: &[String]) -> Result<String, Error> {
+        let json = || diagnostic::render::json::text(&json::report(findings, names));
+        let text = || report::text(findings, count, Layout::of_screen(false));
         self.format.write(|| report::report(findings), text, json)
     }
 

@@ -86,7 +86,7 @@ fn of_kernel(from: Option<&Path>) -> Result<Read, Error> {
         None => kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT)),
     };
     let mut read = kernel::read("kernel log".into(), "", log);
-    if from.is_some() && !read.unread {
+    if from.is_some() && read.unread.is_none() {
         read.remarks.push("a recorded machine has only the kernel lines that checks read".into());
     }
     Ok(read)

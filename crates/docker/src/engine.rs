@@ -3,10 +3,11 @@
 use futures_util::future::BoxFuture;
 use std::time::{Duration, Instant};
 
-use bollard::{API_DEFAULT_VERSION, Docker};
+use bollard::Docker;
 
 use super::transport::{self, Transport};
 use crate::bollard_request::fix_request;
+use crate::bounded;
 use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError};
 use diagnostic::error::{Error, Kind};
 
@@ -93,12 +94,11 @@ impl Engine {
 /// whichever is older.
 pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, EngineError> {
     let seconds = ANSWER_TIMEOUT.max(deadline).as_secs();
-    let docker = match endpoint.split_once("://") {
-        Some(("unix", socket)) => Docker::connect_with_unix(socket, seconds, API_DEFAULT_VERSION),
-        Some(("tcp" | "http", _)) => Docker::connect_with_http(endpoint, seconds, API_DEFAULT_VERSION),
-        _ => return Err(EngineError::Invalid { text: endpoint.to_owned(), expected: "a local endpoint" }),
-    };
-    let docker = docker?;
+    let local = ["unix://", "tcp://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme));
+    if !local {
+        return Err(EngineError::Invalid { text: endpoint.to_owned(), expected: "a local endpoint" });
+    }
+    let docker = bounded::open(endpoint, seconds)?;
     match tokio::time::timeout(deadline, docker.negotiate_version()).await {
         Ok(result) => Ok(result?),
         Err(_) => Err(EngineError::answer_timeout(deadline)),

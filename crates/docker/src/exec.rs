@@ -4,15 +4,21 @@ use futures_util::future::BoxFuture;
 use std::pin::Pin;
 use std::time::Duration;
 
-use bollard::container::LogOutput;
-use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use bollard::exec::CreateExecOptions;
 use futures_util::{Stream, StreamExt};
+use http_body_util::Full;
+use hyper_util::rt::TokioIo;
 use tokio::io::AsyncWrite;
 
 use super::container::Printed;
 use super::engine::{Engine, answered};
 use super::run::Ran;
-use crate::error::{Error, Waited};
+use crate::error::{ANSWER_TIMEOUT, Error, Waited};
+use crate::http;
+use crate::printed::{self, encoded};
+
+/// The most that is kept of the output of a program that is run to its end, in bytes.
+const OUTPUT_LIMIT_BYTES: usize = 64 << 20;
 
 /// What is to be run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,18 +59,23 @@ pub fn start<'a>(
             ..Default::default()
         };
         let id = answered(engine.docker.create_exec(name, options)).await?.id;
-        let started = answered(engine.docker.start_exec(&id, None::<StartExecOptions>)).await?;
-        let StartExecResults::Attached { output, input } = started else {
-            return Err(Error::other("the engine did not attach to the command's output"));
-        };
-        let output = output.map(|chunk| {
-            chunk.map_err(Error::from).map(|chunk| Printed {
-                error: matches!(chunk, LogOutput::StdErr { .. }),
-                bytes: chunk.into_bytes().to_vec(),
-            })
-        });
-        Ok(Running { id, output: Box::pin(output), input })
+        let upgraded = tokio::time::timeout(ANSWER_TIMEOUT, attach(engine.transport.local(), &id)).await;
+        let upgraded = upgraded.map_err(|_| Error::answer_timeout(ANSWER_TIMEOUT))??;
+        let (output, input) = tokio::io::split(TokioIo::new(upgraded));
+        Ok(Running { id, output: printed::attached(output), input: Box::pin(input) })
     })
+}
+
+/// Starts it; the connection then carries its input and its output.
+async fn attach(endpoint: &str, id: &str) -> Result<hyper::upgrade::Upgraded, Error> {
+    let request = hyper::Request::post(format!("/exec/{}/start", encoded(id)))
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "tcp")
+        .body(Full::from(r#"{"Detach":false,"Tty":false}"#));
+    let answer = http::send(endpoint, request.map_err(Error::other)?).await?;
+    hyper::upgrade::on(answer).await.map_err(Error::from)
 }
 
 impl Running {
@@ -106,6 +117,10 @@ pub fn whole<'a>(
             while let Some(printed) = running.output.next().await {
                 let printed = printed?;
                 if printed.error { &mut stderr } else { &mut stdout }.extend_from_slice(&printed.bytes);
+                if stdout.len() + stderr.len() > OUTPUT_LIMIT_BYTES {
+                    let limit_kib = OUTPUT_LIMIT_BYTES as u64 >> 10;
+                    return Err(Error::TooLarge { what: "the output of the command", limit_kib });
+                }
             }
             let status = exit_status(engine, &running.id)
                 .await?

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use std::io;
 use std::time::Instant;
 
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::body::Bytes;
+use http_body_util::{BodyExt, Empty, Full, Limited};
+use hyper::body::{Bytes, Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
@@ -19,6 +19,9 @@ use host::{Missing, MissingKind, Reading};
 
 /// The most that is taken of one answer, in bytes.
 const ANSWER_LIMIT_BYTES: usize = 8 << 20;
+
+/// The most that is taken of the body of an error, in bytes.
+const ERROR_LIMIT_BYTES: usize = 64 << 10;
 
 /// Asks `endpoint` (`unix://PATH` or `tcp://HOST:PORT`) for `path`, until `deadline`.
 ///
@@ -43,14 +46,12 @@ pub fn get(endpoint: &str, path: &str, deadline: Instant) -> Reading {
 }
 
 /// Either kind of connection to an engine.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-type Connected = TokioIo<Box<dyn Stream>>;
-
 /// A connection to a local endpoint.
-async fn connect(endpoint: &str) -> io::Result<Connected> {
+pub(crate) async fn connect(endpoint: &str) -> io::Result<Box<dyn Stream>> {
     let stream: Box<dyn Stream> = match endpoint.split_once("://") {
         Some(("unix", socket)) => Box::new(UnixStream::connect(socket).await?),
         Some(("tcp" | "http", address)) => Box::new(TcpStream::connect(address).await?),
@@ -61,7 +62,7 @@ async fn connect(endpoint: &str) -> io::Result<Connected> {
             ));
         }
     };
-    Ok(TokioIo::new(stream))
+    Ok(stream)
 }
 
 /// Asks, without a deadline of its own.
@@ -69,7 +70,7 @@ pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
     Box::pin(async move {
         match connect(endpoint).await {
             Err(error) => refused(&error),
-            Ok(stream) => match transact(stream, hyper::Request::get(path)).await {
+            Ok(stream) => match transact(TokioIo::new(stream), hyper::Request::get(path)).await {
                 Ok(text) => Reading::Text(text),
                 Err(why) => Reading::Failed(why.about("invalid answer from the engine")),
             },
@@ -80,7 +81,7 @@ pub fn ask<'a>(endpoint: &'a str, path: &'a str) -> BoxFuture<'a, Reading> {
 /// POSTs nothing to `path`; the answer's text.
 pub(super) async fn post(endpoint: &str, path: &str) -> Result<String, Missing> {
     let stream = connect(endpoint).await.map_err(|error| Missing::from(error.to_string()))?;
-    transact(stream, hyper::Request::post(path)).await
+    transact(TokioIo::new(stream), hyper::Request::post(path)).await
 }
 
 /// A connection that the engine hands over after a POST to `path` that asks for another `protocol`, with
@@ -91,7 +92,7 @@ pub(super) async fn upgrade(
     protocol: &str,
     headers: &[(&str, &str)],
 ) -> Result<hyper::upgrade::Upgraded, Error> {
-    let stream = connect(endpoint).await?;
+    let stream = TokioIo::new(connect(endpoint).await?);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
     tokio::spawn(connection.with_upgrades());
     let mut request = hyper::Request::post(path)
@@ -110,6 +111,32 @@ pub(super) async fn upgrade(
     hyper::upgrade::on(response).await.map_err(Error::from)
 }
 
+/// Sends a request over a connection of its own; the answer's body is still to be read. An error where the
+/// engine rejects the request.
+pub(crate) async fn send(
+    endpoint: &str,
+    request: hyper::Request<Full<Bytes>>,
+) -> Result<hyper::Response<Incoming>, Error> {
+    let stream = TokioIo::new(connect(endpoint).await?);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
+    tokio::spawn(connection.with_upgrades());
+    let response = sender.send_request(request).await?;
+    let status = response.status();
+    if status.is_success() || status == hyper::StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(response);
+    }
+    let body = Limited::new(response.into_body(), ERROR_LIMIT_BYTES).collect().await;
+    let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
+    let message = serde_json::from_str(&text).map_or(text, |Rejection { message }| message);
+    Err(Error::engine(Some(status.as_u16()), &message))
+}
+
+/// How an engine words an error.
+#[derive(serde::Deserialize)]
+struct Rejection {
+    message: String,
+}
+
 fn refused(error: &std::io::Error) -> Reading {
     use std::io::ErrorKind;
     match error.kind() {
@@ -123,7 +150,10 @@ fn refused(error: &std::io::Error) -> Reading {
 /// The reason when a socket is there but no engine listens on it.
 pub const REFUSED: &str = "connection refused: the socket is there but no engine listens on it";
 
-async fn transact(stream: Connected, request: hyper::http::request::Builder) -> Result<String, Missing> {
+async fn transact(
+    stream: TokioIo<Box<dyn Stream>>,
+    request: hyper::http::request::Builder,
+) -> Result<String, Missing> {
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(stream).await.map_err(|e| Missing::from(e.to_string()))?;
     let request = request

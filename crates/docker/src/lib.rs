@@ -11,6 +11,7 @@
 
 pub mod auth;
 mod bollard_request;
+mod bounded;
 pub mod build;
 pub mod client;
 pub mod container;
@@ -24,6 +25,7 @@ pub mod image;
 pub mod live;
 pub mod network;
 mod parallel;
+mod printed;
 pub mod pull;
 pub mod push;
 pub mod reference;
@@ -35,6 +37,6 @@ pub mod transfer;
 pub mod transport;
 pub mod volume;
 
-pub use error::{Cause, Error, LoginFault, Waited};
+pub use error::{AnswerTooLarge, Cause, Error, LoginFault, Waited};
 pub use http::{REFUSED, ask, get};
 pub use parallel::{block_on, fan_out, interrupted, runtime};

@@ -33,6 +33,8 @@ pub struct Request {
 const IMAGES_LIMIT: usize = 4;
 /// Where envdoc lies inside the container.
 const PROGRAM: &str = "envdoc-live-check";
+/// The most that is taken of a snapshot, in bytes.
+const OUTPUT_LIMIT_BYTES: usize = 64 << 20;
 /// Label of the containers that this makes; `docker ps -a --filter label=envdoc.live` finds one that was left
 /// behind.
 const LABEL: &str = "envdoc.live";
@@ -51,7 +53,7 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
         };
         let mut last = None;
         for image in images {
-            let answer = attempt(&docker, &image, request).await?;
+            let answer = attempt(&docker, transport.local(), &image, request).await?;
             let again = matches!(&answer.outcome, Err(failure) if !failure.of_container);
             last = Some(answer);
             if !again {
@@ -77,10 +79,10 @@ async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>,
 }
 
 /// One container of one image: made, filled, started, listened to, removed.
-async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answer, NotTried> {
+async fn attempt(docker: &Docker, local: &str, image: &str, request: &Request) -> Result<Answer, NotTried> {
     let name = format!("envdoc-live-{}", std::process::id());
     let outcome = tokio::select! {
-        outcome = snapshot(docker, image, &name, request) => outcome,
+        outcome = snapshot(docker, local, image, &name, request) => outcome,
         _ = tokio::signal::ctrl_c() => Err(NotTried::Interrupted),
     };
     let removed = container::delete(docker, &name, true, request.step).await;
@@ -98,6 +100,7 @@ async fn attempt(docker: &Docker, image: &str, request: &Request) -> Result<Answ
 /// Creates the container, starts envdoc in it and returns what it printed.
 async fn snapshot(
     docker: &Docker,
+    local: &str,
     image: &str,
     name: &str,
     request: &Request,
@@ -118,7 +121,7 @@ async fn snapshot(
             let cannot_run = error.lacks(PROGRAM);
             failed("starting the container", !cannot_run)(error)
         })?;
-        within("waiting for what envdoc says inside", request, listen(docker, name)).await
+        within("waiting for what envdoc says inside", request, listen(docker, local, name)).await
     };
     Ok(looking.await)
 }
@@ -155,9 +158,9 @@ async fn upload(docker: &Docker, name: &str) -> Result<(), Error> {
         .map_err(Error::from)
 }
 
-/// Waits for the container's end and takes its standard output: a whole snapshot, however long.
-async fn listen(docker: &Docker, name: &str) -> Result<String, Error> {
-    let Ran { status, stdout, stderr } = run::ended(docker, name, usize::MAX).await?;
+/// Waits for the container's end and takes its standard output: a whole snapshot.
+async fn listen(docker: &Docker, local: &str, name: &str) -> Result<String, Error> {
+    let Ran { status, stdout, stderr } = run::ended(docker, local, name, OUTPUT_LIMIT_BYTES).await?;
     match status {
         0 => Ok(stdout),
         _ => Err(Error::other(format!(

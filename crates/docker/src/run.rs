@@ -4,13 +4,13 @@ use futures_util::future::BoxFuture;
 use std::time::Duration;
 
 use bollard::Docker;
-use bollard::container::LogOutput;
-use bollard::query_parameters::{LogsOptionsBuilder, WaitContainerOptions};
+use bollard::query_parameters::WaitContainerOptions;
 use futures_util::StreamExt;
 
 use super::container::{self, request};
 use super::engine::Engine;
 use crate::error::{ANSWER_TIMEOUT, Error, Waited};
+use crate::printed::{self, Log};
 use crate::spec::Run;
 
 /// Label of these containers: `docker ps -a --filter label=envdoc.run` finds one that was left behind.
@@ -75,12 +75,12 @@ async fn attempt(engine: &Engine, name: &str, run: &Run) -> Result<Ran, NotRan> 
     let body = request::one_run(run, engine.podman, LABEL);
     container::create(&engine.docker, name, body, run.deadline).await.map_err(of_container)?;
     container::start_within(&engine.docker, name, run.deadline).await.map_err(of_container)?;
-    ended(&engine.docker, name, OUTPUT_LIMIT_BYTES).await.map_err(NotRan::Engine)
+    ended(&engine.docker, engine.transport.local(), name, OUTPUT_LIMIT_BYTES).await.map_err(NotRan::Engine)
 }
 
 /// Waits for the end of a container that was started, and takes what it printed: `most` bytes of it, more is
-/// an error.
-pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ran, Error> {
+/// an error. `local`: the endpoint of `docker`.
+pub(super) async fn ended(docker: &Docker, local: &str, name: &str, most: usize) -> Result<Ran, Error> {
     let mut waiting = std::pin::pin!(docker.wait_container(name, None::<WaitContainerOptions>));
     let status = match waiting.next().await {
         Some(Ok(end)) => end.status_code,
@@ -94,7 +94,7 @@ pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ra
     };
     // Docker 26 under load was seen to answer the wait before its log had a line.
     for _ in 0..EMPTY_LOG_RETRIES {
-        let (stdout, stderr) = printed(docker, name, most).await?;
+        let (stdout, stderr) = printed(local, name, most).await?;
         if !(stdout.is_empty() && stderr.is_empty()) {
             return Ok(Ran { status, stdout, stderr });
         }
@@ -104,18 +104,13 @@ pub(super) async fn ended(docker: &Docker, name: &str, most: usize) -> Result<Ra
 }
 
 /// Everything that a container printed: standard output and standard error.
-async fn printed(docker: &Docker, name: &str, most: usize) -> Result<(String, String), Error> {
-    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).build();
-    let mut logs = std::pin::pin!(docker.logs(name, Some(options)));
+async fn printed(local: &str, name: &str, most: usize) -> Result<(String, String), Error> {
+    let mut pieces =
+        printed::log(local, Log { name: name.to_owned(), tail: None, times: false, follow: false });
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    while let Some(chunk) = logs.next().await {
-        match chunk.map_err(Error::from)? {
-            LogOutput::StdOut { message } | LogOutput::Console { message } => {
-                stdout.extend_from_slice(&message)
-            }
-            LogOutput::StdErr { message } => stderr.extend_from_slice(&message),
-            LogOutput::StdIn { .. } => {}
-        }
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        if piece.error { &mut stderr } else { &mut stdout }.extend_from_slice(&piece.bytes);
         if stdout.len() + stderr.len() > most {
             return Err(Error::TooLarge { what: "the output", limit_kib: most as u64 >> 10 });
         }

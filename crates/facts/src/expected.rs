@@ -30,6 +30,14 @@ pub enum ExpectedError {
     /// `role` is not a role.
     #[error("role: {0:?} is none of build-host, gpu-node, container")]
     Role(String),
+    /// A version range that is too long to be one.
+    #[error("{key}: {bytes} characters are no version range; it has at most {RANGE_LIMIT_BYTES}")]
+    TooLong {
+        /// `driver`, `cuda` or `nccl`.
+        key: String,
+        /// How long it is.
+        bytes: usize,
+    },
     /// A version range that PEP 440 does not allow.
     #[error("{key}: {text:?} is not a version range: {error}")]
     Range {
@@ -41,6 +49,9 @@ pub enum ExpectedError {
         error: VersionSpecifiersParseError,
     },
 }
+
+/// The longest range that is parsed, in bytes.
+const RANGE_LIMIT_BYTES: usize = 256;
 
 /// What a machine is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +132,9 @@ fn role(value: &str) -> Result<Role, ExpectedError> {
 
 /// `=12.4` means 12.4 and every patch release of it; the other operators are those of PEP 440.
 fn specifiers(key: &str, text: &str) -> Result<VersionSpecifiers, ExpectedError> {
+    if text.len() > RANGE_LIMIT_BYTES {
+        return Err(ExpectedError::TooLong { key: key.to_owned(), bytes: text.len() });
+    }
     let text = match text.strip_prefix('=') {
         Some(value) if !value.starts_with('=') => format!("=={}.*", value.trim().trim_end_matches(".*")),
         _ => text.to_owned(),

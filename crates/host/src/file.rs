@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -94,6 +94,11 @@ pub fn read(path: &Path) -> Result<Option<String>, Error> {
     }
 }
 
+/// The text of a file that is there.
+pub fn text_of(path: &Path) -> io::Result<String> {
+    bounded(path).and_then(text)
+}
+
 /// The bytes of a file that the user named.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     bounded(path).map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
@@ -131,6 +136,16 @@ fn whole(from: impl Read) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The last `limit` bytes of a file.
+pub fn end(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(limit)))?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A file that the user named, opened to be read as it grows.
 pub fn open(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
@@ -152,28 +167,45 @@ pub fn entries(directory: &Path) -> Vec<PathBuf> {
 /// Directories that hold nothing that a person wrote for this project.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "__pycache__", ".tox"];
 
-/// Every file below a directory, in the order of their names, links not followed; `None` where the path is no
-/// directory.
-pub fn below(directory: &Path) -> Result<Option<Vec<PathBuf>>, Error> {
+/// What is below a directory.
+#[derive(Debug, Default)]
+pub struct Below {
+    /// Every file, in the order of their names.
+    pub files: Vec<PathBuf>,
+    /// Directories that cannot be listed, and why.
+    pub unreadable: Vec<(PathBuf, io::Error)>,
+}
+
+/// Every file below a directory, links not followed; `None` where the path is no directory. An error where
+/// the directory itself cannot be listed.
+pub fn below(directory: &Path) -> io::Result<Option<Below>> {
     if !directory.is_dir() {
         return Ok(None);
     }
-    let (mut found, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    let (mut found, mut open) = (Below::default(), Vec::new());
+    list(directory, &mut found, &mut open)?;
     while let Some(folder) = open.pop() {
-        let unreadable =
-            |error: io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", folder.display()));
-        for entry in fs::read_dir(&folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
-            match entry.file_type().map_err(unreadable)? {
-                kind if kind.is_dir() && !skipped => open.push(entry.path()),
-                kind if kind.is_file() => found.push(entry.path()),
-                _ => {}
-            }
+        if let Err(error) = list(&folder, &mut found, &mut open) {
+            found.unreadable.push((folder, error));
         }
     }
-    found.sort();
+    found.files.sort();
+    found.unreadable.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(Some(found))
+}
+
+/// Adds the files of one directory, and its directories to `open`.
+fn list(folder: &Path, found: &mut Below, open: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
+        match entry.file_type()? {
+            kind if kind.is_dir() && !skipped => open.push(entry.path()),
+            kind if kind.is_file() => found.files.push(entry.path()),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Removes a directory with everything below it; one that does not exist is no error.

@@ -3,19 +3,25 @@
 //! At the head of a file it holds for the whole file; behind an instruction, in it or on the lines above it,
 //! for that instruction; in YAML for its own line, or for the next one where it stands alone.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::read::dockerfile::Dockerfile;
 
 /// Ignored rules and their lines.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
-    /// Rule, first line, last line.
-    ranges: Vec<(String, usize, usize)>,
+    /// Rules that are ignored in the whole file.
+    everywhere: BTreeSet<String>,
+    /// Of each rule: first and last lines, both ascending.
+    ranges: BTreeMap<String, Vec<(usize, usize)>>,
 }
 
 impl Ignores {
     /// Whether a rule is left out on a line.
     pub(crate) fn cover(&self, rule: &str, line: usize) -> bool {
-        self.ranges.iter().any(|(name, first, last)| name == rule && (*first..=*last).contains(&line))
+        let ranges = self.ranges.get(rule).map_or(&[][..], Vec::as_slice);
+        let behind = ranges.partition_point(|(first, _)| *first <= line);
+        self.everywhere.contains(rule) || ranges[..behind].last().is_some_and(|(_, last)| line <= *last)
     }
 
     /// The comments of a Dockerfile.
@@ -23,9 +29,10 @@ impl Ignores {
         let mut ignores = Ignores::default();
         let first = file.instructions.first().map_or(usize::MAX, |first| first.line);
         for (line, comment) in asked(text) {
+            let place = file.instructions.partition_point(|one| one.last < line);
             if line < first {
-                ignores.add(comment, 1, usize::MAX);
-            } else if let Some(one) = file.instructions.iter().find(|one| one.last >= line) {
+                ignores.everywhere.extend(rules(comment));
+            } else if let Some(one) = file.instructions.get(place) {
                 ignores.add(comment, one.line.min(line), one.last);
             }
         }
@@ -36,14 +43,18 @@ impl Ignores {
     pub(crate) fn of_lines(text: &str) -> Ignores {
         let mut ignores = Ignores::default();
         let alone = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
-        let lines: Vec<&str> = text.lines().collect();
-        let first = lines.iter().position(|line| !alone(line)).unwrap_or(lines.len()) + 1;
+        let lines: Vec<bool> = text.lines().map(alone).collect();
+        let first = lines.iter().position(|alone| !alone).unwrap_or(lines.len()) + 1;
+        // The line that is next with more than a comment, from 1.
+        let mut next = 0;
         for (line, comment) in asked(text) {
             if line < first {
-                ignores.add(comment, 1, usize::MAX);
-            } else if lines.get(line - 1).is_some_and(|text| alone(text)) {
-                let next =
-                    lines[line..].iter().position(|line| !alone(line)).map_or(line, |skip| line + skip + 1);
+                ignores.everywhere.extend(rules(comment));
+            } else if lines.get(line - 1) == Some(&true) {
+                if next <= line {
+                    let skip = lines[line..].iter().position(|alone| !alone);
+                    next = skip.map_or(line, |skip| line + skip + 1);
+                }
                 ignores.add(comment, next, next);
             } else {
                 ignores.add(comment, line, line);
@@ -52,10 +63,16 @@ impl Ignores {
         ignores
     }
 
-    fn add(&mut self, rules: &str, first: usize, last: usize) {
-        let names = rules.split(',').map(str::trim).filter(|name| !name.is_empty());
-        self.ranges.extend(names.map(|name| (name.to_owned(), first, last)));
+    fn add(&mut self, comment: &str, first: usize, last: usize) {
+        for rule in rules(comment) {
+            self.ranges.entry(rule).or_default().push((first, last));
+        }
     }
+}
+
+/// The rules that a comment names.
+fn rules(comment: &str) -> impl Iterator<Item = String> {
+    comment.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// The lines that ask for it, and the rules that they name.

@@ -11,6 +11,7 @@ mod compose;
 mod deepspeed;
 mod dockerfile;
 pub mod file;
+mod files;
 mod ignore;
 mod kind;
 mod list;
@@ -25,12 +26,13 @@ mod training;
 mod variables;
 
 pub use file::{File, Over, Stack, World};
+pub use files::file_unreadable::Unreadable;
 pub use kind::Kind;
 pub use list::RULES;
 pub use read::hostfile::Hostfile;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use read::compose::Compose;
 use read::config::Config;
@@ -118,6 +120,8 @@ impl Content {
             Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
             Judge::Machine(judge) => self.machine.as_ref().map(judge),
             Judge::Training(judge) => self.program.as_ref().map(judge),
+            // Of what could not be read there is no content: [`unreadable`].
+            Judge::Unreadable(_) => None,
         }
         .unwrap_or_default()
     }
@@ -141,6 +145,16 @@ pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
     // Two stages may install the same file.
     found.dedup_by(|(rule, one), (other, kept)| rule.id == other.id && one.file.is_some() && one == kept);
     found.into_iter().map(|(rule, found)| finding(rule, found, file)).collect()
+}
+
+/// What some rules find in a file that could not be read.
+pub fn unreadable(rules: &[&'static Rule], file: &Unreadable) -> Vec<Finding> {
+    let found = rules.iter().filter_map(|&rule| match rule.judge {
+        Judge::Unreadable(judge) => Some((rule, judge(file))),
+        _ => None,
+    });
+    let finding = |rule, found| Finding { rule, file: file.name.clone(), found };
+    found.flat_map(|(rule, found)| found.into_iter().map(move |one| finding(rule, one))).collect()
 }
 
 fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
@@ -227,19 +241,31 @@ fn kept(
     ignores: &ignore::Ignores,
     file: &File,
 ) -> Vec<(&'static Rule, Found)> {
-    judged
-        .flat_map(|(rule, found)| found.into_iter().map(move |one| (rule, one)))
-        .filter(|(rule, found)| match &found.file {
-            None => !ignores.cover(rule.id, found.line),
-            Some(other) => {
-                let over = file.over.iter().find(|one| one.name == other.path).map(|one| one.text.as_str());
-                let context = || file.context.get(&other.path).and_then(Option::as_deref);
-                let text = over.or_else(context).unwrap_or_default();
-                let here = other.by.is_some_and(|by| ignores.cover(rule.id, by));
-                !here && !ignore::Ignores::of_lines(text).cover(rule.id, found.line)
-            }
-        })
-        .collect()
+    let mut others: BTreeMap<String, ignore::Ignores> = BTreeMap::new();
+    let found = judged.flat_map(|(rule, found)| found.into_iter().map(move |one| (rule, one)));
+    found.filter(|(rule, found)| !ignored(rule, found, ignores, &mut others, file)).collect()
+}
+
+/// Whether a comment leaves a finding out: one of the file itself, or one of `others`, which are read when
+/// they are first needed.
+fn ignored(
+    rule: &Rule,
+    found: &Found,
+    own: &ignore::Ignores,
+    others: &mut BTreeMap<String, ignore::Ignores>,
+    file: &File,
+) -> bool {
+    let Some(other) = &found.file else { return own.cover(rule.id, found.line) };
+    if other.by.is_some_and(|by| own.cover(rule.id, by)) {
+        return true;
+    }
+    if !others.contains_key(&other.path) {
+        let over = file.over.iter().find(|one| one.name == other.path).map(|one| one.text.as_str());
+        let context = || file.context.get(&other.path).and_then(Option::as_deref);
+        let text = over.or_else(context).unwrap_or_default();
+        others.insert(other.path.clone(), ignore::Ignores::of_lines(text));
+    }
+    others.get(&other.path).is_some_and(|ignores| ignores.cover(rule.id, found.line))
 }
 
 #[cfg(test)]

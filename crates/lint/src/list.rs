@@ -3,6 +3,7 @@
 use super::compose::*;
 use super::deepspeed::*;
 use super::dockerfile::*;
+use super::files::*;
 use super::machine::*;
 use super::rule::Rule;
 use super::script::*;
@@ -99,4 +100,5 @@ pub const RULES: &[&Rule] = &[
     &collective_retried::RULE,
     &set_epoch_missing::RULE,
     &loader_workers_by_cores::RULE,
+    &file_unreadable::RULE,
 ];

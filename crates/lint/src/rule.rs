@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 pub use diagnostic::Severity;
 
+use super::files::file_unreadable::Unreadable;
 pub(crate) use super::kind::Kind;
 pub(crate) use super::place::{OtherFile, Place};
 use super::read::compose::Compose;
@@ -55,6 +56,8 @@ pub(crate) enum Judge {
     Machine(fn(&Machine) -> Vec<Found>),
     /// Of a training script.
     Training(fn(&Program) -> Vec<Found>),
+    /// Of a file or directory that could not be read.
+    Unreadable(fn(&Unreadable) -> Vec<Found>),
 }
 
 /// What rules are about: a folder of this module, a chapter of the documentation.
@@ -74,6 +77,8 @@ pub enum Subject {
     Machine,
     /// Training scripts.
     Training,
+    /// Files of any kind.
+    Files,
 }
 
 impl Subject {
@@ -86,6 +91,7 @@ impl Subject {
         Subject::Deepspeed,
         Subject::Machine,
         Subject::Training,
+        Subject::Files,
     ];
 
     /// The folder in which its rules stand.
@@ -98,6 +104,7 @@ impl Subject {
             Subject::Deepspeed => "deepspeed",
             Subject::Machine => "machine",
             Subject::Training => "training",
+            Subject::Files => "files",
         }
     }
 
@@ -111,6 +118,7 @@ impl Subject {
             Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
             Subject::Machine => "Configuration of a machine",
             Subject::Training => "Training scripts",
+            Subject::Files => "Files of any kind",
         }
     }
 }
@@ -126,6 +134,7 @@ impl Rule {
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
             Judge::Training(_) => Subject::Training,
+            Judge::Unreadable(_) => Subject::Files,
         }
     }
 }
@@ -190,7 +199,7 @@ pub(crate) const fn named(name: &'static str, text: &'static str) -> Example {
 }
 
 /// A file with companions as an example: `server.json` stands for the recorded machine that it names,
-/// `names` for what a machine knows of names.
+/// `names` for what a machine knows of names, `unreadable` for why the file cannot be read.
 pub(crate) const fn named_with(
     name: &'static str,
     text: &'static str,

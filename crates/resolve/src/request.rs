@@ -117,6 +117,19 @@ pub struct Versions {
     pub build: Option<String>,
 }
 
+/// The longest version or range that is parsed, in bytes. Parsers of PEP 440 take seconds for 100 KB.
+pub const VERSION_LIMIT_BYTES: usize = 256;
+/// So many characters of a value that is too long are shown.
+const SHOWN_CHARACTERS: usize = 40;
+
+/// The first characters of a value that is too long to be shown.
+pub fn start(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Why a text is not a set of versions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -166,6 +179,16 @@ impl FromStr for Versions {
         if typed.is_empty() || ["any", "latest", "newest", "*"].contains(&typed) {
             return Ok(Versions::any());
         }
+        if typed.len() > VERSION_LIMIT_BYTES {
+            return Err(VersionsError {
+                message: format!(
+                    "{:?} has {} characters; a version or range has at most {VERSION_LIMIT_BYTES}",
+                    start(typed),
+                    typed.chars().count()
+                ),
+                at: 0,
+            });
+        }
         let (plain, build) = match typed.split_once('+') {
             Some((plain, build)) if !build.is_empty() => (plain, Some(build.to_ascii_lowercase())),
             Some((plain, _)) => {
@@ -214,6 +237,14 @@ mod tests {
 
     fn contains(requirement: &str, version: &str) -> bool {
         requirement.parse::<Versions>().unwrap().contain(&version.parse().unwrap())
+    }
+
+    #[test]
+    fn a_version_of_a_hundred_kilobytes_is_not_parsed() {
+        for text in [format!("3{}", "A".repeat(100_000)), format!("2.{}", "9".repeat(100_000))] {
+            let error = text.parse::<Versions>().unwrap_err();
+            assert!(error.message.len() < 150 && error.message.contains("at most 256"), "{error}");
+        }
     }
 
     #[test]

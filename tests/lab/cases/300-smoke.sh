@@ -75,6 +75,6 @@ docker_on node2 network disconnect lab-net node2
 smoke_names "a container without the network" failed containers 'node2.*not in the network lab-net'
 docker_on node2 network connect lab-net node2
 docker_on node2 stop --time 1 node2 >/dev/null
-smoke_names "a container that does not run" failed containers 'node2.*not running: exited'
+smoke_names "a container that does not run" failed containers 'node2.*does not run: it exited'
 in_cluster down --leave-swarm >/dev/null
 hosts_stop

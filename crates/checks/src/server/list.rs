@@ -18,6 +18,7 @@ pub const CHECKS: &[&Check] = &[
     &out_of_memory_kills::CHECK,
     // pci
     &gpu_missing_from_bus::CHECK,
+    &gpu_board_incomplete::CHECK,
     &gpu_not_answering_on_bus::CHECK,
     &pcie_link_narrow::CHECK,
     &pcie_link_slow::CHECK,

@@ -60,6 +60,7 @@ mod fabric_manager_down;
 mod fabric_manager_missing;
 mod fabric_manager_version_mismatch;
 mod fabric_not_completed;
+mod gpu_board_incomplete;
 mod gpu_count_differs;
 mod gpu_fallen_off_bus;
 mod gpu_missing_from_bus;

@@ -52,6 +52,8 @@ pub enum Access {
     NotInspected,
     /// There is no connection.
     Unreachable,
+    /// It was recorded, and the recording cannot be read.
+    Unreadable,
 }
 
 /// What the server checks say of a node.
@@ -74,9 +76,10 @@ pub struct NodeResults {
 }
 
 impl Looked {
-    /// Whether some machine could not be reached, or none could be inspected: then no finding proves nothing.
+    /// Whether some machine could not be reached or read, or none could be inspected: then no finding proves
+    /// nothing.
     pub fn incomplete(&self) -> bool {
-        self.nodes.iter().any(|node| node.access == Access::Unreachable)
+        self.nodes.iter().any(|node| matches!(node.access, Access::Unreachable | Access::Unreadable))
             || self.nodes.iter().all(|node| node.access != Access::Inspected)
     }
 }

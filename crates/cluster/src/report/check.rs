@@ -70,7 +70,8 @@ pub struct NodeEntry {
     pub name: String,
     /// Its engine's endpoint.
     pub engine: String,
-    /// `inspected`, `not-inspected` (connected, but the machine itself was not looked at) or `unreachable`.
+    /// `inspected`, `not-inspected` (connected, but the machine itself was not looked at), `unreachable`, or
+    /// `unreadable` (a recorded machine).
     pub access: Access,
     /// Why the machine itself was not looked at; null where it was.
     pub closed: Option<String>,
@@ -165,7 +166,7 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
 pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String {
     let mut text = access(&looked.nodes, layout);
     table(&mut text, looked, layout);
-    for node in looked.nodes.iter().filter(|node| node.access != Access::Unreachable) {
+    for node in looked.nodes.iter().filter(|node| !unknown(node)) {
         machine(&mut text, node, layout);
     }
     text.push('\n');
@@ -180,6 +181,11 @@ pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String 
     let own = summary(looked, results);
     let _ = writeln!(text, "\n{}", own.words());
     text
+}
+
+/// Whether nothing is known of a machine.
+fn unknown(node: &NodeResults) -> bool {
+    matches!(node.access, Access::Unreachable | Access::Unreadable)
 }
 
 /// Which machines were reached, and one line for each reason why some were not; nothing where all were
@@ -200,11 +206,12 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
             Access::Inspected => "inspected",
             Access::NotInspected => "connected, not inspected",
             Access::Unreachable => "UNREACHABLE",
+            Access::Unreadable => "UNREADABLE",
         };
         let _ = writeln!(text, "{:first$}  {:second$}  {word}", node.name, node.engine);
     }
     let mut causes: Vec<(&str, Vec<&str>, &[String])> = Vec::new();
-    for node in nodes.iter().filter(|node| node.access == Access::Unreachable) {
+    for node in nodes.iter().filter(|node| unknown(node)) {
         let why = node.closed.as_deref().unwrap_or("no connection");
         match causes.iter_mut().find(|(known, ..)| *known == why) {
             Some((_, names, _)) => names.push(&node.name),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -19,6 +19,8 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Lines before the worker's own that are kept to tell what came in its place: an error of ssh, of the
 /// loader.
 const FOREIGN_OUTPUT_LIMIT_BYTES: usize = 2000;
+/// The longest line that is read, in bytes: an answer, or a line that is not the worker's.
+const ANSWER_LIMIT_BYTES: u64 = 64 << 20;
 
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>>;
 
@@ -129,7 +131,7 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Erro
     let mut foreign = String::new();
     loop {
         let mut line = Vec::new();
-        match lines.read_until(b'\n', &mut line).await {
+        match (&mut *lines).take(ANSWER_LIMIT_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) if foreign.trim().is_empty() => {
                 return Err(Error::NoWorker("the worker exited without output".into()));
             }
@@ -159,7 +161,12 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Erro
 /// Hands each answer to whoever waits for it, until the stream ends; then nobody waits any more.
 async fn read(mut lines: impl AsyncBufReadExt + Unpin, waiting: Waiting) {
     let mut line = Vec::new();
-    while matches!(lines.read_until(b'\n', &mut line).await, Ok(count) if count > 0) {
+    loop {
+        match (&mut lines).take(ANSWER_LIMIT_BYTES).read_until(b'\n', &mut line).await {
+            // A line without an end within the limit: what follows is no answer, either.
+            Ok(count) if count > 0 && (count as u64) < ANSWER_LIMIT_BYTES => {}
+            _ => break,
+        }
         if let Ok(reply) = serde_json::from_slice::<Reply>(&line) {
             let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(sender) = waiting.as_mut().and_then(|waiting| waiting.remove(&reply.id)) {

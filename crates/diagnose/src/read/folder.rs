@@ -1,9 +1,10 @@
 //! What to read where folders are named.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::Source;
-use diagnostic::error::Error;
+use diagnostic::error::{Error, Kind};
 use host::file;
 
 /// Endings of files that are no logs.
@@ -50,12 +51,23 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
             sources.push(Source::Standard);
             continue;
         }
-        let Some(files) = file::below(path)? else {
-            sources.push(Source::File(path.clone()));
-            continue;
+        let below = match file::below(path) {
+            Ok(Some(below)) => below,
+            Ok(None) => {
+                sources.push(Source::File(path.clone()));
+                continue;
+            }
+            Err(error) if paths.len() > 1 => {
+                sources.push(unreadable(path, &error));
+                continue;
+            }
+            Err(error) => {
+                return Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display())));
+            }
         };
+        sources.extend(below.unreadable.iter().map(|(folder, error)| unreadable(folder, error)));
         let (mut hidden, mut others) = (0, Vec::new());
-        for file in files {
+        for file in below.files {
             let inside = file.strip_prefix(path).unwrap_or(&file);
             let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
             if inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
@@ -81,4 +93,8 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
         }
     }
     Ok(sources)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Source {
+    Source::Unreadable { name: path.display().to_string(), why: error.to_string() }
 }

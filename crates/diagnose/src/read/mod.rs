@@ -46,6 +46,13 @@ pub enum Source {
         /// The log.
         bytes: Vec<u8>,
     },
+    /// What was to be read and cannot be: it appears in the report as a finding.
+    Unreadable {
+        /// The file or folder.
+        name: String,
+        /// Why, in the words of the system.
+        why: String,
+    },
     /// What is not read, and why: it appears in the report as a remark.
     LeftOut {
         /// The file or folder.
@@ -99,20 +106,26 @@ pub struct Read {
     pub remarks: Vec<String>,
     /// Whether it is no text: only the text in it was searched.
     pub binary: bool,
-    /// It was asked for and could not be read; the remarks say why.
-    pub unread: bool,
+    /// It was asked for and could not be read: why.
+    pub unread: Option<String>,
 }
 
 impl Read {
     /// A log that could not be read.
     pub fn missing(name: String, why: &str) -> Read {
-        Read { name, unread: true, remarks: vec![format!("not read: {why}")], ..Read::default() }
+        Read { name, unread: Some(why.to_owned()), ..Read::default() }
     }
 }
 
 /// Reads a source to its end.
 pub fn read(source: &Source) -> Result<Read, Error> {
     source::read(source)
+}
+
+/// Reads several sources, each to its end: one that cannot be opened is [`Read::unread`]. An error where it is
+/// the only one, or does not exist.
+pub fn read_all(sources: &[Source]) -> Result<Vec<Read>, Error> {
+    sources.iter().map(|source| source::read_among(source, sources.len() > 1)).collect()
 }
 
 /// What is found in a text.

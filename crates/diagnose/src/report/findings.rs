@@ -22,8 +22,15 @@ pub fn report(diagnosis: &Diagnosis) -> Report {
         let message = format!("line that resembles an error: {}", line.text);
         outcome(unmatched_line(), Diagnostic::note(message), line)
     });
-    let mut results: Vec<Outcome> = causes.chain(unmatched).chain(suspicious).collect();
-    if !diagnosis.failed() {
+    let unread = diagnosis.unread.iter().map(|(name, why)| {
+        let found = Diagnostic::error(format!("cannot read {name}: {why}; it was not searched"));
+        Outcome::new(
+            rule("log-unreadable", "every log can be read"),
+            found.subject(Subject::file(name)).into(),
+        )
+    });
+    let mut results: Vec<Outcome> = causes.chain(unmatched).chain(suspicious).chain(unread).collect();
+    if !diagnosis.failed() && diagnosis.unread.is_empty() {
         results.insert(0, Outcome::new(rule("known-failure", "the logs show no failure"), Verdict::Pass));
     }
     let mut about = vec![match diagnosis.lines {

@@ -30,6 +30,8 @@ pub struct DiagnoseReport {
     pub silent_ranks: Vec<u32>,
     /// The events in order.
     pub timeline: Vec<MomentEntry>,
+    /// Logs that could not be read; they were not searched.
+    pub unread: Vec<UnreadEntry>,
     /// Remarks on the files, for example that one is truncated.
     pub remarks: Vec<String>,
     /// How many lines were read.
@@ -78,6 +80,15 @@ pub struct Line {
     pub line: u64,
     /// Its text.
     pub text: String,
+}
+
+/// A log that could not be read.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct UnreadEntry {
+    /// The file or other source, as it was named.
+    pub file: String,
+    /// Why, in the words of the system.
+    pub message: String,
 }
 
 /// A possible cause.
@@ -143,6 +154,7 @@ pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
         last: diagnosis.last.iter().map(line).collect(),
         silent_ranks: diagnosis.silent.clone(),
         timeline: diagnosis.timeline.iter().map(moment).collect(),
+        unread: diagnosis.unread.iter().map(unread).collect(),
         remarks: diagnosis.remarks.clone(),
         lines: diagnosis.lines,
     }
@@ -180,6 +192,10 @@ fn cause(one: &root_cause::Cause) -> CauseEntry {
         choices: one.choices.iter().map(choice).collect(),
         looked: one.machine_evidence.iter().map(looked).collect(),
     }
+}
+
+fn unread((name, why): &(String, String)) -> UnreadEntry {
+    UnreadEntry { file: name.clone(), message: why.clone() }
 }
 
 fn moment(one: &root_cause::Moment) -> MomentEntry {

@@ -46,6 +46,9 @@ pub fn report(diagnosis: &Diagnosis, timeline: bool) -> String {
             moment.id
         );
     }
+    for (name, why) in &diagnosis.unread {
+        let _ = writeln!(text, "- cannot read {}: {}; it was not searched", escape(name), escape(why));
+    }
     for remark in &diagnosis.remarks {
         let _ = writeln!(text, "- {remark}");
     }

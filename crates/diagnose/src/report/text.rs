@@ -9,7 +9,7 @@ use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
 use checks::CHECKS;
-use diagnostic::layout::Layout;
+use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::terminal::colour;
 use diagnostic::visible;
 use diagnostic::words::capital;
@@ -45,6 +45,7 @@ pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
         text.push_str("\nThe log ends with:\n");
         diagnosis.last.iter().for_each(|line| evidence(&mut text, line, layout));
     }
+    unread(&mut text, diagnosis, layout);
     if timeline {
         moments(&mut text, diagnosis, layout);
     } else {
@@ -54,6 +55,18 @@ pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
         paragraph(&mut text, &format!("Note: {remark}"), "", layout);
     }
     text
+}
+
+/// What was to be read and could not be.
+fn unread(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
+    if !diagnosis.unread.is_empty() {
+        text.push('\n');
+    }
+    let (style, sign) = (Mark::Error.style(), Mark::Error.sign(layout.unicode));
+    for (name, why) in &diagnosis.unread {
+        let line = format!("cannot read {}: {why}; it was not searched", visible::line(name));
+        wrapped(text, &line, &format!("{style}{sign}{style:#} "), "  ", layout);
+    }
 }
 
 fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: bool) {

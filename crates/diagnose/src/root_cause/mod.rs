@@ -122,6 +122,8 @@ pub struct Diagnosis {
     pub silent: Vec<u32>,
     /// What happened, in order.
     pub timeline: Vec<Moment>,
+    /// Sources that could not be read: name, and why.
+    pub unread: Vec<(String, String)>,
     /// Remarks on the files.
     pub remarks: Vec<String>,
     /// How many lines were read.
@@ -172,6 +174,7 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], facts: Option<&Facts>
             .iter()
             .flat_map(|read| read.remarks.iter().map(|remark| format!("{}: {remark}", read.name)))
             .collect(),
+        unread: reads.iter().filter_map(|read| Some((read.name.clone(), read.unread.clone()?))).collect(),
         lines: reads.iter().map(|read| read.lines).sum(),
         nodes: timeline.nodes(),
     }

@@ -9,18 +9,20 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bollard::Docker;
-use bollard::container::LogOutput;
 use bollard::models::{ContainerCreateBody, HealthStatusEnum};
 use bollard::query_parameters::{
-    CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder, LogsOptionsBuilder,
+    CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder,
     RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
     UploadToContainerOptionsBuilder,
 };
-use futures_util::{Stream, StreamExt};
+use futures_util::Stream;
 
 use super::engine::{Engine, answered, optional, within};
 use crate::error::{ANSWER_TIMEOUT, Error};
+use crate::printed::{self, Log};
 use crate::spec::Container;
+
+pub use crate::printed::Printed;
 
 /// What a container may take to end by itself before it is killed, in seconds.
 const STOP_GRACE_SECONDS: i32 = 10;
@@ -67,14 +69,6 @@ impl Found {
     pub fn enterable(&self) -> bool {
         self.running && self.status != "restarting"
     }
-}
-
-/// A line's piece of what a container prints.
-pub struct Printed {
-    /// Whether on standard error.
-    pub error: bool,
-    /// The bytes.
-    pub bytes: Vec<u8>,
 }
 
 /// A container by name; `None` where there is none.
@@ -264,9 +258,7 @@ pub fn logs<'engine>(
     tail: Option<u32>,
     follow: bool,
 ) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
-    let tail = tail.map_or("all".to_owned(), |lines| lines.to_string());
-    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).follow(follow).tail(&tail);
-    printed(engine, name, options)
+    printed::log(engine.transport.local(), Log { name: name.to_owned(), tail, times: false, follow })
 }
 
 /// All that a container printed, each entry after its time and a space; with `follow` what it prints from now
@@ -276,19 +268,5 @@ pub fn timed_logs<'engine>(
     name: &str,
     follow: bool,
 ) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
-    let options = LogsOptionsBuilder::default().stdout(true).stderr(true).timestamps(true).tail("all");
-    printed(engine, name, options.follow(follow))
-}
-
-fn printed<'engine>(
-    engine: &'engine Engine,
-    name: &str,
-    options: LogsOptionsBuilder,
-) -> Pin<Box<dyn Stream<Item = Result<Printed, Error>> + Send + 'engine>> {
-    Box::pin(engine.docker.logs(name, Some(options.build())).map(|chunk| {
-        chunk.map_err(Error::from).map(|chunk| Printed {
-            error: matches!(chunk, LogOutput::StdErr { .. }),
-            bytes: chunk.into_bytes().to_vec(),
-        })
-    }))
+    printed::log(engine.transport.local(), Log { name: name.to_owned(), tail: None, times: true, follow })
 }

@@ -1,6 +1,6 @@
 //! What the libraries below a connection report, as this crate's errors.
 
-use super::{ANSWER_TIMEOUT, Error};
+use super::{ANSWER_TIMEOUT, AnswerTooLarge, Error};
 
 impl From<bollard::errors::Error> for Error {
     fn from(error: bollard::errors::Error) -> Error {
@@ -45,6 +45,10 @@ fn of_connection(error: &(dyn std::error::Error + 'static)) -> Error {
         if let Some(error) = one.downcast_ref::<std::io::Error>() {
             kind = Some(error.kind());
             // The error inside an io::Error is no source of it.
+            let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<AnswerTooLarge>());
+            if let Some(large) = inner {
+                return Error::AnswerTooLarge(large.clone());
+            }
             let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
             certificate |= inner.is_some_and(|inner| matches!(inner, rustls::Error::InvalidCertificate(_)));
         }

@@ -48,6 +48,8 @@ pub enum Error {
     OtherHost { url: String },
     #[error("{what} is larger than {limit_kib} KiB")]
     TooLarge { what: &'static str, limit_kib: u64 },
+    #[error(transparent)]
+    AnswerTooLarge(AnswerTooLarge),
     /// An answer that does not have the expected form.
     #[error("{what}: {message}")]
     Malformed { what: &'static str, message: String },
@@ -64,6 +66,16 @@ pub enum Error {
     LeftBehind { name: String, source: Box<Error> },
     #[error("{0}")]
     Other(String),
+}
+
+/// An engine's answer that was not read to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the engine's answer to {request} is larger than {limit_mib} MiB; not read")]
+pub struct AnswerTooLarge {
+    /// Method and path: `GET /v1.41/info`.
+    pub request: String,
+    /// The limit.
+    pub limit_mib: u64,
 }
 
 /// What an expired deadline was for.

@@ -126,6 +126,7 @@ fn gpu(node: Node<'_, '_>, index: u32) -> Gpu {
         recovery_action: recovery_action(node),
         compute_mode: text(node, "compute_mode").map(|word| word.as_str().into()),
         display: switch(node, "display_active"),
+        module: number(node, "platformInfo/module_id").or_else(|| number(node, "gpu_module_id")),
         pci_device: text(node, "pci/pci_device_id").and_then(|id| device_id(&id)),
         sram_threshold_exceeded: switch(node, "ecc_errors/aggregate/sram_threshold_exceeded"),
     }

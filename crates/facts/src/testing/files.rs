@@ -67,6 +67,7 @@ pub fn gpu(card: &str) -> Gpu {
         display: Fact::Known(false),
         recovery_action: Fact::Known("None".into()),
         compute_mode: Fact::Known("Default".into()),
+        module: Fact::Absent,
         pci_device: Fact::Absent,
         sram_threshold_exceeded: Fact::Known(false),
     }

@@ -95,8 +95,8 @@ pub fn add(facts: &Facts, files: &mut Vec<File>) -> Result<(), Error> {
         _ => None,
     };
     let mut paths: Vec<PathBuf> = FILES.iter().map(PathBuf::from).collect();
-    if let Ok(Some(names)) = file::below(Path::new("/etc/profile.d")) {
-        paths.extend(names.into_iter().filter(|name| name.extension().is_some_and(|end| end == "sh")));
+    if let Ok(Some(below)) = file::below(Path::new("/etc/profile.d")) {
+        paths.extend(below.files.into_iter().filter(|name| name.extension().is_some_and(|end| end == "sh")));
     }
     paths.extend(home.iter().flat_map(|home| HOME.iter().map(move |name| Path::new(home).join(name))));
     paths.push(PathBuf::from(".deepspeed_env"));

@@ -6,13 +6,17 @@ pub mod here;
 
 use catalog::Catalog;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind as ErrorKind};
-use host::file;
+use host::file::{self, Below};
 
 use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
-use crate::{File, Kind, Over, Stack};
+use crate::{File, Kind, Over, Stack, Unreadable};
+
+/// Why a JSON file is certainly no configuration: too large, not UTF-8.
+const NO_CONFIG: &[io::ErrorKind] = &[io::ErrorKind::FileTooLarge, io::ErrorKind::InvalidData];
 
 /// What to lint.
 #[derive(Debug, Clone)]
@@ -31,54 +35,91 @@ pub struct Sources {
     pub context: Option<PathBuf>,
 }
 
+/// What was collected.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The files that were read.
+    pub files: Vec<File>,
+    /// Files and directories, of several, that could not be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
 impl Sources {
-    /// Reads them, with the files that they refer to. An error where a named file cannot be read or has no
-    /// known type, or a directory has nothing to lint.
-    pub fn files(&self) -> Result<Vec<File>, Error> {
-        let mut files = Vec::new();
+    /// Reads them, with the files that they refer to. An error where the only named file cannot be read, a
+    /// named file is missing or has no known type, or a directory has nothing to lint.
+    pub fn files(&self) -> Result<Collected, Error> {
+        let mut collected = Collected::default();
         for path in &self.paths {
-            files.extend(self.path(path)?);
+            self.path(path, &mut collected)?;
         }
-        files.extend(self.merged()?);
-        context::env_files(&mut files);
-        Ok(files)
+        collected.files.extend(self.merged()?);
+        context::env_files(&mut collected.files);
+        Ok(collected)
     }
 
-    fn path(&self, path: &Path) -> Result<Vec<File>, Error> {
+    fn path(&self, path: &Path, collected: &mut Collected) -> Result<(), Error> {
         let name = path.display().to_string();
         if name == "-" {
-            return self.named(name, file::standard_input()?).map(|file| vec![file]);
+            collected.files.push(self.named(name, file::standard_input()?)?);
+            return Ok(());
         }
-        if let Some(inside) = file::below(path)? {
-            return self.directory(&name, &inside);
+        let read = match file::below(path) {
+            Ok(Some(below)) => return self.directory(&name, below, collected),
+            Ok(None) => file::text_of(path).map_err(|error| (error, false)),
+            Err(error) => Err((error, true)),
+        };
+        match read {
+            Ok(text) => collected.files.push(self.named(name, text)?),
+            Err((error, _)) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::new(ErrorKind::File, format!("{name}: no such file")));
+            }
+            Err((error, _)) if self.paths.len() + self.compose.len() == 1 => {
+                return Err(Error::new(ErrorKind::File, format!("cannot read {name}: {error}")));
+            }
+            Err((error, directory)) => {
+                collected.unreadable.push(Unreadable { name, why: error.to_string(), directory });
+            }
         }
-        match file::read(path)? {
-            Some(text) => self.named(name, text).map(|file| vec![file]),
-            None => Err(Error::new(ErrorKind::File, format!("{name}: no such file"))),
-        }
+        Ok(())
     }
 
     /// The known files of a directory.
-    fn directory(&self, name: &str, inside: &[PathBuf]) -> Result<Vec<File>, Error> {
-        let mut found = Vec::new();
-        for path in inside {
-            let shown = path.strip_prefix(".").unwrap_or(path).display().to_string();
+    fn directory(&self, name: &str, below: Below, collected: &mut Collected) -> Result<(), Error> {
+        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+        for (path, error) in below.unreadable {
+            unreadable.push(Unreadable { name: shown(&path), why: error.to_string(), directory: true });
+        }
+        for path in &below.files {
+            let shown = shown(path);
             let named = kind_of_name(&shown);
             if named.is_none() && !may_be_deepspeed(&shown) {
                 continue;
             }
-            let Some(text) = file::read(path)? else { continue };
-            if let Some(kind) = named.or_else(|| kind_of_text(&text)) {
-                found.push(self.file(shown, text, kind));
+            match file::text_of(path) {
+                Ok(text) => {
+                    if let Some(kind) = named.or_else(|| kind_of_text(&text)) {
+                        found.push(self.file(shown, text, kind));
+                    }
+                }
+                // It was removed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // Nothing but its contents would tell that it is a configuration, and DeepSpeed could not read
+                // it either.
+                Err(error) if named.is_none() && NO_CONFIG.contains(&error.kind()) => {}
+                Err(error) => {
+                    unreadable.push(Unreadable { name: shown, why: error.to_string(), directory: false });
+                }
             }
         }
-        match found.is_empty() {
-            true => Err(Error::new(ErrorKind::File, format!("{name} contains no files to lint")).hint(
+        if found.is_empty() && unreadable.is_empty() {
+            return Err(Error::new(ErrorKind::File, format!("{name} contains no files to lint")).hint(
                 "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
                  .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, *.py",
-            )),
-            false => Ok(with_overrides(found)),
+            ));
         }
+        collected.files.extend(with_overrides(found));
+        collected.unreadable.extend(unreadable);
+        Ok(())
     }
 
     /// The Compose files that were named to be merged.
@@ -113,6 +154,11 @@ impl Sources {
         context::fill(&mut file, self.context.as_deref());
         file
     }
+}
+
+/// The name of a file of a directory: `./a` is `a`.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
 /// The files with each override file merged into its Compose file, as docker compose does.

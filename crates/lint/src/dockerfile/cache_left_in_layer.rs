@@ -1,5 +1,7 @@
 //! Downloads that stay in the image.
 
+use std::collections::BTreeSet;
+
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -40,6 +42,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn pip_cache(stage: &Stage) -> Option<Found> {
+    let cleaned = cleaned(stage, "cache");
     let left = stage.runs.iter().find_map(|run| {
         let install = run.install.as_ref().filter(|install| !install.uv)?;
         let off = install.option("--no-cache-dir")
@@ -48,17 +51,18 @@ fn pip_cache(stage: &Stage) -> Option<Found> {
                 .any(|name| matches!(name, "PIP_NO_CACHE_DIR" | "PIP_CACHE_DIR" | "PIP_NO_CACHE"));
         let off =
             off || run.command.text().contains("--no-cache-dir") || run.state.indexes || run.state.opaque;
-        (!off && !cleaned(stage, run.instruction, "cache")).then_some(install.line)
+        (!off && !cleaned.contains(&run.instruction)).then_some(install.line)
     })?;
     let fix = "Add `--no-cache-dir` or `RUN --mount=type=cache,target=/root/.cache/pip`";
     Some(Found::note(left, "pip leaves its download cache in the layer", fix))
 }
 
 fn apt_lists(stage: &Stage) -> Option<Found> {
+    let cleaned = cleaned(stage, "apt");
     let left = stage
         .runs
         .iter()
-        .find(|run| apt::verb(&run.command, "update") && !cleaned(stage, run.instruction, "apt"))?;
+        .find(|run| apt::verb(&run.command, "update") && !cleaned.contains(&run.instruction))?;
     if left.state.opaque {
         return None;
     }
@@ -69,16 +73,15 @@ fn apt_lists(stage: &Stage) -> Option<Found> {
     ))
 }
 
-/// Whether a RUN mounts something over a directory, or deletes it.
-fn cleaned(stage: &Stage, instruction: usize, word: &str) -> bool {
-    let flags = stage.instructions.get(instruction).map_or(&[][..], |one| &one.flags);
-    let mounted = flags
-        .iter()
-        .any(|flag| flag.starts_with("--mount") && flag.contains("type=cache") && flag.contains(word));
-    mounted
-        || stage.runs.iter().filter(|run| run.instruction == instruction).any(|run| {
-            let text = run.command.text();
-            let removes = matches!(run.command.program(), "rm" | "find") || text.contains("cache purge");
-            removes && (text.contains(word) || text.contains("purge"))
-        })
+/// The RUN instructions that mount something over a directory, or delete it.
+fn cleaned(stage: &Stage, word: &str) -> BTreeSet<usize> {
+    stage.instructions_with(|run| {
+        let flags = stage.instructions.get(run.instruction).map_or(&[][..], |one| &one.flags);
+        let mounted = flags
+            .iter()
+            .any(|flag| flag.starts_with("--mount") && flag.contains("type=cache") && flag.contains(word));
+        let text = run.command.text();
+        let removes = matches!(run.command.program(), "rm" | "find") || text.contains("cache purge");
+        mounted || removes && (text.contains(word) || text.contains("purge"))
+    })
 }

@@ -51,9 +51,9 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
-        let mut warned = false;
+        let (mut warned, processor_only) = (false, processor_only(stage));
         for run in stage.runs.iter().filter(|run| run.state.lacks_nvcc()) {
-            match finding(stage, run) {
+            match finding(run, processor_only) {
                 Some(one) if one.severity == Severity::Error || !std::mem::replace(&mut warned, true) => {
                     found.push(one)
                 }
@@ -64,7 +64,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-fn finding(stage: &Stage, run: &Run) -> Option<Found> {
+fn finding(run: &Run, processor_only: bool) -> Option<Found> {
     let image = run.state.image?.reference();
     let fix = "Use a devel image, here or in a build stage";
     if run.command.program() == "nvcc" && run.command.certain {
@@ -78,7 +78,7 @@ fn finding(stage: &Stage, run: &Run) -> Option<Found> {
         }
         None => later(install)?,
     };
-    if processor_only(stage) {
+    if processor_only {
         return None;
     }
     Some(Found::warning(place, format!("{what}, but {image} has no nvcc"), fix))

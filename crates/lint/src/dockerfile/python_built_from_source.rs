@@ -22,13 +22,10 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for stage in &file.stages {
+        let make = stage.instructions_with(|run| run.command.program() == "make");
         for run in &stage.runs {
             let Some(version) = download(run) else { continue };
-            let made = stage
-                .runs
-                .iter()
-                .any(|other| other.instruction == run.instruction && other.command.program() == "make");
-            if made {
+            if make.contains(&run.instruction) {
                 found.push(finding(run, version));
             }
         }

@@ -64,7 +64,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
 }
 
 fn changes(stage: &Stage, place: usize, workdir: &str, filled: &[(String, usize)]) -> Option<Found> {
-    stage.runs.iter().filter(|run| run.instruction == place).find_map(|run| {
+    stage.commands_of(place).iter().find_map(|run| {
         let command = &run.command;
         let program = command.program();
         let recursive = command.words.iter().any(|word| {

@@ -15,7 +15,7 @@ use pep440_rs::Version;
 
 use super::outcome::Warning;
 use super::parameter::{Naming, Parameter, Source};
-use super::request::{Requirement, RequirementKind};
+use super::request::{Requirement, RequirementKind, start};
 use super::universe::Universe;
 
 /// The options that describe a stack, as text.
@@ -121,8 +121,50 @@ impl Parsed {
     }
 }
 
+/// The longest value of an option, in bytes; no name or version is nearly as long.
+const VALUE_LIMIT_BYTES: usize = 256;
+/// The same for options that take a list in one value.
+const LIST_LIMIT_BYTES: usize = 64 << 10;
+
+impl StackOptions {
+    /// Refuses values that are too long to be one, before anything parses or shows them.
+    fn lengths(&self) -> Result<(), ParameterError> {
+        let one = |parameter, value: &Option<String>| (parameter, value.clone().into_iter().collect());
+        let values: [(Parameter, Vec<String>); 10] = [
+            one(Parameter::Cuda, &self.cuda),
+            one(Parameter::Python, &self.python),
+            one(Parameter::Torch, &self.torch),
+            one(Parameter::DeepSpeed, &self.deepspeed),
+            (Parameter::With, self.with.clone()),
+            (Parameter::Preset, self.preset.clone()),
+            (Parameter::Gpu, self.gpu.clone()),
+            one(Parameter::Driver, &self.driver),
+            one(Parameter::Os, &self.os),
+            one(Parameter::Arch, &self.arch),
+        ];
+        let values = values.into_iter().chain([one(Parameter::Base, &self.base)]);
+        for (parameter, text) in
+            values.flat_map(|(parameter, texts)| texts.into_iter().map(move |one| (parameter, one)))
+        {
+            let list = matches!(parameter, Parameter::With | Parameter::Preset | Parameter::Gpu);
+            let limit = if list { LIST_LIMIT_BYTES } else { VALUE_LIMIT_BYTES };
+            let longest = text.split(',').map(str::len).max().unwrap_or(0);
+            if text.len() > limit || longest > VALUE_LIMIT_BYTES {
+                let count = text.chars().count();
+                let problem = format!(
+                    "{:?} has {count} characters; a value has at most {VALUE_LIMIT_BYTES}",
+                    start(&text)
+                );
+                return Err(ParameterError::new(parameter, problem));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The wishes in some options.
 pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parsed, ParameterError> {
+    options.lengths()?;
     let mut parsed = Parsed::default();
     for (parameter, text, kind, known) in [
         (
@@ -242,6 +284,24 @@ mod tests {
         assert_eq!(torch.build.as_deref(), Some("cu121"));
         assert!(matches!(&requirements[7].kind, RequirementKind::System(system) if system == "ubuntu22.04"));
         assert!(matches!(&requirements[8].kind, RequirementKind::Architecture(name) if name == "aarch64"));
+    }
+
+    #[test]
+    fn a_value_of_a_hundred_kilobytes_is_refused_by_its_start() {
+        let long = format!("2.{}", "9".repeat(100_000));
+        let message = |options: &StackOptions| {
+            let error = requirements(universe(), options).unwrap_err();
+            error.message(Naming::Options)
+        };
+        let expected =
+            format!("--torch: \"{}…\" has 100002 characters; a value has at most 256", &long[..40]);
+        assert_eq!(message(&StackOptions { torch: Some(long.clone()), ..StackOptions::default() }), expected);
+        let with = StackOptions { with: vec![format!("numpy<2,trl=={long}")], ..StackOptions::default() };
+        assert!(message(&with).len() < 200, "{}", message(&with));
+        let many = vec!["numpy<2"; 1000].join(",");
+        assert!(
+            requirements(universe(), &StackOptions { with: vec![many], ..StackOptions::default() }).is_ok()
+        );
     }
 
     #[test]

@@ -184,6 +184,17 @@ pub(super) fn timed_out(address: &SshAddress, log: &str, after: Duration) -> Con
     .hint(format!("Show where the connection hangs: ssh -v {} true", address.ssh_arguments()))
 }
 
+/// The other side printed more than `limit` bytes and was not ready.
+pub(super) fn flooded(address: &SshAddress, limit: u64) -> ConnectError {
+    ConnectError::new(format!(
+        "the login shell of {} printed more than {} MiB before it ran the command that envdoc sent",
+        address.login(),
+        limit >> 20
+    ))
+    .hint(format!("Show it: ssh {} true | head", address.ssh_arguments()))
+    .hint("Check the files that the shell reads on that machine (~/.bashrc, /etc/profile) for endless output")
+}
+
 /// What [`PROBE`] found about a socket, on the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SocketState {

@@ -4,6 +4,7 @@
 //! The user's own ssh and its configuration decide how a machine is reached (keys, agents, jumps). envdoc
 //! adds what a program needs: no questions, a deadline, and host keys that are known already.
 
+mod capture;
 mod fault;
 mod login_shell;
 mod run;
@@ -15,6 +16,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use capture::{Capture, FLOOD_LIMIT_BYTES};
 pub use run::Ran;
 pub use shell::{Shell, open_shell};
 
@@ -30,6 +32,8 @@ const READY_MARK: &str = "envdoc-connection-ready";
 /// The file for the messages of ssh itself. On its standard error are also the server's banner and what the
 /// login shell prints there.
 const LOG: &str = "log";
+/// The most that is read of it, in bytes.
+const LOG_LIMIT_BYTES: u64 = 64 << 10;
 /// How often an opening connection is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest that asking for the state of a socket may take.
@@ -55,68 +59,82 @@ pub fn open(address: SshAddress, deadline: Instant) -> BoxFuture<'static, Result
         let started = Instant::now();
         let folder = Folder::new()?;
         let configuration = configuration();
-        let stdout = output(&folder, "stdout")?;
-        let mut child =
-            start(&address, &folder, configuration.as_deref(), "exec cat", Stdio::from(stdout), deadline)?;
+        let (mut child, stderr) = start(&address, &folder, configuration.as_deref(), "exec cat", deadline)?;
+        let stdout = child.stdout.take().map(Capture::of).unwrap_or_default();
         let ended = loop {
-            if read_output(&folder, "stdout").lines().any(|line| line == READY_MARK) {
+            if stdout.ready() {
                 break None;
             }
             if let Ok(Some(status)) = child.try_wait() {
-                break Some(Some(status));
+                break Some(Ended::Exited(status.code()));
+            }
+            if stdout.flooded() {
+                break Some(Ended::Flooded);
             }
             if Instant::now() >= deadline {
-                break Some(None);
+                break Some(Ended::TimedOut);
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         };
         if let Some(ended) = ended {
             process::stop(&mut child);
             return Err(match ended {
-                Some(status) => {
-                    ended_early(&address, &folder, status.code(), &read_output(&folder, "stdout"))
+                Ended::Exited(status) => {
+                    ended_early(&address, &folder, status, &stderr, &stdout.rest().await).await
                 }
-                None => fault::timed_out(&address, &read_output(&folder, LOG), started.elapsed()),
+                Ended::Flooded => fault::flooded(&address, FLOOD_LIMIT_BYTES),
+                Ended::TimedOut => fault::timed_out(&address, &log(&folder), started.elapsed()),
             });
         }
         Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
     })
 }
 
+/// Why an opening connection is given up.
+enum Ended {
+    /// ssh ended, with this status.
+    Exited(Option<i32>),
+    /// The other side prints without end.
+    Flooded,
+    TimedOut,
+}
+
 /// Why ssh ended before the connection was ready.
-fn ended_early(address: &SshAddress, folder: &Folder, status: Option<i32>, stdout: &str) -> ConnectError {
-    let (log, stderr) = (read_output(folder, LOG), read_output(folder, "stderr"));
+async fn ended_early(
+    address: &SshAddress,
+    folder: &Folder,
+    status: Option<i32>,
+    stderr: &Capture,
+    stdout: &str,
+) -> ConnectError {
+    let (log, stderr) = (log(folder), stderr.rest().await);
     fault::from_exit(address, fault::Ended { status, log: &log, stderr: &stderr, stdout })
 }
 
-/// A file of envdoc's own for what ssh says.
-fn output(folder: &Folder, name: &str) -> Result<std::fs::File, ConnectError> {
-    #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
-    let file = std::fs::File::create(folder.path(name));
-    file.map_err(|error| ConnectError::new(format!("cannot create a file for the output of ssh: {error}")))
-}
-
-/// Starts the master. When it is connected, the other side's shell prints [`READY_MARK`] and goes on with
-/// `remote`.
+/// Starts the master, with what it prints on standard error. When it is connected, the other side's shell
+/// prints [`READY_MARK`] and goes on with `remote`.
 fn start(
     address: &SshAddress,
     folder: &Folder,
     configuration: Option<&str>,
     remote: &str,
-    stdout: Stdio,
     deadline: Instant,
-) -> Result<Child, ConnectError> {
+) -> Result<(Child, Capture), ConnectError> {
     #[expect(clippy::disallowed_methods, reason = "engines are reached by the user's ssh")]
     let mut command = std::process::Command::new("ssh");
     command.args(options(folder, configuration, deadline));
     command.args(["-E", &folder.path(LOG)]);
     command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
     command.args(destination(address)).arg(format!("echo {READY_MARK}; {remote}"));
-    command.stdin(Stdio::piped()).stdout(stdout).stderr(output(folder, "stderr")?);
-    process::start(&mut command, deadline).map_err(|error| match error.kind() {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = process::start(&mut command, deadline).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
             .hint("Install the OpenSSH client: apt-get install openssh-client"),
         _ => ConnectError::new(format!("cannot start ssh: {error}")),
+    });
+    child.map(|mut child| {
+        let stderr = child.stderr.take().map(Capture::of).unwrap_or_default();
+        (child, stderr)
     })
 }
 
@@ -165,10 +183,9 @@ fn destination(address: &SshAddress) -> Vec<String> {
     words
 }
 
-/// What ssh wrote into one of its files so far.
-fn read_output(folder: &Folder, name: &str) -> String {
-    #[expect(clippy::disallowed_methods, reason = "files in a folder of envdoc's own")]
-    let bytes = std::fs::read(Path::new(&folder.path(name))).unwrap_or_default();
+/// The end of what ssh has written into its log so far.
+fn log(folder: &Folder) -> String {
+    let bytes = host::file::end(Path::new(&folder.path(LOG)), LOG_LIMIT_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -208,7 +225,7 @@ impl Connection {
                     )));
                 }
             };
-            let forwarded = read_output(&self.folder, LOG);
+            let forwarded = log(&self.folder);
             let forwarded = fault::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
             let script = format!("s={socket}; {}", fault::PROBE);
@@ -230,7 +247,7 @@ impl Connection {
 
     /// What ssh itself has said so far.
     pub fn log(&self) -> String {
-        read_output(&self.folder, LOG)
+        log(&self.folder)
     }
 }
 

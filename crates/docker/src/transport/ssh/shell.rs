@@ -1,21 +1,23 @@
 //! A connection whose own session is spoken with: one process here and one session there do all that a
 //! machine is asked. Each further session costs a process here, and a shell and its start there.
 
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use crate::error::Error;
 
 use super::{
-    ConnectError, Connection, Folder, LOG, OUTPUT_LIMIT_BYTES, POLL_INTERVAL, READY_MARK, SshAddress,
-    configuration, ended_early, fault, process, read_output, start,
+    ConnectError, Connection, FLOOD_LIMIT_BYTES, Folder, OUTPUT_LIMIT_BYTES, POLL_INTERVAL, READY_MARK,
+    SshAddress, configuration, ended_early, fault, log, process, start,
 };
 
 /// The most that is kept of what was printed before the connection was ready, in bytes.
 const PRINTED_LIMIT_BYTES: usize = 2000;
+/// The longest line that is read at once, in bytes.
+const LINE_LIMIT_BYTES: u64 = 64 << 10;
 /// The longest that ssh may take to end once it has closed its output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -38,8 +40,8 @@ pub async fn open_shell(
     let started = Instant::now();
     let folder = Folder::new()?;
     let configuration = configuration();
-    let mut child = start(&address, &folder, configuration.as_deref(), remote, Stdio::piped(), deadline)?;
-    let mut printed = String::new();
+    let (mut child, stderr) = start(&address, &folder, configuration.as_deref(), remote, deadline)?;
+    let (mut printed, mut bytes) = (String::new(), 0);
     let shell = match child.stdin.take().zip(child.stdout.take()) {
         Some((stdin, stdout)) => ChildStdin::from_std(stdin)
             .and_then(|stdin| Ok(Shell { stdin, stdout: BufReader::new(ChildStdout::from_std(stdout)?) })),
@@ -50,6 +52,10 @@ pub async fn open_shell(
         while let Some(line) = shell.read_line().await {
             if line == READY_MARK {
                 return Ok(Some(shell));
+            }
+            bytes += line.len() as u64 + 1;
+            if bytes > FLOOD_LIMIT_BYTES {
+                return Err(fault::flooded(&address, FLOOD_LIMIT_BYTES));
             }
             if printed.len() < PRINTED_LIMIT_BYTES {
                 printed.push_str(&line);
@@ -63,9 +69,11 @@ pub async fn open_shell(
             let took = started.elapsed();
             return Ok((Connection { address, folder, configuration, child: child.into(), took }, shell));
         }
-        Ok(Ok(None)) => ended_early(&address, &folder, exit_status(&mut child).await, &printed),
+        Ok(Ok(None)) => {
+            ended_early(&address, &folder, exit_status(&mut child).await, &stderr, &printed).await
+        }
         Ok(Err(blocked)) => blocked,
-        Err(_) => fault::timed_out(&address, &read_output(&folder, LOG), started.elapsed()),
+        Err(_) => fault::timed_out(&address, &log(&folder), started.elapsed()),
     };
     process::stop(&mut child);
     Err(blocked)
@@ -84,10 +92,11 @@ async fn exit_status(child: &mut Child) -> Option<i32> {
 }
 
 impl Shell {
-    /// The next line that it prints, without its end; none when it has ended.
+    /// The next line that it prints, without its end, or the next part of a line that is very long; none when
+    /// it has ended.
     pub async fn read_line(&mut self) -> Option<String> {
         let mut line = Vec::new();
-        match self.stdout.read_until(b'\n', &mut line).await {
+        match (&mut self.stdout).take(LINE_LIMIT_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => None,
             Ok(_) => Some(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()),
         }
@@ -98,7 +107,8 @@ impl Shell {
         let mut printed = Vec::new();
         loop {
             let from = printed.len();
-            match self.stdout.read_until(b'\n', &mut printed).await {
+            let left = (OUTPUT_LIMIT_BYTES + 1).saturating_sub(from as u64);
+            match (&mut self.stdout).take(left).read_until(b'\n', &mut printed).await {
                 Ok(0) => return Err(Error::ConnectionClosed("the SSH session ended".into())),
                 Err(error) => return Err(error.into()),
                 Ok(_) => {}

@@ -1,19 +1,19 @@
 //! Which file of the build context stands at a place of the image: WORKDIR, COPY, ADD, bind mounts.
 
-use std::collections::BTreeSet;
+use rpds::{RedBlackTreeSet, Vector};
 
 /// Where one is, and what was copied to where.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Copied {
     /// The working directory; it begins empty, which is that of the base image.
     pub workdir: String,
-    copies: Vec<Copy>,
+    copies: Vector<Copy>,
     /// Names of files that a command changed or made.
-    changed: BTreeSet<String>,
+    changed: RedBlackTreeSet<String>,
 }
 
 /// One COPY, ADD or bind mount.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Copy {
     /// Paths in the context; empty where they come from elsewhere or are not known.
     sources: Vec<String>,
@@ -35,7 +35,7 @@ impl Copied {
             true => sources.iter().map(|source| join("", source.trim_start_matches('/'))).collect(),
             false => Vec::new(),
         };
-        self.copies.push(Copy { sources, target: join(&self.workdir, target), into });
+        self.copies.push_back_mut(Copy { sources, target: join(&self.workdir, target), into });
     }
 
     /// A RUN ended: its working directory and its mounts are those of before; what it changed stays changed.
@@ -48,7 +48,9 @@ impl Copied {
     pub(crate) fn changed(&mut self, text: &str) {
         let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
         let words = text.split(|letter: char| letter.is_whitespace() || "'\"();".contains(letter));
-        self.changed.extend(words.filter(|word| word.contains('.')).map(name));
+        for word in words.filter(|word| word.contains('.')) {
+            self.changed.insert_mut(name(word));
+        }
     }
 
     /// The paths in the context that may stand at a path of the image, the likeliest first; empty where

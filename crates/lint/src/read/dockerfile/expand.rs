@@ -1,10 +1,20 @@
 //! Substitution of ARG and ENV: `$X`, `${X}`, `${X:-default}`, `${X:+instead}`.
 
-use std::collections::BTreeMap;
+use rpds::RedBlackTreeMap;
 
-/// The variables that hold at some place: ARG and ENV.
+/// The variables that hold at some place: ARG and ENV. A copy shares what is the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Variables(BTreeMap<String, Value>);
+pub(crate) struct Variables {
+    set: RedBlackTreeMap<String, Value>,
+    /// Whether there are more: any name may be set.
+    more: bool,
+}
+
+/// The most variables that are kept; rules look at each of them for each command.
+const VARIABLES_LIMIT: usize = 2000;
+
+/// One of those that are not kept.
+const NOT_KEPT: &Value = &Value { text: None, default: false };
 
 /// What a variable holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,22 +28,25 @@ pub(crate) struct Value {
 impl Variables {
     /// Sets a variable.
     pub(crate) fn set(&mut self, name: &str, value: Value) {
-        self.0.insert(name.to_owned(), value);
+        match self.set.size() < VARIABLES_LIMIT || self.set.contains_key(name) {
+            true => self.set.insert_mut(name.to_owned(), value),
+            false => self.more = true,
+        }
     }
 
     /// What a variable holds; `None` where nothing in the file sets it.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.set.get(name).or(self.more.then_some(NOT_KEPT))
     }
 
     /// Whether a name is set, to whatever.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.more || self.set.contains_key(name)
     }
 
     /// The names that are set.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.set.keys().map(String::as_str)
     }
 }
 
@@ -213,6 +226,17 @@ mod tests {
             variables.set("A", Value { text: grown.known.then_some(grown.text), default: false });
         }
         assert_eq!(variables.get("A").unwrap().text, None, "too long to be known");
+    }
+
+    #[test]
+    fn of_too_many_variables_the_rest_is_not_known() {
+        let mut variables = Variables::default();
+        for number in 0..=VARIABLES_LIMIT {
+            variables.set(&format!("V{number}"), Value { text: Some("x".into()), default: false });
+        }
+        variables.set("V0", Value { text: Some("y".into()), default: false });
+        assert_eq!(expand("$V0", &variables).text, "y");
+        assert_eq!((expand("$V2000", &variables).known, variables.has("V2000")), (false, true));
     }
 
     #[test]

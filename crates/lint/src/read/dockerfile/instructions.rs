@@ -4,6 +4,8 @@
 //! As BuildKit reads them (moby/buildkit:frontend/dockerfile/parser). Nothing is dropped, and nothing is an
 //! error here: an instruction that does not exist is kept under the name that it has.
 
+use std::collections::BTreeSet;
+
 use super::text::Text;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +54,19 @@ pub(crate) struct Parsed {
     pub escape: char,
     /// Comments: line and text after the `#`.
     pub comments: Vec<(usize, String)>,
+    /// Words that look as if they began a here-document and never end one, and whether tabs before them go.
+    never_ended: BTreeSet<(String, bool)>,
 }
 
 pub(crate) fn parse(text: &str) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
-    let mut parsed = Parsed { instructions: Vec::new(), escape: escape(&lines), comments: Vec::new() };
+    let mut parsed = Parsed {
+        instructions: Vec::new(),
+        escape: escape(&lines),
+        comments: Vec::new(),
+        never_ended: BTreeSet::new(),
+    };
     let mut at = 0;
     while at < lines.len() {
         let line = lines[at].trim_start();
@@ -111,7 +120,7 @@ fn instruction(lines: &[&str], first: usize, parsed: &mut Parsed) -> usize {
             break;
         }
     }
-    let heredocs = heredocs(&text.text, lines, &mut at);
+    let heredocs = heredocs(&text.text, lines, &mut at, &mut parsed.never_ended);
     parsed.instructions.push(built(first + 1, at, &text, heredocs));
     at
 }
@@ -149,7 +158,12 @@ fn skip_space(text: &str, from: usize) -> usize {
 }
 
 /// Reads the here-documents that an instruction begins; `at` moves behind them.
-fn heredocs(text: &str, lines: &[&str], at: &mut usize) -> Vec<Heredoc> {
+fn heredocs(
+    text: &str,
+    lines: &[&str],
+    at: &mut usize,
+    never_ended: &mut BTreeSet<(String, bool)>,
+) -> Vec<Heredoc> {
     let keyword = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
     if !matches!(keyword.as_str(), "RUN" | "COPY" | "ADD" | "ONBUILD") || !text.contains("<<") {
         return Vec::new();
@@ -158,15 +172,21 @@ fn heredocs(text: &str, lines: &[&str], at: &mut usize) -> Vec<Heredoc> {
     for (name, expands, strips) in begun(text) {
         let first = *at;
         let mut body = String::new();
-        let bare = |line: &str| {
-            if strips { line.trim_start_matches('\t').to_owned() } else { line.to_owned() }
+        let bare = |line: &'_ &str| {
+            line.len() - if strips { line.trim_start_matches('\t').len() } else { line.len() }
         };
-        let Some(length) = lines[first.min(lines.len())..].iter().position(|line| bare(line) == name) else {
+        // A word that does not end a text from here on ends none from further down.
+        if never_ended.contains(&(name.clone(), strips)) {
+            continue;
+        }
+        let rest = &lines[first.min(lines.len())..];
+        let Some(length) = rest.iter().position(|line| line[bare(line)..] == *name) else {
             // Never ended: then it was none (a shift, or text in quotes).
+            never_ended.insert((name, strips));
             continue;
         };
         for line in &lines[first..first + length] {
-            body.push_str(&bare(line));
+            body.push_str(&line[bare(line)..]);
             body.push('\n');
         }
         *at = first + length + 1;

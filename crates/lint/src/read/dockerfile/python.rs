@@ -1,5 +1,7 @@
 //! Which Python a program name means at some place of a Dockerfile.
 
+use rpds::Vector;
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Interpreter {
     /// Where it comes from.
@@ -55,13 +57,13 @@ pub(crate) struct Pythons {
     /// What `pip` and `pip3` install into.
     pub pip: Interpreter,
     /// Virtual environments that were made, and with what.
-    pub environments: Vec<(String, Interpreter)>,
+    pub environments: Vector<(String, Interpreter)>,
 }
 
 impl Pythons {
     /// One Python for everything.
     pub(crate) fn all(interpreter: Interpreter) -> Pythons {
-        Pythons { pip: interpreter.clone(), default: interpreter, environments: Vec::new() }
+        Pythons { pip: interpreter.clone(), default: interpreter, environments: Vector::new() }
     }
 
     /// Unknown from here on.
@@ -127,7 +129,9 @@ mod tests {
     fn names_of_programs() {
         let system = Interpreter::new(Kind::System, Some("3.10"));
         let mut pythons = Pythons::all(system.clone());
-        pythons.environments.push(("/opt/venv".into(), Interpreter::new(Kind::Environment, Some("3.12"))));
+        pythons
+            .environments
+            .push_back_mut(("/opt/venv".into(), Interpreter::new(Kind::Environment, Some("3.12"))));
         assert_eq!(pythons.of_python("python3"), Some(system.clone()));
         assert_eq!(pythons.of_pip("/usr/bin/pip3"), Some(system.clone()));
         assert_eq!(pythons.of_pip("pip3.10"), Some(system));

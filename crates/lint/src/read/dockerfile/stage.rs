@@ -68,6 +68,20 @@ pub(crate) struct Run {
     pub install: Option<Install>,
 }
 
+impl Stage {
+    /// The commands of one of its instructions, which lie next to each other.
+    pub(crate) fn commands_of(&self, instruction: usize) -> &[Run] {
+        let first = self.runs.partition_point(|run| run.instruction < instruction);
+        let count = self.runs[first..].partition_point(|run| run.instruction == instruction);
+        &self.runs[first..first + count]
+    }
+
+    /// The instructions that have such a command.
+    pub(crate) fn instructions_with(&self, has: impl Fn(&Run) -> bool) -> BTreeSet<usize> {
+        self.runs.iter().filter(|run| has(run)).map(|run| run.instruction).collect()
+    }
+}
+
 impl Run {
     /// A variable as the command sees it; `None` where nothing in the file sets it.
     pub(crate) fn variable(&self, name: &str) -> Option<Value> {
@@ -248,6 +262,7 @@ impl Open {
 
     fn env(&mut self, instruction: &Instruction) {
         let state = Rc::make_mut(&mut self.state);
+        // The values of one ENV are those of before it.
         let before = state.variables.clone();
         for (name, value) in settings(&instruction.text.text) {
             let text = expand(&unquoted(&value.unwrap_or_default()), &before);

@@ -1,7 +1,7 @@
 //! What holds at some place of a Dockerfile: variables, Pythons, archives, packages.
 
 use catalog::Catalog;
-use std::collections::BTreeMap;
+use rpds::RedBlackTreeMap;
 
 use super::apt;
 use super::copied::Copied;
@@ -39,7 +39,7 @@ pub(crate) struct State {
     /// Whether CUDA's toolkit may have been installed on top of the base.
     pub toolkit: bool,
     /// The packages that pip installed by name, the last one of each.
-    pub packages: BTreeMap<String, Requirement>,
+    pub packages: RedBlackTreeMap<String, Requirement>,
     /// Whether packages were installed that are not named here.
     pub more_packages: bool,
     /// Which files of the build context stand where.
@@ -226,7 +226,7 @@ impl State {
                 requirement.pin = None;
                 requirement.versions = None;
             }
-            self.packages.insert(requirement.name.clone(), requirement);
+            self.packages.insert_mut(requirement.name.clone(), requirement);
         }
         if install.requirements.iter().any(|one| one.name.starts_with("nvidia-cuda-nvcc")) {
             self.toolkit = true;
@@ -357,7 +357,7 @@ impl State {
         if rest.first() == Some(&"-m") && matches!(rest.get(1), Some(&("venv" | "virtualenv"))) {
             let interpreter = Interpreter { kind: Kind::Environment, ..python };
             if let Some(path) = rest[2..].iter().find(|word| !word.starts_with('-')) {
-                self.pythons.environments.push((path.trim_end_matches('/').to_owned(), interpreter));
+                self.pythons.environments.push_back_mut((path.trim_end_matches('/').to_owned(), interpreter));
             }
         } else if rest.iter().any(|word| word.contains("get-pip.py")) || (command.piped && rest.is_empty()) {
             self.pythons.pip = python;
@@ -402,7 +402,7 @@ impl State {
         }
         let path = path.unwrap_or_else(|| ".venv".to_owned());
         let interpreter = Interpreter { kind: Kind::Environment, ..interpreter };
-        self.pythons.environments.push((path.trim_end_matches('/').to_owned(), interpreter));
+        self.pythons.environments.push_back_mut((path.trim_end_matches('/').to_owned(), interpreter));
     }
 
     /// `python3` (and with it the distribution's pip) now means another one.

@@ -1,0 +1,3 @@
+//! Files and directories that no other rule can judge.
+
+pub(crate) mod file_unreadable;
