@@ -17,6 +17,7 @@ mod layers;
 mod lint;
 mod nccl;
 mod refresh;
+mod registry;
 mod training;
 mod traps;
 mod worker;

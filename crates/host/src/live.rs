@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use super::sensitivity::is_secret;
-use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process};
+use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
 const FILE_MAX: u64 = 4 << 20;
@@ -234,9 +234,9 @@ impl Live {
     /// there.
     fn program(&self, name: &str) -> Reading {
         if self.root.is_none() {
-            return match which::which(name) {
-                Ok(path) => Reading::Text(path.to_string_lossy().into_owned()),
-                Err(_) => Reading::Absent,
+            return match program::find(name) {
+                Some(path) => Reading::Text(path.to_string_lossy().into_owned()),
+                None => Reading::Absent,
             };
         }
         let executable = |path: &String| {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::auth::Secret;
 use super::udp::{Line, PACKET_MIN_BYTES};
 use super::{Answer, Failure, Why};
 
@@ -18,8 +19,13 @@ enum Tried {
     Refused,
 }
 
-pub(super) async fn search(address: &str, port: u16, largest: u32) -> Result<Answer, Failure> {
-    let line = Line::open(address, port, true).await?;
+pub(super) async fn search(
+    address: &str,
+    port: u16,
+    largest: u32,
+    secret: &Secret,
+) -> Result<Answer, Failure> {
+    let line = Line::open(address, port, true, secret).await?;
     let largest = largest.clamp(PACKET_MIN_BYTES, 65_535);
     let (mut arrives, mut lost, mut refused) = (0, None, None);
     if !matches!(attempt(&line, PACKET_MIN_BYTES, FIRST_ACK_TIMEOUT).await?, Tried::Arrived) {
@@ -48,7 +54,7 @@ pub(super) async fn search(address: &str, port: u16, largest: u32) -> Result<Ans
     Ok(Answer::PathMtu { bytes: arrives, lost, refused })
 }
 
-async fn attempt(line: &Line, size: u32, wait: Duration) -> Result<Tried, Failure> {
+async fn attempt(line: &Line<'_>, size: u32, wait: Duration) -> Result<Tried, Failure> {
     for _ in 0..ATTEMPTS_PER_SIZE {
         match line.once(size, wait).await {
             Ok(Some(_)) => return Ok(Tried::Arrived),
