@@ -98,11 +98,6 @@ pub const VARIABLES: &[&str] = &[
     "WSL_",
 ];
 
-/// Where programs are looked for below a root: Debian's and Fedora's default for root, and where images keep
-/// conda.
-pub(crate) const DEFAULT_PATH: &str =
-    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
-
 /// Asks container engines for [`Live`], which knows no connections of its own.
 pub trait Engines: Send + Sync {
     /// A GET for `path` (`/info`) to `endpoint` (`unix:///var/run/docker.sock`, `ssh://…`) until `deadline`.
@@ -243,7 +238,8 @@ impl Live {
             let metadata = self.open(path, OFlags::PATH).and_then(|file| file.metadata());
             metadata.is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
         };
-        let found = DEFAULT_PATH.split(':').map(|folder| format!("{folder}/{name}")).find(executable);
+        let found =
+            program::DEFAULT_PATH.split(':').map(|folder| format!("{folder}/{name}")).find(executable);
         found.map_or(Reading::Absent, Reading::Text)
     }
 

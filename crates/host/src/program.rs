@@ -6,7 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::live::DEFAULT_PATH;
+/// The PATH of a process without one, and of another root: the default for root of Debian and Fedora, and the
+/// folder of conda in images.
+pub(crate) const DEFAULT_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
 
 /// PATH without its relative and empty entries, for programs that envdoc starts.
 pub fn path() -> OsString {

@@ -2,8 +2,8 @@
 //!
 //! The caller is the rendezvous: it has every rank listen ([`Task::Listen`]), and tells each whom to connect
 //! to ([`Task::Join`]). A connection begins with the proof that both sides belong to this run
-//! ([`crate::worker::auth`]), and with a line that names the rank, so that a second process of the same rank is
-//! refused by name.
+//! ([`crate::worker::auth`]), and with a line that names the rank, so that a second process of the same rank
+//! is refused by name.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};

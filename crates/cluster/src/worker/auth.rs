@@ -123,7 +123,7 @@ pub(crate) enum Refusal {
     /// The connection.
     #[error(transparent)]
     Connection(#[from] std::io::Error),
-    /// It closed the connection without a word, as a worker does with whoever has not the secret.
+    /// It closed the connection and sent nothing, as a worker does where the secret is wrong.
     #[error("accepted the connection and closed it")]
     Closed,
     /// It has not the secret of this run; what it said, cut.

@@ -92,7 +92,7 @@ pub enum Task {
         address: String,
         /// Its port.
         port: u16,
-        /// What the other side must say. Without a word of it, fails as [`Why::Silent`].
+        /// What the other side must send. Fails as [`Why::Silent`] if nothing comes.
         expected: Expected,
     },
     /// Acknowledges the datagrams of [`Task::SendUdp`] and [`Task::PathMtu`] of this run;

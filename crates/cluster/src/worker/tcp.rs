@@ -47,7 +47,7 @@ pub(crate) async fn bind(address: Option<IpAddr>, port: u16) -> std::io::Result<
     }
 }
 
-/// Accepts workers of this run, tells them its `nonce`, and never ends by itself. Strangers are told nothing.
+/// Accepts workers of this run, sends them its `nonce`, and never ends by itself. Others receive nothing.
 pub(super) async fn listen(
     (address, port): (Option<IpAddr>, u16),
     nonce: &str,
