@@ -34,7 +34,7 @@ pub(super) struct Args {
 
     /// Check the file system below DIR (an unpacked image, a chroot).
     ///
-    /// State what it should be with --expect role=container,gpus=0.
+    /// Declare what it is with --expect role=container,gpus=0.
     #[arg(long, value_name = "DIR", help_heading = SELECTION, hide_short_help = true)]
     root: Option<PathBuf>,
 

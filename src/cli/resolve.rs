@@ -1,7 +1,6 @@
 //! `envdoc resolve`.
 
 use catalog::Catalog;
-use diagnostic::suggest::nearest;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -18,10 +17,8 @@ use diagnostic::terminal;
 use host::file;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::Outcome;
-use resolve::parameter::Source;
-use resolve::parse::{self, StackOptions};
 use resolve::report::Report;
-use resolve::request::{Request, Requirement};
+use resolve::request::Request;
 use resolve::universe::Universe;
 use resolve::{self, lookup};
 
@@ -163,45 +160,13 @@ impl Args {
 
 /// `--why`: whether `subject` exists, and whether it is compatible with the other options.
 fn why(universe: &Universe, request: &Request, subject: &str) -> Result<u8, Error> {
-    // `torch=2.6.0` is conda's way to write it.
-    let subject = match subject.split_once('=') {
-        Some((name, version)) => format!("{name}=={}", version.trim_start_matches('=')),
-        None => subject.to_owned(),
-    };
-    let Some(explanation) = lookup::explain(universe, &subject) else {
-        let error = Error::new(Kind::Usage, format!("--why: {subject:?} is not in the catalog"));
-        return Err(error.did_you_mean(nearest(&subject, lookup::names(universe))));
-    };
-    terminal::print(&explain::lookup(&explanation, terminal::width()))?;
-    let (name, version) = subject.split_once("==").map_or((subject.as_str(), ""), |parts| parts);
-    let own = match name {
-        "cuda" => StackOptions { cuda: Some(version.into()), ..StackOptions::default() },
-        "python" => StackOptions { python: Some(version.into()), ..StackOptions::default() },
-        "torch" => StackOptions { torch: Some(version.into()), ..StackOptions::default() },
-        _ => StackOptions { with: vec![subject.clone()], ..StackOptions::default() },
-    };
-    let Ok(own) = parse::requirements(universe, &own) else { return Ok(0) };
-    if request.requirements.is_empty() {
-        return Ok(0);
-    }
-    let sources: Vec<String> =
-        request.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
-    let mut whole = request.clone();
-    whole.requirements.extend(
-        own.requirements
-            .into_iter()
-            .map(|requirement| Requirement { source: Source::Stated(subject.clone()), ..requirement }),
-    );
-    let outcome = resolve::resolve(universe, &whole);
-    let words = match &outcome {
-        Outcome::Resolved(found) => {
-            let explanation = lookup::why(universe, request, &subject)
-                .map_or(String::new(), |explanation| format!(". {}", explanation.summary));
-            format!("yes, as {}{explanation}", resolve::report::text::headline(&found.stack))
-        }
-        Outcome::Conflict(conflict) => format!("no: {}", conflict.message),
-    };
-    let text = format!("Together with {}: {words}", sources.join(", "));
+    let answer = lookup::asked(universe, request, subject).map_err(|unknown| {
+        let error = Error::new(Kind::Usage, format!("--why: {unknown}"));
+        error.did_you_mean(unknown.nearest)
+    })?;
+    terminal::print(&explain::lookup(&answer.explanation, terminal::width()))?;
+    let Some(together) = &answer.together else { return Ok(0) };
+    let text = resolve::report::text::together(together);
     terminal::print(&format!("\n{}\n", textwrap::fill(&text, terminal::width())))?;
-    Ok(u8::from(matches!(outcome, Outcome::Conflict(_))))
+    Ok(u8::from(!together.compatible()))
 }

@@ -4,9 +4,13 @@ use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::cluster::{Locking, first_engine, lock_notice, lock_refused};
 use super::format::Format;
 use super::headings::OUTPUT;
 use super::values;
+use ::cluster::lock::{self, Access, Held};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::reach;
 use ::cluster::smoke::local::Local;
 use ::cluster::smoke::nccl::phases as nccl_phases;
 use ::cluster::smoke::nccl::workers::Site;
@@ -18,7 +22,6 @@ use ::cluster::smoke::report::{self as report, findings, page, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
 use ::cluster::smoke::{bandwidth, baseline, cluster};
 use ::cluster::worker::bundle::Bundle;
-use ::cluster::{jobs, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::{github, json, sarif};
@@ -155,6 +158,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = MEASUREMENT)]
     baseline: Option<PathBuf>,
 
+    #[command(flatten)]
+    locking: Locking,
+
     /// For testing: flip a byte of one element of a rank.
     #[arg(long, value_name = "RANK:ELEMENT", hide = true, value_parser = values::corrupt)]
     corrupt: Option<(usize, usize)>,
@@ -269,25 +275,41 @@ impl Args {
         let runtime = runtime()?;
         let outcome = runtime.block_on(async {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
-            let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
-            let progress = self.progress_handler(&live);
-            let mark = jobs::mark();
-            let running = cluster::run(&plan, &reached, &bundle, options, &mark, Progress(&progress));
-            let outcome = until_interrupted(running).await;
-            live.end();
-            let left =
-                cluster::leave(&reached, (options.torch || options.deepspeed).then_some(mark.as_str())).await;
-            match outcome {
-                Some(mut outcome) => {
-                    outcome.remarks.extend(left);
-                    Ok(outcome)
-                }
-                None => Err(interruption(&left)),
-            }
+            let id = lock::run_id();
+            let request = self.locking.using(&plan, first_engine(&reached), (&id, "smoke"), Access::Measure);
+            let held = Held::take(request, lock_notice, interrupted()).await;
+            let held = held.map_err(|why| lock_refused(&why))?.ok_or_else(|| interruption(&[]))?;
+            let outcome = held.during(self.in_containers(&plan, &reached, &bundle, options, &id)).await;
+            held.release().await;
+            outcome
         });
         // A connection that hangs must not hold envdoc.
         runtime.shutdown_background();
         outcome
+    }
+
+    /// The test in the containers of the nodes; nothing of it stays there.
+    async fn in_containers(
+        &self,
+        plan: &ClusterPlan,
+        reached: &[cluster::Reached<'_>],
+        bundle: &Bundle,
+        options: &Options,
+        mark: &str,
+    ) -> Result<Outcome, Error> {
+        let live = Live::new(plan.nodes.iter().map(|node| node.name.clone()).collect());
+        let progress = self.progress_handler(&live);
+        let running = cluster::run(plan, reached, bundle, options, mark, Progress(&progress));
+        let outcome = until_interrupted(running).await;
+        live.end();
+        let left = cluster::leave(reached, (options.torch || options.deepspeed).then_some(mark)).await;
+        match outcome {
+            Some(mut outcome) => {
+                outcome.remarks.extend(left);
+                Ok(outcome)
+            }
+            None => Err(interruption(&left)),
+        }
     }
 
     /// NCCL on the GPUs of this machine.

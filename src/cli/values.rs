@@ -33,6 +33,14 @@ pub(super) fn seconds(text: &str) -> Result<Duration, InvalidValue> {
     }
 }
 
+/// Seconds, of which 0 means off.
+pub(super) fn seconds_or_off(text: &str) -> Result<Duration, InvalidValue> {
+    match text.parse::<f64>() {
+        Ok(0.0) => Ok(Duration::ZERO),
+        _ => seconds(text),
+    }
+}
+
 pub(super) fn ranks(text: &str) -> Result<usize, InvalidValue> {
     let ranks = text.parse().ok().filter(|ranks| (2..=RANKS_MAX).contains(ranks));
     ranks.ok_or(InvalidValue::Ranks)

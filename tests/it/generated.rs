@@ -136,7 +136,7 @@ fn claims() {
     let cell = |text: &str| text.replace('|', "\\|");
     let mut text = format!(
         "# Claims of tutorials, and the rules that find them\n\n<!-- Generated from tests/lint/claims.yaml \
-            by tests/generated.rs; edit there. -->\n\n\
+            by tests/it/generated.rs; edit there. -->\n\n\
          Of the claims that were collected from tutorials, those that are wrong or outdated. {} show in a \
          file, and `envdoc lint`\n\
          finds each of them there (a test lints them); {} show in none.\n\n## Found in a file\n\n\
@@ -207,7 +207,7 @@ fn command_line() {
 #[test]
 fn exit_codes() {
     let mut text = String::from(
-        "# Exit codes\n\n<!-- Generated from src/error.rs by tests/generated.rs; edit there. -->\n\n| code | \
+        "# Exit codes\n\n<!-- Generated from crates/diagnostic/src/error.rs by tests/it/generated.rs; edit there. -->\n\n| code | \
             meaning |\n|---|---|\n",
     );
     for (code, meaning) in EXIT_CODES {
@@ -236,16 +236,16 @@ fn schemas() {
 #[test]
 fn cluster() {
     let mut text = String::from(
-        "# cluster.yaml\n\n<!-- Generated from src/cluster/request.rs by tests/generated.rs; edit there. \
+        "# cluster.yaml\n\n<!-- Generated from crates/cluster/src/request.rs by tests/it/generated.rs; edit there. \
             -->\n\n\
          A cluster for `envdoc cluster`; `envdoc cluster init` writes a first one. An unknown key is an \
          error. Worked examples:\n\
-         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). More than some 64 \
-         machines:\n\
+         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). For more than about 64 \
+         machines, see\n\
          [clusters at scale](clusters-at-scale.md).\n\n\
-         Names and values may hold only what compose files, SSH's configuration and shells take as it \
-         stands: no `$`, quotes,\n\
-         backslashes or line breaks. What is refused says why.\n\n",
+         Names and values may contain only characters that compose files, SSH configuration and shells \
+         leave unchanged: no `$`, quotes,\n\
+         backslashes or line breaks. The error message for a refused value says why.\n\n",
     );
     let schema = serde_json::to_value(schemars::schema_for!(ClusterRequest)).unwrap();
     keys(&mut text, &schema);
@@ -267,16 +267,16 @@ fn cluster() {
 #[test]
 fn request() {
     let mut text = String::from(
-        "# Request files\n\n<!-- Generated from src/image/request.rs by tests/generated.rs; edit there. \
+        "# Request files\n\n<!-- Generated from crates/image/src/request.rs by tests/it/generated.rs; edit there. \
             -->\n\n\
-         `images/<name>/request.yaml` asks for an image. `envdoc render` and `envdoc build` take it with \
-         `--request`; their options win\n\
-         over it. An unknown key is an error. Everything may be left out. Worked examples: \
+         `images/<name>/request.yaml` describes an image. `envdoc render` and `envdoc build` take it with \
+         `--request`; options override\n\
+         it. An unknown key is an error, and every key is optional. Worked examples: \
          [images/](../images). For editors:\n\
          [the JSON Schema](schemas/request.json).\n\n\
-         Versions are the beginning of a version (`12.1`) or a range (`'>=2.4,<2.7'`); they need no quotes. \
-         Paths are seen from the\n\
-         file.\n\n",
+         A version is the beginning of a version (`12.1`, without quotes) or a range (`'>=2.4,<2.7'`). \
+         Paths are relative to\n\
+         the file.\n\n",
     );
     let schema = serde_json::to_value(schemars::schema_for!(ImageRequest)).unwrap();
     keys(&mut text, &schema);

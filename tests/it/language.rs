@@ -19,6 +19,9 @@ const WORDS: &str = r"(?ix)\b(?:
     | nothing\ comes\ from | the\ way\ to\ its | under\ which\ name | on\ which\ machine\?
     | there\ is\ no\ \S+\ to\ ask | have\ the\ \S+\ replaced | is\ no\ folder | climbs? | crowd
     | told\ apart | what\ can\ be\ had | not\ read:\ there
+    | have\ (?:it|the\ \S+)\ checked | next\ chance | the\ others\ go\ on | nothing\ meets | knows\ is
+    | to\ be\ had | looked\ at\ again
+    | it\ is\ mended | as\ the\ engine\ tells | carried\ across | of\ these: | was\ made\ as
 )\b";
 
 /// Hits that are right: part of the text, and why.
@@ -40,7 +43,7 @@ const BUDGETS: &[(&str, [usize; 4])] = &[
     ("diagnose", [0, 0, 0, 16]),
     ("diagnostic", [0, 0, 0, 1]),
     ("docker", [0, 0, 0, 5]),
-    ("docs", [37, 0, 0, 0]),
+    ("docs", [0, 0, 0, 0]),
     ("facts", [0, 0, 0, 6]),
     ("host", [0, 0, 0, 10]),
     ("image", [0, 0, 0, 2]),

@@ -218,11 +218,22 @@ path_mtu() { ip link set "$1" mtu "$2"; }
 # host_delay HOST MILLISECONDS: a cable in which a packet and its answer take so long together (delay.py: this kernel may have no netem);
 # 0 for the usual one.
 host_delay() {
-    local _
     host_undelayed "$1"
     ip link del "$1" 2>/dev/null
     if [ "$2" = 0 ]; then host_cable "$1" && host_plugged "$1"; return; fi
-    python3 ./delay.py "$1" "${HOST_PID[$1]}" eth0 "$(awk -v both="$2" 'BEGIN { print both / 2 }')" >"$FLEET/$1/delay.log" 2>&1 &
+    host_slow_cable "$1" "$(awk -v both="$2" 'BEGIN { print both / 2 }')"
+}
+# host_damage HOST corrupt|duplicate|reorder PERCENT: a cable that does this to the UDP packets to it; `host_delay HOST 0` repairs it.
+host_damage() {
+    host_undelayed "$1"
+    ip link del "$1" 2>/dev/null
+    host_slow_cable "$1" 0 "$2" "$3"
+}
+host_slow_cable() {
+    local host=$1 _
+    shift
+    python3 ./delay.py "$host" "${HOST_PID[$host]}" eth0 "$@" >"$FLEET/$host/delay.log" 2>&1 &
+    set -- "$host"
     HOST_CABLE[$1]=$!
     for _ in $(seq 100); do grep -q ready "$FLEET/$1/delay.log" && break; sleep 0.05; done
     host_plugged "$1" || { cat "$FLEET/$1/delay.log"; return 1; }

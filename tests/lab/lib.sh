@@ -31,7 +31,7 @@ skip() {
 }
 
 # builds ARGUMENT…: envdoc build, which may take its time.
-builds() { LIMIT=120 envdoc build "$@"; }
+builds() { LIMIT=${LIMIT:-120} envdoc build "$@"; }
 
 # envdoc ARGUMENT…: runs it; `answer`, `error`, `code` and `took` (ms) tell what came.
 envdoc() {

@@ -171,7 +171,14 @@ fi
 if needed speed "$@"; then
     FINISH=mpi_into base base-speed-trixie.tar trixie "${fleet[@]}" python3-{torch,numpy} iperf3 openmpi-bin automake libopenmpi-dev gcc libc6-dev procps
 fi
-if needed engine-26.1 "$@"; then engine 26.1 trixie || echo "Docker 26.1 cannot be fetched: the cases that need it are skipped"; fi
+for pair in 26.1:trixie 28.5:forky; do
+    version=${pair%%:*}
+    if needed "engine-$version" "$@"; then
+        engine "$version" "${pair#*:}" || echo "Docker $version cannot be fetched: the cases that need it are skipped"
+    fi
+done
+# Podman of Debian 13 needs that release's C library: it runs in a folder of its own, with runc, because crun refuses hybrid cgroups.
+if needed podman-5.4 "$@"; then base base-podman-trixie.tar trixie podman runc netavark aardvark-dns containers-storage; fi
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
 [ -z "$only_images" ] || exit 0
@@ -197,7 +204,7 @@ fi
 unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOME=/run/lab/root \
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
-    LAB_OLD="$repository/target/lab/base-old.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_KEPT="$repository/target/lab" \
+    LAB_OLD="$repository/target/lab/base-old.tar" LAB_PODMAN="$repository/target/lab/base-podman-trixie.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_KEPT="$repository/target/lab" \
     LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" \
     LAB_CLAIMS="${ENVDOC_LAB_CLAIMS:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!

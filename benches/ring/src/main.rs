@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut raw = f64::INFINITY;
     for _ in 0..rounds {
         ring.all_reduce(&together)?;
-        raw = raw.min(ring.stream(bytes, (true, true))?.as_secs_f64());
+        raw = raw.min(ring.stream(bytes, (true, true), None)?.as_secs_f64());
     }
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));

@@ -184,7 +184,7 @@ fn day_of_file(text: &str) -> Option<&str> {
 /// The newest day on which something in the file was checked.
 ///
 /// Rows that a refresh adds have a day of their own; that of the file stays, because the older rows were not
-/// looked at again.
+/// checked again.
 pub fn newest_day(text: &str) -> Option<&str> {
     let days = text.match_indices("checked:").filter_map(|(at, found)| {
         let day = text[at + found.len()..].trim_start_matches([' ', '"', '\'']).get(..10)?;

@@ -37,6 +37,7 @@ pub mod testing;
 pub mod toolkit;
 pub mod torch;
 pub mod variables;
+pub mod verify;
 pub mod version;
 pub mod xids;
 

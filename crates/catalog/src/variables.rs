@@ -51,11 +51,36 @@ pub struct Variable {
     pub meaning: Option<String>,
     /// What goes wrong when it is set.
     pub risk: Option<String>,
+    /// Values that are seldom right.
+    #[serde(default)]
+    pub discouraged: Vec<Discouraged>,
     /// Where this was read.
     pub source: String,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
+}
+
+/// A value that is seldom right.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Discouraged {
+    /// `1`; whether letters are small or capital does not matter.
+    pub value: String,
+    /// Why it is listed.
+    pub kind: DiscouragedKind,
+    /// What the variable does with it: `nodes communicate over TCP, even with InfiniBand or RoCE`.
+    pub effect: String,
+}
+
+/// Why a value is seldom right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiscouragedKind {
+    /// It switches off a fast way between GPUs.
+    TransportOff,
+    /// The default is better on nearly every machine.
+    WorseThanDefault,
 }
 
 /// Values in addition to those that a variable's row lists.
@@ -75,6 +100,13 @@ fn current() -> Status {
 }
 
 impl Variable {
+    /// What the variable does with a value that is discouraged for this reason.
+    pub fn discouraged(&self, kind: DiscouragedKind, value: &str) -> Option<&str> {
+        let row =
+            self.discouraged.iter().find(|one| one.kind == kind && one.value.eq_ignore_ascii_case(value))?;
+        Some(&row.effect)
+    }
+
     /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing
     /// where the bounds are written otherwise, or where whoever reads it takes further words.
     pub fn takes(&self, value: &str) -> Option<bool> {

@@ -13,12 +13,14 @@ use docker::exec::{self, Command};
 
 /// The longest that listing the processes may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
-/// Prints its own process id, then one line for each process: its `stat`, a tab, its arguments.
+/// Prints its own process id, then one line for each process: its `stat`, the mark of the job that it belongs
+/// to, its arguments, with tabs between them.
 const LIST: &str = r#"
 echo "$$"
 for entry in /proc/[0-9]*; do
     read -r stat 2>/dev/null <"$entry/stat" || continue
-    printf '%s\t%s\n' "$stat" "$(tr '\0\n' '  ' 2>/dev/null <"$entry/cmdline" | cut -c1-200)"
+    mark=$(tr '\0' '\n' 2>/dev/null <"$entry/environ" | sed -n 's/^ENVDOC_JOB=//p')
+    printf '%s\t%s\t%s\n' "$stat" "$mark" "$(tr '\0\n' '  ' 2>/dev/null <"$entry/cmdline" | cut -c1-200)"
 done
 "#;
 /// Processes that are named; the others are counted.
@@ -35,6 +37,8 @@ struct Process {
     zombie: bool,
     /// `sshd`.
     name: String,
+    /// The mark of the run of envdoc that started it.
+    mark: Option<String>,
     /// Its arguments.
     command: String,
 }
@@ -57,6 +61,8 @@ pub struct Work {
     pub command: String,
     /// Its children, and theirs.
     pub children: usize,
+    /// The mark of the run of envdoc that started it: `launch`, `exec`.
+    pub mark: Option<String>,
 }
 
 impl Activity {
@@ -152,6 +158,7 @@ fn of(listed: &str, command: bool) -> Activity {
         id: process.id,
         command: if process.command.trim().is_empty() { &process.name } else { &process.command }.clone(),
         children: below([process.id].into()).len() - 1,
+        mark: process.mark.clone(),
     };
     let others: Vec<&&Process> =
         rest.iter().filter(|process| first.is_none_or(|first| first.id != process.id)).collect();
@@ -162,9 +169,10 @@ fn of(listed: &str, command: bool) -> Activity {
     }
 }
 
-/// `12 (name) S 1 …`, a tab, and the arguments; the name may contain anything.
+/// `12 (name) S 1 …`, the mark and the arguments; the name may contain anything.
 fn process(line: &str) -> Option<Process> {
-    let (stat, command) = line.split_once('\t').unwrap_or((line, ""));
+    let (stat, rest) = line.split_once('\t').unwrap_or((line, ""));
+    let (mark, command) = rest.split_once('\t').unwrap_or(("", rest));
     let (id, rest) = stat.split_once(" (")?;
     let (name, fields) = rest.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
@@ -174,6 +182,7 @@ fn process(line: &str) -> Option<Process> {
         start: fields.get(19)?.parse().ok()?,
         zombie: matches!(fields.first(), Some(&("Z" | "X"))),
         name: name.to_owned(),
+        mark: (!mark.is_empty()).then(|| mark.to_owned()),
         command: command.to_owned(),
     })
 }
@@ -184,7 +193,7 @@ mod tests {
 
     fn line(id: u32, parent: u32, name: &str, command: &str) -> String {
         let rest = "0 ".repeat(17);
-        format!("{id} ({name}) S {parent} {rest}{} 0\t{command}\n", 100 + id)
+        format!("{id} ({name}) S {parent} {rest}{} 0\t\t{command}\n", 100 + id)
     }
 
     /// An idle container, as it is listed by process 90.

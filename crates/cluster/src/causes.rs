@@ -8,6 +8,11 @@ use super::probe::{self, Probe};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::stale_entries;
+use crate::blocked;
+use crate::flow::Counters;
+use crate::flow::measure::{self, Peer};
+use crate::flow::rate;
+use crate::flow::trace::{self, Stop, Trace};
 use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
@@ -78,28 +83,96 @@ pub async fn unreached(
     most: usize,
     reattached: bool,
 ) -> Causes {
-    let mut dead = tried.iter().filter(|tried| tried.dead()).take(most).peekable();
-    if dead.peek().is_none() {
+    let dead: Vec<&Tried> = tried.iter().filter(|tried| tried.dead()).take(most).collect();
+    if dead.is_empty() {
         return Causes::default();
     }
     let probes =
         fan_out(containers.iter().map(|one| Probe::start(plan, one.node, one.engine, "host", bundle))).await;
-    let found = dead.map(|one| {
-        let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
-        let probes = &probes;
-        async move {
-            let cause = match (&probes[one.from], &probes[one.to]) {
-                (Ok(from), Ok(to)) => between(plan, containers, one, back, (from, to), reattached).await,
-                _ => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
-            };
-            ((one.from, one.to), cause)
-        }
-    });
-    let found = fan_out(found).await;
+    let hosts: Vec<Option<&Probe<'_>>> = probes.iter().map(|probe| probe.as_ref().ok()).collect();
+    let traces = traced(plan, containers, &hosts, &dead).await;
+    let mut problems = surely(containers, &hosts, &traces).await;
+    let mut causes = Causes::default();
+    if problems.is_empty() {
+        let found = dead.into_iter().map(|one| {
+            let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
+            let seen = Seen { back, traces: &traces, reattached };
+            let (from, to) = (hosts[one.from], hosts[one.to]);
+            async move {
+                let cause = match from.zip(to) {
+                    Some(hosts) => between(plan, containers, one, &seen, hosts).await,
+                    None => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
+                };
+                ((one.from, one.to), cause)
+            }
+        });
+        let found = fan_out(found).await;
+        (causes.stale, causes.resolvers) = (stale(&found), resolvers(&found));
+        problems = best(found);
+    }
     for probe in probes.into_iter().flatten() {
         probe.end().await;
     }
-    Causes { stale: stale(&found), resolvers: resolvers(&found), problems: best(found) }
+    Causes { problems, ..causes }
+}
+
+/// What is known of a pair in addition to its own attempt.
+struct Seen<'s> {
+    back: Option<&'s Tried>,
+    traces: &'s [Trace],
+    reattached: bool,
+}
+
+impl Seen<'_> {
+    fn trace(&self, from: usize, to: usize) -> Option<&Trace> {
+        self.traces.iter().find(|trace| (trace.way.from, trace.way.to) == (from, to))
+    }
+}
+
+/// How far packets get, both ways of every pair that fails.
+async fn traced(
+    plan: &ClusterPlan,
+    containers: &[ContainerProbe<'_>],
+    hosts: &[Option<&Probe<'_>>],
+    dead: &[&Tried],
+) -> Vec<Trace> {
+    let unconnected = dead.iter().filter(|one| one.connects.is_err() && blocked::no_port(one).is_none());
+    let mut directions: Vec<(usize, usize)> =
+        unconnected.flat_map(|one| [(one.from, one.to), (one.to, one.from)]).collect();
+    if directions.is_empty() {
+        return Vec::new();
+    }
+    directions.sort_unstable();
+    directions.dedup();
+    let peers: Vec<Peer<'_>> = containers.iter().map(Peer::from).collect();
+    // IPsec hides what a packet carries.
+    let watched = plan.network.kind == NetworkKind::Overlay && !plan.network.encrypted;
+    trace::traces(&peers, hosts, &directions, watched).await
+}
+
+/// What explains everything else: a machine that can keep no more connections, a network that loses packets.
+async fn surely(
+    containers: &[ContainerProbe<'_>],
+    hosts: &[Option<&Probe<'_>>],
+    traces: &[Trace],
+) -> Vec<Problem> {
+    let machines = hosts.iter().zip(containers).filter_map(|(host, one)| Some(((*host)?, one)));
+    let machines: Vec<(&Probe<'_>, &ContainerProbe<'_>)> = machines.collect();
+    let peers: Vec<Peer<'_>> =
+        machines.iter().map(|(host, one)| Peer { address: one.address, session: host.session() }).collect();
+    let counters: Vec<Option<Counters>> = measure::counters(&peers).await;
+    let full = machines.iter().zip(counters).filter_map(|((_, one), counters)| {
+        let counters = counters?;
+        let full = counters.full_conntrack()?;
+        Some(blocked::conntrack(STEP, &one.node.name, full, counters.conntrack_dropped))
+    });
+    let full: Vec<Problem> = full.collect();
+    if !full.is_empty() {
+        return full;
+    }
+    let names: Vec<String> = containers.iter().map(|one| one.node.name.clone()).collect();
+    let ways: Vec<_> = traces.iter().map(|trace| trace.way.clone()).collect();
+    rate::heavy(STEP, &ways, &names)
 }
 
 /// Containers that were seen not to ask the engine for names.
@@ -270,10 +343,10 @@ async fn between(
     plan: &ClusterPlan,
     containers: &[ContainerProbe<'_>],
     tried: &Tried,
-    back: Option<&Tried>,
+    seen: &Seen<'_>,
     (from, to): (&Probe<'_>, &Probe<'_>),
-    reattached: bool,
 ) -> Cause {
+    let (back, reattached) = (seen.back, seen.reattached);
     let (one, other) = (&containers[tried.from], &containers[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
     let firewall = format!(
@@ -290,6 +363,9 @@ async fn between(
         }
         None => tried,
     };
+    if let Some(failure) = blocked::no_port(tried) {
+        return Cause::Seen(blocked::ports(STEP, one, failure).await);
+    }
     if plan.network.kind != NetworkKind::Overlay {
         return Cause::Guessed(unexplained(one, other, tried));
     }
@@ -310,13 +386,44 @@ async fn between(
             .fix("Resume: `envdoc cluster up`"),
         );
     }
+    let back_connects = back.is_some_and(|back| back.connects.is_ok());
+    let (trace, reverse) = (seen.trace(tried.from, tried.to), seen.trace(tried.to, tried.from));
+    let stop = trace.and_then(|trace| Some((trace, trace.stop()?)));
+    if let Some(stop) = stop.filter(|(_, stop)| *stop != Stop::NotSent) {
+        let problem = blocked::overlay(STEP, one, other, stop, reverse, back_connects);
+        if stop.0.may_be_unknown_sender(reverse) && !back_connects {
+            // The other direction names that engine.
+            return Cause::Guessed(unexplained(one, other, tried));
+        }
+        return match stop.1 {
+            Stop::Elsewhere(_) => Cause::StaleEntry(problem),
+            _ => Cause::Seen(problem),
+        };
+    }
+    if let (Some(trace), Some(reverse), Err(_)) = (trace, reverse, &tried.connects)
+        && trace.arrives()
+        && tried.name.is_ok()
+    {
+        // Its answers do not come back: the other direction names that.
+        if !reverse.arrives() {
+            return Cause::Guessed(unexplained(one, other, tried));
+        }
+        // What engines tell each other late works by now, and is judged by what was seen before.
+        if let Err(failure) = container_probe::connects(plan, one, other).await {
+            let problem = blocked::tcp(STEP, one, other, &failure).await;
+            return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Seen);
+        }
+    }
     // Only where it tells something: it waits for what does not come.
-    let within = match back.is_some_and(|back| back.connects.is_ok()) && tried.connects.is_err() {
+    let within = match back_connects && tried.connects.is_err() {
         true => Some(container_probe::datagram(one, other).await),
         false => None,
     };
     if let Some(lost) = stale_entries::stale_entry(tried, back, within.as_ref()) {
         return Cause::StaleEntry(lost.problem(STEP, one, other, tried, reattached));
+    }
+    if let Some(stop) = stop {
+        return Cause::Left(blocked::overlay(STEP, one, other, stop, reverse, back_connects));
     }
     if let (Some(Ok(())), Err(failure)) = (&within, &tried.connects) {
         return Cause::Seen(
@@ -413,6 +520,11 @@ async fn resolver(
     let (a, b, server) = (&one.node.name, &other.node.name, container_probe::ENGINE_DNS);
     let servers = container_probe::nameservers(one).await;
     let own = server.to_string();
+    let answer = match servers.contains(&own) {
+        true => None,
+        false => container_probe::own_server(one, b, &servers).await,
+    };
+    let why = answer.map_or_else(|| why.to_string(), |failure| failure.says);
     let says = match (&engine, servers.contains(&own)) {
         (Err(failure), _) => format!(
             "the DNS server of the engine ({server}) does not answer in the container of {a} ({failure}), so \
@@ -431,6 +543,9 @@ async fn resolver(
     };
     Some(
         Problem::of(STEP, a, says)
+            .fix(format!(
+                "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
+            ))
             .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
             .fix(format!(
                 "Or restart that container, which stops everything that runs in it: `docker restart {a}`"

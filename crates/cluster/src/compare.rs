@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::container::{self, Container};
+use super::container::Container;
+use super::field_labels::{FIELDS_LABEL, fields, part};
 use super::keys::Keys;
 use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, Node, PLAN_LABEL};
@@ -13,14 +14,10 @@ use super::secrets::Value;
 use crate::worker::digest::hex;
 use diagnostic::error::Error;
 
-/// Label of a container: the digest of each field of its description, as JSON.
-pub const FIELDS_LABEL: &str = "envdoc.plan.fields";
 /// Label of the settings' volume: what is in it, as a SHA-256.
 pub const SETTINGS_LABEL: &str = "envdoc.settings";
 /// Label of the settings' volume: the digest of each file but the secrets, as JSON.
 pub const FILES_LABEL: &str = "envdoc.settings.files";
-/// Bytes of the digests of parts.
-const PART_BYTES: usize = 8;
 
 /// The files of a node's settings with their digests.
 pub struct Settings {
@@ -58,21 +55,6 @@ pub fn settings(
         }
     }
     Ok(Settings { files, digest: hex(&all.finalize()), parts })
-}
-
-/// The digest of each field of a container's description.
-pub fn fields(container: &Container) -> BTreeMap<String, String> {
-    let mut bare = container.clone();
-    bare.labels.remove(PLAN_LABEL);
-    let fields = match serde_json::to_value(&bare) {
-        Ok(serde_json::Value::Object(fields)) => fields,
-        _ => return BTreeMap::new(),
-    };
-    fields.into_iter().map(|(name, value)| (name, part(value.to_string().as_bytes()))).collect()
-}
-
-fn part(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes)[..PART_BYTES])
 }
 
 /// What of a node's container differs from the plan; empty where it is as planned, or there is none. The
@@ -131,22 +113,10 @@ fn names(label: Option<&String>, wanted: &BTreeMap<String, String>) -> Vec<Strin
     all.into_iter().filter(|name| found.get(*name) != wanted.get(*name)).cloned().collect()
 }
 
-/// A label's value.
-pub fn label(parts: &BTreeMap<String, String>) -> String {
-    serde_json::to_string(parts).unwrap_or_default()
-}
-
-/// The container of a node with the labels by which a later run names what differs.
-pub fn labelled(plan: &ClusterPlan, node: &Node) -> Container {
-    let mut container = container::of(plan, node);
-    let fields = fields(&container);
-    container.labels.insert(FIELDS_LABEL.into(), label(&fields));
-    container
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field_labels::{label, labelled};
     use crate::keys;
     use crate::testing::two_nodes;
     use docker::container::Found;
@@ -174,7 +144,7 @@ mod tests {
         let before = observed(&plan, &keys);
         let differs = |plan: &ClusterPlan, keys: &Keys| {
             let node = &plan.nodes[0];
-            let mut all = container_differs(&before, &container::of(plan, node));
+            let mut all = container_differs(&before, &crate::container::of(plan, node));
             all.extend(settings_differ(&before, &settings(plan, node, Some(keys), &[]).unwrap(), true));
             all
         };
@@ -190,6 +160,23 @@ mod tests {
         assert_eq!(settings_differ(&before, &with(&value("a")), true), ["secrets"]);
         assert_eq!(settings_differ(&before, &with(&[]), true), [""; 0]);
         assert!(!with(&value("a")).parts.keys().any(|path| path.contains("token")));
+    }
+
+    #[test]
+    fn a_container_of_the_compose_file_names_what_differs() {
+        let plan = two_nodes("");
+        let text = render::compose(&plan, &plan.nodes[0]).unwrap();
+        let file: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        let service = file["services"].as_mapping().unwrap().values().next().unwrap();
+        let labels = serde_yaml::from_value(service["labels"].clone()).unwrap();
+        let made = ObservedState {
+            container: Some(Found { labels, ..Found::default() }),
+            ..observed(&plan, &keys::make(&plan).unwrap())
+        };
+        let differs =
+            |plan: &ClusterPlan| container_differs(&made, &crate::container::of(plan, &plan.nodes[0]));
+        assert_eq!(differs(&plan), [""; 0]);
+        assert_eq!(differs(&two_nodes("environment: {A: b}")), ["environment"]);
     }
 
     #[test]

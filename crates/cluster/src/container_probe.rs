@@ -27,6 +27,9 @@ const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
 /// The longest that an ssh from one container to another may take.
 const SSH_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The longest that the server of a container's own resolver may take.
+const OWN_SERVER_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// A container that was looked into.
 pub struct ContainerProbe<'w> {
     /// Its node.
@@ -131,16 +134,7 @@ pub async fn enter<'w>(
 /// Everything that one may try of another.
 pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: usize, to: usize) -> Tried {
     let (one, other) = (&containers[from], &containers[to]);
-    let connects = async {
-        match &plan.ssh {
-            Some(ssh) => {
-                let address = other.address.to_string();
-                probe::connects(&one.session, &address, ssh.port, Expected::Line).await.map(drop)
-            }
-            None => listened(one, other).await,
-        }
-    };
-    let (name, connects) = tokio::join!(resolves(one, other), connects);
+    let (name, connects) = tokio::join!(resolves(one, other), connects(plan, one, other));
     let packet = async {
         connects.as_ref().ok()?;
         packet(one, other).await
@@ -157,6 +151,19 @@ pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: u
     };
     let (packet, ssh, neighbour) = tokio::join!(packet, ssh, neighbour);
     Tried { from, to, name, connects, neighbour, packet, ssh }
+}
+
+/// A connection to the other's SSH server, and to a port of no program: a firewall that lets ssh through lets
+/// no rank through.
+pub async fn connects(
+    plan: &ClusterPlan,
+    one: &ContainerProbe<'_>,
+    other: &ContainerProbe<'_>,
+) -> Result<(), Failure> {
+    if let Some(ssh) = &plan.ssh {
+        probe::connects(&one.session, &other.address.to_string(), ssh.port, Expected::Line).await?;
+    }
+    listened(one, other).await
 }
 
 /// Whether the other's name gives its address.
@@ -179,9 +186,25 @@ pub async fn engine_knows(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) 
     match one.session.ask(task, probe::CONNECT_TIMEOUT).await {
         Ok(Answer::Resolved { addresses }) => Ok(addresses.contains(&other.address)),
         Ok(answer) => Err(crate::worker::unexpected(&answer)),
-        Err(failure) if failure.why == Why::UnknownName => Ok(false),
+        // Names of containers it answers by itself; what it asks others for, it does not know.
+        Err(failure) if matches!(failure.why, Why::UnknownName | Why::NameServer) => Ok(false),
         Err(failure) => Err(failure),
     }
+}
+
+/// What the first DNS server of a container's own resolver says of the other's name; `None` where it gives
+/// an address.
+pub async fn own_server(one: &ContainerProbe<'_>, name: &str, servers: &[String]) -> Option<Failure> {
+    let server = servers.first()?.parse::<IpAddr>().ok()?;
+    let task = Task::ResolveAt { name: name.to_owned(), server };
+    let failure = one.session.ask(task, OWN_SERVER_TIMEOUT).await.err()?;
+    Some(match failure.why {
+        Why::TimedOut => {
+            let says = format!("{server} does not answer within {} s", OWN_SERVER_TIMEOUT.as_secs());
+            Failure { says, ..failure }
+        }
+        _ => failure,
+    })
 }
 
 /// The DNS servers that a container's resolver is set to; empty where its file cannot be read.
@@ -212,7 +235,16 @@ pub async fn datagram(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
 /// A connection to a listener of the other's worker, which must be the one that answers.
 pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
     let task = Task::ListenTcp { address: Some(other.address), port: 0 };
-    let (listener, port) = match other.session.start(task, probe::CONNECT_TIMEOUT * 2).await? {
+    let listening = other.session.start(task, probe::CONNECT_TIMEOUT * 2).await;
+    // It is the other side that has no port; [`Why::NoFreePort`] is about this one.
+    let listening = listening.map_err(|failure| match failure.why {
+        Why::NoFreePort => {
+            let says = format!("{} cannot listen: {}", other.node.name, failure.says);
+            Failure { why: Why::Other, says }
+        }
+        _ => failure,
+    });
+    let (listener, port) = match listening? {
         (listener, Answer::Listening { port }) => (listener, port),
         (_, answer) => return Err(crate::worker::unexpected(&answer)),
     };

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::not_running::NotRunning;
 use docker::Cause;
 use facts::fleet::Why;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,9 @@ pub enum Error {
         /// What it printed.
         output: String,
     },
+    /// Its container does not run.
+    #[error(transparent)]
+    NotRunning(#[from] NotRunning),
     /// The connection to the node failed.
     #[error("{0}")]
     Connection(String),

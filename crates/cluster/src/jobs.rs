@@ -7,6 +7,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 
+use crate::not_running::NotRunning;
 use crate::problem::Problem;
 use docker::engine::Engine;
 use docker::exec::{self, Command};
@@ -54,6 +55,9 @@ pub enum Error {
     /// The engine refused a request.
     #[error(transparent)]
     Engine(#[from] docker::Error),
+    /// Its container does not run.
+    #[error("{0}; start it: `envdoc cluster up`")]
+    NotRunning(NotRunning),
     /// The stream of its output broke.
     #[error("lost the connection to its output: {0}")]
     OutputLost(#[source] docker::Error),
@@ -79,12 +83,6 @@ pub struct Ended {
     pub seconds: f64,
     /// Whether it was stopped because another one had failed.
     pub stopped: bool,
-}
-
-/// A name for what is started together, which nothing else has.
-pub fn mark() -> String {
-    let now = jiff::Timestamp::now().as_nanosecond();
-    format!("{now:x}-{:x}", std::process::id())
 }
 
 /// Runs all jobs; the results are in the order in which they end. `line` is called for each line: node,
@@ -143,7 +141,13 @@ async fn one(job: Job<'_>, mark: &str, started: Instant, line: &dyn Fn(&str, boo
 async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) -> Result<i64, Error> {
     let mut command = job.command.clone();
     command.environment.push(format!("{MARK}={mark}"));
-    let mut running = exec::start(job.engine, &job.container, &command).await?;
+    let mut running = match exec::start(job.engine, &job.container, &command).await {
+        Ok(running) => running,
+        Err(why) => {
+            let stopped = NotRunning::find(job.engine, &job.node, &job.container).await;
+            return Err(stopped.map_or(Error::Engine(why), Error::NotRunning));
+        }
+    };
     let mut lines = [Lines::default(), Lines::default()];
     while let Some(printed) = running.output.next().await {
         let printed = printed.map_err(Error::OutputLost)?;

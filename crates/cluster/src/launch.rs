@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use tokio::sync::Notify;
 
 use super::jobs::{Ended, Job};
+use super::not_running::NotRunning;
 use super::plan::ClusterPlan;
 use super::render::launch;
 use super::request::Launcher;
@@ -74,7 +75,13 @@ fn marked(mark: &str) -> String {
 pub async fn mark_ranks(engine: &Engine, container: &str, mark: &str) -> Result<(), crate::Error> {
     let write = r#"umask 022; printf 'ENVDOC_JOB=%s\n' "$1" >"$2""#;
     let argv = ["sh", "-c", write, "sh", mark, &marked(mark)];
-    let ran = exec::run(engine, container, &argv, std::time::Duration::from_secs(10)).await?;
+    let ran = match exec::run(engine, container, &argv, std::time::Duration::from_secs(10)).await {
+        Ok(ran) => ran,
+        Err(why) => {
+            let stopped = NotRunning::find(engine, container, container).await;
+            return Err(stopped.map_or(why.into(), crate::Error::NotRunning));
+        }
+    };
     match ran.status {
         0 => Ok(()),
         status => {

@@ -5,12 +5,14 @@
 //!
 //! [`up`] carries the plan out step by step: [`observed_state`] reads what exists, [`swarm`], [`image`] and
 //! [`network`] decide what to change, [`probe`] and [`container_probe`] test from within containers,
-//! [`causes`] ranks why containers do not reach each other ([`stale_entries`]: faults of the overlay itself).
+//! [`causes`] ranks why containers do not reach each other ([`stale_entries`]: faults of the overlay itself,
+//! [`flow`]: what each direction loses).
 //! [`smoke`] runs the all-reduce.
 //!
 //! Out: [`report`]s, and [`problem`]s named by their cause.
 
 pub mod activity;
+mod blocked;
 pub mod bootstrap;
 pub mod built;
 pub mod causes;
@@ -20,6 +22,8 @@ pub mod container;
 pub mod container_probe;
 pub mod down;
 pub mod error;
+mod field_labels;
+pub mod flow;
 pub mod former;
 pub mod image;
 pub mod init;
@@ -28,10 +32,12 @@ mod join_marker;
 pub mod kept;
 pub mod keys;
 pub mod launch;
+pub mod leftovers;
 pub mod lock;
 pub mod logs;
 pub mod network;
 pub mod nodes;
+pub mod not_running;
 pub mod observed_state;
 pub mod plan;
 pub mod probe;
@@ -52,6 +58,7 @@ pub mod swarm;
 pub(crate) mod testing;
 pub mod up;
 pub mod validate;
+pub mod watchdog;
 pub mod worker;
 
 pub use error::Error;

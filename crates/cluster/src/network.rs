@@ -172,6 +172,14 @@ pub fn overlaps(subnet: &str, interface: (IpAddr, u8)) -> bool {
     kept == 0 || a.checked_shr(shift) == b.checked_shr(shift)
 }
 
+/// [`overlaps`] of two subnets.
+pub fn overlap(subnet: &str, other: &str) -> bool {
+    let other = other
+        .split_once('/')
+        .and_then(|(address, length)| Some((address.parse::<IpAddr>().ok()?, length.parse::<u8>().ok()?)));
+    other.is_some_and(|other| overlaps(subnet, other))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +247,7 @@ mod tests {
         assert!(!overlaps("10.0.19.0/24", interface("10.0.18.1", 24)));
         assert!(!overlaps("10.0.19.0/24", interface("fd00::1", 64)));
         assert!(!overlaps("nonsense", interface("10.0.18.1", 24)));
+        assert!(overlap("10.211.0.0/24", "10.211.0.0/16") && overlap("10.211.0.0/16", "10.211.7.0/24"));
+        assert!(!overlap("10.211.0.0/24", "10.212.0.0/24") && !overlap("10.211.0.0/24", "default"));
     }
 }

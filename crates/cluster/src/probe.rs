@@ -73,6 +73,11 @@ impl<'engine> Probe<'engine> {
         self.session.ask(task, deadline).await
     }
 
+    /// Its worker.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
     /// The network interfaces.
     pub async fn interfaces(&self) -> Result<Vec<Interface>, Failure> {
         interfaces(&self.session).await

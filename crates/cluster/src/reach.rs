@@ -7,6 +7,10 @@ use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use docker::engine::Engine;
 
+/// The oldest Docker that the lab runs clusters on, and its API version.
+const OLDEST_DOCKER: &str = "20.10";
+const OLDEST_API: (u32, u32) = (1, 41);
+
 /// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
 pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
     connect_to(&plan.nodes, Limits::default()).await
@@ -25,9 +29,23 @@ pub async fn connect_to<'p>(
             problem.fix = error.hints;
             problem
         });
-        (node, engine)
+        (node, engine.and_then(|engine| supported(node, engine)))
     })
     .await
+}
+
+/// Refuses an engine that has no swarm mode, or one older than what the lab tests.
+fn supported(node: &Node, engine: Engine) -> Result<Engine, Problem> {
+    let says = match (engine.podman, engine.api < OLDEST_API) {
+        (true, _) => "has no swarm mode, which the containers' overlay network needs",
+        (_, true) => "is too old for `envdoc cluster`",
+        _ => return Ok(engine),
+    };
+    let says = format!("the engine at {} is {}; it {says}", node.engine, engine.name);
+    Err(Problem::of("connect", &node.name, says).fix(format!(
+        "Install Docker {OLDEST_DOCKER} or newer on {}, and point `engine` in cluster.yaml at its socket",
+        node.name
+    )))
 }
 
 /// All of them, or what is wrong with those that cannot be used.

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::plan::{ClusterPlan, Gpus, LABEL, Node};
 use docker::engine::Engine;
 use docker::swarm::Machine;
-use docker::volume;
+use docker::volume::{self, Listed};
 
 /// Label of the record's volume, which is never mounted: the machines as JSON.
 const NODES_LABEL: &str = "envdoc.nodes";
+/// Label of the record's volume: its number, one more than that of the record before it.
+const NUMBER_LABEL: &str = "envdoc.nodes.number";
 
 /// A machine on which a node of the cluster was started.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,25 +64,78 @@ impl Recorded {
     }
 }
 
-/// The volume that holds the record on each node.
-pub fn volume_name(plan: &ClusterPlan) -> String {
-    format!("{}-nodes", plan.name)
+/// The volumes that hold a record: the last number is the newest. Earlier versions of envdoc gave none.
+fn volume_name(plan: &ClusterPlan, number: u64) -> String {
+    match number {
+        0 => format!("{}-nodes", plan.name),
+        number => format!("{}-nodes-{number}", plan.name),
+    }
+}
+
+/// The records among the cluster's volumes, each with its number, the newest last.
+fn records(volumes: Vec<Listed>) -> Vec<(u64, Listed)> {
+    let number = |one: &Listed| one.labels.get(NUMBER_LABEL).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut records: Vec<(u64, Listed)> = volumes
+        .into_iter()
+        .filter(|one| one.labels.contains_key(NODES_LABEL))
+        .map(|one| (number(&one), one))
+        .collect();
+    records.sort_by_key(|(number, _)| *number);
+    records
 }
 
 /// What an engine has recorded of a cluster; nothing where it has no record that can be read.
 pub async fn read(plan: &ClusterPlan, engine: &Engine) -> Result<Vec<Recorded>, docker::Error> {
-    let labels = volume::labels(engine, &volume_name(plan)).await?.unwrap_or_default();
-    if labels.get(LABEL) != Some(&plan.name) {
-        return Ok(Vec::new());
-    }
-    Ok(labels.get(NODES_LABEL).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+    let last = records(volume::list(engine, LABEL, &plan.name).await?).pop();
+    let text = last.as_ref().and_then(|(_, volume)| volume.labels.get(NODES_LABEL));
+    Ok(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
 }
 
-/// Records these machines in place of what was recorded.
-pub async fn write(plan: &ClusterPlan, engine: &Engine, all: &[Recorded]) -> Result<(), docker::Error> {
-    let name = volume_name(plan);
+/// Records these machines in place of what was recorded. The new record is there before the former one goes:
+/// an interruption leaves one of them, or both.
+pub async fn write(plan: &ClusterPlan, engine: &Engine, all: &[Recorded]) -> Result<(), crate::Error> {
+    let former = records(volume::list(engine, LABEL, &plan.name).await?);
+    let number = former.last().map_or(0, |(number, _)| number + 1);
+    let name = volume_name(plan, number);
     let text = serde_json::to_string(all).unwrap_or_default();
-    let labels = [(LABEL.to_owned(), plan.name.clone()), (NODES_LABEL.to_owned(), text)].into();
-    volume::remove(engine, &name).await?;
-    volume::create(engine, &name, &labels, &BTreeMap::new()).await
+    let labels: BTreeMap<String, String> = [
+        (LABEL.to_owned(), plan.name.clone()),
+        (NODES_LABEL.to_owned(), text),
+        (NUMBER_LABEL.to_owned(), number.to_string()),
+    ]
+    .into();
+    volume::create(engine, &name, &labels, &BTreeMap::new()).await?;
+    // An engine answers the same where there is already a volume of this name, with labels of its own.
+    if volume::labels(engine, &name).await?.as_ref() != Some(&labels) {
+        return Err(crate::Error::Other(format!("the volume {name} exists and has other labels")));
+    }
+    for (_, volume) in former {
+        // The newest counts; the next run removes what is left.
+        let _ = volume::remove(engine, &volume.name).await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_record_counts() {
+        let listed = |name: &str, labels: &[(&str, &str)]| Listed {
+            name: name.to_owned(),
+            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            created: None,
+        };
+        let all = vec![
+            listed("lab-nodes-10", &[(NODES_LABEL, "[10]"), (NUMBER_LABEL, "10")]),
+            listed("lab-nodes-9", &[(NODES_LABEL, "[9]"), (NUMBER_LABEL, "9")]),
+            listed("lab-settings", &[(LABEL, "lab")]),
+            // As envdoc 0.1.0 made it.
+            listed("lab-nodes", &[(NODES_LABEL, "[0]")]),
+        ];
+        let order: Vec<_> = records(all).into_iter().map(|(number, one)| (number, one.name)).collect();
+        let expected = [(0, "lab-nodes"), (9, "lab-nodes-9"), (10, "lab-nodes-10")];
+        assert_eq!(order, expected.map(|(number, name)| (number, name.to_owned())));
+    }
 }

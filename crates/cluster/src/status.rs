@@ -6,12 +6,13 @@ use docker::fan_out;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::activity::activity;
+use super::activity::{Activity, activity};
 use super::built;
 use super::compare;
 use super::container as container_spec;
 use super::former::{self, Former};
 use super::keys::{self, Keys};
+use super::leftovers;
 use super::lock::{self, Holder};
 use super::network;
 use super::observed_state::{self, ObservedState};
@@ -57,8 +58,8 @@ pub struct Status {
     pub nodes: Vec<NodeStatus>,
     /// What could not be compared.
     pub notes: Vec<String>,
-    /// The run of envdoc that changes the cluster now.
-    pub lock: Option<Holder>,
+    /// The runs of envdoc that change or use the cluster now.
+    pub runs: Vec<Holder>,
 }
 
 /// What the containers should have, as far as this machine knows it.
@@ -96,9 +97,14 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     let reached: Vec<ObservedState> = observed.iter().flatten().cloned().collect();
     let exec = fan_out(nodes.iter().zip(&observed).map(|((_, engine), observed)| async move {
         let found = observed.as_ref().ok()?.container.as_ref().filter(|found| found.enterable())?;
-        activity(engine.ok()?, found).await.err()
+        Some(activity(engine.ok()?, found).await)
     }))
     .await;
+    let running: Vec<(String, Activity)> = nodes
+        .iter()
+        .zip(&exec)
+        .filter_map(|((node, _), listed)| Some((node.name.clone(), listed.as_ref()?.as_ref().ok()?.clone())))
+        .collect();
     let reference = observed.iter().flatten().find_map(|observed| observed.image.clone());
     let mut rows: Vec<NodeStatus> = nodes
         .iter()
@@ -107,7 +113,7 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
         .map(|(((node, engine), observed), exec)| match observed {
             Ok(observed) => {
                 let mut row = of(plan, node, &observed, members.as_deref(), &wanted);
-                if let Some(why) = exec {
+                if let Some(Err(why)) = exec {
                     row.differs.push(format!("the engine cannot run a program in the container: {why}"));
                     row.fix
                         .push("Check containerd on that node: `systemctl status containerd docker`".into());
@@ -138,14 +144,20 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     }
     let former = former::connect(plan, observed_state::former(plan, &reached)).await;
     rows.extend(fan_out(former.iter().map(gone)).await);
-    let notes = wanted.secrets.err().map(|why| format!("secrets were not compared: {}", why.message));
-    let lock = match nodes.first() {
-        Some((_, Ok(engine))) => {
-            lock::holders(plan, engine).await.ok().and_then(|all| all.into_iter().next())
-        }
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend(wanted.secrets.err().map(|why| format!("secrets were not compared: {}", why.message)));
+    let overlay = plan.network.kind == NetworkKind::Overlay;
+    notes.extend(reached.iter().filter(|_| overlay).filter_map(crate::swarm::other_address));
+    let runs = match nodes.first() {
+        Some((_, Ok(engine))) => lock::holders(plan, engine).await.ok(),
         _ => None,
     };
-    Status { nodes: rows, notes: notes.into_iter().collect(), lock }
+    // Without the locks nobody knows whether a job's envdoc still runs.
+    if let Some(runs) = &runs {
+        let left = running.iter().flat_map(|(node, activity)| leftovers::of(node, activity, runs));
+        notes.extend(left.map(|one| one.to_string()));
+    }
+    Status { nodes: rows, notes, runs: runs.unwrap_or_default() }
 }
 
 /// What `up` would refuse or change for all nodes together.

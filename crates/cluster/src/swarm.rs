@@ -1,9 +1,12 @@
 //! What is to be done so that the nodes are one swarm: decided from what their engines say, and nothing of
 //! anybody else's is touched.
 
+use std::net::IpAddr;
+
 use docker::swarm::{Machine, Member, State};
 
 use super::observed_state::ObservedState;
+use super::plan::Node;
 use super::problem::Problem;
 use super::record::Recorded;
 
@@ -245,6 +248,55 @@ fn following(
     }
 }
 
+/// A member whose address in the swarm is none of its machine's any more. `own`: those that it has; `leader`:
+/// the node that manages the swarm, where it is another one.
+pub fn moved(
+    step: &str,
+    (node, hostname): (&Node, &str),
+    joined: IpAddr,
+    own: &[IpAddr],
+    leader: Option<&str>,
+) -> Option<Problem> {
+    if own.is_empty() || own.contains(&joined) {
+        return None;
+    }
+    let name = &node.name;
+    let listed = own.iter().filter(|address| address.is_ipv4() == joined.is_ipv4());
+    let listed: Vec<String> = listed.map(IpAddr::to_string).collect();
+    let says = format!(
+        "the swarm knows {name} as {joined}, which is no address of that machine any more (it has {}); the \
+            other nodes send its containers' traffic to the old address",
+        listed.join(", ")
+    );
+    let problem = Problem::of(step, name, says).fix(format!(
+        "Show it, on {name}: `docker info --format '{{{{.Swarm.NodeAddr}}}}'; ip -brief address`"
+    ));
+    Some(match leader {
+        Some(leader) => problem
+            .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave --force`"))
+            .fix(format!("Remove its old entry, on {leader}: `docker node rm --force {hostname}`"))
+            .fix("Join it with its new address: `envdoc cluster up`"),
+        None => problem.fix(
+            "Make the swarm again with the new address: `envdoc cluster down --leave-swarm && envdoc cluster \
+                up`",
+        ),
+    })
+}
+
+/// A note on a member whose address in the swarm is not that of cluster.yaml: its machine was not asked.
+pub fn other_address(observed: &ObservedState) -> Option<String> {
+    let swarm = &observed.machine.swarm;
+    let (joined, planned) = (swarm.address.parse::<IpAddr>().ok()?, observed.address.parse::<IpAddr>().ok()?);
+    (swarm.state == State::Active && joined != planned).then(|| {
+        format!(
+            "{name}: the swarm knows it as {joined}, cluster.yaml as {planned}; if {joined} is no address of \
+                that machine any more, packets to its containers get lost. Check on {name}: `ip -brief \
+                address`; `envdoc cluster up` checks it too",
+            name = observed.name
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,5 +419,26 @@ mod tests {
         let nodes = [node(1, State::Inactive, "", false, &[]), second];
         assert!(says(decide(&nodes, &[], &[])).contains("node1 and node2 are the same Docker engine"));
         assert!(namesakes(&nodes)[0].contains("host1"));
+    }
+
+    #[test]
+    fn an_address_that_the_machine_has_no_more() {
+        let plan = crate::testing::two_nodes("");
+        let address = |last: u8| IpAddr::from([10, 0, 18, last]);
+        let node = &plan.nodes[1];
+        let moved = |own: &[IpAddr]| super::moved("swarm", (node, "host2"), address(2), own, Some("node1"));
+        assert_eq!(moved(&[address(2), address(9)]), None);
+        // Nothing is known of the machine.
+        assert_eq!(moved(&[]), None);
+        let problem = moved(&[address(9)]).unwrap();
+        assert!(problem.fix[2].contains("on node1: `docker node rm --force host2`"), "{:?}", problem.fix);
+        assert!(problem.says.contains("knows node2 as 10.0.18.2, which"), "{}", problem.says);
+        assert!(problem.says.contains("it has 10.0.18.9"), "{}", problem.says);
+        let mut observed = super::tests::node(2, State::Active, "b", false, &[]);
+        observed.machine.swarm.address = "10.0.18.2".into();
+        assert_eq!(other_address(&observed), None);
+        observed.address = "10.0.18.32".into();
+        let note = other_address(&observed).unwrap();
+        assert!(note.contains("knows it as 10.0.18.2, cluster.yaml as 10.0.18.32"), "{note}");
     }
 }

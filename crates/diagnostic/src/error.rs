@@ -32,28 +32,23 @@ impl Kind {
 
 /// Every exit code and what it means; docs/exit-codes.md is made of it.
 pub const EXIT_CODES: &[(u8, &str)] = &[
-    (
-        0,
-        "Nothing at or above `--fail-on` (default `error`) was found. What could not be looked at is in the \
-            report.",
-    ),
+    (0, "No finding at or above `--fail-on` (default `error`). The report lists what could not be checked."),
     (
         1,
-        "Findings at or above `--fail-on`; `resolve`: there is no such stack; `build`: the build failed, or \
-            the image is not what was promised.",
+        "Findings at or above `--fail-on`; `resolve`: no such stack exists; `build`: the build or the \
+         verification of the image failed.",
     ),
     (
         2,
-        "envdoc could not do its work: wrong usage, a file that cannot be read, written or understood, no \
-            container engine, nobody who answers over the network.",
+        "envdoc could not do its work: wrong usage, a file that cannot be read, written or parsed, no \
+         container engine, or no answer over the network.",
     ),
     (
         3,
-        "With `--strict`: nothing was found, but something could not be looked at; `cluster check`, `cluster \
-         init`: a machine is unreachable; `build`: something that \
-            was promised could not be asked.",
+        "With `--strict`: no finding, but something could not be checked; `cluster check`, `cluster init`: a \
+         machine is unreachable; `build`: an expectation could not be verified.",
     ),
-    (130, "Interrupted (Ctrl-C); what was started has been removed."),
+    (130, "Interrupted (Ctrl-C); everything that was started has been removed."),
 ];
 
 /// An error that ends the program.

@@ -130,6 +130,10 @@ pub struct Run {
     pub environment: Vec<String>,
     /// Whether it may reach the network.
     pub network: bool,
+    /// Limits by name, as those of [`Container`]; the engine's own for those that are not named.
+    pub ulimits: Vec<(&'static str, i64)>,
+    /// Size of /dev/shm in bytes, where it is not the engine's own.
+    pub shm: Option<u64>,
     /// The longest that it may take.
     pub deadline: Duration,
 }

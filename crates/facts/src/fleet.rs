@@ -144,8 +144,12 @@ pub enum Why {
     Silent,
     /// The name has no address.
     UnknownName,
+    /// The DNS server answers that it cannot or will not say (SERVFAIL, REFUSED).
+    NameServer,
     /// The port is taken here.
     PortTaken,
+    /// This side has no local port left for it (`ip_local_port_range`).
+    NoFreePort,
     /// The packet is larger than this machine's interface sends.
     TooLarge,
     /// There is no such file or directory.

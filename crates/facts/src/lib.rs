@@ -31,6 +31,7 @@ pub mod system;
 #[doc(hidden)]
 pub mod testing;
 pub mod toolkit;
+mod values;
 
 use catalog::Catalog;
 pub use diagnostic::{Missing, MissingKind, Unavailable};

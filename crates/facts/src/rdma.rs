@@ -2,6 +2,7 @@
 
 use super::Fact;
 use crate::IntoFact;
+use crate::values::values;
 use host::{Host, Reading, Stat};
 
 /// RDMA devices.
@@ -19,11 +20,11 @@ impl Rdma {
     /// ordinary network, and virtual machines of clouds.
     pub fn fabric(&self) -> Fact<bool> {
         self.devices.as_ref().map(|devices| {
-            let active = |layer: &str| {
-                let has = |port: &RdmaPort| port.state == "ACTIVE" && port.link_layer == layer;
+            let active = |layer: LinkLayer| {
+                let has = |port: &RdmaPort| port.state == PortState::Active && port.link_layer == layer;
                 devices.iter().filter(|device| device.ports().any(has)).count()
             };
-            active("InfiniBand") > 0 || active("Ethernet") >= 4
+            active(LinkLayer::InfiniBand) > 0 || active(LinkLayer::Ethernet) >= 4
         })
     }
 }
@@ -53,17 +54,53 @@ impl RdmaDevice {
     }
 }
 
+values! {
+    /// `/sys/class/infiniband/*/ports/*/link_layer`; source: drivers/infiniband/core/sysfs.c.
+    LinkLayer {
+        InfiniBand = "InfiniBand",
+        // RoCE.
+        Ethernet = "Ethernet",
+        Unspecified = "Unspecified",
+        Unknown = "Unknown",
+    }
+}
+
+values! {
+    /// `/sys/class/infiniband/*/ports/*/state`, its word; source: drivers/infiniband/core/sysfs.c.
+    PortState {
+        Nop = "NOP",
+        Down = "DOWN",
+        Init = "INIT",
+        Armed = "ARMED",
+        Active = "ACTIVE",
+        ActiveDefer = "ACTIVE_DEFER",
+    }
+}
+
+values! {
+    /// `/sys/class/infiniband/*/ports/*/phys_state`, its word; source: drivers/infiniband/core/sysfs.c.
+    PhysicalState {
+        Sleep = "Sleep",
+        Polling = "Polling",
+        Disabled = "Disabled",
+        Training = "PortConfigurationTraining",
+        LinkUp = "LinkUp",
+        LinkErrorRecovery = "LinkErrorRecovery",
+        PhyTest = "Phy Test",
+    }
+}
+
 /// A port of an RDMA device, from its directory in `/sys/class/infiniband`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RdmaPort {
     /// Its number, from 1.
     pub number: u32,
     /// `InfiniBand` or `Ethernet` (RoCE).
-    pub link_layer: String,
+    pub link_layer: LinkLayer,
     /// `ACTIVE`, `DOWN`, `INIT`, `ARMED`.
-    pub state: String,
+    pub state: PortState,
     /// `LinkUp`, `Disabled`, `Polling`, …
-    pub physical_state: String,
+    pub physical_state: PhysicalState,
     /// Rate in Mbit/s: `400 Gb/sec (4X NDR)` is 400000, `2.5 Gb/sec (1X SDR)` 2500.
     pub rate: Fact<u32>,
 }
@@ -123,9 +160,9 @@ fn port(host: &dyn Host, dir: &str, number: &str) -> Fact<RdmaPort> {
         state.and_then(|state| {
             physical.map(|physical| RdmaPort {
                 number,
-                link_layer,
-                state: after_number(&state),
-                physical_state: after_number(&physical),
+                link_layer: link_layer.as_str().into(),
+                state: after_number(&state).into(),
+                physical_state: after_number(&physical).into(),
                 rate: rate(host.read(&format!("{dir}/rate"))),
             })
         })
@@ -133,8 +170,8 @@ fn port(host: &dyn Host, dir: &str, number: &str) -> Fact<RdmaPort> {
 }
 
 /// `4: ACTIVE`, `5: LinkUp`.
-fn after_number(text: &str) -> String {
-    text.split_once(':').map_or(text, |(_, name)| name).trim().to_owned()
+fn after_number(text: &str) -> &str {
+    text.split_once(':').map_or(text, |(_, name)| name).trim()
 }
 
 /// `400 Gb/sec (4X NDR)`, `2.5 Gb/sec (1X SDR)`. A driver that cannot tell refuses the reading.
@@ -197,7 +234,7 @@ mod tests {
     }
 
     /// Device, link layer, state, physical state, rate of the first port.
-    fn summary(name: &str) -> Vec<(String, String, String, String, Option<u32>)> {
+    fn summary(name: &str) -> Vec<(String, LinkLayer, PortState, PhysicalState, Option<u32>)> {
         let devices = gather(&tree(name)).devices;
         let devices = devices.known().unwrap().clone();
         devices
@@ -213,20 +250,23 @@ mod tests {
     fn every_tree_of_the_corpus_is_read() {
         let h100 = summary("sys-class-infiniband-h100-12-hca.json");
         assert_eq!(h100.len(), 9);
-        assert!(h100.iter().all(|port| port.2 == "ACTIVE" && port.3 == "LinkUp"), "{h100:?}");
+        assert!(
+            h100.iter().all(|port| port.2 == PortState::Active && port.3 == PhysicalState::LinkUp),
+            "{h100:?}"
+        );
         assert!(h100.iter().any(|port| port.4 == Some(400_000)), "{h100:?}");
         let mixed = summary("sys-class-infiniband-procfs-mlx4-hfi1-mlx5.json");
         let names: Vec<&str> = mixed.iter().map(|port| port.0.as_str()).collect();
         assert_eq!(names, ["hfi1_0", "mlx4_0", "mlx5_0"]);
         for (name, device, state, rate) in [
-            ("node-sysfs-learn-good.json", "mlx5_8", "ACTIVE", 200_000),
-            ("node-sysfs-learn-ib-intf-bad-rate.json", "mlx5_8", "ACTIVE", 100_000),
-            ("node-sysfs-learn-stuck-ib-intf.json", "mlx5_8", "INIT", 200_000),
+            ("node-sysfs-learn-good.json", "mlx5_8", PortState::Active, 200_000),
+            ("node-sysfs-learn-ib-intf-bad-rate.json", "mlx5_8", PortState::Active, 100_000),
+            ("node-sysfs-learn-stuck-ib-intf.json", "mlx5_8", PortState::Init, 200_000),
         ] {
             let found = summary(name);
             let port =
                 found.iter().find(|port| port.0 == device).unwrap_or_else(|| panic!("{name}: {found:?}"));
-            assert_eq!((port.2.as_str(), port.4), (state, Some(rate)), "{name}");
+            assert_eq!((&port.2, port.4), (&state, Some(rate)), "{name}");
         }
         assert!(
             summary("node-sysfs-learn-ib-intf-operstate-down.json").iter().any(|port| port.0 == "mlx5_2")

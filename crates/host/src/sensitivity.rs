@@ -156,7 +156,17 @@ fn matches(pattern: &str, path: &str) -> bool {
 const WHOLE_PARTS: &[&str] =
     &["AUTH", "BEARER", "COOKIE", "CREDS", "DSN", "PASS", "PASSWD", "PAT", "PSK", "PW", "PWD"];
 /// The same, anywhere in the name.
-const ANYWHERE: &[&str] = &["PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIAL", "APIKEY", "API_KEY"];
+const ANYWHERE: &[&str] = &[
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "SECRET",
+    "CREDENTIAL",
+    "APIKEY",
+    "API_KEY",
+    "ACCESS_KEY",
+    "AUTHTOK",
+];
 
 /// Whether a variable, an option or a key of this name holds a credential.
 pub(crate) fn is_secret(name: &str) -> bool {

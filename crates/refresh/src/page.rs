@@ -32,7 +32,7 @@ pub(super) fn day(time: &str) -> Option<String> {
 }
 
 /// A page of PEP 691.
-pub(super) fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, Error> {
+pub fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, Error> {
     #[derive(Deserialize)]
     struct Page {
         files: Vec<File>,
@@ -70,7 +70,7 @@ pub(super) fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, Error> 
 }
 
 /// A page of PEP 503.
-pub(super) fn from_html(text: &str, base: &str) -> Vec<DistFile> {
+pub fn from_html(text: &str, base: &str) -> Vec<DistFile> {
     static ANCHOR: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?is)<a\s([^>]*)>(.*?)</a\s*>").ok());
     let Some(anchor) = &*ANCHOR else { return Vec::new() };

@@ -4,17 +4,16 @@ mod refresh;
 mod report;
 
 use diagnostic::suggest::nearest;
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use serde::Serialize;
 
 use catalog::Catalog;
 use catalog::browse::{self, InUse, Shown};
-use catalog::cache::{self, Cache};
+use catalog::cache;
 use catalog::embedded::{self, File};
-use catalog::rules::{self, Broken};
+use catalog::verify::Verified;
 use diagnostic::error::{Error, Kind};
 use diagnostic::render::json;
 use diagnostic::terminal;
@@ -174,75 +173,25 @@ fn named(name: &str) -> Result<File, Error> {
     })
 }
 
-#[derive(Serialize)]
-struct Verified {
-    schema: u32,
-    files: usize,
-    rows: usize,
-    broken: Vec<Broken>,
-}
-
 impl Verify {
     fn run(self, catalog: &Catalog) -> Result<u8, Error> {
         let verified = match &self.dir {
-            Some(dir) => folder(dir)?,
-            None => in_use(catalog)?,
+            Some(dir) => Verified::folder(dir),
+            None => Verified::in_use(catalog),
         };
+        let verified = verified.map_err(|error| {
+            let hint = error.hint();
+            let error = Error::new(Kind::File, error.to_string());
+            match hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            }
+        })?;
         terminal::print(&match self.format {
             Format::Text => report::verified(verified.files, verified.rows, &verified.broken),
             format => format.machine(&verified)?,
         })?;
         Ok(u8::from(!verified.broken.is_empty()))
-    }
-}
-
-fn embedded_text(name: &str) -> Option<Cow<'static, str>> {
-    embedded::file_named(name).map(|file| file.text.into())
-}
-
-/// The embedded and the cached files.
-fn in_use(catalog: &Catalog) -> Result<Verified, Error> {
-    let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
-    for file in embedded::all() {
-        verified.add(&file.name, file.text, &embedded_text);
-    }
-    if let Some(dir) = catalog.cache().map(Cache::dir) {
-        for name in cache::names(dir) {
-            verified.add_file(dir, &name)?;
-        }
-    }
-    Ok(verified)
-}
-
-fn folder(dir: &Path) -> Result<Verified, Error> {
-    let names = cache::names(dir);
-    if names.is_empty() {
-        return Err(Error::new(Kind::File, format!("no catalog files in {}", dir.display()))
-            .hint("`envdoc catalog show` lists the file names"));
-    }
-    let mut verified = Verified { schema: 1, files: 0, rows: 0, broken: Vec::new() };
-    for name in &names {
-        verified.add_file(dir, name)?;
-    }
-    Ok(verified)
-}
-
-impl Verified {
-    fn add_file(&mut self, dir: &Path, name: &str) -> Result<(), Error> {
-        let text = cache::read(&dir.join(name)).map_err(|why| {
-            Error::new(Kind::File, format!("cannot read {}: {why}", dir.join(name).display()))
-        })?;
-        // References resolve to the same directory, else to the embedded catalog.
-        self.add(name, &text, &|other| {
-            cache::read(&dir.join(other)).ok().map(Cow::Owned).or_else(|| embedded_text(other))
-        });
-        Ok(())
-    }
-
-    fn add(&mut self, name: &str, text: &str, others: rules::Others<'_>) {
-        self.files += 1;
-        self.rows += rules::count(name, text);
-        self.broken.extend(rules::broken(name, text, others));
     }
 }
 

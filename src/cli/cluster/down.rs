@@ -1,8 +1,8 @@
 //! `envdoc cluster down`.
 
 use super::Source;
-use super::work::{Format, Locking, json, layout, to_its_end};
-use ::cluster::lock::{self, Holder};
+use super::work::{Format, Locking, json, layout, locked, to_its_end};
+use ::cluster::lock;
 use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::report::progress::Progress;
 use ::cluster::report::up::{SCHEMA, WorkReport, rest};
@@ -65,23 +65,11 @@ impl Args {
             let nodes = reach::those(&reached);
             let work = self.remove(&plan, &nodes, &progress);
             let first = nodes.iter().find(|(node, _)| node.index == 0).map(|(_, engine)| *engine);
-            let mut downed = match first {
-                None => tokio::select! {
-                    downed = work => downed,
-                    () = &mut interrupted => return None,
-                },
-                Some(engine) => {
-                    let waiting = |holder: &Holder| {
-                        progress.doing("lock", &plan.name, &format!("waiting for {holder}"));
-                    };
-                    let limit = self.locking.lock_timeout;
-                    match lock::with((&plan, engine), "down", limit, waiting, work, interrupted).await {
-                        Ok(done) => done?,
-                        Err(error) => {
-                            down::Downed { problems: vec![error.problem()], ..down::Downed::default() }
-                        }
-                    }
-                }
+            let id = lock::run_id();
+            let request = self.locking.change(&plan, first, (&id, "down"));
+            let mut downed = match locked(request, &progress, work, interrupted).await {
+                Ok(done) => done?,
+                Err(problem) => down::Downed { problems: vec![problem], ..down::Downed::default() },
             };
             for problem in reached.iter().filter_map(|(_, engine)| engine.as_ref().err()) {
                 let mut problem = problem.clone();

@@ -2,9 +2,11 @@
 
 use tokio::sync::Notify;
 
+use super::work::{Locking, lock_notice, lock_refused};
 use super::{Reaching, Source};
 use ::cluster::jobs::{self, Ended, Job};
-use ::cluster::plan::ClusterPlan;
+use ::cluster::lock::{self, Access, Held};
+use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::reach;
 use ::cluster::report::jobs::{Prefixed, table};
 use diagnostic::error::{Error, Kind};
@@ -26,6 +28,9 @@ pub(super) struct Args {
 
     #[command(flatten)]
     reaching: Reaching,
+
+    #[command(flatten)]
+    locking: Locking,
 
     /// Name of a node, several separated by commas, or `all`.
     #[arg(value_name = "NODE")]
@@ -76,6 +81,13 @@ pub(super) fn engines<'r>(
     (engines, gone)
 }
 
+/// The engine of the cluster's first node, where it was reached.
+pub(in crate::cli) fn first_engine<'r>(
+    reached: &'r [(&Node, Result<Engine, cluster::problem::Problem>)],
+) -> Option<&'r Engine> {
+    reached.iter().find(|(node, _)| node.index == 0).and_then(|(_, engine)| engine.as_ref().ok())
+}
+
 impl Args {
     pub(super) fn run(self) -> Result<u8, Error> {
         let plan = self.source.plan()?;
@@ -89,16 +101,36 @@ impl Args {
     }
 
     async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
-        let reached =
-            reach::connect_to(places.iter().map(|place| &plan.nodes[*place]), self.reaching.limits()).await;
+        let mut nodes: Vec<&Node> = places.iter().map(|place| &plan.nodes[*place]).collect();
+        // The lock is on the first node.
+        nodes.extend(plan.nodes.first().filter(|_| !places.contains(&0)));
+        let reached = reach::connect_to(nodes, self.reaching.limits()).await;
         let every: Vec<usize> = (0..places.len()).collect();
         let (engines, gone) = engines(&reached, &every);
+        let asked = &reached[..places.len()];
         for fix in
-            reached.iter().filter_map(|(_, engine)| engine.as_ref().err()).flat_map(|problem| &problem.fix)
+            asked.iter().filter_map(|(_, engine)| engine.as_ref().err()).flat_map(|problem| &problem.fix)
         {
             terminal::note(&format!("hint: {fix}"));
         }
-        let mark = jobs::mark();
+        let id = lock::run_id();
+        let request = self.locking.using(plan, first_engine(&reached), (&id, "exec"), Access::Run);
+        let held = Held::take(request, lock_notice, interrupted()).await;
+        let held = held.map_err(|why| lock_refused(&why))?.ok_or_else(|| super::work::stopped(&[]))?;
+        let ended = held.during(self.in_containers(plan, &engines, &id)).await;
+        held.release().await;
+        let mut ended = ended?;
+        ended.extend(gone);
+        ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
+        Ok(ended)
+    }
+
+    async fn in_containers(
+        &self,
+        plan: &ClusterPlan,
+        engines: &[(String, &Engine)],
+        mark: &str,
+    ) -> Result<Vec<Ended>, Error> {
         let command = Command { argv: self.command.clone(), ..Command::default() };
         let jobs: Vec<Job<'_>> = engines
             .iter()
@@ -109,19 +141,20 @@ impl Args {
                 command: command.clone(),
             })
             .collect();
-        let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
+        let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), self.several(plan));
         let line = |node: &str, error: bool, text: &str| prefixed.line(node, error, text);
         let alarm = Notify::new();
         tokio::select! {
-            mut ended = jobs::run(jobs, &engines, &mark, false, &alarm, &line) => {
-                ended.extend(gone);
-                ended.sort_by_key(|end| plan.nodes.iter().position(|node| node.name == end.node));
-                Ok(ended)
-            }
+            ended = jobs::run(jobs, engines, mark, false, &alarm, &line) => Ok(ended),
             () = interrupted() => {
-                let left = jobs::end_all(engines.iter().map(|(node, engine)| (node.as_str(), *engine)), &mark).await;
+                let containers = engines.iter().map(|(node, engine)| (node.as_str(), *engine));
+                let left = jobs::end_all(containers, mark).await;
                 Err(super::work::stopped(&left))
             }
         }
+    }
+
+    fn several(&self, plan: &ClusterPlan) -> bool {
+        chosen(plan, &self.node).is_ok_and(|places| places.len() > 1)
     }
 }

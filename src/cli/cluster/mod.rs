@@ -12,6 +12,9 @@ mod status;
 mod up;
 mod work;
 
+pub(in crate::cli) use exec::first_engine;
+pub(in crate::cli) use work::{Locking, lock_notice, lock_refused};
+
 use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Source;
-use super::work::{Format, Locking, json, layout, to_its_end};
+use super::work::{Format, Locking, json, layout, locked, to_its_end};
 use ::cluster::keys::{self, Keys};
-use ::cluster::lock::{self, Holder};
+use ::cluster::lock;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::problem::Problem;
 use ::cluster::reach;
@@ -64,8 +64,11 @@ impl Args {
         let plan = self.source.plan()?;
         let progress = Progress::new(self.format == Format::Json);
         let logins = Arc::new(client::find(None)?.logins);
-        let secrets =
-            if self.dry_run { secrets::read(&plan).unwrap_or_default() } else { secrets::read(&plan)? };
+        let (secrets, unread) = match secrets::read(&plan) {
+            Ok(secrets) => (secrets, None),
+            Err(why) if self.dry_run => (Vec::new(), Some(why)),
+            Err(why) => return Err(why),
+        };
         let directory = keys::directory(plan.origin.as_deref());
         let keys = match &plan.ssh {
             Some(_) if self.dry_run => keys::load(&directory, &plan)?,
@@ -73,10 +76,13 @@ impl Args {
             None => None,
         };
         let done = to_its_end(self.carry_out(&plan, &progress, (logins, keys, secrets)))?;
-        let Some(report) = done else {
+        let Some(mut report) = done else {
             return Err(Error::new(Kind::Interrupted, "interrupted; completed steps are kept")
                 .hint("`envdoc cluster status` shows the state, `up` resumes, `down` removes everything"));
         };
+        report.notes.extend(unread.map(|why| {
+            format!("secrets were not compared, and `up` stops until they can be read: {}", why.message)
+        }));
         self.print(&report)?;
         Ok(u8::from(report.status == "failed"))
     }
@@ -139,20 +145,17 @@ impl Args {
         let mut work = Work::new(plan, nodes, progress, logins, keys, secrets);
         work.restart = self.restart;
         work.forget.clone_from(&self.forget);
-        let result: Result<(), Vec<Problem>> = match first.filter(|_| !self.dry_run) {
-            None => tokio::select! {
+        let id = lock::run_id();
+        let result: Result<(), Vec<Problem>> = if self.dry_run {
+            tokio::select! {
                 planned = up::planned(&work) => planned,
                 () = &mut interrupted => return None,
-            },
-            Some(engine) => {
-                let waiting = |holder: &Holder| {
-                    progress.doing("lock", &plan.name, &format!("waiting for {holder}"));
-                };
-                let limit = self.locking.lock_timeout;
-                match lock::with((plan, engine), "up", limit, waiting, up::up(&work), interrupted).await {
-                    Ok(done) => done?,
-                    Err(error) => Err(vec![error.problem()]),
-                }
+            }
+        } else {
+            let request = self.locking.change(plan, first, (&id, "up"));
+            match locked(request, progress, up::up(&work), interrupted).await {
+                Ok(done) => done?,
+                Err(problem) => Err(vec![problem]),
             }
         };
         report.status = match &result {

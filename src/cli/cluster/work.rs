@@ -5,9 +5,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use ::cluster::jobs;
+use ::cluster::lock::{self, Access, Notice, Request};
+use ::cluster::plan::ClusterPlan;
+use ::cluster::problem::Problem;
+use ::cluster::report::progress::Progress;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
+use docker::engine::Engine;
 use docker::{interrupted, runtime};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -41,18 +46,75 @@ pub(super) fn to_its_end<T>(work: impl Future<Output = T>) -> Result<T, Error> {
     Ok(result)
 }
 
-/// How a run that changes a cluster waits for another one.
+/// How a run waits for others on the same cluster.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Locking {
-    /// How long to wait while another envdoc changes this cluster, in seconds.
+pub(in crate::cli) struct Locking {
+    /// How long to wait for other runs of envdoc on this cluster, in seconds: `up` and `down` wait for
+    /// all others, `launch`, `exec` and `smoke` for those that change the cluster.
     #[arg(
         long,
         value_name = "SECONDS",
-        default_value = "60",
+        default_value = "300",
         value_parser = crate::cli::values::seconds,
         hide_short_help = true
     )]
     pub lock_timeout: Duration,
+}
+
+impl Locking {
+    /// The lock of a run that changes the cluster; none without an engine.
+    pub(super) fn change<'a>(
+        &self,
+        plan: &'a ClusterPlan,
+        engine: Option<&'a Engine>,
+        (id, command): (&'a str, &'a str),
+    ) -> Option<Request<'a>> {
+        let (limit, access, optional) = (self.lock_timeout, Access::Change, false);
+        engine.map(|engine| Request { plan, engine, id, command, access, limit, optional })
+    }
+
+    /// The lock of a run that uses the cluster.
+    pub(in crate::cli) fn using<'a>(
+        &self,
+        plan: &'a ClusterPlan,
+        engine: Option<&'a Engine>,
+        (id, command): (&'a str, &'a str),
+        access: Access,
+    ) -> Option<Request<'a>> {
+        let (limit, optional) = (self.lock_timeout, true);
+        engine.map(|engine| Request { plan, engine, id, command, access, limit, optional })
+    }
+}
+
+/// Carries out what changes a cluster, under its lock and with progress; `None` after an interruption.
+pub(super) async fn locked<T>(
+    request: Option<Request<'_>>,
+    progress: &Progress,
+    work: impl Future<Output = T>,
+    interrupted: impl Future<Output = ()>,
+) -> Result<Option<T>, Problem> {
+    let name = request.as_ref().map(|request| request.plan.name.clone()).unwrap_or_default();
+    let notice = |notice: Notice<'_>| {
+        if let Notice::Waiting(holder) = notice {
+            progress.doing("lock", &name, &format!("waiting for {holder}"));
+        }
+    };
+    lock::with(request, notice, work, interrupted).await.map_err(|why| why.problem())
+}
+
+/// Prints what happens while a run asks for its lock.
+pub(in crate::cli) fn lock_notice(notice: Notice<'_>) {
+    match notice {
+        Notice::Waiting(holder) => terminal::note(&format!("waiting for {holder}")),
+        Notice::Unlocked(why) => terminal::note(&format!(
+            "warning: cannot lock the cluster: {why}; an `up` or `down` at the same time would not wait"
+        )),
+    }
+}
+
+/// The error of a run that another one keeps from starting.
+pub(in crate::cli) fn lock_refused(why: &lock::Error) -> Error {
+    Error::new(Kind::Engine, why.to_string()).hint(why.hint())
 }
 
 pub(super) fn layout() -> Layout {

@@ -24,7 +24,14 @@ ssh_server plain 2201 host
 ssh_server closed 2202 host "AllowStreamLocalForwarding no"
 ssh_server changed 2203 other
 ssh_server unknown 2204 host
-for port in 2201 2202 2203; do printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$keys/host.pub")"; done >"$LAB/roads/known"
+# Behind a banner that looks like a fault: a shell that allows no login, and a forced command.
+echo 'Welcome to LAB7. Permission denied (to strangers), sessions are timed out' >"$LAB/roads/banner"
+chmod 644 "$LAB/roads/banner"
+useradd --no-create-home --home-dir / --shell /usr/sbin/nologin bob 2>/dev/null
+usermod -p '*' bob
+ssh_server banner 2205 host "Banner $LAB/roads/banner"
+ssh_server forced 2206 host "Banner $LAB/roads/banner" "ForceCommand exit 3"
+for port in 2201 2202 2203 2205 2206; do printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$keys/host.pub")"; done >"$LAB/roads/known"
 configuration() { printf '%s\n' "IdentityFile $keys/$1" "IdentitiesOnly yes" "UserKnownHostsFile $LAB/roads/known" "GlobalKnownHostsFile none" >"$LAB/roads/ssh-$1"; }
 configuration user
 configuration stranger
@@ -114,6 +121,14 @@ broken "host key unknown" "No ED25519 host key is known for [127.0.0.1]:2204" ss
 check_that "host key unknown: what to type" said "ssh -p 2204 root@127.0.0.1 true"
 broken "host key changed" "the host key of [127.0.0.1]:2203 has changed" ssh://root@127.0.0.1:2203
 check_that "host key changed: what to type" said "ssh-keygen -R '[127.0.0.1]:2203'"
+broken "a banner and nologin" "bob@127.0.0.1 has a login shell that allows no login" ssh://bob@127.0.0.1:2205
+check_that "a banner and nologin: the banner is no reason" eval '! said LAB7 && ! said strangers'
+check_that "a banner and nologin: what shows it" said "ssh -p 2205 bob@127.0.0.1 true; echo \$?"
+broken "a banner and a forced command" "ended with status 3 before it ran the command" ssh://root@127.0.0.1:2206
+check_that "a banner and a forced command: the banner is no reason" eval '! said LAB7 && ! said strangers'
+check_that "a banner and a forced command: what to look at" said "ForceCommand"
+envdoc inspect lab:ssh --host ssh://root@127.0.0.1:2205
+check_that "a banner: it works" ended_with 0
 broken "socket absent" "/run/none.sock does not exist" "$ssh/run/none.sock"
 broken "no engine at the socket" "is not a socket" "$ssh/etc/passwd"
 broken "socket not permitted" "ann has no permission to use /var/run/docker.sock" ssh://ann@127.0.0.1:2201

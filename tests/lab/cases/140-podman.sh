@@ -1,8 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Images are built by Podman through its socket, and what it cannot do is said
-command -v podman >/dev/null || { skip "no Podman on this machine (apt-get install podman)"; return 0; }
+# PODMAN: the program, for the case that tries another than the machine's own; PODMAN_ROOT: the folder that is its /.
+[ -n "${PODMAN:-}" ] || command -v podman >/dev/null || { skip "no Podman on this machine (apt-get install podman)"; return 0; }
 # Storage and networks of its own.
-pod=(podman --root "$LAB/podman" --runroot /run/podman-lab --storage-driver overlay --cgroup-manager cgroupfs)
+# shellcheck disable=SC2206
+pod=(${PODMAN:-podman} --root "$LAB/podman" --runroot /run/podman-lab --storage-driver overlay --cgroup-manager cgroupfs)
 "${pod[@]}" system service --time 0 unix:///run/podman-lab.sock >"$LAB/podman.log" 2>&1 &
 service=$!
 export DOCKER_HOST=unix:///run/podman-lab.sock
@@ -30,7 +32,7 @@ check_that "it says which builder" grep -q "Podman's builder" <<<"$error$answer"
 check_that "what a step prints is streamed" grep -q "a line that is shown" <<<"$error"
 check_that "the build argument arrived" same "$("${pod[@]}" inspect --format '{{.Config.Labels.who}}' localhost/lab:built)" me
 # Looked at in the image: Podman gives what a step prints and its own words in no certain order.
-listed=$(ls -A "$("${pod[@]}" image mount localhost/lab:built)/app" 2>&1 | LC_ALL=C sort | xargs)
+listed=$(ls -A "${PODMAN_ROOT:-}$("${pod[@]}" image mount localhost/lab:built)/app" 2>&1 | LC_ALL=C sort | xargs)
 "${pod[@]}" image unmount localhost/lab:built >/dev/null
 check_that ".dockerignore is honoured" same "$listed" ".dockerignore Dockerfile src"
 check_that "no container is left" test -z "$("${pod[@]}" ps --all --quiet)"
@@ -48,6 +50,9 @@ builds --file "$context/Dockerfile" "$context" --cache-to type=inline
 check_that "--cache-to is refused" eval 'ended_with 2 && grep -q "requires BuildKit" <<<"$error"'
 builds --file "$context/Dockerfile" "$context" --builder buildkit
 check_that "--builder buildkit is refused" eval 'ended_with 2 && grep -q "BuildKit is not available" <<<"$error"'
+printf 'name: lab\nimage: localhost/lab:base\nnodes: [{address: 127.0.0.1, engine: "%s", gpus: 0}]\n' "$DOCKER_HOST" >"$LAB/podman.yaml"
+envdoc cluster up --file "$LAB/podman.yaml"
+check_that "cluster up: Podman is named, and what is needed instead" eval 'not ended_with 0 && grep -q "is Podman" <<<"$answer$error" && grep -q "Install Docker" <<<"$answer$error"'
 kill "$service"
 wait "$service" 2>/dev/null
 builds --file "$context/Dockerfile" "$context"

@@ -2,15 +2,16 @@
 
 use serde::Deserialize;
 
-use super::super::file::{self, Contents, Sources};
+use super::super::file;
 use super::super::version::Version;
 use super::existence::Existence;
-use super::image::{AbsentTag, Evidence, Flavour, Image, Repository};
+use super::image::{Evidence, Flavour, Image};
+use super::list::{self, List};
 
 /// Some flavours of one CUDA release on some systems.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+pub(crate) struct Row {
     cuda: String,
     systems: String,
     flavours: Option<String>,
@@ -33,7 +34,7 @@ struct Row {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-enum Aarch64 {
+pub(crate) enum Aarch64 {
     #[serde(rename = "all")]
     All,
     #[serde(rename = "without cudnn")]
@@ -48,59 +49,26 @@ fn listed_evidence() -> Evidence {
     Evidence::Listed
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    checked: String,
-    sources: Sources,
-    repository: Repository,
-    absent: Vec<AbsentTag>,
-    rows: Vec<Row>,
-    /// Every tag.
-    #[serde(skip)]
-    images: Vec<Image>,
-}
+/// Every CUDA release, oldest first: some 1,200 tags today.
+pub(crate) type File = List<Row>;
 
-impl Contents for File {
-    const NAME: &str = "images/cuda.yaml";
-    const TEXT: &str = file::text!("images/cuda.yaml");
+impl list::Row for Row {
+    const NAME: &'static str = "images/cuda.yaml";
+    const TEXT: &'static str = file::text!("images/cuda.yaml");
 
-    fn complete(&mut self) {
-        for row in &mut self.rows {
-            row.listed = row.source.split("; ").any(|key| key == "list");
-        }
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(&mut self.absent, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
-        self.images = self.expanded();
-    }
-}
-
-impl File {
-    pub(crate) fn images(&self) -> &[Image] {
-        &self.images
+    fn read_sources(&mut self) {
+        self.listed = self.source.split("; ").any(|key| key == "list");
     }
 
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    /// Every tag, oldest CUDA first: some 1,200 today.
-    fn expanded(&self) -> Vec<Image> {
-        let mut images = Vec::with_capacity(1500);
-        for row in &self.rows {
-            expand(row, &mut images);
-        }
+    fn images(&self) -> Vec<Image> {
+        let mut images = Vec::new();
+        expand(self, &mut images);
         images
     }
 
-    pub(crate) fn absent(&self) -> &[AbsentTag] {
-        &self.absent
-    }
-
     /// What the lists say of a tag that is not in them.
-    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
-        let repository = &self.repository;
+    fn missing(list: &File, tag: &str) -> Existence<'static> {
+        let repository = &list.repository;
         let release = tag.split('-').next().unwrap_or_default();
         let Some(version) = Version::parse(release) else {
             return unknown(format!("tags of nvidia/cuda are written {}", repository.scheme));
@@ -110,30 +78,32 @@ impl File {
         {
             return unknown(format!("the catalog leaves out the images with {word}"));
         }
-        let (from, until) = (self.complete_from(), repository.complete_until.as_deref().unwrap_or_default());
+        let (from, until) = (list.complete_from(), repository.complete_until.as_deref().unwrap_or_default());
         let without_system =
             tag.rsplit('-').next().is_some_and(|word| ["base", "runtime", "devel"].contains(&word));
         if version.numbers().len() != 3 || without_system {
             return match from.as_ref().is_some_and(|from| version >= *from) {
                 true if without_system && version.numbers().len() == 3 => {
-                    self.no("a tag names the system at its end (ubuntu22.04, rockylinux9, ubi9)".to_owned())
+                    list.no("a tag names the system at its end (ubuntu22.04, rockylinux9, ubi9)".to_owned())
                 }
-                true => self
-                    .no(format!("a tag names the CUDA release with three numbers{}", self.patches(&version))),
+                true => list
+                    .no(format!("a tag names the CUDA release with three numbers{}", list.patches(&version))),
                 false => unknown(format!("what tags CUDA {release} had is not known in full")),
             };
         }
-        if self.listed(&version) {
-            return self
+        if list.listed(&version) {
+            return list
                 .no(format!("NVIDIA's lists up to {until} have CUDA {release}, but not this tag of it"));
         }
-        match self.passed_over(&version) {
-            true => self
+        match list.passed_over(&version) {
+            true => list
                 .no(format!("NVIDIA's lists up to {until} have later CUDA releases, but no CUDA {release}")),
             false => unknown(format!("NVIDIA's lists that were read end on {until}; it was not seen in use")),
         }
     }
+}
 
+impl File {
     fn no(&self, why: String) -> Existence<'static> {
         Existence::No { why, source: self.repository.source.clone() }
     }

@@ -8,6 +8,7 @@
 pub(super) mod cuda;
 mod existence;
 mod image;
+mod list;
 pub(super) mod ngc;
 pub(super) mod plain;
 pub(super) mod python;

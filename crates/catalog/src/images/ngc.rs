@@ -2,16 +2,17 @@
 
 use serde::Deserialize;
 
-use super::super::file::{self, Contents, Sources};
+use super::super::file;
 use super::super::torch::{Build, Release};
 use super::super::version::minor;
 use super::existence::Existence;
-use super::image::{Evidence, Flavour, Image, Repository};
+use super::image::{Evidence, Flavour, Image};
+use super::list::{self, List};
 
 /// One monthly release.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+pub(crate) struct Row {
     release: String,
     torch: Option<String>,
     cuda: Option<String>,
@@ -29,66 +30,34 @@ struct Row {
 
 file::rows!(Row);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    checked: String,
-    sources: Sources,
-    repository: Repository,
-    rows: Vec<Row>,
-    /// Every tag.
-    #[serde(skip)]
-    images: Vec<Image>,
-    /// The torch of every image of which it is known for which CUDA and which Python it was built, after the
-    /// image's place in `images`.
-    #[serde(skip)]
-    torches: Vec<(usize, Release)>,
-}
+/// Every release, oldest first.
+pub(crate) type File = List<Row>;
 
-impl Contents for File {
-    const NAME: &str = "images/ngc.yaml";
-    const TEXT: &str = file::text!("images/ngc.yaml");
+impl list::Row for Row {
+    const NAME: &'static str = "images/ngc.yaml";
+    const TEXT: &'static str = file::text!("images/ngc.yaml");
 
-    fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
-        self.images = self.expanded();
-        let torch = |(place, image)| Some((place, torch_of(image)?));
-        self.torches = self.images.iter().enumerate().filter_map(torch).collect();
-    }
-}
-
-impl File {
-    pub(crate) fn images(&self) -> &[Image] {
-        &self.images
+    fn images(&self) -> Vec<Image> {
+        vec![image(self)]
     }
 
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    pub(crate) fn torches(&self) -> impl Iterator<Item = (&Image, &Release)> {
-        self.torches.iter().map(|(place, release)| (&self.images[*place], release))
-    }
-
-    /// Every release, oldest first.
-    fn expanded(&self) -> Vec<Image> {
-        self.rows.iter().map(image).collect()
+    fn torch_of(image: &Image) -> Option<Release> {
+        torch_of(image)
     }
 
     /// A release is a month; which months have none is not known.
-    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
+    fn missing(list: &File, tag: &str) -> Existence<'static> {
         let release = tag.split('-').next().unwrap_or_default();
         let month = release.split_once('.').and_then(|(_, month)| month.parse::<u8>().ok());
         match month {
             Some(month) if !(1..=12).contains(&month) => Existence::No {
                 why: format!("a release is a year and a month, and {month} is none"),
-                source: self.repository.source.clone(),
+                source: list.repository.source.clone(),
             },
             _ => Existence::Unknown {
                 why: format!(
                     "none of NVIDIA's pages that were read has it; tags are written {}",
-                    self.repository.scheme
+                    list.repository.scheme
                 ),
             },
         }

@@ -2,14 +2,15 @@
 
 use serde::Deserialize;
 
-use super::super::file::{self, Contents, Sources};
+use super::super::file;
 use super::existence::Existence;
-use super::image::{Flavour, Image, Repository};
+use super::image::{Flavour, Image};
+use super::list::{self, List};
 
 /// One Python on one Debian.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+pub(crate) struct Row {
     python: String,
     release: String,
     suite: String,
@@ -24,50 +25,24 @@ struct Row {
 
 file::rows!(Row);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    checked: String,
-    sources: Sources,
-    repository: Repository,
-    rows: Vec<Row>,
-    /// Every tag.
-    #[serde(skip)]
-    images: Vec<Image>,
-}
+/// Every Python, oldest first.
+pub(crate) type File = List<Row>;
 
-impl Contents for File {
-    const NAME: &str = "images/python.yaml";
-    const TEXT: &str = file::text!("images/python.yaml");
+impl list::Row for Row {
+    const NAME: &'static str = "images/python.yaml";
+    const TEXT: &'static str = file::text!("images/python.yaml");
 
-    fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
-        self.images = self.expanded();
-    }
-}
-
-impl File {
-    pub(crate) fn images(&self) -> &[Image] {
-        &self.images
-    }
-
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    /// Every tag, oldest Python first.
-    fn expanded(&self) -> Vec<Image> {
-        self.rows.iter().flat_map(images).collect()
+    fn images(&self) -> Vec<Image> {
+        images(self).collect()
     }
 
     /// What the complete lists say of a tag that is not in the rows.
-    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
-        let rows = &self.rows;
+    fn missing(list: &File, tag: &str) -> Existence<'static> {
+        let rows = &list.rows;
         let mut words = tag.split('-');
         let series = words.next().unwrap_or_default();
         let known = |word: &str| word == "slim" || rows.iter().any(|row| row.suite == word);
-        let until = self.repository.complete_until.as_deref().unwrap_or_default();
+        let until = list.repository.complete_until.as_deref().unwrap_or_default();
         // The rows have every series with every suite, and only the newest release of each.
         if rows.iter().any(|row| row.python == series) && words.all(known) {
             let suites: Vec<&str> =
@@ -77,7 +52,7 @@ impl File {
                     "Python {series} was on Debian {} in every list up to {until}",
                     suites.join(", ")
                 ),
-                source: self.repository.source.clone(),
+                source: list.repository.source.clone(),
             };
         }
         Existence::Unknown {

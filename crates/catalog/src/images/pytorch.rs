@@ -2,14 +2,15 @@
 
 use serde::Deserialize;
 
-use super::super::file::{self, Contents, Sources};
+use super::super::file;
 use super::existence::Existence;
-use super::image::{AbsentTag, Evidence, Flavour, Image, Repository};
+use super::image::{Evidence, Flavour, Image};
+use super::list::{self, List};
 
 /// The images of one torch release.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+pub(crate) struct Row {
     torch: String,
     cuda: String,
     cudnn: String,
@@ -29,66 +30,28 @@ struct Row {
 
 file::rows!(Row);
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    checked: String,
-    sources: Sources,
-    repository: Repository,
-    unconfirmed: Vec<AbsentTag>,
-    rows: Vec<Row>,
-    /// Every tag.
-    #[serde(skip)]
-    images: Vec<Image>,
-}
+/// Every torch release, oldest first.
+pub(crate) type File = List<Row>;
 
-impl Contents for File {
-    const NAME: &str = "images/pytorch.yaml";
-    const TEXT: &str = file::text!("images/pytorch.yaml");
+impl list::Row for Row {
+    const NAME: &'static str = "images/pytorch.yaml";
+    const TEXT: &'static str = file::text!("images/pytorch.yaml");
 
-    fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(&mut self.unconfirmed, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
-        self.images = self.expanded();
-    }
-}
-
-impl File {
-    pub(crate) fn images(&self) -> &[Image] {
-        &self.images
-    }
-
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.repository
-    }
-
-    /// Every tag, oldest torch first.
-    fn expanded(&self) -> Vec<Image> {
-        let mut images = Vec::new();
-        for row in &self.rows {
-            for cuda in row.cuda.split(' ') {
-                images.push(image(row, cuda, Flavour::Runtime, "runtime"));
-                images.push(image(row, cuda, Flavour::Devel, "devel"));
-            }
-        }
-        images
-    }
-
-    /// Tags that somebody named and nobody confirmed.
-    pub(crate) fn unconfirmed(&self) -> &[AbsentTag] {
-        &self.unconfirmed
+    fn images(&self) -> Vec<Image> {
+        let flavours = [(Flavour::Runtime, "runtime"), (Flavour::Devel, "devel")];
+        let of = |cuda| flavours.map(|(flavour, size)| image(self, cuda, flavour, size));
+        self.cuda.split(' ').flat_map(of).collect()
     }
 
     /// What the release workflow says of a tag that no list has.
-    pub(crate) fn missing(&self, tag: &str) -> Existence<'static> {
-        if let Some(row) = self.unconfirmed().iter().find(|row| row.reference.ends_with(&format!(":{tag}"))) {
+    fn missing(list: &File, tag: &str) -> Existence<'static> {
+        if let Some(row) = list.unconfirmed().iter().find(|row| row.reference.ends_with(&format!(":{tag}"))) {
             return Existence::Unknown { why: row.why.clone() };
         }
         let torch = tag.split('-').next().unwrap_or_default();
         // The workflow tells which CUDA and cuDNN a release comes with, and nothing of tags of another form.
         let formed = tag.split('-').nth(1).is_some_and(|word| word.starts_with("cuda"));
-        match self.rows.iter().find(|row| row.torch == torch && row.matrix) {
+        match list.rows.iter().find(|row| row.torch == torch && row.matrix) {
             Some(row) if formed => Existence::No {
                 why: format!(
                     "the images of torch {torch} are for CUDA {} with cuDNN {}, runtime and devel",
@@ -100,7 +63,7 @@ impl File {
             _ => Existence::Unknown {
                 why: format!(
                     "no list of that release's images was read; tags are written {}",
-                    self.repository.scheme
+                    list.repository.scheme
                 ),
             },
         }

@@ -144,7 +144,7 @@ fn table() -> String {
 
 #[test]
 fn the_page_counts_what_is_known() {
-    const BEGIN: &str = "<!-- counted by tests/catalog_coverage.rs -->\n";
+    const BEGIN: &str = "<!-- counted by crates/catalog/tests/it/coverage.rs -->\n";
     const END: &str = "<!-- end -->\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/catalog.md");
     let page = fs::read_to_string(&path).unwrap();

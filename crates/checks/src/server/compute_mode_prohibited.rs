@@ -2,7 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
-use facts::gpu::names;
+use facts::gpu::{ComputeMode, names};
 
 pub(super) const CHECK: Check = Check {
     id: "compute-mode-prohibited",
@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let found = facts.gpu.found("no GPU reports a compute mode", |gpu| {
-        gpu.compute_mode.as_ref().map(|mode| mode == "Prohibited")
+        gpu.compute_mode.as_ref().map(|mode| *mode == ComputeMode::Prohibited)
     })?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

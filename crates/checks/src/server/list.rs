@@ -101,6 +101,7 @@ pub const CHECKS: &[&Check] = &[
     &daemon_json_flag_conflict::CHECK,
     &docker_nvidia_runtime_missing::CHECK,
     &docker_nvidia_runtime_path_wrong::CHECK,
+    &swarm_address_stale::CHECK,
     &swarm_with_live_restore::CHECK,
     &live_container_fails::CHECK,
     &docker_too_old_for_gpus::CHECK,

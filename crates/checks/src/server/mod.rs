@@ -127,6 +127,7 @@ mod several_driver_libraries;
 mod several_nccl;
 mod shared_memory_too_small;
 mod ssl_bundle_missing;
+mod swarm_address_stale;
 mod swarm_ports_blocked;
 mod swarm_with_live_restore;
 mod swarm_without_nvidia_default_runtime;

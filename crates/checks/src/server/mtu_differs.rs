@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
-use facts::network::Interface;
-use facts::rdma::RdmaDevice;
+use facts::network::{Interface, OperState};
+use facts::rdma::{LinkLayer, PortState, RdmaDevice};
 
 pub(super) const CHECK: Check = Check {
     id: "mtu-differs",
@@ -37,7 +37,7 @@ impl fmt::Display for Common {
 
 fn judge(facts: &Facts) -> Judged {
     let interfaces = facts.network.interfaces.require("no network interfaces")?;
-    let up: Vec<&Interface> = interfaces.iter().filter(|i| i.physical && i.state == "up").collect();
+    let up: Vec<&Interface> = interfaces.iter().filter(|i| i.physical && i.state == OperState::Up).collect();
     if up.len() < 2 {
         return Err(Verdict::NotApplicable("fewer than two physical interfaces are up".into()));
     }
@@ -80,7 +80,7 @@ fn groups<'a>(up: &[&'a Interface], devices: &[RdmaDevice]) -> Vec<(Common, Vec<
     let roce = |interface: &&&Interface| {
         let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
         of.flat_map(|device| device.ports())
-            .any(|port| port.link_layer == "Ethernet" && port.state == "ACTIVE")
+            .any(|port| port.link_layer == LinkLayer::Ethernet && port.state == PortState::Active)
     };
     let rails: Vec<&'a Interface> =
         up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();

@@ -3,6 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::at_least;
 use facts::Facts;
+use facts::network::OperState;
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-interface-ambiguous",
@@ -44,7 +45,8 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::NotApplicable("NCCL_SOCKET_IFNAME sets the interface".into()));
     }
     let interfaces = facts.network.interfaces.require("no network interfaces")?;
-    let usable = || interfaces.iter().filter(|i| i.state != "down" && i.kind != "loopback" && i.has_ipv4());
+    let usable =
+        || interfaces.iter().filter(|i| i.state != OperState::Down && i.kind != "loopback" && i.has_ipv4());
     if usable().any(|interface| interface.name.starts_with("ib")) {
         return Ok(Verdict::Pass);
     }

@@ -2,7 +2,8 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use diagnostic::shell;
-use facts::{Facts, network::Interface};
+use facts::Facts;
+use facts::network::{Interface, OperState};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-interface-missing",
@@ -36,7 +37,8 @@ fn judge(facts: &Facts) -> Judged {
         let Some(wrong) = wrong else { continue };
         let message =
             format!("{}={}: {wrong}; jobs that read it fail at startup", setting.name, setting.value);
-        let usable = interfaces.iter().filter(|i| i.kind != "loopback" && i.state != "down" && i.has_ipv4());
+        let usable =
+            interfaces.iter().filter(|i| i.kind != "loopback" && i.state != OperState::Down && i.has_ipv4());
         let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
         let route = facts.network.default_route.known().map(String::as_str);
         let name = route.or(names.first().copied()).unwrap_or("eth0");
@@ -64,7 +66,7 @@ fn nccl(value: &str, interfaces: &[Interface]) -> Option<String> {
     if found.peek().is_none() {
         return Some("no interface matches".into());
     }
-    let mut down = found.filter(|interface| interface.state != "down");
+    let mut down = found.filter(|interface| interface.state != OperState::Down);
     down.next().is_none().then(|| "all matching interfaces are down".into())
 }
 
@@ -74,7 +76,7 @@ fn exact(value: &str, interfaces: &[Interface]) -> Option<String> {
             Some(format!("Gloo accepts full names only, neither ^ nor =: {name}"))
         }
         None => Some(format!("interface {name} does not exist")),
-        Some(interface) => (interface.state == "down").then(|| format!("{name} is down")),
+        Some(interface) => (interface.state == OperState::Down).then(|| format!("{name} is down")),
     })
 }
 
@@ -88,7 +90,7 @@ mod tests {
     fn node(variables: &[(&str, &str)]) -> Facts {
         let mut facts = with_variables(gpu_node(), variables);
         let mut down = interface("eth1", true, 1500, "10.1.0.5/24");
-        down.state = "down".into();
+        down.state = OperState::Down;
         facts.network.interfaces = Fact::Known(vec![interface("ens3", true, 1500, "10.0.0.5/24"), down]);
         facts
     }

@@ -51,7 +51,7 @@ fn judge(facts: &Facts) -> Judged {
             message,
             Fix::needs_reboot(
                 "Stop all jobs, then reset all GPUs and NVSwitches together or reboot (if the error returns, \
-                 have the board checked):",
+                 inspect the board):",
                 &look,
             ),
         )

@@ -1,6 +1,7 @@
 //! Neither nvidia_peermem nor dma-buf lets an RDMA adapter reach GPU memory.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use facts::rdma::PortState;
 use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
@@ -15,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
-    if !devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE")) {
+    if !devices.iter().any(|device| device.ports().any(|port| port.state == PortState::Active)) {
         return Err(Verdict::NotApplicable("no RDMA port is active".into()));
     }
     if facts.peers().is_none() {

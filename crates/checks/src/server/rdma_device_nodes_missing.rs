@@ -2,6 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
+use facts::rdma::PortState;
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-device-nodes-missing",
@@ -15,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
-    let active = devices.iter().any(|device| device.ports().any(|port| port.state == "ACTIVE"));
+    let active = devices.iter().any(|device| device.ports().any(|port| port.state == PortState::Active));
     if !active {
         return Err(Verdict::NotApplicable("no RDMA port is active".into()));
     }

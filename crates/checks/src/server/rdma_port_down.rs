@@ -1,7 +1,8 @@
 //! An InfiniBand port is not active.
 
 use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
-use facts::{Facts, rdma::RdmaDevice};
+use facts::Facts;
+use facts::rdma::{LinkLayer, PhysicalState, PortState, RdmaDevice};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-port-down",
@@ -74,24 +75,25 @@ impl Ports<'_> {
         let mut down = Vec::new();
         for device in devices {
             let ports = device.ports.require("no ports")?;
-            let ports: Vec<_> = ports.iter().filter(|port| port.link_layer == "InfiniBand").collect();
+            let ports: Vec<_> =
+                ports.iter().filter(|port| port.link_layer == LinkLayer::InfiniBand).collect();
             if ports.is_empty() {
                 continue;
             }
             // The second port of a card is often not connected, be it a port of this device or a device of
             // its own.
-            if ports.iter().any(|port| port.state == "ACTIVE") {
+            if ports.iter().any(|port| port.state == PortState::Active) {
                 active += 1;
                 continue;
             }
             let other = |other: &&RdmaDevice| {
                 other.name != device.name && other.card.is_some() && other.card == device.card
             };
-            let lit = |other: &RdmaDevice| other.ports().any(|port| port.state == "ACTIVE");
+            let lit = |other: &RdmaDevice| other.ports().any(|port| port.state == PortState::Active);
             if devices.iter().filter(other).any(lit) {
                 continue;
             }
-            let linked = ports.iter().any(|port| port.physical_state == "LinkUp");
+            let linked = ports.iter().any(|port| port.physical_state == PhysicalState::LinkUp);
             if linked { waiting.push(device) } else { down.push(device) }
         }
         Ok(Ports { active, waiting, down })

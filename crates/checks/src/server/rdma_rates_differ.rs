@@ -4,6 +4,7 @@ use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Ver
 use std::collections::BTreeMap;
 
 use facts::Facts;
+use facts::rdma::{LinkLayer, PortState};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-rates-differ",
@@ -18,10 +19,10 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
     // Of one type and link layer: name of the device, rate.
-    let mut groups: BTreeMap<(String, String), Vec<(&str, u32)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, LinkLayer), Vec<(&str, u32)>> = BTreeMap::new();
     for device in devices {
         for port in device.ports.require("no ports")? {
-            if port.state != "ACTIVE" {
+            if port.state != PortState::Active {
                 continue;
             }
             let kind = device.kind.decided()?.cloned().unwrap_or_default();

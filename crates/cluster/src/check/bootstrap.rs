@@ -115,7 +115,7 @@ async fn over_ssh(
     let answers = async { bootstrap::answers(&mut talk, packing.digest().await?).await };
     let answers = tokio::time::timeout(limit, answers).await;
     let said = || match node.place() {
-        Place::There(connection) => connection.stderr().trim().to_owned(),
+        Place::There(connection) => connection.log().trim().to_owned(),
         _ => String::new(),
     };
     let (found, ran) = match answers {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{composed, header};
-use crate::container::{self, Container, ContainerNetwork, GpuRequest};
+use crate::container::{Container, ContainerNetwork, GpuRequest};
+use crate::field_labels;
 use crate::plan::{ClusterPlan, LABEL, Node, Source};
 use diagnostic::error::Error;
 use image::render::fill;
@@ -26,7 +27,7 @@ struct Values {
 
 /// The compose file of a node.
 pub fn compose(plan: &ClusterPlan, node: &Node) -> Result<String, Error> {
-    let container = container::of(plan, node);
+    let container = field_labels::labelled(plan, node);
     let values = Values {
         header: header(plan),
         address: node.address.clone(),

@@ -6,7 +6,7 @@ use anstyle::AnsiColor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::lock::Holder;
+use crate::lock::{Access, Holder};
 use crate::status::{NodeStatus, Status};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
@@ -33,12 +33,17 @@ pub struct StatusReport {
     /// The run of envdoc that changes the cluster now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Holder>,
+    /// The runs of envdoc that use it now: `launch`, `exec`, `smoke`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Holder>,
 }
 
 impl StatusReport {
     /// From what was seen.
     pub fn new(cluster: &str, found: Status) -> StatusReport {
-        let Status { nodes, notes, lock } = found;
+        let Status { nodes, notes, runs } = found;
+        let (mut changing, jobs): (Vec<_>, Vec<_>) =
+            runs.into_iter().partition(|holder| holder.access == Access::Change);
         // An attempt to join that failed is something, and has to be told.
         let settled =
             |node: &NodeStatus| matches!(node.swarm.as_deref(), None | Some("none" | "ready" | "active"));
@@ -60,7 +65,8 @@ impl StatusReport {
             status: status.into(),
             nodes,
             notes,
-            lock,
+            lock: changing.pop(),
+            jobs,
         }
     }
 }
@@ -116,6 +122,9 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
     }
     if let Some(holder) = &report.lock {
         let _ = writeln!(text, "locked: {holder} is changing this cluster");
+    }
+    for holder in &report.jobs {
+        let _ = writeln!(text, "in use: {holder}; `up` and `down` wait for it");
     }
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");

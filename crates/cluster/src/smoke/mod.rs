@@ -6,23 +6,28 @@
 //! containers of a cluster. [`nccl`] runs the all-reduce on GPUs, [`torch`] with the image's own torch,
 //! [`deepspeed`] trains a tiny model; [`nccl_log`] parses NCCL's log, [`transport`] compares it with the
 //! expected transport. [`progress`] reports events as they happen, [`outcome`] is the result, [`judge`] the
-//! verdict, [`pairs`] finds the one bad node or link, a [`baseline`] is an earlier run.
+//! verdict from the spread of repeated rounds ([`repeated`], [`noise`]), [`pairs`] finds the one bad node or
+//! link, a [`baseline`] is an earlier run.
 
 pub mod bandwidth;
 pub mod baseline;
 pub mod cluster;
+mod counters;
 pub mod deepspeed;
 pub mod judge;
 pub mod local;
 pub mod nccl;
 pub mod nccl_log;
+pub mod noise;
 pub mod outcome;
+pub mod packets;
 pub mod pairs;
 pub mod pattern;
 pub mod phase;
 pub mod phases;
 pub mod progress;
 pub mod rank;
+pub mod repeated;
 pub mod report;
 pub mod ring;
 pub mod torch;

@@ -4,8 +4,13 @@ use catalog::Catalog;
 use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
+use super::noise::Packets;
+use super::packets::Changed;
 use super::pairs::Pair;
 use super::phase::PhaseId;
+use super::repeated::Repeated;
+use crate::flow::Counters;
+use crate::flow::rate::Way;
 use diagnose::read;
 use diagnose::root_cause::{self, Diagnosis};
 
@@ -83,15 +88,25 @@ pub struct Captured {
 pub struct Network {
     /// The longest time until a connection stood, in milliseconds: one round trip. From which rank, to which.
     pub slowest_connect: Option<(usize, usize, f64)>,
-    /// The part of its TCP segments that each rank had to send again; `None` where the kernel does not tell.
-    pub resent: Vec<Option<f64>>,
+    /// The TCP segments of each rank while the path was measured; `None` where the kernel does not tell.
+    pub packets: Vec<Option<Packets>>,
     /// The speed of the slowest link in Mbit/s, where all of them tell.
     pub speed: Option<u32>,
-    /// What every link carries while nothing else is under way, in bytes per second; empty where there was no
-    /// reason to ask.
+    /// What every link carries while the other links rest, in bytes per second, the median of the repeated
+    /// rounds; empty where there was no reason to ask.
     pub alone: Vec<f64>,
     /// The seconds that each rank took for its own part of the largest size, without the others.
     pub own: Vec<f64>,
+    /// What small datagrams showed of each direction; empty where they were not tried.
+    pub ways: Vec<Way>,
+    /// Receivers whose machines threw packets away for a wrong checksum.
+    pub changed: Vec<Changed>,
+    /// What the kernel of each rank counted while the test ran; `None` where it does not tell.
+    pub counters: Vec<Option<Counters>>,
+    /// The part of the last all-reduces in which the busiest summing thread ran or waited for a processor.
+    pub busy: Option<f64>,
+    /// What looked slow at first, measured again.
+    pub repeated: Repeated,
     /// What pairs of ranks carry; empty where they were not tried.
     pub pairs: Vec<Pair>,
 }

@@ -150,7 +150,7 @@ async fn carried<'p>(
     let deadline = options.stall * 4;
     let (mut rates, mut bytes) = ([0.0_f64; 2], 1 << 20);
     for _ in 0..2 {
-        let task = |_| Task::Stream { bytes, sends: true, receives: true };
+        let task = |_| Task::Stream { bytes, sends: true, receives: true, rate: None };
         for (place, answer) in two(both, task, deadline).await?.into_iter().enumerate() {
             if let Answer::Streamed { seconds, .. } = answer {
                 rates[place] = rates[place].max(bytes as f64 / seconds);

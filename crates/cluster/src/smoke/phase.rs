@@ -22,6 +22,8 @@ pub enum PhaseId {
     Interface,
     /// Name resolution between the containers.
     Names,
+    /// Packets that get lost, in each direction.
+    Loss,
     /// TCP between all ranks.
     Tcp,
     /// The largest packets.
@@ -36,6 +38,8 @@ pub enum PhaseId {
     Path,
     /// Bandwidth by size.
     Bandwidth,
+    /// What looked slow, again.
+    Repeat,
     /// Every pair of ranks alone.
     Pairs,
     /// libnccl and the GPUs.
@@ -68,6 +72,7 @@ impl PhaseId {
             PhaseId::Shm => ("shm", "/dev/shm is large enough for NCCL and data loaders"),
             PhaseId::Interface => ("interface", "NCCL and Gloo use the interface of the cluster's network"),
             PhaseId::Names => ("names", "every container resolves the names of the others"),
+            PhaseId::Loss => ("loss", "packets arrive in both directions between the containers"),
             PhaseId::Tcp => ("tcp", "every rank connects to every other"),
             PhaseId::Mtu => ("mtu", "packets of the interface's MTU arrive unfragmented"),
             PhaseId::Ssh => ("ssh", "ssh between all containers needs no password"),
@@ -75,6 +80,7 @@ impl PhaseId {
             PhaseId::AllReduce => ("all-reduce", "every element of an all-reduce is correct on every rank"),
             PhaseId::Path => ("path", "every link carries data in both directions"),
             PhaseId::Bandwidth => ("bandwidth", "all-reduces of every size complete with correct elements"),
+            PhaseId::Repeat => ("repeat", "what looked slow is not slow in repeated rounds"),
             PhaseId::Pairs => ("pairs", "no pair of ranks is slower than the others"),
             PhaseId::Devices => ("devices", "every rank loads libnccl and opens its GPU"),
             PhaseId::Communicator => ("communicator", "NCCL connects all ranks"),

@@ -5,7 +5,7 @@
 //! ([`crate::worker::auth`]), and with a line that names the rank, so that a second process of the same rank
 //! is refused by name.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::ring::{Data, Ring};
+use super::counters::{busy_seconds, segments, segments_since};
+use super::noise::Packets;
+use super::ring::{Data, Pace, Ring};
 use crate::worker::auth::{self, Refusal, Secret, Seen};
 use crate::worker::tcp;
 
@@ -78,6 +80,15 @@ pub enum Task {
         sends: bool,
         /// Whether it receives.
         receives: bool,
+        /// Bytes per second that it sends at most; as fast as it can where it is left out.
+        #[serde(default)]
+        rate: Option<f64>,
+    },
+    /// Sends to itself over the loopback: what its processors carry at this moment where no network limits
+    /// them; [`Answer::Streamed`].
+    Loopback {
+        /// How many bytes.
+        bytes: usize,
     },
     /// Closes the connections; [`Answer::Left`].
     Leave,
@@ -103,18 +114,22 @@ pub enum Answer {
         seconds: Vec<f64>,
         /// Seconds that this rank took for writing and checking its numbers, without the others.
         own: f64,
+        /// The part of the timed rounds in which the summing thread ran or waited for a processor: what is
+        /// left of 1 it waited for the network or another rank. `None` where the kernel does not tell.
+        #[serde(default)]
+        busy: Option<f64>,
         /// Elements that were not the sum of all ranks, in the checked rounds together.
         wrong: usize,
         /// The first of them.
         first_wrong: Option<usize>,
     },
-    /// Of [`Task::Stream`].
+    /// Of [`Task::Stream`] and [`Task::Loopback`].
     Streamed {
         /// Seconds until everything had come from the left, or had gone to the right where nothing was to
         /// come.
         seconds: f64,
-        /// The part of the TCP segments of this network namespace that were sent again meanwhile.
-        resent: Option<f64>,
+        /// The TCP segments of this network namespace meanwhile.
+        packets: Option<Packets>,
     },
     /// Of [`Task::Leave`].
     Left,
@@ -218,18 +233,16 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
             })
             .await
         }
-        Task::Stream { bytes, sends, receives } => {
+        Task::Stream { bytes, sends, receives, rate } => {
             blocking(move |ring, _, _| {
                 let before = segments();
-                let seconds = ring.stream(bytes, (sends, receives))?.as_secs_f64();
-                let resent = before.zip(segments()).map(|(before, after)| {
-                    let sent = after.0.saturating_sub(before.0).max(1);
-                    after.1.saturating_sub(before.1) as f64 / sent as f64
-                });
-                Ok(Answer::Streamed { seconds, resent })
+                let pace = rate.map(Pace::new);
+                let seconds = ring.stream(bytes, (sends, receives), pace)?.as_secs_f64();
+                Ok(Answer::Streamed { seconds, packets: segments_since(before) })
             })
             .await
         }
+        Task::Loopback { bytes } => loopback(bytes, deadline).await,
     };
     done.unwrap_or_else(Answer::Broken)
 }
@@ -412,6 +425,28 @@ async fn blocking(
     }
 }
 
+/// A connection of this rank with itself, and so many bytes over it.
+async fn loopback(bytes: usize, deadline: Duration) -> Result<Answer, Broken> {
+    let failed = |error: std::io::Error| of_no_rank(&format!("loopback: {error}"));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let (right, left) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let own = right.as_ref().ok().and_then(|right| right.local_addr().ok());
+    if left.as_ref().is_ok_and(|(_, from)| Some(*from) != own) {
+        return Err(of_no_rank("loopback: a different process connected first"));
+    }
+    let [right, left] = [right, left.map(|(stream, _)| stream)].map(|stream| {
+        let stream = stream?.into_std()?;
+        stream.set_nonblocking(false)?;
+        Ok::<_, std::io::Error>(stream)
+    });
+    let mut ring =
+        Ring::new(0, 1, right.map_err(failed)?, left.map_err(failed)?, deadline).map_err(failed)?;
+    let streamed = tokio::task::spawn_blocking(move || ring.stream(bytes, (true, true), None)).await;
+    let seconds = streamed.map_err(|error| of_no_rank(&error.to_string()))??.as_secs_f64();
+    Ok(Answer::Streamed { seconds, packets: None })
+}
+
 fn reduce(
     ring: &mut Ring,
     (number, world): (usize, usize),
@@ -451,26 +486,15 @@ fn reduce(
         timed(ring, &data)?;
     }
     let mut seconds = Vec::with_capacity(iterations);
+    let (start, before) = (Instant::now(), busy_seconds());
     for _ in 1..iterations {
         seconds.push(timed(ring, &data)?);
     }
+    let busy = before.zip(busy_seconds()).map(|(before, now)| (now - before) / start.elapsed().as_secs_f64());
+    let busy = busy.filter(|_| iterations > 1);
     let last = checked(ring, &mut data, None)?;
     seconds.extend((iterations > 0).then_some(last));
-    Ok(Answer::Reduced { seconds, own, wrong, first_wrong })
-}
-
-/// TCP segments that this network namespace has sent, and those of them that it sent again (RFC 4022:
-/// tcpOutSegs, tcpRetransSegs).
-fn segments() -> Option<(u64, u64)> {
-    #[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
-    let text = std::fs::read_to_string("/proc/net/snmp").ok()?;
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let (names, numbers) = (lines.next()?, lines.next()?);
-    let of = |name: &str| {
-        let place = names.split(' ').position(|other| other == name)?;
-        numbers.split(' ').nth(place)?.parse().ok()
-    };
-    Some((of("OutSegs")?, of("RetransSegs")?))
+    Ok(Answer::Reduced { seconds, own, busy, wrong, first_wrong })
 }
 
 fn of_no_rank(says: &str) -> Broken {

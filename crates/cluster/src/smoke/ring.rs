@@ -44,6 +44,22 @@ pub enum Broken {
     },
 }
 
+/// Bytes that are sent at once where the pace is set: no queue of the path is too short for them.
+const PACED_BLOCK_BYTES: usize = 16 << 10;
+
+/// How fast is sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    seconds_per_byte: f64,
+}
+
+impl Pace {
+    /// So many bytes per second at most, and 1024 at least.
+    pub fn new(rate: f64) -> Pace {
+        Pace { seconds_per_byte: 1.0 / rate.max(1024.0) }
+    }
+}
+
 /// A rank of a ring.
 #[derive(Debug)]
 pub struct Ring {
@@ -169,12 +185,17 @@ impl Ring {
 
     /// Sends so many bytes to the right, or takes as many from the left, or both at once: what the path
     /// carries. Gives back how long it took until everything had come, or had gone.
-    pub fn stream(&mut self, bytes: usize, (sends, receives): (bool, bool)) -> Result<Duration, Broken> {
+    pub fn stream(
+        &mut self,
+        bytes: usize,
+        (sends, receives): (bool, bool),
+        pace: Option<Pace>,
+    ) -> Result<Duration, Broken> {
         let start = Instant::now();
         let (rank, world) = (self.rank, self.world);
         let right = &mut self.right;
         std::thread::scope(|scope| {
-            let sending = sends.then(|| scope.spawn(move || send_zeros(rank, world, right, bytes)));
+            let sending = sends.then(|| scope.spawn(move || send_zeros(rank, world, right, bytes, pace)));
             let mut left = if receives { bytes } else { 0 };
             let scratch: &mut [u8] = bytemuck::cast_slice_mut(&mut self.scratch);
             while left > 0 {
@@ -223,10 +244,20 @@ fn hold(slice: &Mutex<Vec<f32>>) -> std::sync::MutexGuard<'_, Vec<f32>> {
     slice.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn send_zeros(rank: usize, world: usize, right: &mut TcpStream, bytes: usize) -> Result<(), Broken> {
-    let block = vec![0_u8; SLICE_ELEMENTS * size_of::<f32>()];
-    let mut left = bytes;
+fn send_zeros(
+    rank: usize,
+    world: usize,
+    right: &mut TcpStream,
+    bytes: usize,
+    pace: Option<Pace>,
+) -> Result<(), Broken> {
+    let block = vec![0_u8; pace.map_or(SLICE_ELEMENTS * size_of::<f32>(), |_| PACED_BLOCK_BYTES)];
+    let (start, mut left) = (Instant::now(), bytes);
     while left > 0 {
+        if let Some(Pace { seconds_per_byte }) = pace {
+            let due = Duration::from_secs_f64((bytes - left) as f64 * seconds_per_byte);
+            std::thread::sleep(due.saturating_sub(start.elapsed()));
+        }
         let now = left.min(block.len());
         right.write_all(&block[..now]).map_err(|error| sending_failed(rank, world, &error))?;
         left -= now;
@@ -425,12 +456,27 @@ mod tests {
                     .map(|rank| {
                         let sends = alone.is_none_or(|alone| rank.rank == alone);
                         let receives = alone.is_none_or(|alone| rank.rank == (alone + 1) % 3);
-                        scope.spawn(move || rank.stream(5_000_001, (sends, receives)))
+                        scope.spawn(move || rank.stream(5_000_001, (sends, receives), None))
                     })
                     .collect();
                 assert!(started.into_iter().all(|rank| rank.join().unwrap().is_ok()));
             });
         }
         assert_eq!(reduced(3, 1000, None), vec![(0, None); 3]);
+    }
+
+    #[test]
+    fn a_pace_is_kept() {
+        let mut ranks = ring(2, STALL);
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            let started: Vec<_> = ranks
+                .iter_mut()
+                .map(|rank| scope.spawn(|| rank.stream(1 << 18, (true, true), Some(Pace::new(1e6)))))
+                .collect();
+            assert!(started.into_iter().all(|rank| rank.join().unwrap().is_ok()));
+        });
+        // The last block of 16 is due after 15 of them.
+        assert!(start.elapsed() >= Duration::from_millis(245), "{:?}", start.elapsed());
     }
 }

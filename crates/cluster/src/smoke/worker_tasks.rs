@@ -1,6 +1,7 @@
 //! The tasks of the smoke test that workers can do.
 
 use super::{nccl, rank};
+use crate::flow;
 use crate::worker::custom::{CustomTask, Program, handle};
 
 impl CustomTask for rank::Task {
@@ -15,6 +16,11 @@ impl CustomTask for nccl::Task {
 
 /// The programs to give to [`crate::worker::serve::serve`].
 pub const PROGRAMS: &[Program] = &[
+    Program {
+        name: flow::Task::PROGRAM,
+        run: |payload, deadline| handle(payload, deadline, flow::answer),
+        finish: || {},
+    },
     Program {
         name: rank::Task::PROGRAM,
         run: |payload, deadline| handle(payload, deadline, rank::answer),

@@ -7,6 +7,7 @@ use super::{Work, on_all, restart};
 use crate::Error;
 use crate::compare::{self, FILES_LABEL, SETTINGS_LABEL, Settings};
 use crate::container::{self, Container};
+use crate::field_labels;
 use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
 use crate::problem::Problem;
@@ -157,7 +158,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             work.progress.doing(STEP, &node.name, "does not start; recreating it");
             let anew = async {
                 engine_container::remove(engine, &node.name).await?;
-                engine_container::create_node(engine, &compare::labelled(work.plan, node)).await
+                engine_container::create_node(engine, &field_labels::labelled(work.plan, node)).await
             };
             let anew: Result<(), docker::Error> = anew.await;
             anew.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
@@ -182,7 +183,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
                 failed(Problem::of(STEP, &node.name, why.to_string()).closed(why.is_closed()))
             })?;
             work.progress.doing(STEP, &node.name, "creating");
-            let labelled = compare::labelled(work.plan, node);
+            let labelled = field_labels::labelled(work.plan, node);
             let created = engine_container::create_node(engine, &labelled).await;
             created.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
             work.progress.doing(STEP, &node.name, "starting");
@@ -211,7 +212,7 @@ async fn write(work: &Work<'_>, node: &Node, engine: &Engine, settings: &Setting
     let ours = BTreeMap::from([(LABEL.to_owned(), plan.name.clone())]);
     let mut labels = ours.clone();
     labels.insert(SETTINGS_LABEL.into(), settings.digest.clone());
-    labels.insert(FILES_LABEL.into(), compare::label(&settings.parts));
+    labels.insert(FILES_LABEL.into(), field_labels::label(&settings.parts));
     volume::create(engine, name, &labels, &BTreeMap::new()).await?;
     let filled = async {
         engine_container::create_volume_holder(engine, &holder, plan.image_name(), name, SETTINGS, &ours)

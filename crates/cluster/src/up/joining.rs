@@ -1,6 +1,7 @@
 //! The step `swarm`: all nodes in one.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use super::{Work, on_all};
@@ -124,9 +125,31 @@ fn unmade(node: &Node, why: &Error) -> Problem {
 
 /// A node that is in: whether the manager hears from it.
 async fn still(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) -> Result<(), Problem> {
+    if let Some(problem) = moved(work, node, engine).await {
+        work.done(STEP, &node.name, "in the swarm with an old address", Outcome::Failed);
+        return Err(problem);
+    }
     ready(work, node, engine, manager).await?;
     work.done(STEP, &node.name, "in the swarm, ready", Outcome::Unchanged);
     Ok(())
+}
+
+/// A node whose machine has another address than when it joined: the others send to the old one.
+async fn moved(work: &Work<'_>, node: &Node, engine: &Engine) -> Option<Problem> {
+    let machine = engine_swarm::machine(engine).await.ok()?;
+    let joined = machine.swarm.address.parse::<IpAddr>().ok()?;
+    // A second network of the machine is well; so it is looked at only where the two differ.
+    if super::ip(node).await.ok()?.parse() == Ok(joined) {
+        return None;
+    }
+    let probe = Probe::start(work.plan, node, engine, "host", work.bundle().ok()?).await.ok()?;
+    let interfaces = probe.interfaces().await;
+    probe.end().await;
+    let own = interfaces.ok()?.into_iter().filter(|one| !one.loopback).flat_map(|one| one.addresses);
+    let own: Vec<IpAddr> = own.map(|(address, _)| address).collect();
+    let leader = work.nodes.first().map(|(leader, _)| leader.name.as_str());
+    let leader = leader.filter(|leader| *leader != node.name);
+    swarm::moved(STEP, (node, &machine.hostname), joined, &own, leader)
 }
 
 async fn join(

@@ -9,6 +9,7 @@ pub(crate) mod former;
 mod healthy;
 mod images;
 mod joining;
+mod limits;
 mod network;
 mod planning;
 pub(crate) mod restart;
@@ -17,12 +18,14 @@ mod verify;
 pub use planning::planned;
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use docker::fan_out;
 
 use super::keys::Keys;
+use super::leftovers;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
@@ -210,8 +213,19 @@ impl Step {
 
 async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = ready(work).await?;
+    // While `up` has the lock no job runs, so that what is there is left over.
+    let containers: Vec<_> = work.nodes.iter().map(|(node, engine)| (node.name.clone(), *engine)).collect();
+    for one in leftovers::find(&containers, &[]).await {
+        work.note(one.to_string());
+    }
+    let mut tried = BTreeSet::new();
+    limits::all(work, &observed, &mut tried).await?;
     for step in Step::of(work.plan) {
         step.run(work, &observed).await?;
+        // The nodes that had no image before.
+        if step == Step::Image && tried.len() < work.nodes.len() {
+            limits::all(work, &work.look().await?, &mut tried).await?;
+        }
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::probe::{self, Probe};
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
 use crate::request::NetworkKind;
-use crate::worker::Interface;
+use crate::worker::{Answer, Interface, Task};
 use docker::engine::Engine;
 use docker::{Cause, container, network as engine_network};
 
@@ -52,11 +52,11 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         if result.is_err() {
             work.done(STEP, &node.name, "could not read its interfaces", Outcome::Failed);
         }
-        result.map(|interfaces| (node, interfaces))
+        result.map(|(interfaces, routes)| (node, interfaces, routes))
     })
     .await?;
     let mut underlays = Vec::new();
-    for (node, interfaces) in &all {
+    for (node, interfaces, routes) in &all {
         let own = own(node, interfaces);
         if let Some(mtu) = own.and_then(|interface| interface.mtu) {
             underlays.push(mtu);
@@ -65,6 +65,17 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
             && let Some(taken) = taken(subnet, interfaces)
         {
             return Err(vec![overlap(node, subnet, &taken)]);
+        }
+        if let Some(subnet) = &work.plan.network.subnet
+            && let Some((network, interface)) = routed(subnet, routes)
+        {
+            return Err(vec![
+                overlap(node, subnet, &format!("its route to {network} through {interface}")).fix(format!(
+                    "Show the route, on {}: `ip route get {}`",
+                    node.name,
+                    network.split('/').next().unwrap_or(network)
+                )),
+            ]);
         }
     }
     let wanted = network::wanted(work.plan, &underlays);
@@ -77,7 +88,7 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     );
     traits.extend(wanted.encrypted.then(|| "encrypted".to_owned()));
     let says = format!("created the overlay {} ({})", wanted.name, traits.join(", "));
-    for (node, _) in &all {
+    for (node, _, _) in &all {
         work.progress.done(STEP, &node.name, "read its interfaces", Outcome::Unchanged);
     }
     work.done(STEP, &work.plan.name, says, Outcome::Changed);
@@ -103,11 +114,21 @@ fn taken(subnet: &str, interfaces: &[Interface]) -> Option<String> {
     Some(format!("{address}/{length} of {}", interface.name))
 }
 
+/// A route of a machine to a network that has addresses in common with the subnet.
+fn routed<'r>(subnet: &str, routes: &'r [(String, String)]) -> Option<(&'r str, &'r str)> {
+    let found = routes.iter().find(|(network, _)| network::overlap(subnet, network))?;
+    Some((&found.0, &found.1))
+}
+
 fn overlap(node: &Node, subnet: &str, taken: &str) -> Problem {
     Problem::of(
         STEP,
         &node.name,
-        format!("the subnet {subnet} overlaps an address of {}: {taken}", node.name),
+        format!(
+            "the subnet {subnet} overlaps a network that {} already uses: {taken}; packets for it would go \
+                into the overlay, or the overlay's packets there",
+            node.name
+        ),
     )
     .fix(
         "Choose a different subnet in cluster.yaml, or leave it out so that Docker chooses a free \
@@ -136,19 +157,29 @@ fn unmade(work: &Work<'_>, leader: &Node, why: &Error) -> Problem {
         .closed(why.is_closed())
 }
 
-/// The interfaces that a container in a network sees: the machine's own with `host`.
+/// Networks with the interface that packets to them leave by.
+type Routes = Vec<(String, String)>;
+
+/// The interfaces and routes that a container in a network sees: the machine's own with `host`.
 async fn interfaces(
     work: &Work<'_>,
     node: &Node,
     engine: &Engine,
     network: &str,
-) -> Result<Vec<Interface>, Problem> {
+) -> Result<(Vec<Interface>, Routes), Problem> {
     let bundle = work.bundle()?;
     let probe = Probe::start(work.plan, node, engine, network, bundle).await;
     let probe = probe.map_err(|why| unlooked(work, node, network, &why))?;
-    let found = probe.interfaces().await;
+    let (found, routes) = tokio::join!(probe.interfaces(), probe.ask(Task::Routes, probe::CONNECT_TIMEOUT));
     probe.end().await;
-    found.map_err(|failure| unlooked(work, node, network, &failure.into()))
+    let routes = match routes {
+        Ok(Answer::Routes { networks }) => networks,
+        _ => {
+            work.note(format!("the routes of {} could not be read", node.name));
+            Vec::new()
+        }
+    };
+    found.map(|found| (found, routes)).map_err(|failure| unlooked(work, node, network, &failure.into()))
 }
 
 fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &Error) -> Problem {

@@ -8,8 +8,11 @@ use futures_util::{StreamExt, stream};
 
 use super::restart::{Busy, busy, refused};
 use super::{Work, containers, healthy, on_all};
+use crate::blocked;
 use crate::causes::{Causes, causes, to_reattach};
 use crate::container_probe::{self, ContainerProbe, Tried, pinned};
+use crate::flow::measure::{self, Peer};
+use crate::flow::rate::{self, Way};
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
@@ -168,7 +171,14 @@ async fn pairs(
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
     let start = Instant::now();
     let mut tried = of_pairs(work, containers, ordered).await;
-    while work.plan.network.kind == NetworkKind::Overlay && start.elapsed() < spreading {
+    let lost = lost(work, containers).await;
+    if !lost.is_empty() {
+        // What else fails, or is slow, follows from that.
+        return Ok((Causes { problems: lost, ..Causes::default() }, tried));
+    }
+    let announcing = work.plan.network.kind == NetworkKind::Overlay
+        && !tried.iter().any(|tried| blocked::no_port(tried).is_some());
+    while announcing && start.elapsed() < spreading {
         let (dead, alive): (Vec<Tried>, Vec<Tried>) = tried.into_iter().partition(Tried::dead);
         tried = alive;
         if dead.is_empty() {
@@ -185,6 +195,21 @@ async fn pairs(
             .await
     };
     Ok((causes, tried))
+}
+
+/// Heavy loss of packets between the containers; less is only noted.
+async fn lost(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem> {
+    work.progress.doing(STEP, &work.plan.name, "counting packets in each direction");
+    let peers: Vec<Peer<'_>> = containers.iter().map(Peer::from).collect();
+    let names: Vec<String> = containers.iter().map(|one| one.node.name.clone()).collect();
+    // Who cannot send or count cannot connect either, and is named by that.
+    let ways = measure::all(&peers, &measure::directions(peers.len())).await.unwrap_or_default();
+    let heavy = rate::heavy(STEP, &ways, &names);
+    if heavy.is_empty() {
+        rate::losses(&ways, &names, Way::is_lossy).into_iter().for_each(|(_, says)| work.note(says));
+        rate::disorder(&ways, &names).into_iter().for_each(|says| work.note(says));
+    }
+    heavy
 }
 
 /// Says for every node what came of it.

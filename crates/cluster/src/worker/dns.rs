@@ -13,18 +13,58 @@ const CLASS_IN: u16 = 1;
 /// "Recursion desired".
 const FLAGS: u16 = 0x0100;
 
-/// The IPv4 addresses that a server gives for a name; [`Why::UnknownName`] where it answers without one.
+/// What a server says of a question, in addition to its answers: RCODE in RFC 1035, section 4.1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Code {
+    NoError,
+    NxDomain,
+    ServFail,
+    Refused,
+    Other(u8),
+}
+
+impl Code {
+    fn of(flags: u16) -> Code {
+        match (flags & 0xf) as u8 {
+            0 => Code::NoError,
+            2 => Code::ServFail,
+            3 => Code::NxDomain,
+            5 => Code::Refused,
+            other => Code::Other(other),
+        }
+    }
+
+    /// Why there is no address.
+    fn failure(self, server: IpAddr, name: &str) -> Failure {
+        let (why, says) = match self {
+            Code::NoError => (Why::UnknownName, format!("{server} has no address for {name}")),
+            Code::NxDomain => (Why::UnknownName, format!("{server} does not know {name} (NXDOMAIN)")),
+            Code::ServFail => (
+                Why::NameServer,
+                format!("{server} could not look {name} up (SERVFAIL): its own servers fail"),
+            ),
+            Code::Refused => {
+                (Why::NameServer, format!("{server} refuses to answer for {name} from here (REFUSED)"))
+            }
+            Code::Other(code) => (Why::NameServer, format!("{server} answers for {name} with RCODE {code}")),
+        };
+        Failure { why, says }
+    }
+}
+
+/// The IPv4 addresses that a server gives for a name; [`Why::UnknownName`] where it answers without one,
+/// [`Why::NameServer`] where it cannot or will not say.
 pub(super) async fn resolve(name: &str, server: IpAddr) -> Result<Answer, Failure> {
     let number = std::process::id() as u16;
     let question = question(number, name);
     let answer = udp::exchange(SocketAddr::new(server, PORT), &question).await?;
-    let addresses = addresses(&answer, number).ok_or_else(|| Failure {
+    let (code, addresses) = addresses(&answer, number).ok_or_else(|| Failure {
         why: Why::NotUnderstood,
         says: format!("{server} sent no valid DNS answer"),
     })?;
     match addresses.is_empty() {
         false => Ok(Answer::Resolved { addresses }),
-        true => Err(Failure { why: Why::UnknownName, says: format!("{server} has no address for {name}") }),
+        true => Err(code.failure(server, name)),
     }
 }
 
@@ -44,9 +84,10 @@ fn question(number: u16, name: &str) -> Vec<u8> {
 }
 
 /// Of an answer to the question of this number; `None` where it is none.
-fn addresses(message: &[u8], number: u16) -> Option<Vec<IpAddr>> {
+fn addresses(message: &[u8], number: u16) -> Option<(Code, Vec<IpAddr>)> {
     let word = |at: usize| Some(u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]));
-    let is_answer = word(2)? & 0x8000 != 0;
+    let flags = word(2)?;
+    let is_answer = flags & 0x8000 != 0;
     if word(0)? != number || !is_answer {
         return None;
     }
@@ -67,7 +108,7 @@ fn addresses(message: &[u8], number: u16) -> Option<Vec<IpAddr>> {
         }
         at += 10 + length;
     }
-    Some(found)
+    Some((Code::of(flags), found))
 }
 
 /// Where a name ends: after its last label, or after the pointer in its place.
@@ -92,15 +133,32 @@ mod tests {
         let mut answer = asked.clone();
         (answer[2], answer[7]) = (0x81, 1);
         answer.extend(b"\xc0\x0c\0\x01\0\x01\0\0\x02\x58\0\x04\x0a\0\x01\x06");
-        assert_eq!(addresses(&answer, 7), Some(vec!["10.0.1.6".parse().unwrap()]));
+        assert_eq!(addresses(&answer, 7), Some((Code::NoError, vec!["10.0.1.6".parse().unwrap()])));
         assert_eq!(addresses(&answer, 8), None);
         assert_eq!(addresses(&asked, 7), None);
-        // NXDOMAIN.
-        let mut unknown = asked;
-        (unknown[2], unknown[3]) = (0x81, 3);
-        assert_eq!(addresses(&unknown, 7), Some(Vec::new()));
         for length in 0..answer.len() {
-            assert_eq!(addresses(&answer[..length], 7).unwrap_or_default(), Vec::<IpAddr>::new());
+            let found = addresses(&answer[..length], 7).map(|(_, found)| found);
+            assert_eq!(found.unwrap_or_default(), Vec::<IpAddr>::new());
+        }
+    }
+
+    #[test]
+    fn why_a_server_has_no_address() {
+        let server = "10.0.0.2".parse().unwrap();
+        let cases = [
+            (0, Why::UnknownName, "has no address for node1"),
+            (2, Why::NameServer, "SERVFAIL"),
+            (3, Why::UnknownName, "NXDOMAIN"),
+            (5, Why::NameServer, "REFUSED"),
+            (9, Why::NameServer, "RCODE 9"),
+        ];
+        for (code, why, says) in cases {
+            let mut message = question(7, "node1");
+            (message[2], message[3]) = (0x81, code);
+            let (code, found) = addresses(&message, 7).unwrap();
+            assert!(found.is_empty());
+            let failure = code.failure(server, "node1");
+            assert!(failure.why == why && failure.says.contains(says), "{failure:?}");
         }
     }
 }

@@ -8,6 +8,8 @@ use nix::sys::socket::SockaddrStorage;
 
 use super::{Answer, Failure, Interface, Why, machine, tcp};
 
+/// The kernel's IPv4 routes.
+const ROUTES: &str = "/proc/net/route";
 /// The kernel's table of neighbours.
 const NEIGHBOURS: &str = "/proc/net/arp";
 
@@ -57,6 +59,14 @@ pub(super) fn route(address: IpAddr) -> Result<Answer, Failure> {
         mtu: interface.as_ref().and_then(|interface| interface.mtu),
         interface: interface.map(|interface| interface.name),
     })
+}
+
+/// Networks that are routed, without the default route.
+pub(super) fn routes() -> Result<Answer, Failure> {
+    let table = machine::text(ROUTES)
+        .ok_or_else(|| Failure { why: Why::NotFound, says: format!("cannot read {ROUTES}") })?;
+    let routes = facts::network::routes(&table).into_iter().filter(|route| route.prefix > 0);
+    Ok(Answer::Routes { networks: routes.map(|route| (route.network(), route.interface)).collect() })
 }
 
 /// Looks into the kernel's table of IPv4 neighbours.

@@ -19,7 +19,7 @@ mod mtu;
 pub mod serve;
 pub mod session;
 pub(crate) mod tcp;
-mod udp;
+pub(crate) mod udp;
 
 use std::net::IpAddr;
 
@@ -67,6 +67,8 @@ pub enum Task {
         /// Where to: an IP address.
         address: IpAddr,
     },
+    /// The IPv4 networks that the kernel has a route to; [`Answer::Routes`].
+    Routes,
     /// Whether somebody answered for the hardware address of an address on the same link;
     /// [`Answer::Neighbour`]. Nothing is sent: what the kernel found out when it was last tried counts.
     Neighbour {
@@ -115,8 +117,8 @@ pub enum Task {
         /// Whether routers may not cut it into fragments.
         dont_fragment: bool,
     },
-    /// Searches the largest packet that arrives whole; [`Answer::PathMtu`]. Nothing of what the kernel
-    /// remembers is believed.
+    /// Searches the largest packet that arrives whole; [`Answer::PathMtu`], or fails as [`Why::TimedOut`]
+    /// where not even a small one is acknowledged. Nothing of what the kernel remembers is believed.
     PathMtu {
         /// A name or an IP address.
         address: String,
@@ -191,6 +193,11 @@ pub enum Answer {
         /// Its MTU in bytes.
         mtu: Option<u32>,
     },
+    /// Of [`Task::Routes`].
+    Routes {
+        /// As `10.0.18.0/24` with the interface that packets to it leave by, without the default route.
+        networks: Vec<(String, String)>,
+    },
     /// Of [`Task::Neighbour`].
     Neighbour {
         /// The hardware address; `None` where nobody answered.
@@ -222,7 +229,7 @@ pub enum Answer {
     },
     /// Of [`Task::PathMtu`].
     PathMtu {
-        /// The largest IP packet in bytes that was acknowledged; 0 where not even the smallest was.
+        /// The largest IP packet in bytes that was acknowledged.
         bytes: u32,
         /// The smallest size in bytes that was tried and did not arrive.
         lost: Option<u32>,
@@ -299,6 +306,16 @@ pub enum Expected {
     Line,
     /// The proof that it is a worker of this run (see [`auth`]), and its nonce.
     Worker,
+}
+
+/// Random: tells workers and measurements apart, and is no secret.
+pub(crate) fn nonce() -> String {
+    machine::nonce()
+}
+
+/// The kind of an error of the system, and its words.
+pub(crate) fn failure(error: &std::io::Error) -> Failure {
+    tcp::failure(error)
 }
 
 /// An answer to another question.

@@ -154,6 +154,7 @@ async fn tried(
         Task::ResolveAt { name, server } => dns::resolve(&name, server).await,
         Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
         Task::Route { address } => interfaces::route(address),
+        Task::Routes => interfaces::routes(),
         Task::Neighbour { address } => interfaces::neighbour(address),
         Task::ListenTcp { address, port } => {
             tcp::listen((address, port), nonce, auth::own()?, listening).await

@@ -86,7 +86,7 @@ pub(super) async fn connect(
         let mut stream = match TcpStream::connect(SocketAddr::new(ip, port)).await {
             Ok(stream) => stream,
             Err(error) => {
-                last = Some(failure(&error));
+                last = Some(connect_failure(&error));
                 continue;
             }
         };
@@ -130,8 +130,20 @@ fn refused(refusal: &Refusal) -> Failure {
 
 pub(super) fn taken(error: &std::io::Error, port: u16) -> Failure {
     let mut failure = failure(error);
+    // Any port would do: none is free.
+    if port == 0 && failure.why == Why::PortTaken {
+        failure.why = Why::NoFreePort;
+        return failure;
+    }
     failure.says = format!("port {port}: {}", failure.says);
     failure
+}
+
+/// [`failure`] of a connection: its own end gets a port by itself, and there may be none.
+fn connect_failure(error: &std::io::Error) -> Failure {
+    let failure = failure(error);
+    let why = if failure.why == Why::PortTaken { Why::NoFreePort } else { failure.why };
+    Failure { why, ..failure }
 }
 
 /// The kind of an error of the system, and its words.
@@ -141,6 +153,7 @@ pub(super) fn failure(error: &std::io::Error) -> Failure {
         ErrorKind::TimedOut => Why::TimedOut,
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Why::Unreachable,
         ErrorKind::AddrInUse => Why::PortTaken,
+        ErrorKind::AddrNotAvailable => Why::NoFreePort,
         ErrorKind::NotFound => Why::NotFound,
         ErrorKind::PermissionDenied => Why::Denied,
         _ if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => Why::TooLarge,

@@ -22,6 +22,24 @@ pub(super) const PACKET_MIN_BYTES: u32 = 120;
 /// A datagram that is not acknowledged is sent again after this time.
 const RESEND_INTERVAL: Duration = Duration::from_millis(300);
 
+/// A socket on any port of all addresses, IPv6 too where there is any.
+pub(crate) fn any_port() -> Result<std::net::UdpSocket, Failure> {
+    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
+        .or_else(|_| std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))
+        .map_err(|error| tcp::taken(&error, 0))
+}
+
+/// A socket that sends to one address only, and reports what comes back from there.
+pub(crate) fn connected(to: SocketAddr) -> Result<std::net::UdpSocket, Failure> {
+    let any: SocketAddr = match to {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = std::net::UdpSocket::bind(any).map_err(|error| tcp::taken(&error, 0))?;
+    socket.connect(to).map_err(|error| tcp::failure(&error))?;
+    Ok(socket)
+}
+
 /// A socket at `address`, with the meaning of [`tcp::bind`].
 async fn bind(address: Option<IpAddr>, port: u16) -> std::io::Result<UdpSocket> {
     if let Some(address) = address {
@@ -53,11 +71,15 @@ pub(super) async fn listen(
         let Some(number) = number(&buffer[..size], secret).filter(|number| seen.first(number)) else {
             continue;
         };
-        let size = size.to_string();
-        let code = secret.sign_datagram("received", &[&size, number, nonce]);
-        let answer = format!("{ANSWERS}{size} {number} {nonce} {code}");
-        let _ = socket.send_to(answer.as_bytes(), from).await;
+        let _ = socket.send_to(acknowledgement(size, number, nonce, secret).as_bytes(), from).await;
     }
+}
+
+/// What acknowledges a datagram of so many bytes.
+pub(super) fn acknowledgement(size: usize, number: &str, nonce: &str, secret: &Secret) -> String {
+    let size = size.to_string();
+    let code = secret.sign_datagram("received", &[&size, number, nonce]);
+    format!("{ANSWERS}{size} {number} {nonce} {code}")
 }
 
 /// The number of a datagram of this run.
@@ -151,13 +173,29 @@ impl<'s> Line<'s> {
     /// Sends one packet of a size and waits; the receiver's nonce, if it arrived whole. The error that the
     /// kernel reports of an earlier one (nobody listens) is one of this.
     pub(super) async fn once(&self, size: u32, wait: Duration) -> Result<Option<String>, Failure> {
-        let number = auth::random::<{ NUMBER_DIGITS / 2 }>()
-            .map_err(|error| Failure { why: Why::Other, says: error.to_string() })?;
+        self.burst(size, &mut Vec::new(), 1, wait).await
+    }
+
+    /// [`Line::once`] with so many packets at once, of which one that arrives is enough; an answer to an
+    /// earlier burst counts too. Each has a number of its own, because none is acknowledged twice; `numbers`
+    /// are those of this size so far.
+    pub(super) async fn burst(
+        &self,
+        size: u32,
+        numbers: &mut Vec<String>,
+        count: u32,
+        wait: Duration,
+    ) -> Result<Option<String>, Failure> {
         let payload = usize::try_from(size.max(PACKET_MIN_BYTES) - self.headers)
             .unwrap_or(DATAGRAM_LIMIT_BYTES)
             .min(DATAGRAM_LIMIT_BYTES);
-        let datagram = self.datagram(&number, payload);
-        self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
+        for _ in 0..count {
+            let number = auth::random::<{ NUMBER_DIGITS / 2 }>()
+                .map_err(|error| Failure { why: Why::Other, says: error.to_string() })?;
+            let datagram = self.datagram(&number, payload);
+            numbers.push(number);
+            self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
+        }
         let until = tokio::time::Instant::now() + wait;
         let mut buffer = [0; 256];
         loop {
@@ -165,8 +203,10 @@ impl<'s> Line<'s> {
                 Err(_) => return Ok(None),
                 Ok(Err(error)) => return Err(tcp::failure(&error)),
                 Ok(Ok(size)) => {
-                    if let Some(receiver) = self.receiver(&buffer[..size], payload, &number) {
-                        return Ok(Some(receiver));
+                    let answer = &buffer[..size];
+                    let receiver = numbers.iter().find_map(|number| self.receiver(answer, payload, number));
+                    if receiver.is_some() {
+                        return Ok(receiver);
                     }
                 }
             }

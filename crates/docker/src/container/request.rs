@@ -50,11 +50,6 @@ pub(crate) fn node(container: &Container) -> ContainerCreateBody {
 }
 
 fn host(container: &Container) -> HostConfig {
-    let limit = |(name, value): &(&str, i64)| ResourcesUlimits {
-        name: Some((*name).to_owned()),
-        soft: Some(*value),
-        hard: Some(*value),
-    };
     let device = |path: &String| DeviceMapping {
         path_on_host: Some(path.clone()),
         path_in_container: Some(path.clone()),
@@ -70,7 +65,7 @@ fn host(container: &Container) -> HostConfig {
                 .collect(),
         ),
         shm_size: i64::try_from(container.shm).ok(),
-        ulimits: Some(container.ulimits.iter().map(limit).collect()),
+        ulimits: Some(container.ulimits.iter().map(ulimit).collect()),
         device_requests: gpus(&container.gpus).map(|request| vec![request]),
         devices: Some(container.devices.iter().map(device).collect()),
         cap_add: Some(container.capabilities.clone()),
@@ -87,6 +82,10 @@ fn host(container: &Container) -> HostConfig {
         }),
         ..Default::default()
     }
+}
+
+fn ulimit((name, value): &(&'static str, i64)) -> ResourcesUlimits {
+    ResourcesUlimits { name: Some((*name).to_owned()), soft: Some(*value), hard: Some(*value) }
 }
 
 fn mount(volume: &Volume) -> Mount {
@@ -173,6 +172,8 @@ pub(crate) fn one_run(run: &Run, podman: bool, label: &str) -> ContainerCreateBo
         host_config: Some(HostConfig {
             log_config: Some(readable_log(if podman { "k8s-file" } else { "json-file" })),
             init: Some(false),
+            ulimits: (!run.ulimits.is_empty()).then(|| run.ulimits.iter().map(ulimit).collect()),
+            shm_size: run.shm.and_then(|bytes| i64::try_from(bytes).ok()),
             ..Default::default()
         }),
         ..Default::default()

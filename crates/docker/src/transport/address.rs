@@ -79,6 +79,12 @@ impl SshAddress {
         format!("{port}{user}{}", self.host)
     }
 
+    /// Who logs in where, as far as the endpoint names it: `root@gpu1`, `gpu1`.
+    pub fn login(&self) -> String {
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        format!("{user}{}", self.host)
+    }
+
     /// Its name in known_hosts: `gpu1`, `[gpu1]:2201`.
     pub fn known_hosts_name(&self) -> String {
         match self.port {

@@ -12,6 +12,7 @@ use super::driver::DriverVersion;
 use super::{Fact, pci};
 use crate::IntoFact;
 use crate::Unavailable;
+use crate::values::values;
 use catalog::Catalog;
 use host::Missing;
 use host::{Host, Reading};
@@ -60,6 +61,16 @@ pub enum Failure {
         /// What it said, whole.
         said: String,
     },
+}
+
+values! {
+    /// `compute_mode` of `nvidia-smi -q -x`; source: nvidia-smi's manual page.
+    ComputeMode {
+        Default = "Default",
+        ExclusiveThread = "Exclusive_Thread",
+        Prohibited = "Prohibited",
+        ExclusiveProcess = "Exclusive_Process",
+    }
 }
 
 /// One GPU. Fields that this GPU or driver does not report ("N/A", "Requested functionality has been
@@ -124,8 +135,8 @@ pub struct Gpu {
     /// (`gpu_recovery_action`, from 570 on; before, `Reset` where `reset_required` says so). Absent where the
     /// driver does not tell.
     pub recovery_action: Fact<String>,
-    /// `Default`, `Exclusive_Process` or `Prohibited`.
-    pub compute_mode: Fact<String>,
+    /// Which programs may use it.
+    pub compute_mode: Fact<ComputeMode>,
     /// Whether a screen shows what this GPU draws (`display_active`). Absent where the driver does not tell.
     pub display: Fact<bool>,
     /// PCI device id, `0x2330`.

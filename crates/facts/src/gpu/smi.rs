@@ -124,7 +124,7 @@ fn gpu(node: Node<'_, '_>, index: u32) -> Gpu {
         nvlinks: Fact::Absent,
         virtualization: text(node, "gpu_virtualization_mode/virtualization_mode"),
         recovery_action: recovery_action(node),
-        compute_mode: text(node, "compute_mode"),
+        compute_mode: text(node, "compute_mode").map(|word| word.as_str().into()),
         display: switch(node, "display_active"),
         pci_device: text(node, "pci/pci_device_id").and_then(|id| device_id(&id)),
         sram_threshold_exceeded: switch(node, "ecc_errors/aggregate/sram_threshold_exceeded"),

@@ -40,7 +40,7 @@ impl Route {
 /// eth0   00000000     010200C0  0003   0       0    0       00000000  0    0       0
 /// eth0   000200C0     00000000  0001   0       0    0       00FFFFFF  0    0       0
 /// ```
-pub(super) fn routes(text: &str) -> Vec<Route> {
+pub fn routes(text: &str) -> Vec<Route> {
     text.lines()
         .skip(1)
         .filter_map(|line| {

@@ -5,9 +5,10 @@ mod firewall;
 
 use super::Fact;
 use crate::IntoFact;
+use crate::values::values;
 use host::{Host, MissingKind, Reading};
 
-pub use addresses::{Address, Route};
+pub use addresses::{Address, Route, routes};
 
 /// The network of this machine (or of the container that envdoc runs in).
 #[derive(Debug, Clone)]
@@ -32,13 +33,26 @@ pub struct Network {
     pub firewall: Fact<Firewall>,
 }
 
+values! {
+    /// `/sys/class/net/*/operstate`; source: net/core/net-sysfs.c.
+    OperState {
+        Unknown = "unknown",
+        NotPresent = "notpresent",
+        Down = "down",
+        LowerLayerDown = "lowerlayerdown",
+        Testing = "testing",
+        Dormant = "dormant",
+        Up = "up",
+    }
+}
+
 /// A network interface of `/sys/class/net`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// `eth0`.
     pub name: String,
-    /// `up`, `down`, `unknown`: `operstate`.
-    pub state: String,
+    /// `operstate`; `unknown` too where it could not be read.
+    pub state: OperState,
     /// MTU in bytes.
     pub mtu: u32,
     /// Speed in Mbit/s; absent when the driver does not say (virtual ones, links that are down).
@@ -182,7 +196,9 @@ fn interface(
     let kind = line(host, &format!("{dir}/type"));
     let master = host.stat(&format!("{dir}/master")).json::<host::Stat>();
     let interface = Interface {
-        state: line(host, &format!("{dir}/operstate")).known().cloned().unwrap_or_else(|| "unknown".into()),
+        state: line(host, &format!("{dir}/operstate"))
+            .known()
+            .map_or(OperState::Unknown, |word| word.as_str().into()),
         mtu,
         speed: if physical { speed(host.read(&format!("{dir}/speed"))) } else { Fact::Absent },
         ipv4: routes

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::names::is_public;
 use super::{Redactor, pattern};
 
 /// Of https and http a name with a dot; of the others any: `tcp://bastion:2375`, `ssh://login@gpu`.
@@ -49,13 +50,14 @@ impl Redactor {
         let text = self.replace(&PRIVATE_NAME, &text, |this, found| {
             let end = found.get(0).map_or(0, |whole| whole.end());
             // `google.protobuf.internal.decoder` is a module of Python.
-            let goes_on = text.as_bytes().get(end).is_some_and(|next| b"._(".contains(next));
+            let goes_on = text.as_bytes().get(end).is_some_and(|next| b"._-(".contains(next));
             if goes_on { found[0].to_owned() } else { this.server(&found[0]) }
         });
         let text = self.replace(&IPV4, &text, |this, found| match found[0].parse::<Ipv4Addr>() {
             Ok(address) if !is_version(&text, found) => this.ipv4(address).to_string(),
             _ => found[0].to_owned(),
         });
+        let text = self.names_by_place(&text);
         self.replace(&IPV6, &text, |this, found| {
             let whole = found.get(0).map_or(0..0, |whole| whole.range());
             let part =
@@ -76,6 +78,7 @@ impl Redactor {
         let own = host == "localhost"
             || host.parse::<std::net::IpAddr>().is_ok()
             || host == "host-1"
+            || is_public(host)
             || host.ends_with("docker.internal");
         match own || (host.starts_with("server-") && host.ends_with(".example")) {
             true => host.to_owned(),

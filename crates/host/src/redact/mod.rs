@@ -12,7 +12,11 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 mod addresses;
+mod commands;
 mod harmless;
+mod names;
+#[cfg(test)]
+mod planted;
 mod secrets;
 mod settings;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{HIDDEN, pattern};
+use super::{HIDDEN, commands, pattern};
 use crate::sensitivity::is_secret;
 
 /// The name and what stands between it and the value: `name=`, `name: `, `"name": "`, `--name=`, `'name' =>
@@ -30,17 +30,12 @@ static SPACED: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// `<password>value</password>`
 static ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"<([A-Za-z][\w.-]*)>([^<>\n]+)(</)"));
-/// Programs that take a password behind a short option: `docker login -p`, `mysql -pVALUE`, `curl -u
-/// user:VALUE`.
-static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r#"\b((?:docker|podman|nerdctl|helm|oc|az)\b[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
-        r#"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p|redis-cli\b[^\n|;&]*?\s-a "#,
-        r#"|curl\b[^\n|;&]*?\s(?:-u|--user) ?["']?[^\s:"']+:)("[^"\n]+"|'[^'\n]+'|[^\s"']+)"#,
-    ))
-});
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)\b(bearer|basic|authorization: ?(?:token|apikey))(\s+)[A-Za-z0-9+/=._~-]{6,}")
+    pattern(concat!(
+        r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?"#,
+        r"(\b(?:bearer|basic)|authorization: ?(?:token|apikey))",
+        r"(\s+)([A-Za-z0-9+/=._~-]{6,})"
+    ))
 });
 /// How the tokens of services begin, and what they are made of; from the services' own documents and the
 /// rules of gitleaks 8.
@@ -61,9 +56,11 @@ const TOKENS: &[&str] = &[
     r"xox[abeoprs]-[\w-]{8,}|xapp-\d-[\w-]{8,}|gl(?:sa|c)_[\w+/=]{16,}|lin_api_[A-Za-z0-9]{20,}|ntn_\w{20,}",
     r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,}|SG\.[\w-]{8,}\.[\w-]{8,}|SK[0-9a-f]{32}|key-[0-9a-f]{32}",
     r"NR(?:AK|JS|RA|II|IQ)-[\w-]{16,}|PMAK-[a-f0-9-]{32,}|sntry[su]_[\w+/=-]{20,}|ATATT3[\w=-]{20,}",
-    r"\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{8,}(?:\.[\w-]+)*",
+    r"(?:bot)?\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{8,}(?:\.[\w-]+)*",
 ];
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?-u)\b(?:{})", TOKENS.join("|"))));
+/// A letter precedes a token only where it ends a colour or is the `n` of `\n`.
+static TOKEN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|\b)(?:{})", TOKENS.join("|"))));
 /// Hashes of passwords as crypt(3) writes them.
 static CRYPT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
@@ -104,9 +101,9 @@ static QUERY: LazyLock<Regex> =
 
 /// The forms that are credentials in whatever text they are.
 pub(super) fn tokens(text: &str) -> String {
-    let text = PEM.replace_all(text, HIDDEN);
+    let text = commands::keys(&PEM.replace_all(text, HIDDEN));
     let text = PLAIN_LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
-    let text = TOKEN.replace_all(&text, HIDDEN);
+    let text = TOKEN.replace_all(&text, format!("${{1}}{HIDDEN}"));
     let text = CRYPT.replace_all(&text, HIDDEN);
     WEBHOOK.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned()
 }
@@ -118,18 +115,26 @@ pub(super) fn all(text: &str) -> String {
         Some(_) => found[0].to_owned(),
         None => HIDDEN.to_owned(),
     });
-    let random = |found: &Captures<'_>| if is_random(&found[0]) { HIDDEN } else { &found[0] }.to_owned();
+    let random = |found: &Captures<'_>| match is_random(&found[0]) && !super::UUID.is_match(&found[0]) {
+        true => HIDDEN.to_owned(),
+        false => found[0].to_owned(),
+    };
     WORD.replace_all(&text, random).into_owned()
 }
 
 /// The forms that say themselves that they are credentials: no random words.
 pub(super) fn named(text: &str) -> String {
     let text = tokens(text);
-    let text = SCHEME.replace_all(&text, format!("$1$2{HIDDEN}"));
+    let text = SCHEME.replace_all(&text, |found: &Captures<'_>| {
+        // "Bearer tokens are accepted" is a sentence.
+        let prose = found.get(1).is_none() && found[4].bytes().all(|byte| byte.is_ascii_lowercase());
+        let shown = if prose && found[4].len() < 16 { &found[4] } else { HIDDEN };
+        format!("{}{}{}{shown}", found.get(1).map_or("", |header| header.as_str()), &found[2], &found[3])
+    });
+    let text = commands::passwords(&text);
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
     let text = BARE_LOGIN.replace_all(&text, format!("$1{HIDDEN}@$2"));
     let text = QUERY.replace_all(&text, format!("$1{HIDDEN}"));
-    let text = SHORT_OPTION.replace_all(&text, format!("${{1}}{HIDDEN}"));
     let text = SPACED.replace_all(&text, |found: &Captures<'_>| {
         let (name, between, value) = (&found[1], &found[2], &found[3]);
         let option = name.trim_start_matches('-');
@@ -148,10 +153,26 @@ pub(super) fn named(text: &str) -> String {
 /// is a password.
 fn is_harmless(name: &str, value: &str) -> bool {
     let bare = value.trim_matches(['\\', '"', '\'']).to_ascii_lowercase();
-    let word =
-        ["", "none", "null", "nil", "true", "false", "yes", "no", "on", "off", "enabled", "disabled", "auto"];
+    let word = [
+        "", "none", "null", "nil", "true", "false", "yes", "no", "on", "off", "enabled", "disabled", "auto",
+        "!secret", "!ref",
+    ];
     let number = bare.len() < 9 && bare.parse::<f64>().is_ok();
-    word.contains(&bare.as_str()) || (number && !name.to_ascii_lowercase().contains("pass"))
+    // `${NAME}` (without the end, which no value has), `$(command`, `<pad>` stand for a value.
+    let reference = bare.strip_prefix("${").is_some_and(|name| {
+        name.trim_end_matches('}').bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    }) || bare.starts_with("$(")
+        || bare.strip_prefix('<').is_some_and(|rest| rest.find('>') == Some(rest.len().wrapping_sub(1)));
+    // `tiktoken==0.5.1` is a package.
+    let version = bare.strip_prefix('=').is_some_and(|version| {
+        version.starts_with(|c: char| c.is_ascii_digit())
+            && version.contains('.')
+            && version.chars().all(|c| c.is_ascii_alphanumeric() || ".*+".contains(c))
+    }) && !name.to_ascii_lowercase().contains("pass");
+    reference
+        || version
+        || word.contains(&bare.as_str())
+        || (number && !name.to_ascii_lowercase().contains("pass"))
 }
 
 /// Words that stand behind "password" in sentences.
@@ -263,6 +284,9 @@ mod tests {
             (&"a:".repeat(100_000), &"a:".repeat(100_000)),
             ("password for bob is not set", "password for bob is not set"),
             ("torch==2.9.0 at 10:20:30", "torch==2.9.0 at 10:20:30"),
+            ("\x1b[32mghp_0123456789abcdef\x1b[0m", "\x1b[32m***\x1b[0m"),
+            (r#"{"log":"key\nAKIA0123456789ABCDEF\n"}"#, r#"{"log":"key\n***\n"}"#),
+            ("tiktoken==0.5.1", "tiktoken==0.5.1"),
         ] {
             assert_eq!(all(text), expected);
         }

@@ -2,7 +2,7 @@ use super::*;
 use crate::Reading;
 use std::collections::BTreeMap;
 
-fn redacted(readings: &[(&str, &str)]) -> BTreeMap<String, Kept> {
+pub(super) fn redacted(readings: &[(&str, &str)]) -> BTreeMap<String, Kept> {
     let readings = readings.iter().map(|(ask, text)| ((*ask).to_owned(), Reading::Text((*text).to_owned())));
     redact(Snapshot::of(readings.collect())).readings
 }

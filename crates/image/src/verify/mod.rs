@@ -173,6 +173,7 @@ pub async fn verify(engine: &Engine, image: &str, name: &str, expected: &Expecta
         environment: vec!["PYTHONDONTWRITEBYTECODE=1".into()],
         network: false,
         deadline: TIMEOUT,
+        ..Run::default()
     };
     let found = match run::run(engine, name, &container).await {
         Ok(ran) => script_output::read(&ran),

@@ -1,5 +1,7 @@
 //! A variable is set to something that is seldom better than its default.
 
+use catalog::Catalog;
+use catalog::variables::DiscouragedKind;
 use pep440_rs::Version;
 
 use crate::read::settings::{Scope, Setting, Settings};
@@ -21,35 +23,16 @@ pub(crate) const RULE: Rule = Rule {
     )],
 };
 
-const SETTINGS: &[(&str, &str, &str)] = &[
-    (
-        "NCCL_IB_PCI_RELAXED_ORDERING",
-        "1",
-        "fails on adapters without relaxed ordering; the default 2 detects support",
-    ),
-    (
-        "NCCL_P2P_LEVEL",
-        "SYS",
-        "forces GPU peer-to-peer across CPU sockets, which hangs or corrupts data if ACS or the IOMMU is \
-         enabled",
-    ),
-    ("NCCL_PROTO", "LL128", "corrupts data on hardware without atomic 128-byte stores"),
-    ("NCCL_LAUNCH_MODE", "GROUP", "deprecated; it applied to several GPUs in one process"),
-    ("NCCL_CHECK_POINTERS", "1", "checks every pointer of every call, which is slow; the default is off"),
-    ("NCCL_MAX_CTAS", "1", "a single channel limits the bandwidth"),
-    ("NCCL_MAX_NCHANNELS", "1", "a single channel limits the bandwidth"),
-];
-
 fn judge(settings: &Settings) -> Vec<Found> {
-    settings.known().filter_map(|(scope, one, value)| worse(scope, one, value)).collect()
+    settings.known().filter_map(|(scope, one, value)| worse(settings.catalog, scope, one, value)).collect()
 }
 
-fn worse(scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
+fn worse(catalog: &Catalog, scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
     let note = |effect: &str| {
         Some(Found::note(one.place.clone(), format!("{}={value}: {effect}", one.name), "Remove it"))
     };
-    let row = SETTINGS.iter().find(|(name, bad, _)| one.name == *name && value.eq_ignore_ascii_case(bad));
-    if let Some((_, _, effect)) = row {
+    let row = catalog.variable(&one.name);
+    if let Some(effect) = row.and_then(|row| row.discouraged(DiscouragedKind::WorseThanDefault, value)) {
         return note(effect);
     }
     match one.name.as_str() {

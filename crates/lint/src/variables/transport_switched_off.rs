@@ -1,5 +1,7 @@
 //! A fast way between GPUs is switched off.
 
+use catalog::variables::DiscouragedKind;
+
 use super::with_facts;
 use crate::read::settings::{Held, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
@@ -26,25 +28,14 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const SWITCHES: &[(&str, &str, &str)] = &[
-    ("NCCL_P2P_DISABLE", "1", "GPUs of one node communicate only through host memory"),
-    ("NCCL_P2P_LEVEL", "LOC", "GPUs of one node communicate only through host memory"),
-    ("NCCL_SHM_DISABLE", "1", "processes of one node communicate over the network"),
-    ("NCCL_IB_DISABLE", "1", "nodes communicate over TCP, even with InfiniBand or RoCE"),
-    ("NCCL_NET", "Socket", "nodes communicate over TCP, even with InfiniBand or RoCE"),
-    ("NCCL_NET_GDR_LEVEL", "LOC", "data between nodes is copied through host memory"),
-    ("NCCL_PXN_DISABLE", "1", "all-to-all between nodes cannot use NVLink to reach the best adapter"),
-];
-
 fn judge(settings: &Settings) -> Vec<Found> {
     if let Some(facts) = &settings.facts {
         return with_facts(settings, facts, &["nccl-transport-disabled"]);
     }
     let found =
         settings.known().filter(|(_, one, _)| one.held != Held::Command).filter_map(|(_, one, value)| {
-            let (_, _, effect) = SWITCHES
-                .iter()
-                .find(|(name, switch, _)| one.name == *name && value.eq_ignore_ascii_case(switch))?;
+            let row = settings.catalog.variable(&one.name)?;
+            let effect = row.discouraged(DiscouragedKind::TransportOff, value)?;
             let message = format!("{}={value}: {effect}", one.name);
             Some(Found::note(one.place.clone(), message, "Remove it once the fault it works around is fixed"))
         });

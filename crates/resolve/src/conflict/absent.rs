@@ -11,7 +11,7 @@ use catalog::images::Existence;
 use catalog::{packages, torch};
 use diagnostic::words::and;
 
-/// Why nothing meets a requirement, where that is so because the catalog has no such thing.
+/// Why a requirement cannot be satisfied, if the catalog has no such version.
 pub(super) fn reason(universe: &Universe, kind: &RequirementKind) -> Option<Reason> {
     let (constraint, message) = match kind {
         RequirementKind::Torch(requirement) => ("torch-asked-for", torch(universe, requirement)?),
@@ -60,7 +60,7 @@ impl Known<'_> {
             return Some(format!("no {name} from {oldest} to {newest} is {text} (catalog of {checked})"));
         };
         if requested > *newest && series(&requested) != series(newest) {
-            return Some(format!("the newest {name} that the catalog of {checked} knows is {newest}"));
+            return Some(format!("the newest {name} in the catalog of {checked} is {newest}"));
         }
         if requested < *oldest && series(&requested) != series(oldest) {
             return Some(format!("the catalog begins with {name} {oldest}"));

@@ -9,6 +9,7 @@ mod builds;
 mod core;
 mod drivers;
 mod environment;
+mod from_source;
 mod nearest;
 mod packages;
 mod ranges;
@@ -62,7 +63,7 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
 
 fn describe(names: &[String]) -> String {
     match names {
-        [one] => format!("Nothing meets {one}."),
+        [one] => format!("No stack satisfies {one}."),
         several => format!("{} are incompatible.", and(several)),
     }
 }
@@ -77,7 +78,8 @@ fn reasons_of(searcher: &Searcher, core: &[Requirement], gpus: &[Requirement]) -
         Some(reason) => vec![reason],
         None => {
             let whole = core::with_gpus(core, gpus);
-            reasons::reasons(searcher.universe, &searcher.with(whole.as_deref().unwrap_or(core)))
+            let core = searcher.with(whole.as_deref().unwrap_or(core));
+            reasons::reasons(searcher.universe, &core, searcher.request)
         }
     }
 }
@@ -144,6 +146,7 @@ fn nearest_of(
         .map(|(_, near)| near.requirement.clone())
         .collect();
     all.retain(|(cost, near)| !cost.tolerance.unknown || !known.contains(&near.requirement));
+    all.extend(from_source::nearest(searcher, requirements));
     all.sort_by_key(|(cost, _)| *cost);
     all.truncate(STACKS);
     all.into_iter().map(|(_, nearest)| nearest).collect()

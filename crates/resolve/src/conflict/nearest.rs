@@ -63,7 +63,8 @@ pub(super) fn nearest(
     finish(searcher, relaxed, others, &changes).into_iter().collect()
 }
 
-fn finish(
+/// The stack of some changes, with what it costs.
+pub(super) fn finish(
     searcher: &mut Searcher,
     requirements: &[Requirement],
     others: &[Requirement],
@@ -165,7 +166,7 @@ fn relax(
             without(searcher, others, "no CUDA code is compiled in the image".to_owned(), 2)
         }
         RequirementKind::Gpu(gpu) => {
-            without(searcher, others, format!("it does not run on the {}", gpu.name), 5)
+            without(searcher, others, format!("the stack does not run on the {}", gpu.name), 5)
         }
         RequirementKind::Torch(_) | RequirementKind::Cuda(_) | RequirementKind::Python(_) => Vec::new(),
     }

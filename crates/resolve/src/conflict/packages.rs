@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase};
 use super::super::outcome::Reason;
+use super::super::request::Request;
 use super::super::search::Trace;
 use super::super::universe::{Build, Release, Universe};
 use super::super::verdict::{Candidate, Refusal};
 use super::builds::{cudas, distinct, phrase, releases};
+use super::from_source;
 use super::ranges::ranges;
 use super::reasons::{ASKED_FOR, grouped, needed};
 use diagnostic::words::and;
@@ -16,23 +18,65 @@ use diagnostic::words::and;
 /// Limit of sentences.
 const SENTENCES: usize = 6;
 
+/// The constraint that refuses a release without wheels.
+pub(super) const WHEEL: &str = "package-wheel-for-python";
+
 /// A release that the search refused.
-struct Refused<'a> {
-    release: &'a Release,
+pub(super) struct Refused<'a> {
+    pub(super) release: &'a Release,
     /// The build with which it was refused.
     build: Option<&'a Build>,
     /// Which refusal of the search it is: one release may be refused for one reason here and for another one
     /// there.
     index: usize,
     constraint: &'static str,
-    refusal: &'a Refusal,
+    pub(super) refusal: &'a Refusal,
+}
+
+/// Constraints on packages that may fail because of the Python alone.
+const OF_PYTHON: &[&str] = &[WHEEL, "flash-attn-wheel-for-python", "torch-incompatible-on-python"];
+
+/// Why no release of the packages will do.
+pub(super) struct Reasons {
+    pub(super) all: Vec<Reason>,
+    /// Whether some of them may be because of the Python alone.
+    pub(super) of_python: bool,
+}
+
+/// A release without any wheel has none for any Python.
+fn is_of_python(one: &Refused) -> bool {
+    OF_PYTHON.contains(&one.constraint) && !matches!(one.refusal, Refusal::NotCompiled)
 }
 
 /// Why the constraints refuse releases, those of requested packages first.
-pub(super) fn reasons(universe: &Universe, criteria: &Criteria, trace: &Trace) -> Vec<Reason> {
+pub(super) fn reasons(universe: &Universe, whole: &Request, criteria: &Criteria, trace: &Trace) -> Reasons {
     if let Some(reason) = contradiction(universe, criteria) {
-        return vec![reason];
+        return Reasons { all: vec![reason], of_python: false };
     }
+    let mut refused = refused_by(trace);
+    let packages = names(refused.iter());
+    let essential: Vec<(&str, &str)> = packages.iter().flat_map(|name| constraints(name, &refused)).collect();
+    refused.retain(|one| essential.contains(&(one.release.package, one.constraint)));
+    let compiled = from_source::helps(universe, whole, &refused);
+    // What sets two requirements against each other says it all, unless compiling is a way out. Sorting is
+    // stable: within each kind the order of the search stays.
+    refused.sort_by_key(|one| {
+        let way_out = compiled == Some(true) && one.refusal.is_resolved_by_compiling();
+        let requested = !criteria.package(one.release.package).is_empty();
+        (!requested, !way_out, !names_another(criteria, one))
+    });
+    let key = |one: &Refused| (one.constraint, one.release.package, one.refusal.without_details());
+    let groups = grouped(&refused, key);
+    let reported = &groups[..groups.len().min(SENTENCES)];
+    let sentences = reported.iter().filter_map(|(_, group)| sentence(universe, group));
+    let none = (compiled == Some(false)).then(|| from_source::no_release_fits(&refused));
+    Reasons {
+        all: none.into_iter().chain(sentences).collect(),
+        of_python: reported.iter().flat_map(|(_, group)| group.iter()).any(|one| is_of_python(one)),
+    }
+}
+
+fn refused_by<'a>(trace: &'a Trace) -> Vec<Refused<'a>> {
     let mut refused: Vec<Refused> = Vec::new();
     for (index, rejected) in trace.rejected.iter().enumerate() {
         let left_out = rejected.reasons.iter().any(|reason| ASKED_FOR.contains(&reason.constraint));
@@ -42,15 +86,12 @@ pub(super) fn reasons(universe: &Universe, criteria: &Criteria, trace: &Trace) -
             Some(Refused { release, build, index, constraint, refusal: reason.refusal()? })
         }));
     }
-    let packages = distinct(refused.iter().map(|one| one.release.package));
-    let essential: Vec<(&str, &str)> = packages.iter().flat_map(|name| constraints(name, &refused)).collect();
-    refused.retain(|one| essential.contains(&(one.release.package, one.constraint)));
-    // What sets two requirements against each other says it all. Sorting is stable: within each kind the
-    // order of the search stays.
     refused
-        .sort_by_key(|one| (criteria.package(one.release.package).is_empty(), !names_another(criteria, one)));
-    let key = |one: &Refused| (one.constraint, one.release.package, one.refusal.without_details());
-    grouped(&refused, key).iter().filter_map(|(_, group)| sentence(universe, group)).take(SENTENCES).collect()
+}
+
+/// The packages of refused releases, each once.
+pub(super) fn names<'r, 'a: 'r>(refused: impl Iterator<Item = &'r Refused<'a>>) -> Vec<&'a str> {
+    distinct(refused.map(|one| one.release.package))
 }
 
 /// Whether a refusal of a package is about another requested one.

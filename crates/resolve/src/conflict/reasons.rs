@@ -18,10 +18,6 @@ use super::{builds, environment, packages};
 pub(super) const ASKED_FOR: &[&str] =
     &["torch-asked-for", "python-asked-for", "base-asked-for", "package-asked-for"];
 
-/// Constraints on packages that may fail because of the Python alone.
-const OF_PYTHON: &[&str] =
-    &["package-wheel-for-python", "flash-attn-wheel-for-python", "torch-incompatible-on-python"];
-
 /// The candidates of one kind, given what was chosen before them.
 #[derive(Debug, Default)]
 pub(super) struct Stage<'u, T> {
@@ -32,8 +28,8 @@ pub(super) struct Stage<'u, T> {
     pub refused: Vec<Refused<'u>>,
 }
 
-/// The reasons why the requirements of a request cannot hold together.
-pub(super) fn reasons(universe: &Universe, core: &Request) -> Vec<Reason> {
+/// The reasons why `core`, requirements of the whole request, cannot hold together.
+pub(super) fn reasons(universe: &Universe, core: &Request, whole: &Request) -> Vec<Reason> {
     let criteria = Criteria::from_request(universe.catalog, core);
     let torch = torch_stage(universe, &criteria);
     if torch.left.is_empty() {
@@ -84,14 +80,12 @@ pub(super) fn reasons(universe: &Universe, core: &Request) -> Vec<Reason> {
     }
     let mut trace = search::Trace::default();
     search::any_within(universe, core, Tolerance::LOOSEST, Some(&mut trace));
-    let of_packages = packages::reasons(universe, &criteria, &trace);
+    let of_packages = packages::reasons(universe, whole, &criteria, &trace);
     // A package refuses a Python that torch leaves no choice about.
-    if criteria.python.is_empty()
-        && of_packages.iter().any(|one| OF_PYTHON.contains(&one.constraint.as_str()))
-    {
+    if criteria.python.is_empty() && of_packages.of_python {
         all.extend(of_python);
     }
-    all.extend(of_packages);
+    all.extend(of_packages.all);
     all
 }
 

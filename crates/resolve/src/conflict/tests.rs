@@ -42,7 +42,7 @@ fn request(line: &str) -> Request {
     Request { requirements, today: "2026-11-21".into(), ..Request::default() }
 }
 
-/// The conflict of a request that nothing meets.
+/// The conflict of a request that no stack satisfies.
 fn conflict(line: &str) -> Conflict {
     match resolve(universe(), &request(line)) {
         Outcome::Conflict(conflict) => *conflict,
@@ -104,6 +104,8 @@ fn what_a_user_reads() {
         ("numpy_of_the_future", "--with numpy==9"),
         ("python_and_numpy", "--torch 2.7 --with numpy==1.26.4 --python 3.13"),
         ("packages", "--deepspeed 0.9.5 --torch 2.0 --with pydantic>=2"),
+        ("vllm_that_is_compiled", "--torch 1.13 --with vllm"),
+        ("vllm_that_compiling_does_not_help", "--torch 1.13 --with vllm --base python:3.11-slim-bookworm"),
         ("repository_and_system", "--os debian12 --base nvidia/cuda"),
         ("system_torch_and_compile", "--os ubuntu20.04 --torch 2.15 --compile"),
         ("image_and_cuda", "--base nvidia/cuda:12.1.1-devel-ubuntu22.04 --cuda 12.4"),

@@ -2,6 +2,7 @@
 //! `torch==2.6.0+cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`, `nvidia/cuda:12.1-base`,
 //! the id of a constraint.
 
+mod asked;
 mod cuda;
 mod driver;
 mod gpu;
@@ -12,6 +13,7 @@ mod python;
 mod torch;
 mod why;
 
+pub use asked::{Answer, NotInCatalog, Together, asked};
 pub use why::{WhyError, why};
 
 use super::constraints::CONSTRAINTS;

@@ -190,7 +190,7 @@ fn from(release: &Release, build: &Build) -> String {
 fn no_build(universe: &Universe, release: &Release, name: &str) -> Explanation {
     let builds = words::and(&names(release));
     let summary = if release.builds_complete {
-        format!("There is no such build: torch {} was made as {builds}.", release.version)
+        format!("There is no such build: torch {} has the builds {builds}.", release.version)
     } else {
         format!(
             "Not known: of torch {} the catalog knows {builds} only, and others may exist.",

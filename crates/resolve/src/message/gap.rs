@@ -93,7 +93,7 @@ impl Gap {
     fn of_package(&self, names: &Names) -> Option<String> {
         let (build, release) = (&names.build.text, &names.release.text);
         Some(match self {
-            Gap::FlashAttnWheels => format!("which wheels {release} has"),
+            Gap::FlashAttnWheels => format!("the wheel list of {release}"),
             Gap::FlashAttnAbi => format!("which C++ ABI {build} has, which decides the wheel of {release}"),
             Gap::FlashAttnNightly { series } => format!(
                 "whether the wheel of {release} for torch {series}, built with a nightly build of torch, \

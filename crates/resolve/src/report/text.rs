@@ -6,6 +6,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Report;
+use crate::lookup::Together;
 use crate::outcome::{Conflict, Nearest, Outcome, Reason, Resolution, Stack};
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::terminal::colour;
@@ -29,6 +30,18 @@ pub fn report(report: &Report, layout: Layout) -> String {
         install(&mut text, &resolution.stack);
     }
     if layout.unicode { text } else { text.replace('·', "|").replace('×', "x").replace('…', "...") }
+}
+
+/// Whether a part is compatible with a request, in a sentence.
+pub fn together(together: &Together) -> String {
+    let words = match &together.outcome {
+        Outcome::Resolved(found) => {
+            let why = together.why.as_ref().map_or(String::new(), |why| format!(". {}", why.summary));
+            format!("yes, as {}{why}", headline(&found.stack))
+        }
+        Outcome::Conflict(conflict) => format!("no: {}", conflict.message),
+    };
+    format!("Together with {}: {words}", together.requirements.join(", "))
 }
 
 fn heading(text: &mut String, words: &str) {
@@ -141,7 +154,7 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
     if resolution.rejected.is_empty() {
         return;
     }
-    heading(text, "Not taken");
+    heading(text, "Rejected");
     let shown = if layout.verbose { usize::MAX } else { REJECTED };
     let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
     for rejected in &resolution.rejected {

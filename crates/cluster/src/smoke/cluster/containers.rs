@@ -9,6 +9,7 @@ use docker::{container, fan_out};
 use super::{Reached, Site};
 use crate::Error;
 use crate::container_probe::{self, ContainerProbe};
+use crate::not_running;
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::smoke::outcome::{Outcome, PhaseFailed};
@@ -73,9 +74,11 @@ impl Site<'_> {
         let mut up = vec!["Create and start what is missing: `envdoc cluster up`".to_owned()];
         let Some(found) = found else { return Err(of("no container of this cluster".to_owned(), up)) };
         if !found.running {
-            let exit = found.exit.map_or(String::new(), |exit| format!(" with status {exit}"));
-            up.push(format!("Read why the container exited: `envdoc cluster logs {}`", node.name));
-            return Err(of(format!("its container is not running: {}{exit}", found.status), up));
+            if not_running::has_run(&found) {
+                up.push(format!("Read what the container printed: `envdoc cluster logs {}`", node.name));
+            }
+            let state = not_running::state(&found);
+            return Err(of(format!("its container {} does not run: it {state}", found.name), up));
         }
         let network = &self.plan.network.name;
         // A container that shares the machine's network is in `host`.

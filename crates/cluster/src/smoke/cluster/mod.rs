@@ -1,6 +1,7 @@
 //! Ranks in the containers of a cluster: preconditions of the containers, then the phases of the test.
 
 mod containers;
+mod loss;
 mod network;
 mod pin;
 
@@ -62,6 +63,9 @@ pub async fn run(
             session: Arc::clone(&one.session),
         })
         .collect();
+    if site.loss(&containers, &mut outcome).await.is_err() {
+        return outcome;
+    }
     let mut runner = PhaseRunner::new(&places, options, progress, outcome);
     match runner.reach().await {
         Ok(()) => {

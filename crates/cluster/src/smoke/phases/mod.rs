@@ -5,6 +5,7 @@ mod ask;
 mod each;
 mod options;
 mod path;
+mod repeat;
 mod tcp;
 
 pub use ask::NoAnswer;
@@ -25,6 +26,8 @@ use super::pairs;
 use super::phase::PhaseId;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
+use crate::flow::Counters;
+use crate::flow::measure::{self, Peer};
 use crate::worker::session::Session;
 
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
@@ -82,8 +85,14 @@ impl<'p> PhaseRunner<'p> {
 
     /// From the rendezvous to the bandwidths, and the verdict.
     pub async fn sums(&mut self) -> Result<(), PhaseFailed> {
+        let before = self.counters().await;
         let done = self.phases().await;
         if done.is_ok() {
+            let after = self.counters().await;
+            let since = |(after, before): (&Option<Counters>, &Option<Counters>)| {
+                Some(after.as_ref()?.since(before.as_ref()?))
+            };
+            self.outcome.network.counters = after.iter().zip(&before).map(since).collect();
             judge::judge(&mut self.outcome);
         }
         let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
@@ -93,11 +102,20 @@ impl<'p> PhaseRunner<'p> {
         done
     }
 
+    /// What the kernel of each container counts; of this machine there would be everything else in it.
+    async fn counters(&self) -> Vec<Option<Counters>> {
+        let places = self.places.iter().filter(|place| !place.is_rank);
+        let peers: Vec<_> =
+            places.map(|place| Peer { address: place.address, session: &place.session }).collect();
+        measure::counters(&peers).await
+    }
+
     async fn phases(&mut self) -> Result<(), PhaseFailed> {
         self.rendezvous().await?;
         self.correct().await?;
         self.path().await?;
-        self.sweep().await
+        self.sweep().await?;
+        self.repeat().await
     }
 
     /// Which node or link it is.
@@ -255,9 +273,12 @@ impl<'p> PhaseRunner<'p> {
         let answers = self.each(task, name, start).await?;
         let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
         self.outcome.network.own = vec![0.0; self.places.len()];
+        self.outcome.network.busy = None;
         for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
-            let Answer::Reduced { seconds, own, wrong: here, first_wrong } = answer else { continue };
+            let Answer::Reduced { seconds, own, busy, wrong: here, first_wrong } = answer else { continue };
             self.outcome.network.own[rank] = own;
+            let busiest = self.outcome.network.busy;
+            self.outcome.network.busy = busiest.into_iter().chain(busy).reduce(f64::max);
             for (round, seconds) in rounds.iter_mut().zip(seconds) {
                 *round = round.max(seconds);
             }

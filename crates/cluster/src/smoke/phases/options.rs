@@ -35,9 +35,9 @@ pub struct Options {
 /// Whether something is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum When {
-    /// Where there is what it needs.
+    /// If its requirements are met.
     Auto,
-    /// In any case: what it needs and is not there is a failure.
+    /// Always; a missing requirement is a failure.
     Always,
     /// Not at all.
     Never,

@@ -10,10 +10,13 @@ use super::{PhaseRunner, Place};
 use crate::probe;
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
-use crate::worker::{self, Failure};
+use crate::worker::{self, Failure, Why};
 
 /// Milliseconds within which a connection is established in one data center.
 const FAST_CONNECT_MS: f64 = 2.0;
+/// How often a connection that takes longer is tried: of a round trip only the shortest tells, as whatever
+/// disturbs it makes it longer.
+const SLOW_CONNECT_TRIES: usize = 8;
 /// Connections that begin at once.
 const MAX_PARALLEL_CONNECTS: usize = 64;
 
@@ -34,6 +37,7 @@ impl PhaseRunner<'_> {
             Some((place.node.clone(), format!("{} cannot listen: {why}", place.node)))
         });
         let mut failed: Vec<_> = deaf.collect();
+        self.outcome.fix.extend(self.places.iter().zip(&listeners).filter_map(no_port));
         if failed.is_empty() {
             let tried = self.connect_all(&listeners).await;
             failed = self.unreached(tried);
@@ -108,11 +112,22 @@ impl PhaseRunner<'_> {
     }
 }
 
-/// Milliseconds until a connection stood; the second time where the first one took long, as it looks for the
-/// way.
+/// What to do on a node that has no port for a listener.
+fn no_port((place, listener): (&Place, &Listener)) -> Option<String> {
+    listener.as_ref().err().filter(|failure| failure.why == Why::NoFreePort)?;
+    let node = &place.node;
+    Some(format!(
+        "Show the local ports of that container and what uses them, on {node}: `docker exec {node} sysctl \
+            net.ipv4.ip_local_port_range; nsenter --net --target $(docker inspect --format \
+            '{{{{.State.Pid}}}}' {node}) ss -s`"
+    ))
+}
+
+/// Milliseconds until a connection stood, the shortest of several where the first one took long: that one
+/// also looks for the way.
 async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
-    for _ in 0..2 {
+    for _ in 0..SLOW_CONNECT_TRIES {
         let endpoint = (other.address, port);
         let connected = probe::connect_to_worker(&one.session, &other.session, endpoint, deadline);
         least = least.min(connected.await?);

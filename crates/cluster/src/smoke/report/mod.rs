@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::flow::rate::Way;
+use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
 use crate::smoke::pairs::Pair;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
@@ -55,6 +57,8 @@ pub struct SmokeReport {
     /// The part of its TCP segments that each rank had to send again while the path was measured, in the
     /// order of the ranks; null where the kernel does not tell.
     pub resent: Vec<Option<f64>>,
+    /// Small UDP packets by direction; empty where they were not tried.
+    pub packets: Vec<PacketsEntry>,
     /// What every link of the ring carried while the others rested, in GB/s; empty where the links were
     /// alike.
     pub links_alone_gbps: Vec<f64>,
@@ -72,6 +76,34 @@ pub struct SmokeReport {
     pub remarks: Vec<String>,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
+}
+
+/// Small UDP packets from one node to another.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PacketsEntry {
+    /// The node that sent them.
+    pub from: String,
+    /// The node that counted them.
+    pub to: String,
+    /// How many were sent.
+    pub sent: u32,
+    /// How many arrived.
+    pub arrived: u32,
+    /// How many arrived a second time.
+    pub duplicates: u32,
+    /// How many arrived behind a later one.
+    pub late: u32,
+}
+
+fn packets(way: &Way, names: &[String]) -> PacketsEntry {
+    PacketsEntry {
+        from: names[way.from].clone(),
+        to: names[way.to].clone(),
+        sent: way.sent,
+        arrived: way.arrived,
+        duplicates: way.duplicates,
+        late: way.late,
+    }
 }
 
 /// NCCL on the GPUs, driven by envdoc itself.
@@ -234,7 +266,8 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             to: outcome.ranks[to].clone(),
             milliseconds,
         }),
-        resent: outcome.network.resent.clone(),
+        resent: outcome.network.packets.iter().map(|packets| packets.and_then(Packets::part)).collect(),
+        packets: outcome.network.ways.iter().map(|way| packets(way, &outcome.ranks)).collect(),
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
         pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),

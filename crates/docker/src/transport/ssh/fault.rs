@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{ConnectError, SshAddress};
+use super::{ConnectError, SshAddress, login_shell};
 
 /// The most lines of ssh's that are shown where none of them is known.
 const LINES_LIMIT: usize = 5;
@@ -38,6 +38,9 @@ const FAULTS: &[(&str, Fault)] = &[
     ("kex_exchange_identification", Fault::ClosedAtOnce),
     ("Bad owner or permissions", Fault::ConfigurationWritable),
 ];
+
+/// How the lines begin that the ssh of a jump host writes about its own connection.
+const JUMP_MESSAGES: [&str; 3] = ["ssh: ", "Host key verification failed", "kex_exchange_identification"];
 
 impl Fault {
     /// What to do about it, in order.
@@ -95,14 +98,46 @@ impl Fault {
     }
 }
 
+/// What ssh left when it ended before the connection was ready.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ended<'a> {
+    /// Its exit status: its own 255, or that of the login shell.
+    pub status: Option<i32>,
+    /// Its own messages (`ssh -E`).
+    pub log: &'a str,
+    /// Its standard error: the server's banner, the login shell, and the ssh of a jump host.
+    pub stderr: &'a str,
+    /// What the login shell printed.
+    pub stdout: &'a str,
+}
+
 /// ssh ended before the connection was ready.
-pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> ConnectError {
+pub(super) fn from_exit(address: &SshAddress, ended: Ended<'_>) -> ConnectError {
+    match ended.status {
+        Some(255) | None => from_messages(address, ended.log, ended.stderr),
+        Some(status) => login_shell::ended(address, status, ended.stdout),
+    }
+}
+
+/// ssh's own messages name the reason. `stderr` counts only for the ssh of a jump host, and only in lines
+/// that ssh writes: anything may be in a banner.
+pub(super) fn from_messages(address: &SshAddress, log: &str, stderr: &str) -> ConnectError {
     let lines: Vec<&str> =
-        stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();
-    let line = |words: &str| lines.iter().copied().find(|line| line.contains(words));
-    let Some((fault, named)) = FAULTS.iter().find_map(|(words, fault)| Some((*fault, line(words)?))) else {
-        return unknown(address, &lines, stdout);
+        log.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();
+    let of_jump = |line: &&str| JUMP_MESSAGES.iter().any(|words| line.starts_with(words));
+    let jump: Vec<&str> = stderr.lines().map(str::trim).filter(of_jump).collect();
+    let find = |lines: &[&'_ str]| {
+        let named = |words: &str| lines.iter().position(|line| line.contains(words));
+        FAULTS.iter().find_map(|(words, fault)| Some((*fault, named(words)?)))
     };
+    let own = find(&lines).map(|(fault, index)| (fault, lines[index]));
+    let far = find(&jump).map(|(fault, index)| (fault, jump[index]));
+    let first = match own {
+        Some((Fault::ClosedAtOnce, _)) | None => far.or(own),
+        own => own,
+    };
+    let line = |words: &str| lines.iter().chain(&jump).copied().find(|line| line.contains(words));
+    let Some((fault, named)) = first else { return unknown(address, &lines) };
     let message = match fault {
         Fault::HostKeyChanged => {
             let old = line("Offending").unwrap_or("the key in known_hosts differs");
@@ -120,24 +155,26 @@ pub(super) fn from_output(address: &SshAddress, stderr: &str, stdout: &str) -> C
     fault.hints(address).into_iter().fold(error, ConnectError::hint)
 }
 
-/// The last lines of ssh, or of the other side's shell, where no fault is known from them.
-fn unknown(address: &SshAddress, lines: &[&str], stdout: &str) -> ConnectError {
-    let said: Vec<&str> =
-        lines.iter().copied().chain(stdout.lines().map(str::trim).filter(|line| !line.is_empty())).collect();
-    match said.len() {
-        0 => ConnectError::new(format!("ssh {} exited without a message", address.ssh_arguments())),
-        count => ConnectError::new(format!("ssh: {}", said[count.saturating_sub(LINES_LIMIT)..].join("; "))),
+/// The last lines of ssh, where no fault is known from them.
+fn unknown(address: &SshAddress, lines: &[&str]) -> ConnectError {
+    match lines.len() {
+        0 => ConnectError::new(format!(
+            "ssh {} ended with status 255 without a message",
+            address.ssh_arguments()
+        ))
+        .hint(format!("Show what ssh does: ssh -v {} true; echo $?", address.ssh_arguments())),
+        count => ConnectError::new(format!("ssh: {}", lines[count.saturating_sub(LINES_LIMIT)..].join("; "))),
     }
 }
 
 /// What ssh said last about a socket that it could not forward.
-pub(super) fn forwarding_failure(stderr: &str) -> Option<&str> {
-    stderr.lines().rfind(|line| line.contains("open failed")).map(str::trim)
+pub(super) fn forwarding_failure(log: &str) -> Option<&str> {
+    log.lines().rfind(|line| line.contains("open failed")).map(str::trim)
 }
 
 /// ssh was still at it when the time was up.
-pub(super) fn timed_out(address: &SshAddress, stderr: &str, after: Duration) -> ConnectError {
-    let said = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
+pub(super) fn timed_out(address: &SshAddress, log: &str, after: Duration) -> ConnectError {
+    let said = log.lines().map(str::trim).rfind(|line| !line.is_empty());
     let said = said.map(|line| format!("; last message of ssh: {line}")).unwrap_or_default();
     ConnectError::new(format!(
         "no SSH connection to {} within {:.1} s{said}",
@@ -216,83 +253,4 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn address() -> SshAddress {
-        SshAddress::parse("ssh://root@127.0.0.1:2201").unwrap()
-    }
-
-    #[test]
-    fn ssh_is_quoted_and_the_way_out_is_named() {
-        let unknown = from_output(
-            &address(),
-            "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict \
-                checking.\r\nHost key verification failed.\r\n",
-            "",
-        );
-        assert_eq!(
-            unknown.message,
-            "ssh: No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking."
-        );
-        assert!(unknown.hints[0].ends_with("ssh -p 2201 root@127.0.0.1 true"));
-        let changed = from_output(
-            &address(),
-            "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     \
-                @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key \
-                verification failed.\r\n",
-            "",
-        );
-        assert!(
-            changed.message.contains(
-                "has changed: Offending ED25519 key in /root/.ssh/known_hosts:3; it shows SHA256:abc"
-            )
-        );
-        assert!(changed.hints[1].contains("ssh-keygen -R '[127.0.0.1]:2201'"));
-        let denied = from_output(&address(), "root@127.0.0.1: Permission denied (publickey).\r\n", "");
-        assert_eq!(denied.message, "ssh: root@127.0.0.1: Permission denied (publickey).");
-        let shell = from_output(&address(), "", "This account is currently not available.\n");
-        assert_eq!(shell.message, "ssh: This account is currently not available.");
-    }
-
-    #[test]
-    fn the_probe_finds_the_state_of_a_socket() {
-        let folder = tempfile::tempdir().unwrap();
-        let state = |name: &str| {
-            let script = format!("s={}; {PROBE}", folder.path().join(name).display());
-            let deadline = std::time::Instant::now() + Duration::from_secs(20);
-            let ran = host::process::run_with_input(&["sh", "-c", &script], "", deadline);
-            let host::Reading::Ran { stdout, .. } = ran else { panic!("{ran:?}") };
-            SocketState::parse(&stdout).1
-        };
-        assert_eq!(state("none.sock"), SocketState::Absent);
-        host::file::write(&folder.path().join("file"), "", false).unwrap();
-        assert_eq!(state("file"), SocketState::NoSocket);
-        let listener = std::os::unix::net::UnixListener::bind(folder.path().join("engine.sock")).unwrap();
-        assert_eq!(state("engine.sock"), SocketState::Listening);
-        drop(listener);
-        assert_eq!(state("engine.sock"), SocketState::Silent);
-    }
-
-    #[test]
-    fn every_known_fault_has_a_hint() {
-        for (words, fault) in FAULTS {
-            let error = from_output(&address(), &format!("ssh: {words} 10.0.0.1 port 22\n"), "");
-            assert!(!error.hints.is_empty() && error.hints.iter().all(|hint| !hint.is_empty()), "{fault:?}");
-        }
-        let slow = from_output(&address(), "Connection timed out during banner exchange\n", "");
-        assert_eq!(slow.hints, [Fault::NoBanner.hint()]);
-    }
-
-    #[test]
-    fn the_state_of_the_socket_is_told_as_seen_there() {
-        let why = "channel 3: open failed: connect failed: open failed";
-        let says = |probed| from_socket(&address(), why, probed).message;
-        assert!(says(Some("ann\nabsent\n")).contains("does not exist"));
-        assert!(says(Some("ann\nsocket\n")).contains("ann has no permission to use /var/run/docker.sock"));
-        assert!(says(Some("ann\nsocket\nopen\n")).contains("no engine listens"));
-        assert!(says(Some("ann\nsocket\nopen\nlistens\n")).contains("does not forward it"));
-        assert!(says(Some("ann\n")).contains("not a socket"));
-        assert!(says(None).contains(why));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! adds what a program needs: no questions, a deadline, and host keys that are known already.
 
 mod fault;
+mod login_shell;
 mod run;
 mod shell;
 
@@ -26,6 +27,9 @@ pub const CONFIG_VARIABLE: &str = "ENVDOC_SSH_CONFIG";
 /// What the other side prints when the connection is ready. The command lasts until our side closes its
 /// input, so the connection ends with envdoc, however that ends.
 const READY_MARK: &str = "envdoc-connection-ready";
+/// The file for the messages of ssh itself. On its standard error are also the server's banner and what the
+/// login shell prints there.
+const LOG: &str = "log";
 /// How often an opening connection is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest that asking for the state of a socket may take.
@@ -68,14 +72,21 @@ pub fn open(address: SshAddress, deadline: Instant) -> BoxFuture<'static, Result
         };
         if let Some(ended) = ended {
             process::stop(&mut child);
-            let (stderr, stdout) = (read_output(&folder, "stderr"), read_output(&folder, "stdout"));
             return Err(match ended {
-                Some(_) => fault::from_output(&address, &stderr, &stdout),
-                None => fault::timed_out(&address, &stderr, started.elapsed()),
+                Some(status) => {
+                    ended_early(&address, &folder, status.code(), &read_output(&folder, "stdout"))
+                }
+                None => fault::timed_out(&address, &read_output(&folder, LOG), started.elapsed()),
             });
         }
         Ok(Connection { address, folder, configuration, child: Mutex::new(child), took: started.elapsed() })
     })
+}
+
+/// Why ssh ended before the connection was ready.
+fn ended_early(address: &SshAddress, folder: &Folder, status: Option<i32>, stdout: &str) -> ConnectError {
+    let (log, stderr) = (read_output(folder, LOG), read_output(folder, "stderr"));
+    fault::from_exit(address, fault::Ended { status, log: &log, stderr: &stderr, stdout })
 }
 
 /// A file of envdoc's own for what ssh says.
@@ -102,6 +113,7 @@ fn start(
     };
     let mut command = host::program::command("ssh").map_err(missing)?;
     command.args(options(folder, configuration, deadline));
+    command.args(["-E", &folder.path(LOG)]);
     command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
     command.args(destination(address)).arg(format!("echo {READY_MARK}; {remote}"));
     command.stdin(Stdio::piped()).stdout(stdout).stderr(output(folder, "stderr")?);
@@ -199,7 +211,7 @@ impl Connection {
                     )));
                 }
             };
-            let forwarded = read_output(&self.folder, "stderr");
+            let forwarded = read_output(&self.folder, LOG);
             let forwarded = fault::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
             let script = format!("s={socket}; {}", fault::PROBE);
@@ -219,9 +231,9 @@ impl Connection {
         matches!(child.try_wait(), Ok(None))
     }
 
-    /// What ssh has said on standard error so far.
-    pub fn stderr(&self) -> String {
-        read_output(&self.folder, "stderr")
+    /// What ssh itself has said so far.
+    pub fn log(&self) -> String {
+        read_output(&self.folder, LOG)
     }
 }
 

@@ -59,7 +59,7 @@ impl Connection {
             let stderr = String::from_utf8_lossy(&stderr).into_owned();
             match ended.code() {
                 // ssh's own status when the connection failed; few programs end with it.
-                Some(255) => Err(fault::from_output(&self.address, &stderr, "")),
+                Some(255) => Err(fault::from_messages(&self.address, &stderr, "")),
                 Some(status) => Ok(Ran { status, stdout, stderr }),
                 None => Err(ConnectError::new(format!("ssh was killed by a signal: {}", stderr.trim()))),
             }

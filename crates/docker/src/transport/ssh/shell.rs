@@ -1,8 +1,8 @@
 //! A connection whose own session is spoken with: one process here and one session there do all that a
 //! machine is asked. Each further session costs a process here, and a shell and its start there.
 
-use std::process::Stdio;
-use std::time::Instant;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -10,12 +10,14 @@ use tokio::process::{ChildStdin, ChildStdout};
 use crate::error::Error;
 
 use super::{
-    ConnectError, Connection, Folder, OUTPUT_LIMIT_BYTES, READY_MARK, SshAddress, configuration, fault,
-    process, read_output, start,
+    ConnectError, Connection, Folder, LOG, OUTPUT_LIMIT_BYTES, POLL_INTERVAL, READY_MARK, SshAddress,
+    configuration, ended_early, fault, process, read_output, start,
 };
 
 /// The most that is kept of what was printed before the connection was ready, in bytes.
-const BANNER_LIMIT_BYTES: usize = 2000;
+const PRINTED_LIMIT_BYTES: usize = 2000;
+/// The longest that ssh may take to end once it has closed its output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The two ends of what runs there. Dropped, its input ends.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ pub async fn open_shell(
     let folder = Folder::new()?;
     let configuration = configuration();
     let mut child = start(&address, &folder, configuration.as_deref(), remote, Stdio::piped(), deadline)?;
-    let mut banner = String::new();
+    let mut printed = String::new();
     let shell = match child.stdin.take().zip(child.stdout.take()) {
         Some((stdin, stdout)) => ChildStdin::from_std(stdin)
             .and_then(|stdin| Ok(Shell { stdin, stdout: BufReader::new(ChildStdout::from_std(stdout)?) })),
@@ -49,9 +51,9 @@ pub async fn open_shell(
             if line == READY_MARK {
                 return Ok(Some(shell));
             }
-            if banner.len() < BANNER_LIMIT_BYTES {
-                banner.push_str(&line);
-                banner.push('\n');
+            if printed.len() < PRINTED_LIMIT_BYTES {
+                printed.push_str(&line);
+                printed.push('\n');
             }
         }
         Ok(None)
@@ -61,12 +63,24 @@ pub async fn open_shell(
             let took = started.elapsed();
             return Ok((Connection { address, folder, configuration, child: child.into(), took }, shell));
         }
-        Ok(Ok(None)) => fault::from_output(&address, &read_output(&folder, "stderr"), &banner),
+        Ok(Ok(None)) => ended_early(&address, &folder, exit_status(&mut child).await, &printed),
         Ok(Err(blocked)) => blocked,
-        Err(_) => fault::timed_out(&address, &read_output(&folder, "stderr"), started.elapsed()),
+        Err(_) => fault::timed_out(&address, &read_output(&folder, LOG), started.elapsed()),
     };
     process::stop(&mut child);
     Err(blocked)
+}
+
+/// The exit status of an ssh that has closed its output; `None` where it does not end.
+async fn exit_status(child: &mut Child) -> Option<i32> {
+    let end = Instant::now() + EXIT_TIMEOUT;
+    while Instant::now() < end {
+        if let Ok(Some(status)) = child.try_wait() {
+            return status.code();
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    None
 }
 
 impl Shell {

@@ -1,24 +1,26 @@
-//! One run at a time changes a cluster. The lock is on the first node's engine, so that it holds for every
-//! machine that envdoc runs on: a volume that is never mounted, whose name has the holder's id.
+//! One run at a time changes a cluster, and none while others run programs in it ([`Access`]). The lock is
+//! on the first node's engine, so that it holds for every machine that envdoc runs on: a volume that is
+//! never mounted, whose name has the holder's id.
 //!
 //! A run creates its volume, then looks: with another run's next to it, it takes its own away and waits. Two
 //! runs that create theirs at once both see the other's, so that never both go on. The holder adds a new
 //! volume every few seconds and removes the one before the last; a volume that is older than
 //! [`EXPIRY_SECONDS`], by the engine's own clock, is of a run that was killed.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+mod held;
+mod holder;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use held::{Held, Notice, Request, with};
+pub use holder::{Access, Holder, run_id};
 
 use super::plan::ClusterPlan;
 use super::problem::Problem;
 use docker::engine::Engine;
 use docker::{swarm, volume};
-use host::file;
 
 /// Label of the lock's volume; its value is the cluster's name. `down` removes volumes by another label.
 const LOCK_LABEL: &str = "envdoc.lock";
@@ -33,47 +35,23 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest that removing the lock may take at the end.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who holds the lock of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Holder {
-    /// Different for every run.
-    pub id: String,
-    /// The command: `up`, `down`.
-    pub command: String,
-    /// The machine that it runs on.
-    pub hostname: String,
-    /// Its process id there.
-    pub process: u32,
-    /// When it took the lock, as RFC 3339, by that machine's clock.
-    pub since: String,
-    /// When the process was started, in ticks, and what distinguishes its machine and container.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
-    started: Option<(String, String)>,
-}
-
 impl Error {
     /// For the report.
     pub fn problem(&self) -> Problem {
         let problem = Problem::new("lock", self.to_string());
-        match self {
-            Error::Held(_) => problem.fix(format!(
-                "Wait until it has ended; a lock whose holder was killed expires after {EXPIRY_SECONDS} s: \
-                `envdoc cluster status`"
-            )),
-            Error::Engine(_) => problem.fix("Check the engine of the first node: `docker info`"),
-        }
+        problem.fix(self.hint())
     }
-}
 
-impl std::fmt::Display for Holder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let since = self.since.split('.').next().unwrap_or_default();
-        write!(
-            f,
-            "`envdoc cluster {}` on {} (process {}, since {since}, lock {})",
-            self.command, self.hostname, self.process, self.id
-        )
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Error::Held(holder) => format!(
+                "Wait until it has ended, or stop it on {} (`kill -INT {}`); a lock whose holder was killed \
+                 expires after {EXPIRY_SECONDS} s: `envdoc cluster status`",
+                holder.hostname, holder.process
+            ),
+            Error::Engine(_) => "Check the engine of the first node: `docker info`".into(),
+        }
     }
 }
 
@@ -81,7 +59,7 @@ impl std::fmt::Display for Holder {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another run has it.
-    #[error("{0} is changing this cluster")]
+    #[error("{0} is {verb} this cluster", verb = .0.verb())]
     Held(Holder),
     /// The engine did not do what it should.
     #[error("cannot lock the cluster: {0}")]
@@ -96,47 +74,20 @@ pub struct Lock<'e> {
     beats: AtomicU64,
 }
 
-/// Does something while holding the lock; `None` after an interruption. Waits for another run's lock at most
-/// `limit`; `waiting` is called for each run that it waits for.
-pub async fn with<T>(
-    (plan, engine): (&ClusterPlan, &Engine),
-    command: &str,
-    limit: Duration,
-    waiting: impl Fn(&Holder),
-    work: impl Future<Output = T>,
-    interrupted: impl Future<Output = ()>,
-) -> Result<Option<T>, Error> {
-    let mut interrupted = std::pin::pin!(interrupted);
-    let lock = tokio::select! {
-        lock = acquire(plan, engine, command, limit, waiting) => lock?,
-        () = &mut interrupted => return Ok(None),
+/// Waits until no other run has a lock that excludes this one, and takes it.
+async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Holder)) -> Result<Lock<'e>, Error> {
+    let (plan, engine, access) = (request.plan, request.engine, request.access);
+    let lock = Lock::new(request);
+    let in_the_way = |holders: Vec<Holder>| {
+        holders.into_iter().find(|other| other.id != lock.holder.id && access.excludes(other.access))
     };
-    let done = tokio::select! {
-        done = work => Some(done),
-        never = lock.keep() => match never {},
-        () = &mut interrupted => None,
-    };
-    lock.release().await;
-    Ok(done)
-}
-
-/// Waits until no other run has the lock, and takes it.
-pub async fn acquire<'e>(
-    plan: &'e ClusterPlan,
-    engine: &'e Engine,
-    command: &str,
-    limit: Duration,
-    waiting: impl Fn(&Holder),
-) -> Result<Lock<'e>, Error> {
-    let lock = Lock { engine, plan, holder: Holder::own(command), beats: AtomicU64::new(0) };
     let started = Instant::now();
     let mut last = String::new();
     loop {
-        let others = holders(plan, engine).await?;
-        let mut held = others.into_iter().find(|other| other.id != lock.holder.id);
+        let mut held = in_the_way(holders(plan, engine).await?);
         if held.is_none() {
             lock.create(0).await?;
-            held = holders(plan, engine).await?.into_iter().find(|other| other.id != lock.holder.id);
+            held = in_the_way(holders(plan, engine).await?);
             if held.is_none() {
                 lock.sweep().await;
                 return Ok(lock);
@@ -145,7 +96,7 @@ pub async fn acquire<'e>(
             tokio::time::sleep(lock.back_off()).await;
         }
         if let Some(holder) = held {
-            if started.elapsed() >= limit {
+            if started.elapsed() >= request.limit {
                 return Err(Error::Held(holder));
             }
             if holder.id != last {
@@ -153,11 +104,16 @@ pub async fn acquire<'e>(
                 last = holder.id;
             }
         }
-        tokio::time::sleep(POLL_INTERVAL.min(limit)).await;
+        tokio::time::sleep(POLL_INTERVAL.min(request.limit)).await;
     }
 }
 
-impl Lock<'_> {
+impl<'e> Lock<'e> {
+    fn new(request: &Request<'e>) -> Lock<'e> {
+        let holder = Holder::own(request.id, request.command, request.access);
+        Lock { engine: request.engine, plan: request.plan, holder, beats: AtomicU64::new(0) }
+    }
+
     fn volume(&self, beat: u64) -> String {
         format!("{}-lock-{}-{beat}", self.plan.name, self.holder.id)
     }
@@ -201,8 +157,10 @@ impl Lock<'_> {
     /// Removes what is left of runs that were killed.
     async fn sweep(&self) {
         let Ok(all) = volume::list(self.engine, LOCK_LABEL, &self.plan.name).await else { return };
-        let own = format!("{}-lock-{}-", self.plan.name, self.holder.id);
-        for one in all.into_iter().filter(|one| !one.name.starts_with(&own)) {
+        let Ok(machine) = swarm::machine(self.engine).await else { return };
+        let alive: BTreeSet<String> =
+            alive(&all, machine.time.as_deref()).into_iter().map(|holder| holder.id).collect();
+        for one in all.iter().filter(|one| holder_of(one).is_none_or(|holder| !alive.contains(&holder.id))) {
             let _ = volume::remove(self.engine, &one.name).await;
         }
     }
@@ -214,59 +172,26 @@ impl Lock<'_> {
     }
 }
 
-impl Holder {
-    fn own(command: &str) -> Holder {
-        let now = jiff::Timestamp::now();
-        let process = std::process::id();
-        let hostname = text("/proc/sys/kernel/hostname").unwrap_or_else(|| "unknown".into());
-        Holder {
-            id: format!("{:x}-{process:x}", now.as_millisecond()),
-            command: command.to_owned(),
-            hostname,
-            process,
-            since: now.to_string(),
-            started: started("self").zip(machine()),
-        }
-    }
-
-    /// Whether it ran on this machine and has ended.
-    fn ended_here(&self) -> bool {
-        let Some((ticks, machine_of)) = &self.started else { return false };
-        machine().as_ref() == Some(machine_of) && started(&self.process.to_string()).as_ref() != Some(ticks)
-    }
-}
-
-fn text(path: &str) -> Option<String> {
-    file::read(Path::new(path)).ok().flatten().map(|text| text.trim().to_owned())
-}
-
-/// When a process was started, in ticks since boot: field 22 of its `stat`.
-fn started(process: &str) -> Option<String> {
-    let stat = text(&format!("/proc/{process}/stat"))?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
-}
-
-/// This boot of this machine, and within it this container: its first process has a start of its own.
-fn machine() -> Option<String> {
-    Some(format!("{} {}", text("/proc/sys/kernel/random/boot_id")?, started("1")?))
-}
-
-/// Who holds the lock of a cluster now; usually one at most.
+/// Who holds locks of a cluster now; one that changes it comes first.
 pub async fn holders(plan: &ClusterPlan, engine: &Engine) -> Result<Vec<Holder>, docker::Error> {
     let all = volume::list(engine, LOCK_LABEL, &plan.name).await?;
     if all.is_empty() {
         return Ok(Vec::new());
     }
     let now = swarm::machine(engine).await?.time;
-    Ok(alive(all, now.as_deref()))
+    Ok(alive(&all, now.as_deref()))
+}
+
+fn holder_of(one: &volume::Listed) -> Option<Holder> {
+    serde_json::from_str(one.labels.get(HOLDER_LABEL)?).ok()
 }
 
 /// The holders of locks that have not expired at `now`, the engine's time.
-fn alive(all: Vec<volume::Listed>, now: Option<&str>) -> Vec<Holder> {
+fn alive(all: &[volume::Listed], now: Option<&str>) -> Vec<Holder> {
     let now = now.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(|time| time.as_second());
     let mut holders: Vec<Holder> = Vec::new();
     for one in all {
-        let holder = one.labels.get(HOLDER_LABEL).and_then(|text| serde_json::from_str::<Holder>(text).ok());
+        let holder = holder_of(one);
         let expired = now.zip(one.created).is_some_and(|(now, created)| now - created > EXPIRY_SECONDS);
         if let Some(holder) = holder.filter(|holder| !expired && !holder.ended_here())
             && holders.iter().all(|known| known.id != holder.id)
@@ -274,6 +199,7 @@ fn alive(all: Vec<volume::Listed>, now: Option<&str>) -> Vec<Holder> {
             holders.push(holder);
         }
     }
+    holders.sort_by_key(|holder| holder.access != Access::Change);
     holders
 }
 
@@ -291,10 +217,10 @@ mod tests {
 
     #[test]
     fn a_lock_expires_and_that_of_a_dead_process_does_not_count() {
-        let own = Holder::own("up");
+        let own = Holder::own("one", "up", Access::Change);
         let at = "2026-11-23T10:00:00Z";
         let names = |all: Vec<volume::Listed>, now: &str| {
-            alive(all, Some(now)).into_iter().map(|holder| holder.id).collect::<Vec<_>>()
+            alive(&all, Some(now)).into_iter().map(|holder| holder.id).collect::<Vec<_>>()
         };
         let id = vec![own.id.clone()];
         assert_eq!(names(vec![listed(&own, at), listed(&own, at)], "2026-11-23T10:00:59.5Z"), id);
@@ -307,5 +233,22 @@ mod tests {
         // Of another machine nobody here knows whether it runs.
         let elsewhere = Holder { started: Some(("1".into(), "other".into())), ..dead };
         assert_eq!(names(vec![listed(&elsewhere, at)], at), id);
+    }
+
+    #[test]
+    fn jobs_share_a_cluster_that_nothing_changes() {
+        use Access::{Change, Measure, Run};
+        for all in [Change, Run, Measure] {
+            assert!(Change.excludes(all) && all.excludes(Change), "{all:?}");
+        }
+        assert!(!Run.excludes(Run) && !Run.excludes(Measure) && !Measure.excludes(Run));
+        assert!(Measure.excludes(Measure));
+        // A lock of an envdoc that knows no shared ones.
+        let old =
+            r#"{"id":"x1","command":"up","hostname":"ops2","process":7,"since":"2026-01-01T00:00:00Z"}"#;
+        assert_eq!(serde_json::from_str::<Holder>(old).unwrap().access, Change);
+        let job = Holder::own("j1", "launch", Run);
+        assert!(Error::Held(job).to_string().ends_with("lock j1) is using this cluster"));
+        assert!(Holder::own("s1", "smoke", Measure).to_string().starts_with("`envdoc smoke` on "));
     }
 }

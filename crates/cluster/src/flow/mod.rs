@@ -1,0 +1,138 @@
+//! Numbered datagrams from one container to another, counted where they arrive: each direction has its own
+//! rate of loss, and a blocked direction is distinguished from the other. What a connection shows (TCP, a
+//! question and its answer) always needs both directions.
+//!
+//! The workers send, count and watch ([`counter`], [`watch`], [`counters`]); [`measure`] asks them and
+//! [`rate`] is what the counts mean.
+
+mod counter;
+pub mod counters;
+pub mod measure;
+pub mod rate;
+pub mod trace;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use counters::Counters;
+
+use crate::worker::Failure;
+use crate::worker::custom::CustomTask;
+
+/// Begins each datagram; its flow and its number follow.
+const BEGINNING: &[u8] = b"envdoc# ";
+/// Letters of a flow's name: the run's, and two numbers.
+pub(crate) const FLOW_LENGTH: usize = 32;
+
+/// What a worker does with datagrams.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "task", rename_all = "kebab-case")]
+pub enum Task {
+    /// Counts the datagrams of a run until [`Task::Close`]; [`Answer::Opened`].
+    Open {
+        /// The beginning of the names of its flows.
+        run: String,
+    },
+    /// Sends numbered datagrams; [`Answer::Sent`] when the last one is out.
+    Send {
+        /// Where to.
+        address: IpAddr,
+        /// The port of [`Answer::Opened`].
+        port: u16,
+        /// The flow's name.
+        flow: String,
+        /// How many.
+        count: u32,
+    },
+    /// Ends the counting; [`Answer::Counted`].
+    Close,
+    /// Looks at all packets that pass this network namespace's interfaces; [`Answer::Watched`].
+    Watch {
+        /// The beginning of the names of the flows.
+        run: String,
+        /// How long, in seconds.
+        seconds: f64,
+    },
+    /// What the kernel has counted so far; [`Answer::Counters`].
+    Counters,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Answer {
+    /// Of [`Task::Open`].
+    Opened {
+        /// The UDP port.
+        port: u16,
+    },
+    /// Of [`Task::Send`].
+    Sent {
+        /// How many the kernel took.
+        sent: u32,
+        /// Why it refused one: a firewall's answer, no route.
+        failure: Option<Failure>,
+    },
+    /// Of [`Task::Close`].
+    Counted {
+        /// By the flow's name.
+        flows: BTreeMap<String, Arrived>,
+        /// How many arrived and found the socket's buffer full: the receiver's own fault.
+        overflowed: u64,
+    },
+    /// Of [`Task::Watch`].
+    Watched {
+        /// Each kind once.
+        packets: Vec<Packet>,
+    },
+    /// Of [`Task::Counters`].
+    Counters(Counters),
+    /// It could not be done.
+    Failed(Failure),
+}
+
+impl CustomTask for Task {
+    const PROGRAM: &'static str = "flow";
+    type Answer = Answer;
+}
+
+/// What arrived of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Arrived {
+    /// Different datagrams.
+    pub datagrams: u32,
+    /// Datagrams that had arrived before.
+    pub duplicates: u32,
+    /// Datagrams that came after one with a higher number.
+    pub late: u32,
+}
+
+/// Packets that carry a flow, as an interface of a machine sees them: the overlay's packets, or a firewall's
+/// answer to one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Packet {
+    /// The flow's name.
+    pub flow: String,
+    /// The sender.
+    pub source: IpAddr,
+    /// The receiver.
+    pub destination: IpAddr,
+    /// The UDP port that it is for; `None` for an ICMP error, which quotes the packet.
+    pub port: Option<u16>,
+}
+
+/// Does a task; the caller has the deadline.
+pub(crate) async fn answer(task: Task, _deadline: Duration) -> Answer {
+    let done = match task {
+        Task::Open { run } => counter::open(&run),
+        Task::Send { address, port, flow, count } => counter::send(address, port, flow, count).await,
+        Task::Close => counter::close().await,
+        Task::Watch { run, seconds } => watch::watch(run, seconds).await,
+        Task::Counters => counters::read().map(Answer::Counters),
+    };
+    done.unwrap_or_else(Answer::Failed)
+}

@@ -1,0 +1,207 @@
+//! How far the packets of one container get on their way to another: out of its machine, into the other one,
+//! into the other container. Where they stop is where they are blocked.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use docker::fan_out;
+
+use super::measure::{self, Peer};
+use super::rate::Way;
+use super::{Answer, Packet, Task};
+use crate::probe::Probe;
+
+/// Datagrams of each direction.
+const COUNT: u32 = 80;
+/// How long machines watch, and how long before the first datagram.
+const WATCH_SECONDS: f64 = 2.5;
+const WATCH_LEAD: Duration = Duration::from_millis(500);
+/// The longest that watching may take.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// What was seen of one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// What arrived in the container.
+    pub way: Way,
+    /// The machines that the sender's machine sent it to; `None` where nobody could watch.
+    pub sent_to: Option<BTreeSet<IpAddr>>,
+    /// Whether the receiver's machine got some; `None` where nobody could watch.
+    pub reached: Option<bool>,
+    /// Who answered that it was rejected.
+    pub rejected_by: Option<IpAddr>,
+    /// The UDP port of the overlay's packets, where one was seen.
+    pub port: Option<u16>,
+    /// Addresses of the receiver's machine.
+    pub receiver: Vec<IpAddr>,
+}
+
+/// Where packets stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// They do not leave the sender's machine.
+    NotSent,
+    /// They are sent to a machine that is not the receiver's.
+    Elsewhere(IpAddr),
+    /// They leave the sender's machine and do not reach the receiver's.
+    OnTheWay,
+    /// A machine answers that it rejects them.
+    Rejected(IpAddr),
+    /// They reach the receiver's machine, and not its container.
+    AtReceiver,
+}
+
+impl Trace {
+    /// Where the packets stop; `None` where they arrive, or that was not seen.
+    pub fn stop(&self) -> Option<Stop> {
+        if !self.way.is_blocked() {
+            return None;
+        }
+        if let Some(by) = self.rejected_by {
+            return Some(Stop::Rejected(by));
+        }
+        let sent_to = self.sent_to.as_ref()?;
+        let Some(first) = sent_to.first() else { return Some(Stop::NotSent) };
+        if !self.receiver.is_empty() && !sent_to.iter().any(|to| self.receiver.contains(to)) {
+            return Some(Stop::Elsewhere(*first));
+        }
+        match self.reached? {
+            true => Some(Stop::AtReceiver),
+            false => Some(Stop::OnTheWay),
+        }
+    }
+
+    /// Whether the receiver's engine may be what drops them: VXLAN drops what comes from another machine than
+    /// its own entry for the sender names, and with such an entry it sends nothing to that machine either.
+    pub fn may_be_unknown_sender(&self, reverse: Option<&Trace>) -> bool {
+        let reverse = reverse.and_then(Trace::stop);
+        self.stop() == Some(Stop::AtReceiver) && matches!(reverse, Some(Stop::NotSent | Stop::Elsewhere(_)))
+    }
+
+    /// Whether datagrams arrive, though not all of them perhaps.
+    pub fn arrives(&self) -> bool {
+        !self.way.is_blocked()
+    }
+}
+
+/// Sends in each direction while the machines watch. Empty where the containers cannot do it; `watched`:
+/// whether a packet of the overlay shows what it carries.
+pub async fn traces(
+    peers: &[Peer<'_>],
+    hosts: &[Option<&Probe<'_>>],
+    directions: &[(usize, usize)],
+    watched: bool,
+) -> Vec<Trace> {
+    let run = measure::run();
+    let watch = fan_out(hosts.iter().map(|host| {
+        let run = run.clone();
+        async move {
+            let task = Task::Watch { run, seconds: WATCH_SECONDS };
+            match host.filter(|_| watched)?.session().ask_custom(&task, WATCH_TIMEOUT).await {
+                Ok(Answer::Watched { packets }) => Some(packets),
+                _ => None,
+            }
+        }
+    }));
+    let send = async {
+        tokio::time::sleep(WATCH_LEAD).await;
+        measure::once(peers, directions, COUNT, &run).await
+    };
+    let addresses = fan_out(hosts.iter().map(|host| async move {
+        let interfaces = (*host)?.interfaces().await.ok()?;
+        Some(interfaces.into_iter().flat_map(|one| one.addresses).map(|(own, _)| own).collect::<Vec<_>>())
+    }));
+    let (seen, ways, addresses) = tokio::join!(watch, send, addresses);
+    let of = |way: Way| {
+        let (from, to) = (way.from, way.to);
+        let flow = measure::flow(&run, (from, to));
+        let receiver = addresses[to].clone().unwrap_or_default();
+        trace(way, &flow, (seen[from].as_deref(), seen[to].as_deref()), receiver)
+    };
+    ways.unwrap_or_default().into_iter().map(of).collect()
+}
+
+fn trace(
+    way: Way,
+    flow: &str,
+    (sender, receiver_saw): (Option<&[Packet]>, Option<&[Packet]>),
+    receiver: Vec<IpAddr>,
+) -> Trace {
+    let own = |packets: Option<&[Packet]>| -> Option<Vec<Packet>> {
+        Some(packets?.iter().filter(|packet| packet.flow == flow).cloned().collect())
+    };
+    let (sent, got) = (own(sender), own(receiver_saw));
+    let carries = |packet: &&Packet| packet.port.is_some();
+    let rejected = sent.iter().flatten().chain(got.iter().flatten()).find(|packet| packet.port.is_none());
+    Trace {
+        rejected_by: rejected.map(|packet| packet.source),
+        port: sent.iter().flatten().find_map(|packet| packet.port),
+        sent_to: sent
+            .as_ref()
+            .map(|sent| sent.iter().filter(carries).map(|packet| packet.destination).collect()),
+        reached: got.as_ref().map(|got| got.iter().any(|packet| packet.port.is_some())),
+        way,
+        receiver,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: &str = "abcdefabcdefabcdefabcdef00000001";
+
+    fn way(arrived: u32) -> Way {
+        Way { from: 0, to: 1, sent: 80, arrived, duplicates: 0, late: 0, refused: None }
+    }
+
+    fn packet(to: [u8; 4], port: Option<u16>) -> Packet {
+        let (source, destination) = ([10, 77, 10, 1].into(), to.into());
+        Packet { flow: FLOW.into(), source, destination, port }
+    }
+
+    fn stop(arrived: u32, sent: Option<&[Packet]>, got: Option<&[Packet]>) -> Option<Stop> {
+        trace(way(arrived), FLOW, (sent, got), vec![[10, 77, 10, 2].into()]).stop()
+    }
+
+    #[test]
+    fn a_block_is_where_the_packets_are_seen_last() {
+        let vxlan = [packet([10, 77, 10, 2], Some(4789))];
+        assert_eq!(stop(0, Some(&[]), Some(&[])), Some(Stop::NotSent));
+        assert_eq!(stop(0, Some(&vxlan), Some(&[])), Some(Stop::OnTheWay));
+        assert_eq!(stop(0, Some(&vxlan), Some(&vxlan)), Some(Stop::AtReceiver));
+        let wrong = [packet([10, 77, 10, 99], Some(4789))];
+        assert_eq!(stop(0, Some(&wrong), Some(&[])), Some(Stop::Elsewhere([10, 77, 10, 99].into())));
+        // The ICMP error comes from the receiver.
+        let error = Packet { source: [10, 77, 10, 2].into(), ..packet([10, 77, 10, 1], None) };
+        let sent = [vxlan[0].clone(), error];
+        assert_eq!(stop(0, Some(&sent), Some(&vxlan)), Some(Stop::Rejected([10, 77, 10, 2].into())));
+    }
+
+    #[test]
+    fn a_wrong_entry_drops_what_comes_and_is_no_firewall() {
+        let vxlan = [packet([10, 77, 10, 2], Some(4789))];
+        let of = |arrived, sent: &[Packet], got: &[Packet]| {
+            trace(way(arrived), FLOW, (Some(sent), Some(got)), vec![[10, 77, 10, 2].into()])
+        };
+        let dropped = of(0, &vxlan, &vxlan);
+        assert!(dropped.may_be_unknown_sender(Some(&of(0, &[], &[]))));
+        assert!(dropped.may_be_unknown_sender(Some(&of(0, &[packet([10, 77, 10, 99], Some(4789))], &[]))));
+        // What goes the other way shows that the entry is right.
+        assert!(!dropped.may_be_unknown_sender(Some(&of(80, &vxlan, &vxlan))));
+        assert!(!dropped.may_be_unknown_sender(Some(&of(0, &vxlan, &vxlan))));
+        assert!(!of(0, &vxlan, &[]).may_be_unknown_sender(Some(&of(0, &[], &[]))));
+    }
+
+    #[test]
+    fn what_nobody_saw_is_not_known() {
+        let vxlan = [packet([10, 77, 10, 2], Some(4789))];
+        assert_eq!(stop(0, None, Some(&vxlan)), None);
+        assert_eq!(stop(0, Some(&vxlan), None), None);
+        assert_eq!(stop(1, Some(&vxlan), Some(&vxlan)), None);
+        // Another measurement's.
+        let other = Packet { flow: "f".repeat(32), ..vxlan[0].clone() };
+        assert_eq!(stop(0, Some(&[other]), Some(&[])), Some(Stop::NotSent));
+    }
+}

@@ -1,0 +1,146 @@
+//! What small datagrams and the kernels' counts say of the network: packets that are lost, changed, doubled
+//! or
+//! out of order.
+
+use super::outcome::Outcome;
+use crate::flow::rate::{self, Way};
+
+/// Segments with a wrong checksum that a run may have: one may be chance, in a memory or a cable.
+const CORRUPTED_LIMIT: u64 = 3;
+
+/// A receiver whose machine threw packets away because their checksum was wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The ranks that sent meanwhile.
+    pub from: Vec<usize>,
+    /// The receiver's rank.
+    pub to: usize,
+    /// How many it threw away.
+    pub count: u64,
+    /// How many were sent to it.
+    pub sent: u32,
+}
+
+impl Changed {
+    /// Whether at least half of what did not arrive was changed.
+    pub fn explains(&self, ways: &[Way]) -> bool {
+        let own = ways.iter().filter(|way| way.to == self.to && self.from.contains(&way.from));
+        let (lost, sent) = own.fold((0, 0), |(lost, sent), way| (lost + way.lost(), sent + way.sent));
+        let part = |count: f64, of: u32| count / f64::from(of.max(1));
+        self.count as f64 / f64::from(self.sent.max(1)) * 2.0 >= part(f64::from(lost), sent)
+    }
+
+    /// `node2 dropped 8 packets with a wrong checksum while node1 sent 400: …`.
+    pub fn message(&self, names: &[String]) -> String {
+        let from: Vec<&str> = self.from.iter().map(|rank| names[*rank].as_str()).collect();
+        format!(
+            "{} dropped {} packets with a wrong checksum while {} sent {}: their content is changed on the \
+                way",
+            names[self.to],
+            self.count,
+            from.join(", "),
+            self.sent
+        )
+    }
+}
+
+/// Why the network is bad although every element arrived, with what to do.
+pub(super) fn reasons(outcome: &Outcome) -> Vec<(String, &'static str)> {
+    let (ways, names) = (&outcome.network.ways, &outcome.ranks);
+    let mut reasons = corrupted(outcome);
+    let lost = rate::losses(ways, names, Way::is_lossy).into_iter().map(|(_, says)| says);
+    reasons.extend(lost.map(|says| {
+        let fix = "Read the error and drop counters on both nodes: `ip -s link; ethtool -S INTERFACE`";
+        (says, fix)
+    }));
+    reasons.extend(rate::disorder(ways, names).into_iter().map(|says| {
+        let fix = "Check for packets that take several paths or a loop (bonding mode balance-rr, \
+            per-packet load balancing, a switch loop), on both nodes: `cat /proc/net/bonding/*; nstat -az \
+            TcpExtTCPOFOQueue TcpExtTCPDSACKOldSent`";
+        (says, fix)
+    }));
+    reasons
+}
+
+/// Nodes that got segments with a wrong checksum.
+fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
+    let fix = "Check cable, transceiver and network adapter on the path (CRC errors), and whether the counts \
+        still rise, on both nodes: `ethtool -S INTERFACE; nstat -az TcpInCsumErrors UdpInCsumErrors`";
+    let network = &outcome.network;
+    let seen = network.changed.iter().map(|changed| changed.message(&outcome.ranks));
+    let counted = network.counters.iter().enumerate();
+    let wrong = counted.filter_map(|(rank, counters)| Some((rank, (*counters)?.corrupted?)));
+    let wrong = wrong
+        .filter(|(rank, count)| {
+            *count > CORRUPTED_LIMIT && !network.changed.iter().any(|one| one.to == *rank)
+        })
+        .map(|(rank, count)| sentence(outcome, rank, count));
+    seen.chain(wrong).map(|says| (says, fix)).collect()
+}
+
+fn sentence(outcome: &Outcome, rank: usize, count: u64) -> String {
+    let name = &outcome.ranks[rank];
+    let others: Vec<&String> = outcome.ranks.iter().filter(|other| *other != name).collect();
+    // The kernel counts for all senders together.
+    let from = match others[..] {
+        [other] => format!(" from {other}"),
+        _ => String::new(),
+    };
+    let segments = outcome.network.counters[rank].and_then(|counters| counters.tcp_in);
+    let of = segments.map_or(String::new(), |segments| format!(" among {segments} good segments"));
+    format!(
+        "{name} received {count} packets{from} with a wrong checksum{of}: their content was changed on the \
+            way, and TCP sends them again"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Counters;
+
+    fn outcome(corrupted: Option<u64>) -> Outcome {
+        let names = ["node1", "node2"].map(str::to_owned).to_vec();
+        let mut outcome = Outcome::new(catalog::testing::catalog(), names);
+        let counters = Counters { corrupted, tcp_in: Some(20_000), ..Counters::default() };
+        outcome.network.counters = vec![Some(Counters::default()), Some(counters)];
+        outcome
+    }
+
+    #[test]
+    fn changed_packets_are_not_called_lost() {
+        let reasons = reasons(&outcome(Some(57)));
+        assert_eq!(reasons.len(), 1);
+        assert!(
+            reasons[0]
+                .0
+                .starts_with("node2 received 57 packets from node1 with a wrong checksum among 20000"),
+            "{reasons:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_machine_threw_away_counts_too() {
+        let mut outcome = outcome(None);
+        outcome.network.changed = vec![Changed { from: vec![0], to: 1, count: 8, sent: 400 }];
+        let reasons = reasons(&outcome);
+        assert!(
+            reasons[0].0.starts_with("node2 dropped 8 packets with a wrong checksum while node1 sent 400"),
+            "{reasons:?}"
+        );
+    }
+
+    #[test]
+    fn a_few_changed_ones_do_not_explain_a_heavy_loss() {
+        let way = |arrived| Way { from: 0, to: 1, sent: 520, arrived, duplicates: 0, late: 0, refused: None };
+        let changed = |count| Changed { from: vec![0], to: 1, count, sent: 400 };
+        assert!(changed(118).explains(&[way(353)]));
+        assert!(!changed(4).explains(&[way(353)]));
+    }
+
+    #[test]
+    fn a_few_and_unknown_counts_are_no_reason() {
+        assert!(reasons(&outcome(Some(2))).is_empty());
+        assert!(reasons(&outcome(None)).is_empty());
+    }
+}

@@ -1,0 +1,224 @@
+//! Before anything is started or changed: the limits of cluster.yaml that an engine may not set, of all
+//! nodes at once. A short-lived container with them either starts or is refused; nothing is guessed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{Work, diagnosis};
+use crate::container;
+use crate::observed_state::ObservedState;
+use crate::plan::{ClusterPlan, Node, PLAN_LABEL};
+use crate::probe;
+use crate::problem::Problem;
+use docker::engine::Engine;
+use docker::fan_out;
+use docker::run::{self, NotRan};
+use docker::spec::Run;
+
+/// The longest that one container may take: an engine under load takes seconds.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(60);
+/// The least number of open files that cluster.yaml may ask for.
+const NOFILE_MIN: u64 = 1024;
+/// Prints the hard limits: open files, KiB of locked memory, KiB of stack.
+const LIMITS_SCRIPT: &str = "ulimit -H -n; ulimit -H -l; ulimit -H -s";
+
+/// A limit that an engine may not raise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Refused {
+    node: String,
+    /// `memlock`, `nofile`, `stack`.
+    name: &'static str,
+    /// What cluster.yaml asks for; -1 is unlimited.
+    wanted: i64,
+    /// The engine's own limit, in the unit of `wanted`.
+    has: Option<u64>,
+}
+
+/// Tries the limits on all nodes that have the image and are not in `tried`, and adds these to it.
+pub(super) async fn all(
+    work: &Work<'_>,
+    observed: &[ObservedState],
+    tried: &mut BTreeSet<String>,
+) -> Result<(), Vec<Problem>> {
+    let due: Vec<_> = work
+        .nodes
+        .iter()
+        .zip(observed)
+        .filter(|((node, _), observed)| observed.image.is_some() && !tried.contains(&node.name))
+        .collect();
+    tried.extend(due.iter().map(|((node, _), _)| node.name.clone()));
+    let due = due.into_iter().filter(|((node, _), observed)| !runs_with_them(work.plan, node, observed));
+    let found = fan_out(due.map(|((node, engine), _)| of_node(work.plan, node, engine))).await;
+    let refused: Vec<Refused> = found.into_iter().flatten().collect();
+    if refused.is_empty() { Ok(()) } else { Err(vec![problem(work.plan, &refused)]) }
+}
+
+/// Whether its container runs already, with what cluster.yaml asks for.
+fn runs_with_them(plan: &ClusterPlan, node: &Node, observed: &ObservedState) -> bool {
+    let wanted = container::of(plan, node);
+    observed
+        .container
+        .as_ref()
+        .is_some_and(|found| found.running && found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL))
+}
+
+/// What a node's engine refuses. Any other reason why a container does not start is left to the step that
+/// starts it.
+async fn of_node(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Vec<Refused> {
+    let wanted = container::of(plan, node);
+    if !is_refused(plan, node, engine, wanted.ulimits.clone(), Some(wanted.shm)).await {
+        return Vec::new();
+    }
+    // An engine names only the first one.
+    let mut refused = Vec::new();
+    for (name, value) in wanted.ulimits {
+        if is_refused(plan, node, engine, vec![(name, value)], None).await {
+            refused.push(Refused { node: node.name.clone(), name, wanted: value, has: None });
+        }
+    }
+    let own = trial(plan, node, engine, LIMITS_SCRIPT, Vec::new(), None).await;
+    let own = own.map(|ran| ran.stdout).unwrap_or_default();
+    let lines: Vec<Option<u64>> = own.lines().map(|line| line.trim().parse().ok()).collect();
+    for one in &mut refused {
+        let (line, unit) = match one.name {
+            "nofile" => (0, 1),
+            "memlock" => (1, 1024),
+            _ => (2, 1024),
+        };
+        one.has = lines.get(line).copied().flatten().map(|number| number * unit);
+    }
+    refused
+}
+
+async fn is_refused(
+    plan: &ClusterPlan,
+    node: &Node,
+    engine: &Engine,
+    ulimits: Vec<(&'static str, i64)>,
+    shm: Option<u64>,
+) -> bool {
+    match trial(plan, node, engine, "exit 0", ulimits, shm).await {
+        Err(NotRan::Container(why)) => diagnosis::limit(&why.into()).is_some(),
+        _ => false,
+    }
+}
+
+async fn trial(
+    plan: &ClusterPlan,
+    node: &Node,
+    engine: &Engine,
+    script: &str,
+    ulimits: Vec<(&'static str, i64)>,
+    shm: Option<u64>,
+) -> Result<run::Ran, NotRan> {
+    let name = probe::name(plan, node);
+    // One that an earlier run left has this name.
+    let _ = run::remove(engine, &name).await;
+    let spec = Run {
+        image: plan.image_name().to_owned(),
+        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        ulimits,
+        shm,
+        deadline: TRIAL_TIMEOUT,
+        ..Run::default()
+    };
+    run::run(engine, &name, &spec).await
+}
+
+/// One report for all nodes, with one block for cluster.yaml.
+fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
+    let one = |one: &Refused| {
+        let has = one.has.map(|has| format!(" (its own limit is {})", shown(one.name, has)));
+        let wanted = u64::try_from(one.wanted).map_or("unlimited".to_owned(), |value| shown(one.name, value));
+        format!("{}: {} to {wanted}{}", one.node, one.name, has.unwrap_or_default())
+    };
+    let all: Vec<String> = refused.iter().map(one).collect();
+    let says = format!(
+        "Docker engines are not allowed to raise limits that cluster.yaml asks for; nothing was started. {}",
+        all.join("; ")
+    );
+    let mut problem = Problem::new("container", says);
+    problem.node = Some(refused[0].node.clone()).filter(|node| refused.iter().all(|one| one.node == *node));
+    if let Some(block) = block(plan, refused) {
+        problem = problem.fix(format!(
+            "Use the engines' own limits in cluster.yaml, which fit all nodes (enough memlock for NCCL over \
+             Ethernet, not for InfiniBand): `{block}`"
+        ));
+    }
+    let names: BTreeSet<&str> = refused.iter().map(|one| one.name).collect();
+    let settings: Vec<String> =
+        names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
+    problem.fix(format!(
+        "Or allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
+         needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
+        settings.join(" and ")
+    ))
+}
+
+fn shown(name: &str, value: u64) -> String {
+    match name {
+        "nofile" => value.to_string(),
+        _ => format!("{} KiB", value >> 10),
+    }
+}
+
+/// The whole key `limits` for cluster.yaml, with values that all engines take; `None` where there are none,
+/// or nobody knows them.
+fn block(plan: &ClusterPlan, refused: &[Refused]) -> Option<String> {
+    let least = |name: &str| {
+        let of_name = refused.iter().filter(|one| one.name == name);
+        of_name.map(|one| one.has).collect::<Option<Vec<u64>>>().map(|all| all.into_iter().min())
+    };
+    // The stack is no key of cluster.yaml, and RDMA needs all memory.
+    if refused.iter().any(|one| one.name == "stack") || plan.network.infiniband {
+        return None;
+    }
+    let memlock = match least("memlock")?.or(plan.memlock) {
+        Some(bytes) => format!("{}k", bytes >> 10),
+        None => "unlimited".to_owned(),
+    };
+    let nofile = least("nofile")?.unwrap_or(plan.nofile);
+    (nofile >= NOFILE_MIN)
+        .then(|| format!("limits: {{ shm: {}m, memlock: {memlock}, nofile: {nofile} }}", plan.shm >> 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::two_nodes;
+
+    fn refused(node: &str, name: &'static str, wanted: i64, has: Option<u64>) -> Refused {
+        Refused { node: node.into(), name, wanted, has }
+    }
+
+    #[test]
+    fn one_report_and_one_block_for_all_nodes() {
+        let plan = two_nodes("limits: {shm: 2g}");
+        let all = [
+            refused("node1", "memlock", -1, Some(8 << 20)),
+            refused("node1", "nofile", 1_048_576, Some(524_288)),
+            refused("node2", "memlock", -1, Some(64 << 10)),
+        ];
+        let problem = problem(&plan, &all);
+        assert!(
+            problem.says.ends_with(
+                "node1: memlock to unlimited (its own limit is 8192 KiB); node1: nofile to 1048576 (its own \
+                limit is 524288); node2: memlock to unlimited (its own limit is 64 KiB)"
+            ),
+            "{}",
+            problem.says
+        );
+        assert!(problem.fix[0].ends_with("`limits: { shm: 2048m, memlock: 64k, nofile: 524288 }`"));
+        assert!(problem.fix[1].contains("LimitMEMLOCK=infinity and LimitNOFILE=infinity"));
+    }
+
+    #[test]
+    fn no_block_with_values_that_nobody_knows_or_that_do_not_help() {
+        let plan = two_nodes("");
+        assert_eq!(block(&plan, &[refused("node1", "memlock", -1, None)]), None);
+        assert_eq!(block(&plan, &[refused("node1", "nofile", 1_048_576, Some(512))]), None);
+        assert_eq!(block(&plan, &[refused("node1", "stack", 64 << 20, Some(8 << 20))]), None);
+        let rdma = two_nodes("network: {infiniband: true}");
+        assert_eq!(block(&rdma, &[refused("node1", "memlock", -1, Some(65_536))]), None);
+    }
+}

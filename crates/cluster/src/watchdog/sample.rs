@@ -1,0 +1,117 @@
+//! What the ranks of a job on one node do now: one look at their processes from inside the container.
+
+use std::collections::BTreeMap;
+
+/// Prints /proc/net/dev, an empty line, then a line for each process of the job that belongs to a rank:
+/// RANK, the kernel function that it sleeps in, its `io` on one line, its `stat`; with tabs between them.
+/// `$1`: the job.
+pub(super) const SCRIPT: &str = r#"
+cat /proc/net/dev
+echo
+for pid in $(grep -lszx "ENVDOC_JOB=$1" /proc/[0-9]*/environ | cut -d/ -f3); do
+    read -r stat 2>/dev/null <"/proc/$pid/stat" || continue
+    rank=$(tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -n 's/^RANK=//p')
+    [ -n "$rank" ] || continue
+    printf '%s\t%s\t%s\t%s\n' "$rank" "$(cat "/proc/$pid/wchan" 2>/dev/null)" \
+        "$(tr '\n' ' ' 2>/dev/null <"/proc/$pid/io")" "$stat"
+done
+"#;
+
+/// A rank with its child processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rank {
+    /// The process id of its first process, in the container.
+    pub id: u32,
+    /// The state of that process, as in /proc/PID/stat: `S`, `T`, `D`.
+    pub state: char,
+    /// The kernel function that it sleeps in; `None` where the kernel does not show it.
+    pub sleeps_in: Option<String>,
+    /// CPU time of all of its processes, in ticks (1/100 s).
+    pub cpu: u64,
+    /// Bytes that they read and wrote.
+    pub bytes: u64,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// Bytes that the container's interfaces sent and received, but for the loopback one.
+    pub network: u64,
+    /// Its ranks by number.
+    pub ranks: BTreeMap<u32, Rank>,
+}
+
+struct Process {
+    rank: u32,
+    parent: u32,
+    of: Rank,
+}
+
+impl Sample {
+    /// From what [`SCRIPT`] printed.
+    pub(super) fn parse(printed: &str) -> Sample {
+        let (network, processes) = printed.split_once("\n\n").unwrap_or((printed, ""));
+        let processes: Vec<Process> = processes.lines().filter_map(process).collect();
+        let mut ranks: BTreeMap<u32, Rank> = BTreeMap::new();
+        for first in processes.iter().filter(|one| !is_child(one, &processes)) {
+            let own = processes.iter().filter(|other| other.rank == first.rank);
+            let (cpu, bytes) = own.fold((0, 0), |(cpu, bytes), one| (cpu + one.of.cpu, bytes + one.of.bytes));
+            ranks.entry(first.rank).or_insert(Rank { cpu, bytes, ..first.of.clone() });
+        }
+        Sample { network: network.lines().filter_map(traffic).sum(), ranks }
+    }
+}
+
+/// Whether its parent belongs to the same rank: a data loader, a compiler.
+fn is_child(one: &Process, all: &[Process]) -> bool {
+    all.iter().any(|other| other.of.id == one.parent && other.rank == one.rank)
+}
+
+/// A line of /proc/net/dev: received bytes are in the first column, sent bytes in the ninth.
+fn traffic(line: &str) -> Option<u64> {
+    let (name, columns) = line.split_once(':')?;
+    let columns: Vec<u64> = columns.split_whitespace().map_while(|text| text.parse().ok()).collect();
+    (name.trim() != "lo").then_some(*columns.first()? + *columns.get(8)?)
+}
+
+fn process(line: &str) -> Option<Process> {
+    let mut parts = line.splitn(4, '\t');
+    let (rank, sleeps_in, io, stat) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let (id, rest) = stat.split_once(" (")?;
+    // The name may contain anything.
+    let fields: Vec<&str> = rest.rsplit_once(") ")?.1.split_whitespace().collect();
+    let number = |index: usize| fields.get(index).and_then(|text| text.parse::<u64>().ok());
+    let words: Vec<&str> = io.split_whitespace().collect();
+    let moved = words.windows(2).filter(|pair| matches!(pair[0], "rchar:" | "wchar:"));
+    let of = Rank {
+        id: id.trim().parse().ok()?,
+        state: fields.first()?.chars().next()?,
+        // `0`: it runs, or the kernel keeps it to itself.
+        sleeps_in: Some(sleeps_in.to_owned()).filter(|name| !name.is_empty() && name != "0"),
+        // Own time, and that of children that have ended.
+        cpu: number(11)? + number(12)? + number(13)? + number(14)?,
+        bytes: moved.filter_map(|pair| pair[1].parse::<u64>().ok()).sum(),
+    };
+    Some(Process { rank: rank.parse().ok()?, parent: fields.get(1)?.parse().ok()?, of })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_its_first_process_with_its_children() {
+        let printed = "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes\n    \
+            lo: 900 1 0 0 0 0 0 0 900 1 0 0 0 0 0 0\n  \
+            eth0: 1000 1 0 0 0 0 0 0 50 1 0 0 0 0 0 0\n\n\
+            1\tfutex_wait_queue\trchar: 10 wchar: 5 syscr: 7 \t40 (python3 (a) b) \
+            S 30 40 1 0 -1 0 0 0 0 0 100 20 3 4 20 0\n\
+            1\t0\trchar: 1 wchar: 0 \t41 (loader) R 40 40 1 0 -1 0 0 0 0 0 7 0 0 0 20 0\n\
+            no line\n";
+        let sample = Sample::parse(printed);
+        assert_eq!(sample.network, 1050);
+        let rank =
+            Rank { id: 40, state: 'S', sleeps_in: Some("futex_wait_queue".into()), cpu: 134, bytes: 16 };
+        assert_eq!(sample.ranks, BTreeMap::from([(1, rank)]));
+    }
+}

@@ -1,0 +1,109 @@
+use super::*;
+
+fn address() -> SshAddress {
+    SshAddress::parse("ssh://root@127.0.0.1:2201").unwrap()
+}
+
+#[test]
+fn ssh_is_quoted_and_the_way_out_is_named() {
+    let unknown = from_messages(
+        &address(),
+        "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict \
+            checking.\r\nHost key verification failed.\r\n",
+        "",
+    );
+    assert_eq!(
+        unknown.message,
+        "ssh: No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict checking."
+    );
+    assert!(unknown.hints[0].ends_with("ssh -p 2201 root@127.0.0.1 true"));
+    let changed = from_messages(
+        &address(),
+        "@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     \
+            @\r\nSHA256:abc.\r\nOffending ED25519 key in /root/.ssh/known_hosts:3\r\nHost key \
+            verification failed.\r\n",
+        "",
+    );
+    assert!(
+        changed
+            .message
+            .contains("has changed: Offending ED25519 key in /root/.ssh/known_hosts:3; it shows SHA256:abc")
+    );
+    assert!(changed.hints[1].contains("ssh-keygen -R '[127.0.0.1]:2201'"));
+    let denied = from_messages(&address(), "root@127.0.0.1: Permission denied (publickey).\r\n", "");
+    assert_eq!(denied.message, "ssh: root@127.0.0.1: Permission denied (publickey).");
+}
+
+#[test]
+fn the_probe_finds_the_state_of_a_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = |name: &str| {
+        let script = format!("s={}; {PROBE}", folder.path().join(name).display());
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        let ran = host::process::run_with_input(&["sh", "-c", &script], "", deadline);
+        let host::Reading::Ran { stdout, .. } = ran else { panic!("{ran:?}") };
+        SocketState::parse(&stdout).1
+    };
+    assert_eq!(state("none.sock"), SocketState::Absent);
+    host::file::write(&folder.path().join("file"), "", false).unwrap();
+    assert_eq!(state("file"), SocketState::NoSocket);
+    let listener = std::os::unix::net::UnixListener::bind(folder.path().join("engine.sock")).unwrap();
+    assert_eq!(state("engine.sock"), SocketState::Listening);
+    drop(listener);
+    assert_eq!(state("engine.sock"), SocketState::Silent);
+}
+
+#[test]
+fn every_known_fault_has_a_hint() {
+    for (words, fault) in FAULTS {
+        let error = from_messages(&address(), &format!("ssh: {words} 10.0.0.1 port 22\n"), "");
+        assert!(!error.hints.is_empty() && error.hints.iter().all(|hint| !hint.is_empty()), "{fault:?}");
+    }
+    let slow = from_messages(&address(), "Connection timed out during banner exchange\n", "");
+    assert_eq!(slow.hints, [Fault::NoBanner.hint()]);
+}
+
+#[test]
+fn the_state_of_the_socket_is_told_as_seen_there() {
+    let why = "channel 3: open failed: connect failed: open failed";
+    let says = |probed| from_socket(&address(), why, probed).message;
+    assert!(says(Some("ann\nabsent\n")).contains("does not exist"));
+    assert!(says(Some("ann\nsocket\n")).contains("ann has no permission to use /var/run/docker.sock"));
+    assert!(says(Some("ann\nsocket\nopen\n")).contains("no engine listens"));
+    assert!(says(Some("ann\nsocket\nopen\nlistens\n")).contains("does not forward it"));
+    assert!(says(Some("ann\n")).contains("not a socket"));
+    assert!(says(None).contains(why));
+}
+
+#[test]
+fn a_banner_is_never_the_reason() {
+    let banner = "Debian GNU/Linux 12 \\n \\l\nPermission denied (to strangers). Sessions are timed out.\n";
+    let says = |status, log, stdout| {
+        let ended = Ended { status: Some(status), log, stderr: banner, stdout };
+        let error = from_exit(&address(), ended);
+        assert!(!error.message.contains("Debian") && !error.message.contains("strangers"), "{error:?}");
+        assert!(error.hints.iter().any(|hint| hint.contains("ssh")), "{error:?}");
+        error.message
+    };
+    let early = says(0, "", "");
+    assert_eq!(
+        early,
+        "the login shell of root@127.0.0.1 ended with status 0 before it ran the command that envdoc sent"
+    );
+    let nologin = says(1, "", "This account is currently not available.\n");
+    assert!(nologin.starts_with("root@127.0.0.1 has a login shell that allows no login"), "{nologin}");
+    assert!(says(3, "", "maintenance\n").ends_with("; it printed: maintenance"));
+    assert!(says(255, "", "").ends_with("ended with status 255 without a message"));
+    let denied = says(255, "root@127.0.0.1: Permission denied (publickey).\r\n", "");
+    assert_eq!(denied, "ssh: root@127.0.0.1: Permission denied (publickey).");
+}
+
+#[test]
+fn the_ssh_of_a_jump_host_names_its_own_reason() {
+    let closed = "kex_exchange_identification: Connection closed by remote host\n";
+    let jump = "Welcome to jump7\nssh: Could not resolve hostname jump8: Name or service not known\n";
+    let error = from_messages(&address(), closed, jump);
+    assert_eq!(error.message, "ssh: Could not resolve hostname jump8: Name or service not known");
+    let error = from_messages(&address(), closed, "Connection refused by policy\n");
+    assert!(error.message.contains("kex_exchange_identification"), "{error:?}");
+}

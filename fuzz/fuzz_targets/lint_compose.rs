@@ -1,0 +1,6 @@
+//! Compose files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Compose, "compose.yaml", text);
+});

@@ -1,0 +1,6 @@
+//! Dockerfiles.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Dockerfile, "Dockerfile", text);
+});

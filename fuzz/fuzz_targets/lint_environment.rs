@@ -1,0 +1,6 @@
+//! Files of variables.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Environment, ".env", text);
+});

@@ -1,0 +1,6 @@
+//! Hostfiles.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Hostfile, "hostfile", text);
+});

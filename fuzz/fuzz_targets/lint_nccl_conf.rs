@@ -1,0 +1,6 @@
+//! NCCL's configuration.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::NcclConf, "nccl.conf", text);
+});

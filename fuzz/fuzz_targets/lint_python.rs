@@ -1,0 +1,6 @@
+//! Training scripts.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Python, "train.py", text);
+});

@@ -1,0 +1,6 @@
+//! Requirements of pip.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Requirements, "requirements.txt", text);
+});

@@ -1,0 +1,6 @@
+//! Shell scripts.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::Shell, "run.sh", text);
+});

@@ -1,0 +1,19 @@
+//! Versions, ranges of versions, markers and requirements.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    catalog::version::Version::parse(text);
+    catalog::version::minor(text);
+    catalog::version::compare(text, "12.4");
+    catalog::cuda::sm(text);
+    catalog::torch::cuda_of(text);
+    let _ = text.parse::<facts::driver::DriverVersion>();
+    let _ = text.parse::<resolve::request::Versions>();
+    resolve::marker::marker_holds(text, 12);
+    resolve::parse::capability(text);
+    for requirement in resolve::parse::split_requirements(text) {
+        resolve::parse::package_name(requirement);
+    }
+    facts::packages::upstream(text);
+    facts::fabric::version(text);
+});

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Fuzzes every parser of foreign text, one target after the other, for a night or for a minute.
+#
+#     fuzz/run.sh             each target 60 s
+#     fuzz/run.sh 3600        each an hour
+#     fuzz/run.sh 60 log elf  only these targets
+#
+# Installs cargo-fuzz where it is missing (libFuzzer needs a C++ compiler). Corpora (fuzz/corpus) start from the files of the tests
+# and are kept between runs. Inputs that failed are in fuzz/artifacts; `cargo fuzz tmin TARGET FILE` makes one smaller. SANITIZER
+# (default: address) is cargo-fuzz's --sanitizer. The last lines are a table; the exit status is 1 after a crash.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+# The toolchain of rust-toolchain.toml is a stable one, and instrumentation is an unstable option of the compiler.
+export RUSTC_BOOTSTRAP=1 CARGO_TERM_COLOR=never
+
+targets=(
+    catalog_cache
+    cluster_yaml
+    docker_files
+    elf
+    image_probe
+    image_reference
+    kernel_log
+    lint_compose
+    lint_daemon_json
+    lint_deepspeed_environment
+    lint_dockerfile
+    lint_ds_config
+    lint_environment
+    lint_hostfile
+    lint_nccl_conf
+    lint_python
+    lint_requirements
+    lint_shell
+    lint_sshd
+    lint_toolkit
+    lock
+    log
+    log_stream
+    nvidia_smi
+    package_index
+    reading
+    recorder
+    redaction
+    registry
+    request_yaml
+    smoke
+    snapshot
+    versions
+    visible
+    worker_protocol
+)
+seconds=${1:-60}
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "usage: fuzz/run.sh [SECONDS [TARGET…]]" >&2; exit 2; }
+shift || true
+[ $# -eq 0 ] || targets=("$@")
+sanitizer=${SANITIZER:-address}
+tests=../tests
+
+# seed TARGET FILE…: copies files that are small enough; one that is there is left.
+seed() {
+    local target=$1 file
+    shift
+    mkdir -p "corpus/$target"
+    for file in "$@"; do
+        if [ -f "$file" ] && [ "$(stat -c %s "$file")" -le 16384 ]; then
+            cp -n "$file" "corpus/$target/$(tr / _ <<<"${file#../}")"
+        fi
+    done
+}
+# line TARGET TEXT…: each text is a seed.
+line() {
+    local target=$1 text
+    shift
+    mkdir -p "corpus/$target"
+    for text in "$@"; do
+        printf '%b' "$text" >"corpus/$target/text-$(cksum <<<"$text" | cut -d ' ' -f 1)"
+    done
+}
+seeds() {
+    shopt -s nullglob globstar
+    local valid=$tests/lint/valid outputs=$tests/servers/outputs file
+    seed catalog_cache ../catalog/{torch,drivers,gpus,systems}.yaml
+    seed cluster_yaml ../compose/*/cluster.yaml
+    seed lint_compose ../compose/*/stack.yaml ../compose/*/*/compose.yaml "$valid"/*.yaml $tests/lint/seeds/*.yml
+    seed lint_daemon_json "$valid"/daemon.json
+    seed lint_dockerfile ../images/*/Dockerfile "$valid"/*Dockerfile $tests/lint/seeds/*Dockerfile
+    seed lint_ds_config "$valid"/ds_config.json
+    seed lint_hostfile "$valid"/hostfile ../compose/*/**/hostfile
+    seed lint_python "$valid"/train.py ../examples/train.py
+    seed lint_requirements "$valid"/requirements.txt
+    seed lint_shell "$valid"/train.sh ../compose/*/*.sh
+    seed lint_sshd "$valid"/sshd_config ../compose/*/**/sshd_config
+    for file in lint_environment lint_deepspeed_environment lint_nccl_conf; do seed "$file" "$valid"/train.env; done
+    seed log $tests/logs/**/*.log $tests/nccl_logs/*.log
+    seed log_stream $tests/logs/healthy/**/* $tests/logs_recorder/*
+    seed recorder $tests/logs_recorder/*
+    seed redaction $tests/redaction/*.yaml $tests/logs/failures/**/*.log
+    seed request_yaml ../images/*/request.yaml $tests/recipes/*.yaml
+    seed nvidia_smi "$outputs"/nvidia_smi_xml/*
+    seed kernel_log "$outputs"/kernel_log/*
+    seed snapshot $tests/servers/*.json
+    seed registry "$outputs"/docker/*
+    seed smoke $tests/nccl_logs/*
+    seed visible $tests/hostile/*.yaml
+    mkdir -p corpus/reading
+    for file in /proc/meminfo /proc/cpuinfo /proc/mounts /proc/modules /proc/net/route /etc/hosts /etc/os-release /etc/ld.so.conf; do
+        [ ! -r "$file" ] || { printf 'read %s\n' "$file"; head -c 4000 "$file"; } >"corpus/reading/${file//\//_}"
+    done
+    line reading 'read /etc/docker/daemon.json\n{"runtimes":{"nvidia":{"path":"nvidia-container-runtime"}}}' \
+        'run nvidia-smi -q -x\n<nvidia_smi_log><gpu id="0"></gpu></nvidia_smi_log>' 'run ldconfig -p\n\tlibcuda.so.1 (libc6) => /x\n' \
+        'environment\nNCCL_DEBUG=INFO\nLD_LIBRARY_PATH=/x:/y\n'
+    line lint_toolkit 'disable-require = false\n[nvidia-container-cli]\nldconfig = "@/sbin/ldconfig"\nno-cgroups = true\n'
+    line image_probe '{"python":"3.12.3"}' 'cuda>=12.4 brand=tesla,driver>=470,driver<471' 'id=ubuntu\nversion=22.04\n'
+    line image_reference ubuntu:24.04 nvcr.io/nvidia/pytorch:24.07-py3 localhost:5000/a/b@sha256:"$(printf '0%.0s' {1..64})"
+    line docker_files '{"auths":{"r":{"auth":"YTpi"}},"credHelpers":{"r":"x"}}' '*.log\n!a/**/b\n' ssh://user@host:22 \
+        'permission denied while trying to connect' 'toomanyrequests: rate limit'
+    line versions 12.4 550.90.07 2.6.0+cu124 '>=2.4,<2.7' 'python_version >= "3.9" and extra == "x"' 'torch==2.*' 3:1.2-3ubuntu1
+    line worker_protocol '{"id":0,"answer":"hello","envdoc":"0.1.0","protocol":3,"nonce":"x"}' '{"id":1,"answer":"stopped"}' \
+        '{"id":2,"task":"stop","deadline_ms":5}'
+    line package_index '<a href="x-1.0-py3-none-any.whl#sha256=0" data-requires-python="&gt;=3.9">x</a>' \
+        '{"files":[{"filename":"x-1.0.tar.gz","url":"x","upload-time":"2024-01-01T00:00:00Z"}]}'
+    line lock '{"schema":1,"kind":"envdoc lock"}' 'torch==2.6.0 --hash=sha256:00\n' '# envdoc\n'
+    line smoke 8M,1G '1k-1g' 'Permission denied (publickey).'
+    mkdir -p corpus/elf
+    head -c 8192 /bin/true >corpus/elf/true
+}
+
+command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
+seeds
+rows=() crashed=0
+for target in "${targets[@]}"; do
+    echo "=== $target"
+    log=artifacts/$target.log
+    mkdir -p artifacts "artifacts/$target" "corpus/$target"
+    cargo fuzz build --sanitizer "$sanitizer" "$target"
+    before=$(find "artifacts/$target" -type f | wc -l)
+    cpu=$({ TIMEFORMAT='%U %S'; time nice cargo fuzz run --sanitizer "$sanitizer" "$target" -- -max_total_time="$seconds" \
+        -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=16384 -timeout=10 -print_final_stats=1 >"$log" 2>&1 || true; } 2>&1 |
+        awk '{printf "%d", $1 + $2}')
+    crashes=$(($(find "artifacts/$target" -type f | wc -l) - before))
+    [ "$crashes" -eq 0 ] || { crashed=1; tail -n 40 "$log"; }
+    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
+    coverage=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2 || true)
+    rows+=("$(printf '%-28s %12s %8s %9s %8s' "$target" "${executions:-?}" "${coverage:-?}" "$cpu" "$crashes")")
+done
+printf '%-28s %12s %8s %9s %8s\n' target executions coverage cpu-seconds crashes
+printf '%s\n' "${rows[@]}"
+exit "$crashed"

@@ -1,0 +1,57 @@
+//! What the targets share: every one reads text of strangers and asserts more than the absence of a panic.
+
+use diagnostic::layout::Layout;
+use diagnostic::visible::is_hidden;
+use lint::{File, Kind, RULES};
+
+/// The catalog.
+pub fn catalog() -> &'static catalog::Catalog {
+    catalog::testing::catalog()
+}
+
+/// A terminal of 80 columns.
+pub const LAYOUT: Layout = Layout { width: 80, unicode: true, verbose: true, root: true };
+
+/// A text for a terminal holds no character that a terminal acts on, apart from tabs and envdoc's own colours.
+pub fn assert_clean(text: &str) {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| is_hidden(c) && c != '\n' && c != '\t') {
+        let found = &rest[at..];
+        let colour = found.strip_prefix("\x1b[").and_then(|code| {
+            let end = code.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+            code[end..].strip_prefix('m')
+        });
+        match colour {
+            Some(after) => rest = after,
+            None => panic!("{:?} reaches the terminal: {text:?}", found.chars().next()),
+        }
+    }
+}
+
+/// Lints a text as a file of a kind: findings are on lines of the file, and their report is clean.
+pub fn lint(kind: Kind, name: &str, text: &str) {
+    let file = File::new(catalog(), name, text, kind);
+    let findings = lint::lint(RULES, &file);
+    let lines = text.lines().count().max(1);
+    for finding in &findings {
+        let line = finding.found.line;
+        assert!(finding.found.file.is_some() || line <= lines, "line {line} of {lines}: {finding:?}");
+    }
+    assert_clean(&lint::report::text(&findings, 1, LAYOUT));
+    let report = lint::report::report(&findings);
+    assert!(diagnostic::render::junit::report(&report).is_ok());
+    assert!(!diagnostic::render::html::report(&report).contains("<script>alert"));
+    serde_json::to_string(&diagnostic::render::sarif::report(&report)).unwrap();
+    for line in diagnostic::render::github::report(&report).lines() {
+        assert!(line.starts_with("::"), "a finding begins a line of its own: {line:?}");
+    }
+}
+
+/// Facts of a machine that has these readings and nothing else, and the checks of it.
+pub fn machine(readings: &[(&str, &str)]) -> facts::Facts {
+    let facts = facts::testing::sparse::gpu_host(&facts::testing::Sparse::new(readings));
+    for check in checks::CHECKS {
+        let _ = checks::judge_one(check, &facts);
+    }
+    facts
+}
