@@ -240,9 +240,9 @@ impl Client {
     }
 }
 
-/// Follows redirects, but never from TLS to plain HTTP, and with `same_host` only to the same scheme, host and
-/// port. Reqwest removes the header Authorization where a redirect leads to another host or port, but would
-/// send a form again.
+/// Follows redirects, but never from TLS to plain HTTP, and with `same_host` only to the same scheme, host
+/// and port. Reqwest removes the header Authorization where a redirect leads to another host or port, but
+/// would send a form again.
 fn redirects(same_host: bool) -> reqwest::redirect::Policy {
     reqwest::redirect::Policy::custom(move |attempt| {
         let Some(last) = attempt.previous().last() else { return attempt.follow() };

@@ -80,8 +80,8 @@ pub enum Task {
         /// Random.
         secret: Secret,
     },
-    /// Accepts connections of workers of this run and tells them its nonce; [`Answer::Listening`] at once, then
-    /// open until the deadline or [`Task::Stop`].
+    /// Accepts connections of workers of this run and sends them its nonce; [`Answer::Listening`] at once,
+    /// then open until the deadline or [`Task::Stop`].
     ListenTcp {
         /// The address to listen on; all of them where it is left out or not this machine's.
         address: Option<IpAddr>,

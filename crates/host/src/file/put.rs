@@ -19,7 +19,7 @@ pub struct Existing {
     pub(super) entry: Option<Entry>,
 }
 
-/// What tells an entry of a directory from another, and from itself after it was written to.
+/// Distinguishes an entry of a directory from another, and from itself after it was written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
     device: u64,
