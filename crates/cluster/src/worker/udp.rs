@@ -271,7 +271,7 @@ mod tests {
         let own = Line::open("127.0.0.1", port, false, &secret).await.unwrap();
         let number = auth::random::<{ NUMBER_DIGITS / 2 }>().unwrap();
         let datagram = own.datagram(&number, 200);
-        // A datagram of another run, one that lost a byte, the right one, and the right one again: one answer.
+        // A datagram of another run, one that lost a byte, the right one twice: one answer.
         let other = auth::tests::secret();
         let stranger = Line::open("127.0.0.1", port, false, &other).await.unwrap();
         for bytes in [&stranger.datagram(&number, 200)[..], &datagram[..199], &datagram, &datagram] {
