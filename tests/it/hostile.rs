@@ -387,8 +387,10 @@ fn no_text_of_a_stranger_reaches_the_terminal_as_it_is() {
 
     let bin = dir("bin");
     fs::write(bin.join("said"), all.join("\n")).unwrap();
-    fs::write(bin.join("ssh"), format!("#!/bin/sh\ncat '{}' >&2\nexit 255\n", bin.join("said").display()))
-        .unwrap();
+    // What the machine prints comes on standard error; ssh's own messages go into the file of `-E`.
+    let script = "#!/bin/sh\nsaid=${0%/*}/said\ncat \"$said\" >&2\nwhile [ $# -gt 1 ]; do\n  \
+                  [ \"$1\" != -E ] || cat \"$said\" >\"$2\"\n  shift\ndone\nexit 255\n";
+    fs::write(bin.join("ssh"), script).unwrap();
     fs::set_permissions(bin.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::copy(format!("{ROOT}/compose/two-node/cluster.yaml"), bin.join("cluster.yaml")).unwrap();
     let mut ssh = envdoc(&["cluster", "status", "-f", "cluster.yaml"], &bin);

@@ -18,6 +18,7 @@ mod layers;
 mod lint;
 mod nccl;
 mod refresh;
+mod registry;
 mod sizes;
 mod training;
 mod traps;

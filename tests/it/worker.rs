@@ -1,14 +1,17 @@
 //! `envdoc worker` as a program of its own, and as the bundle that is brought into containers.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use cluster::smoke::rank;
 use cluster::worker::session::Session;
-use cluster::worker::{Answer, Failure, GREETING, Task, Why};
+use cluster::worker::{Answer, Expected, Failure, Task, Why};
 use tokio::process::{Child, Command};
 
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const SOON: Duration = Duration::from_secs(10);
 
 async fn start(command: &[&str]) -> (Child, Result<Session, cluster::Error>) {
@@ -32,13 +35,25 @@ async fn two_workers_reach_each_other_and_end_with_their_input() {
     let (one, two) = (one.unwrap(), two.unwrap());
     assert_ne!(one.hello.nonce, two.hello.nonce);
 
-    let (listener, listening) = one.start(Task::ListenTcp { port: 0 }, SOON).await.unwrap();
+    let (listener, listening) =
+        one.start(Task::ListenTcp { address: Some(LOOPBACK), port: 0 }, SOON).await.unwrap();
     let Answer::Listening { port } = listening else { panic!("{listening:?}") };
-    let connect = Task::ConnectTcp { address: "127.0.0.1".into(), port, greeting: true };
+    let connect = Task::ConnectTcp { address: "127.0.0.1".into(), port, expected: Expected::Worker };
     let Answer::Connected { greeting, .. } = two.ask(connect.clone(), SOON).await.unwrap() else {
         panic!("not connected")
     };
-    assert_eq!(greeting, Some(format!("{GREETING} {}", one.hello.nonce)));
+    assert_eq!(greeting, Some(one.hello.nonce.clone()));
+    // Whoever has not the secret of the run is told nothing.
+    let mut stranger = std::net::TcpStream::connect((LOOPBACK, port)).unwrap();
+    stranger.write_all(b"envdoc-worker\n").unwrap();
+    let mut heard = Vec::new();
+    let _ = stranger.read_to_end(&mut heard);
+    assert_eq!(heard, b"");
+    // The secret is in no argument and in no environment of the worker.
+    let of = |file: &str| std::fs::read(format!("/proc/{}/{file}", first.id().unwrap())).unwrap();
+    let long = |byte: &[u8]| byte.len() >= 64 && byte.iter().all(u8::is_ascii_hexdigit);
+    let words = [of("cmdline"), of("environ")].concat();
+    assert!(!words.split(|byte| b"\0= ".contains(byte)).any(long));
     assert_eq!(one.ask(Task::Stop { listener }, SOON).await, Ok(Answer::Stopped));
     let refused = two.ask(connect, SOON).await;
     assert!(matches!(refused, Err(Failure { why: Why::Refused, .. })), "{refused:?}");
@@ -46,7 +61,7 @@ async fn two_workers_reach_each_other_and_end_with_their_input() {
     // Many at once, and a deadline that one of them does not keep: the address is for documentation, nobody
     // has it.
     let started = Instant::now();
-    let nobody = Task::ConnectTcp { address: "192.0.2.1".into(), port: 9, greeting: false };
+    let nobody = Task::ConnectTcp { address: "192.0.2.1".into(), port: 9, expected: Expected::Nothing };
     let (late, identity) = tokio::join!(
         one.ask(nobody, Duration::from_millis(500)),
         one.ask(Task::Identity, Duration::from_millis(500))
@@ -82,7 +97,7 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
     };
     let mut ports = [0; 2];
     for (rank, port) in ports.iter_mut().enumerate() {
-        let answer = ask(rank, rank::Task::Listen { address: None }).await;
+        let answer = ask(rank, rank::Task::Listen { address: Some(LOOPBACK) }).await;
         let rank::Answer::Listening { port: own } = answer else { panic!("{answer:?}") };
         *port = own;
     }

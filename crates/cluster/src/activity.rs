@@ -13,14 +13,21 @@ use docker::exec::{self, Command};
 
 /// The longest that listing the processes may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often, and after which pause, the processes are listed again while the engine is starting one.
+const LIST_TRIES: usize = 5;
+const LIST_PAUSE: Duration = Duration::from_millis(200);
+/// What a process is called that runc has not yet made into the program of an exec or health check.
+const STARTING: &str = "runc init";
 /// Prints its own process id, then one line for each process: its `stat`, the mark of the job that it belongs
-/// to, its arguments, with tabs between them.
+/// to, its arguments, with tabs between them. `stat` is read last, so that it tells of a process that ended
+/// before its arguments were read.
 const LIST: &str = r#"
 echo "$$"
 for entry in /proc/[0-9]*; do
-    read -r stat 2>/dev/null <"$entry/stat" || continue
     mark=$(tr '\0' '\n' 2>/dev/null <"$entry/environ" | sed -n 's/^ENVDOC_JOB=//p')
-    printf '%s\t%s\t%s\n' "$stat" "$mark" "$(tr '\0\n' '  ' 2>/dev/null <"$entry/cmdline" | cut -c1-200)"
+    command=$(tr '\0\n' '  ' 2>/dev/null <"$entry/cmdline" | cut -c1-200)
+    read -r stat 2>/dev/null <"$entry/stat" || continue
+    printf '%s\t%s\t%s\n' "$stat" "$mark" "$command"
 done
 "#;
 /// Processes that are named; the others are counted.
@@ -34,7 +41,8 @@ struct Process {
     parent: u32,
     /// When it was started, in the kernel's ticks since boot.
     start: u64,
-    zombie: bool,
+    /// It has ended, or is just ending: its memory is gone, and with it its arguments.
+    ended: bool,
     /// `sshd`.
     name: String,
     /// The mark of the run of envdoc that started it.
@@ -98,7 +106,14 @@ impl fmt::Display for Activity {
 pub async fn activity(engine: &Engine, found: &Found) -> Result<Activity, Error> {
     let argv = ["sh", "-c", LIST].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some("0".into()), ..Command::default() };
-    let ran = exec::whole(engine, &found.name, &command, LIST_TIMEOUT).await?;
+    let mut ran = exec::whole(engine, &found.name, &command, LIST_TIMEOUT).await?;
+    for _ in 1..LIST_TRIES {
+        if !is_starting(&ran.stdout) {
+            break;
+        }
+        tokio::time::sleep(LIST_PAUSE).await;
+        ran = exec::whole(engine, &found.name, &command, LIST_TIMEOUT).await?;
+    }
     match ran.status {
         0 => Ok(of(&ran.stdout, !found.command.is_empty())),
         // The engine itself reports 126 and 127 with its reason on standard output.
@@ -109,11 +124,17 @@ pub async fn activity(engine: &Engine, found: &Found) -> Result<Activity, Error>
     }
 }
 
+/// Whether the engine is starting a program, a health check perhaps.
+fn is_starting(listed: &str) -> bool {
+    let starting = |process: Process| process.parent == 0 && process.command.trim() == STARTING;
+    listed.lines().filter_map(process).any(starting)
+}
+
 /// From what [`LIST`] printed; `command`: whether the container has a command.
 fn of(listed: &str, command: bool) -> Activity {
     let mut lines = listed.lines();
     let own = lines.next().and_then(|line| line.trim().parse::<u32>().ok());
-    let all: Vec<Process> = lines.filter_map(process).filter(|process| !process.zombie).collect();
+    let all: Vec<Process> = lines.filter_map(process).filter(|process| !process.ended).collect();
     let sshd = |process: &Process| process.parent == 1 && process.command.contains("/run/envdoc/sshd_config");
     let has_sshd = all.iter().any(sshd);
     let log =
@@ -180,7 +201,8 @@ fn process(line: &str) -> Option<Process> {
         id: id.trim().parse().ok()?,
         parent: fields.get(1)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
-        zombie: matches!(fields.first(), Some(&("Z" | "X"))),
+        ended: matches!(fields.first(), Some(&("Z" | "X")))
+            || command.trim().is_empty() && fields.get(20) == Some(&"0"),
         name: name.to_owned(),
         mark: (!mark.is_empty()).then(|| mark.to_owned()),
         command: command.to_owned(),
@@ -240,6 +262,20 @@ mod tests {
         );
         let zombie = idle() + &line(60, 0, "sh", "").replace(" S ", " Z ");
         assert!(of(&zombie, false).idle());
+    }
+
+    #[test]
+    fn a_health_check_that_starts_or_ends_is_no_work() {
+        let ending = idle() + &line(60, 0, "health", "");
+        assert!(of(&ending, false).idle());
+        assert!(!is_starting(&ending));
+        assert!(is_starting(&(idle() + &line(60, 0, "runc:[2:INIT]", "runc init "))));
+    }
+
+    #[test]
+    fn a_process_without_arguments_that_has_memory_is_work() {
+        let running = idle() + &line(60, 0, "job", "").replace(" 0\t\t\n", " 4096\t\t\n");
+        assert_eq!(of(&running, false).to_string(), "job (pid 60)");
     }
 
     #[test]

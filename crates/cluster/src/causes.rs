@@ -564,7 +564,8 @@ fn rewrite(node: &str) -> String {
 
 /// A datagram from machine to machine, on a port that is nobody's.
 async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(), Failure> {
-    let port = match to.ask(Task::ListenUdp { port: 0 }, probe::CONNECT_TIMEOUT * 2).await? {
+    let listen = Task::ListenUdp { address: address.parse().ok(), port: 0 };
+    let port = match to.ask(listen, probe::CONNECT_TIMEOUT * 2).await? {
         Answer::Listening { port } => port,
         other => return Err(crate::worker::unexpected(&other)),
     };

@@ -13,7 +13,7 @@ use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, Interface, Task, Why};
+use crate::worker::{Answer, Expected, Failure, Interface, Task, Why};
 use docker::container;
 use docker::engine::Engine;
 use docker::exec::{self, Command};
@@ -122,7 +122,7 @@ pub async fn enter<'w>(
     let interface = probe::with_address(&interfaces, address);
     let interface = interface
         .ok_or_else(|| Error::Other(format!("no interface of the container has the address {address}")))?;
-    let port = match session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
+    let port = match session.ask(Task::ListenUdp { address: Some(address), port: 0 }, LISTEN_TIMEOUT).await {
         Ok(Answer::Listening { port }) => port,
         Ok(other) => return Err(crate::worker::unexpected(&other).into()),
         Err(failure) => return Err(failure.into()),
@@ -161,7 +161,7 @@ pub async fn connects(
     other: &ContainerProbe<'_>,
 ) -> Result<(), Failure> {
     if let Some(ssh) = &plan.ssh {
-        probe::connects(&one.session, &other.address.to_string(), ssh.port, true).await?;
+        probe::connects(&one.session, &other.address.to_string(), ssh.port, Expected::Line).await?;
     }
     listened(one, other).await
 }
@@ -234,7 +234,7 @@ pub async fn datagram(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
 
 /// A connection to a listener of the other's worker, which must be the one that answers.
 pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Failure> {
-    let task = Task::ListenTcp { port: 0 };
+    let task = Task::ListenTcp { address: Some(other.address), port: 0 };
     let listening = other.session.start(task, probe::CONNECT_TIMEOUT * 2).await;
     // It is the other side that has no port; [`Why::NoFreePort`] is about this one.
     let listening = listening.map_err(|failure| match failure.why {

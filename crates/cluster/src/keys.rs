@@ -131,7 +131,9 @@ fn one(dir: &Path, name: &str, comment: &str) -> Result<PrivateKey, Error> {
         return Ok(key);
     }
     let key = new(comment)?;
-    save(&dir.join(name), &key)?;
+    // Another run may have made one meanwhile, which is in use then.
+    file::create_with_mode(&dir.join(name), private(&key)?.as_bytes(), 0o600)?;
+    save_public(&dir.join(name), &key)?;
     Ok(key)
 }
 
@@ -165,8 +167,12 @@ fn new(comment: &str) -> Result<PrivateKey, Error> {
 
 /// Writes both halves: the private one 0600.
 fn save(path: &Path, key: &PrivateKey) -> Result<(), Error> {
-    let public = path.with_extension("pub");
     file::write_with_mode(path, private(key)?.as_bytes(), 0o600)?;
+    save_public(path, key)
+}
+
+fn save_public(path: &Path, key: &PrivateKey) -> Result<(), Error> {
+    let public = path.with_extension("pub");
     file::write_with_mode(&public, format!("{}\n", self::public(key)?).as_bytes(), 0o644)
 }
 

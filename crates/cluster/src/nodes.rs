@@ -167,7 +167,9 @@ impl Node {
     pub async fn worker(&self, program: &str, deadline: Duration) -> Result<Worker, Error> {
         let mut command = match self.place() {
             Place::Here => {
-                let mut command = tokio::process::Command::new("sh");
+                let shell =
+                    host::program::command("sh").map_err(|error| Error::Other(format!("sh: {error}")))?;
+                let mut command = tokio::process::Command::from(shell);
                 command.args(["-c", &format!("exec {program} worker")]).process_group(0).kill_on_drop(true);
                 command
             }

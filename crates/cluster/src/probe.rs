@@ -10,7 +10,7 @@ use crate::Error;
 use crate::worker::bundle::Bundle;
 use crate::worker::container as worker_container;
 use crate::worker::session::Session;
-use crate::worker::{Answer, Failure, Interface, Task, Why, unexpected};
+use crate::worker::{Answer, Expected, Failure, Interface, Task, Why, unexpected};
 use docker::container;
 use docker::engine::Engine;
 
@@ -85,7 +85,7 @@ impl<'engine> Probe<'engine> {
 
     /// Whether a port of a machine takes connections.
     pub async fn connects(&self, address: &str, port: u16) -> Result<(), Failure> {
-        connects(&self.session, address, port, false).await.map(drop)
+        connects(&self.session, address, port, Expected::Nothing).await.map(drop)
     }
 }
 
@@ -115,9 +115,9 @@ pub async fn connects(
     session: &Session,
     address: &str,
     port: u16,
-    greeting: bool,
+    expected: Expected,
 ) -> Result<Option<String>, Failure> {
-    let task = Task::ConnectTcp { address: address.to_owned(), port, greeting };
+    let task = Task::ConnectTcp { address: address.to_owned(), port, expected };
     match session.ask(task, CONNECT_TIMEOUT).await? {
         Answer::Connected { greeting, .. } => Ok(greeting),
         other => Err(unexpected(&other)),
@@ -137,15 +137,15 @@ pub async fn connect_to_worker(
     (address, port): (IpAddr, u16),
     deadline: Duration,
 ) -> Result<f64, Failure> {
-    let task = Task::ConnectTcp { address: address.to_string(), port, greeting: true };
+    let expected = Expected::Worker;
+    let task = Task::ConnectTcp { address: address.to_string(), port, expected };
     let (milliseconds, greeting) = match from.ask(task, deadline).await? {
         Answer::Connected { milliseconds, greeting, .. } => (milliseconds, greeting),
         other => return Err(unexpected(&other)),
     };
-    let expected = crate::worker::greeting(&to.hello.nonce);
     match greeting {
-        Some(other) if other != expected => {
-            let says = format!("a different process answers at {address}: {other:?}");
+        Some(other) if other != to.hello.nonce => {
+            let says = format!("a different worker answers at {address}");
             Err(Failure { why: Why::Other, says })
         }
         _ => Ok(milliseconds),

@@ -16,6 +16,7 @@ pub mod build;
 pub mod client;
 pub mod container;
 pub mod context;
+pub mod digest;
 pub mod engine;
 mod error;
 pub mod exec;
@@ -37,6 +38,6 @@ pub mod transfer;
 pub mod transport;
 pub mod volume;
 
-pub use error::{AnswerTooLarge, Cause, Error, LoginFault, Waited};
+pub use error::{AnswerTooLarge, Cause, Error, LoginFault, UnsafeRealm, Waited};
 pub use http::{REFUSED, ask, get};
 pub use parallel::{block_on, fan_out, interrupted, runtime};

@@ -2,25 +2,31 @@
 //!
 //! Every answer is bounded in size and time; nothing is ever fetched whole that can be large.
 
+mod login;
+
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, LINK, RANGE,
 };
 
 use super::auth::Login;
+use crate::digest;
 use crate::error::{Error, LoginFault, Waited};
 
 /// The most that is taken of a page of links or a list of tags, in bytes. The largest project pages have
 /// about 20 MB.
 pub const PAGE_LIMIT_BYTES: u64 = 64 << 20;
 
+/// How many redirects are followed.
+const REDIRECTS_MAX: usize = 10;
+
 /// A client for one command.
 pub struct Client {
     http: reqwest::Client,
+    /// For token servers: no redirect leads to another host.
+    login: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     deadline: Instant,
     limit: Duration,
@@ -59,10 +65,19 @@ impl Answer {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The digest of a manifest, as the registry tells it.
-    pub fn digest(&self) -> Option<String> {
-        let digest = self.header(&HeaderName::from_static("docker-content-digest"));
-        Some(digest.to_owned()).filter(|digest| !digest.is_empty())
+    /// The digest of the body. An error where the registry names another one in its header
+    /// Docker-Content-Digest. `what` is for the error: `the manifest of nginx:1`.
+    pub fn digest(&self, what: &str) -> Result<String, Error> {
+        self.verify_header(what, &self.body)?;
+        Ok(digest::sha256(&self.body))
+    }
+
+    /// Compares the header Docker-Content-Digest, where there is one, with what it should be the digest of.
+    pub fn verify_header(&self, what: &str, bytes: &[u8]) -> Result<(), Error> {
+        match self.header(&HeaderName::from_static("docker-content-digest")) {
+            "" => Ok(()),
+            named => digest::verify(what, bytes, named),
+        }
     }
 
     /// The kind of the body: `text/html`.
@@ -83,19 +98,26 @@ impl Client {
     pub fn new(certificates: Option<&str>, deadline: Instant) -> Result<Client, Error> {
         // An error only says that it was installed before.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("envdoc/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(Duration::from_secs(10));
-        if let Some(pem) = certificates {
-            let certificates = reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| {
+        let certificates = match certificates {
+            None => Vec::new(),
+            Some(pem) => reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| {
                 Error::Certificate(format!("the certificates cannot be read: {}", Error::from(error)))
-            })?;
-            builder = builder.tls_certs_merge(certificates);
-        }
-        let http = builder.build()?;
+            })?,
+        };
+        let build = |redirects| {
+            let mut builder = reqwest::Client::builder()
+                .user_agent(concat!("envdoc/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(Duration::from_secs(10))
+                .redirect(redirects);
+            if !certificates.is_empty() {
+                builder = builder.tls_certs_merge(certificates.clone());
+            }
+            builder.build()
+        };
         let runtime = crate::runtime();
         Ok(Client {
-            http,
+            http: build(redirects(false))?,
+            login: build(redirects(true))?,
             runtime: runtime?,
             deadline,
             limit: deadline.saturating_duration_since(Instant::now()),
@@ -104,28 +126,31 @@ impl Client {
 
     /// Asks once. An answer with any status is an answer; an error is the reason why there was none.
     pub fn get(&self, get: &Get<'_>) -> Result<Answer, Error> {
-        self.runtime.block_on(async {
-            match tokio::time::timeout_at(self.deadline.into(), self.exchange(get)).await {
-                Ok(answer) => answer,
-                Err(_) => Err(Error::TimedOut { what: Waited::ServerAnswer, after: self.limit }),
-            }
-        })
+        self.get_with(&self.http, get)
     }
 
-    async fn exchange(&self, get: &Get<'_>) -> Result<Answer, Error> {
-        let mut request = self.http.get(get.url).header(ACCEPT, get.accept);
+    fn get_with(&self, http: &reqwest::Client, get: &Get<'_>) -> Result<Answer, Error> {
+        let mut request = http.get(get.url).header(ACCEPT, get.accept);
         if let Some(range) = get.range {
             request = request.header(RANGE, range);
         }
-        if let Some(authorization) = get.authorization {
-            request = request.header(AUTHORIZATION, authorization);
-        }
-        receive(request, get).await
+        self.transact(request, get)
     }
 
     /// Sends a body once, with a method of its own.
-    fn send(&self, method: reqwest::Method, kind: &str, body: &[u8], get: &Get<'_>) -> Result<Answer, Error> {
-        let mut request = self.http.request(method, get.url).header(CONTENT_TYPE, kind).body(body.to_vec());
+    fn send(
+        &self,
+        http: &reqwest::Client,
+        method: reqwest::Method,
+        kind: &str,
+        body: &[u8],
+        get: &Get<'_>,
+    ) -> Result<Answer, Error> {
+        let request = http.request(method, get.url).header(CONTENT_TYPE, kind).body(body.to_vec());
+        self.transact(request, get)
+    }
+
+    fn transact(&self, mut request: reqwest::RequestBuilder, get: &Get<'_>) -> Result<Answer, Error> {
         if let Some(authorization) = get.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
@@ -190,7 +215,7 @@ impl Client {
             .ok_or_else(|| Error::Invalid { text: path.to_owned(), expected: "a URL" })?;
         self.authorized(access, &|authorization| {
             let get = Get { url: &url, accept: "*/*", range: None, authorization, limit_bytes: 1 << 20 };
-            self.send(reqwest::Method::PUT, kind, body, &get)
+            self.send(&self.http, reqwest::Method::PUT, kind, body, &get)
         })
     }
 
@@ -204,8 +229,8 @@ impl Client {
             let authorization = access.authorization.clone();
             let answer = ask(authorization.as_deref())?;
             match (answer.status, &authorization, &access.login) {
-                (401, None, login) => {
-                    access.authorization = Some(self.authorization(&answer, login.as_ref())?);
+                (401, None, _) => {
+                    access.authorization = Some(login::authorization(self, access, &answer)?);
                 }
                 (401, Some(_), None) => return Err(Error::RegistryLogin(LoginFault::Missing)),
                 (401, Some(_), Some(login)) => return Err(refused(login)),
@@ -213,45 +238,25 @@ impl Client {
             }
         }
     }
+}
 
-    /// What to send after a registry has refused: its token, or the login itself.
-    fn authorization(&self, answer: &Answer, login: Option<&Login>) -> Result<String, Error> {
-        let challenge = answer.header(&reqwest::header::WWW_AUTHENTICATE);
-        let named = login.filter(|login| !login.token);
-        let basic = named.map(|login| {
-            format!("Basic {}", STANDARD.encode(format!("{}:{}", login.username, login.secret)))
-        });
-        if challenge.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("basic ")) {
-            return basic.ok_or(Error::RegistryLogin(LoginFault::NoPassword));
+/// Follows redirects, but never from TLS to plain HTTP, and with `same_host` only to the same scheme, host
+/// and port. Reqwest removes the header Authorization where a redirect leads to another host or port, but
+/// would send a form again.
+fn redirects(same_host: bool) -> reqwest::redirect::Policy {
+    reqwest::redirect::Policy::custom(move |attempt| {
+        let Some(last) = attempt.previous().last() else { return attempt.follow() };
+        let next = attempt.url();
+        let downgrade = last.scheme() == "https" && next.scheme() != "https";
+        if downgrade || (same_host && last.origin() != next.origin()) {
+            let url = without_password(next.as_str());
+            return attempt.error(Error::OtherHost { url });
         }
-        let url = token_address(challenge).ok_or(Error::RegistryLogin(LoginFault::UnknownScheme))?;
-        let mut get = Get {
-            url: &url,
-            accept: "application/json",
-            range: None,
-            authorization: basic.as_deref(),
-            limit_bytes: 1 << 20,
-        };
-        let identity =
-            login.filter(|login| login.token).map(|login| identity(&url, &login.secret)).transpose()?;
-        let answer = match &identity {
-            Some((address, form)) => {
-                get.url = address;
-                let kind = "application/x-www-form-urlencoded";
-                self.send(reqwest::Method::POST, kind, form.as_bytes(), &get)?
-            }
-            None => self.get(&get)?,
-        };
-        if let (401 | 403, Some(login)) = (answer.status, login) {
-            return Err(refused(login));
+        match attempt.previous().len() > REDIRECTS_MAX {
+            true => attempt.error("too many redirects"),
+            false => attempt.follow(),
         }
-        let token: serde_json::Value = serde_json::from_slice(&answer.body)
-            .map_err(|error| malformed("the registry returned no token", error))?;
-        let token = token["token"].as_str().or_else(|| token["access_token"].as_str());
-        token.map(|token| format!("Bearer {token}")).ok_or_else(|| {
-            malformed("the registry returned no token", format!("HTTP status {}", answer.status))
-        })
-    }
+    })
 }
 
 /// Sends a request and takes its answer, as far as `get` allows.
@@ -300,44 +305,11 @@ fn malformed(what: &'static str, message: impl ToString) -> Error {
     Error::Malformed { what, message: message.to_string() }
 }
 
-/// How an identity token is exchanged for one of the registry: the address without its parameters, and the
-/// form that it gets (distribution/distribution:docs/content/spec/auth/oauth.md@5e75227f).
-fn identity(url: &str, token: &str) -> Result<(String, String), Error> {
-    let mut address = reqwest::Url::parse(url).map_err(Error::other)?;
-    let mut form = reqwest::Url::parse("form:/").map_err(Error::other)?;
-    {
-        let mut pairs = form.query_pairs_mut();
-        pairs.append_pair("grant_type", "refresh_token").append_pair("client_id", "envdoc");
-        pairs.append_pair("refresh_token", token);
-        for (name, value) in address.query_pairs() {
-            pairs.append_pair(&name, &value);
-        }
-    }
-    address.set_query(None);
-    Ok((address.into(), form.query().unwrap_or_default().to_owned()))
-}
-
 /// `Link: </v2/…?last=…>; rel="next"`, made absolute.
 fn next_page(answer: &Answer) -> Option<String> {
     let link = answer.header(&LINK);
     let (target, rest) = link.strip_prefix('<')?.split_once('>')?;
     rest.contains("next").then(|| join(&answer.url, target)).flatten()
-}
-
-/// `Bearer realm="https://…",service="…",scope="…"` as the address to ask.
-fn token_address(challenge: &str) -> Option<String> {
-    let parameters = challenge.strip_prefix("Bearer ").or_else(|| challenge.strip_prefix("bearer "))?;
-    let value = |name: &str| {
-        let (_, rest) = parameters.split_once(&format!("{name}=\""))?;
-        rest.split_once('"').map(|(value, _)| value)
-    };
-    let mut url = reqwest::Url::parse(value("realm")?).ok()?;
-    for name in ["service", "scope"] {
-        if let Some(value) = value(name) {
-            url.query_pairs_mut().append_pair(name, value);
-        }
-    }
-    Some(url.into())
 }
 
 /// Resolves a link in the page at `base`.
@@ -359,30 +331,6 @@ pub fn without_password(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn challenges_become_addresses() {
-        let challenge = r#"Bearer realm="https://auth.example.org/token",service="registry.example.org",scope="repository:nvidia/cuda:pull""#;
-        assert_eq!(
-            token_address(challenge).as_deref(),
-            Some(
-                "https://auth.example.org/token?service=registry.example.org&scope=repository%3Anvidia%2Fcuda%3Apull"
-            )
-        );
-        assert_eq!(token_address("Basic realm=\"x\""), None);
-        assert_eq!(token_address("Bearer realm=\"no address\""), None);
-    }
-
-    #[test]
-    fn identity_tokens_are_exchanged() {
-        let (address, form) =
-            identity("https://a.example/token?service=r&scope=repository%3Ax%3Apull", "s+t").unwrap();
-        assert_eq!(address, "https://a.example/token");
-        assert_eq!(
-            form,
-            "grant_type=refresh_token&client_id=envdoc&refresh_token=s%2Bt&service=r&scope=repository%3Ax%3Apull"
-        );
-    }
 
     #[test]
     fn passwords_are_not_shown() {

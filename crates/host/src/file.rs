@@ -1,45 +1,48 @@
 //! Files: written atomically, existing ones only replaced with `--force`.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
+mod put;
+
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
 
-/// Writes `text` atomically. An existing file stays unless `force` is set.
+pub use put::{Existing, look};
+use put::{Target, put};
+
+/// Writes `text` atomically. An existing file stays unless `force` is set, also one that appears meanwhile.
 pub fn write(path: &Path, text: &str, force: bool) -> Result<(), Error> {
-    keep_existing(path, force)?;
-    replace(path, text.as_bytes(), None)
+    match force {
+        true => put(path, text.as_bytes(), None, &Target::Whatever),
+        false => put(path, text.as_bytes(), None, &Target::Nothing),
+    }
 }
 
 /// [`write`], for a file that only its owner may read.
 pub fn write_private(path: &Path, text: &str, force: bool) -> Result<(), Error> {
-    keep_existing(path, force)?;
-    replace(path, text.as_bytes(), Some(0o600))
-}
-
-fn keep_existing(path: &Path, force: bool) -> Result<(), Error> {
-    if !force && path.symlink_metadata().is_ok() {
-        return Err(Error::new(Kind::File, format!("{} already exists", path.display()))
-            .hint("pass --force to replace it, or choose another name"));
+    match force {
+        true => put(path, text.as_bytes(), Some(0o600), &Target::Whatever),
+        false => put(path, text.as_bytes(), Some(0o600), &Target::Nothing),
     }
-    Ok(())
 }
 
 /// Writes bytes to `path` with a mode that the file has from its first moment on, in place of what is there.
 pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
-    replace(path, bytes, Some(mode))
+    put(path, bytes, Some(mode), &Target::Whatever)
 }
 
-fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), Error> {
-    let beside = beside(path);
-    let result = write_new(&beside, bytes, mode).and_then(|()| fs::rename(&beside, path));
-    result.map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        Error::new(Kind::File, format!("cannot write {}: {error}", path.display()))
-    })
+/// [`write_with_mode`] for a file that must be new: an error where there is one.
+pub fn create_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
+    put(path, bytes, Some(mode), &Target::Nothing)
+}
+
+/// [`write_with_mode`] in place of the very file that was judged; an error where it is another one by now, or
+/// has changed. `mode`: the usual one where none is given.
+pub fn write_over(path: &Path, bytes: &[u8], mode: Option<u32>, judged: &Existing) -> Result<(), Error> {
+    put(path, bytes, mode, &judged.entry.map_or(Target::Nothing, Target::Judged))
 }
 
 /// A directory, made with those above it where it is not there.
@@ -72,9 +75,17 @@ pub fn mode(path: &Path) -> Option<u32> {
     path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o7777)
 }
 
-/// The text of a file that holds a secret, as [`read`]; an error where others than its owner may read it.
+/// The text of a file that holds a secret, as [`read`]; an error where others than its owner may read it. The
+/// mode is that of the file that is read, whatever the name leads to later.
 pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
-    if let Some(mode) = mode(path).filter(|mode| mode & 0o077 != 0) {
+    let unreadable =
+        |error: io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
+    let file = match fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(unreadable)?,
+    };
+    let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o7777;
+    if mode & 0o077 != 0 {
         let says =
             format!("{} has mode {mode:04o}: the private key is readable by other users", path.display());
         return Err(Error::new(Kind::File, says).hint(format!(
@@ -82,7 +93,7 @@ pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
             path.display()
         )));
     }
-    read(path)
+    whole(file).and_then(text).map(Some).map_err(unreadable)
 }
 
 /// The text of a file; `None` where there is none.
@@ -246,22 +257,6 @@ pub fn exists(path: &Path) -> bool {
 /// Whether there is a directory.
 pub fn is_directory(path: &Path) -> bool {
     path.is_dir()
-}
-
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
-}
-
-/// Writes a file that must not be there. A mode that is given is the file's whatever the umask takes away.
-fn write_new(path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
-    let first = mode.unwrap_or(0o644);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(first).open(path)?;
-    if let Some(mode) = mode {
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
-    }
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod closed;
 pub mod file;
 pub mod live;
 pub mod process;
+pub mod program;
 pub mod record;
 pub mod redact;
 mod sensitivity;

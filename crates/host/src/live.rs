@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use super::sensitivity::is_secret;
-use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process};
+use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
 const FILE_MAX: u64 = 4 << 20;
@@ -97,11 +97,6 @@ pub const VARIABLES: &[&str] = &[
     "SLURM_",
     "WSL_",
 ];
-
-/// Where programs are looked for below a root: Debian's and Fedora's default for root, and where images keep
-/// conda.
-pub(crate) const DEFAULT_PATH: &str =
-    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/conda/bin";
 
 /// Asks container engines for [`Live`], which knows no connections of its own.
 pub trait Engines: Send + Sync {
@@ -234,16 +229,17 @@ impl Live {
     /// there.
     fn program(&self, name: &str) -> Reading {
         if self.root.is_none() {
-            return match which::which(name) {
-                Ok(path) => Reading::Text(path.to_string_lossy().into_owned()),
-                Err(_) => Reading::Absent,
+            return match program::find(name) {
+                Some(path) => Reading::Text(path.to_string_lossy().into_owned()),
+                None => Reading::Absent,
             };
         }
         let executable = |path: &String| {
             let metadata = self.open(path, OFlags::PATH).and_then(|file| file.metadata());
             metadata.is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
         };
-        let found = DEFAULT_PATH.split(':').map(|folder| format!("{folder}/{name}")).find(executable);
+        let found =
+            program::DEFAULT_PATH.split(':').map(|folder| format!("{folder}/{name}")).find(executable);
         found.map_or(Reading::Absent, Reading::Text)
     }
 

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{Missing, MissingKind, Reading};
+use super::{Missing, MissingKind, Reading, file, program};
 
 /// The most that is kept of a program's output, in bytes; more than that is refused, not cut.
 const OUTPUT_MAX: usize = 16 << 20;
@@ -30,8 +30,7 @@ pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading 
     let [program, arguments @ ..] = argv else {
         return Reading::failed("no program was named");
     };
-    #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
-    let mut command = Command::new(program);
+    let Ok(mut command) = program::command(program) else { return Reading::Absent };
     command.args(arguments).env("LC_ALL", "C").process_group(0);
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -39,7 +38,10 @@ pub fn run_with_input(argv: &[&str], input: &str, deadline: Instant) -> Reading 
         Ok(child) => child,
         // The system says the same of a program whose interpreter or loader is missing (glibc's in a
         // container of musl).
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_there(program) => {
+        Err(error)
+            if error.kind() == std::io::ErrorKind::NotFound
+                && file::exists(Path::new(command.get_program())) =>
+        {
             return Reading::failed(format!("{program} is there, but the loader that it needs is not"));
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Reading::Absent,
@@ -161,11 +163,6 @@ fn lock(path: &Path, make: bool) -> Option<File> {
     let file = File::options().write(true).create(make).open(path).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     Some(file)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
-fn is_there(program: &str) -> bool {
-    which::which(program).is_ok()
 }
 
 fn collect(child: &mut Child, program: &str, deadline: Instant, started: Instant) -> Reading {

@@ -31,6 +31,11 @@ pub(super) fn day(time: &str) -> Option<String> {
     day.parse::<jiff::civil::Date>().is_ok().then(|| day.to_owned())
 }
 
+/// The address of a link; none of another scheme than the web's, as `file:` or `data:`.
+fn web(base: &str, target: &str) -> Option<String> {
+    join(base, target).filter(|url| url.starts_with("https://") || url.starts_with("http://"))
+}
+
 /// A page of PEP 691.
 pub fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, Error> {
     #[derive(Deserialize)]
@@ -58,7 +63,7 @@ pub fn from_json(text: &str, base: &str) -> Result<Vec<DistFile>, Error> {
     let page: Page = serde_json::from_str(text).map_err(Error::Page)?;
     let file = |file: File| {
         Some(DistFile {
-            url: join(base, &file.url)?,
+            url: web(base, &file.url)?,
             name: file.filename,
             requires_python: file.requires_python.filter(|text| !text.trim().is_empty()),
             yanked: says_yes(&file.yanked),
@@ -76,7 +81,7 @@ pub fn from_html(text: &str, base: &str) -> Vec<DistFile> {
     let Some(anchor) = &*ANCHOR else { return Vec::new() };
     let file = |found: regex::Captures<'_>| {
         let attributes = &found[1];
-        let url = join(base, &attribute(attributes, "href")?)?;
+        let url = web(base, &attribute(attributes, "href")?)?;
         let url = url.split('#').next()?.to_owned();
         // The text of a link is the file's name by PEP 503; some indexes shorten it, so the address counts.
         let name = percent_decoded(url.split('?').next()?.rsplit('/').next()?);
@@ -133,6 +138,15 @@ fn percent_decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_of_another_scheme_is_no_file() {
+        let base = "https://127.0.0.1/simple/x/";
+        let html = r#"<a href="ur01t00:x-1.0.whl#sha256=0">x</a><a href="file:///etc/x-1.0.whl">x</a>"#;
+        assert_eq!(from_html(html, base), Vec::new());
+        let json = r#"{"files": [{"filename": "x-1.0.whl", "url": "data:x-1.0.whl"}]}"#;
+        assert_eq!(from_json(json, base).unwrap(), Vec::new());
+    }
 
     #[test]
     fn pages_in_both_forms() {

@@ -13,8 +13,8 @@ check_that "--expect gpus=1: status 1" ended_with 1
 doctor --verbose
 check_that "with --verbose as well" is_json
 envdoc check
-# After it stands where to read more, where anything was found: a disk that is nearly full is.
-check_that "as text: a summary in the last line" grep -qE '[0-9]+ passed' <<<"$(grep -v '^more on each: ' <<<"$answer" | tail -1)"
+# Where anything was found (a disk that is nearly full is), a line follows that says where to read more.
+check_that "as text: a summary in the last line" grep -qE '[0-9]+ passed' <<<"$(grep -v '^details: ' <<<"$answer" | tail -1)"
 check_that "as text: no line above 100 columns" test "$(wc -L <<<"$answer")" -le 100
 check_that "as text: no colour into a pipe" test "${answer//$'\e'/}" = "$answer"
 for format in junit github markdown; do

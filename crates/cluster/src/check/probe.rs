@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::nodes::{Worker, side_by_side};
-use crate::worker::{self, Answer, Failure, Task, Why};
+use crate::worker::{Answer, Expected, Failure, Task, Why};
 use facts::Fact;
 use facts::fleet::{Member, Pair, PathMtu, Port, Reach, Skew};
 
@@ -164,9 +164,10 @@ async fn listen(
     let worker = worker.as_ref().map_err(Clone::clone)?;
     let (mut listening, mut free) = (Vec::new(), None);
     for (port, _) in ports.iter().filter(|(_, first)| !first || index == 0) {
+        // On all addresses, as the jobs will: a port that is taken at one of them is taken.
         let task = match port.udp {
-            true => Task::ListenUdp { port: port.number },
-            false => Task::ListenTcp { port: port.number },
+            true => Task::ListenUdp { address: None, port: port.number },
+            false => Task::ListenTcp { address: None, port: port.number },
         };
         let listener = match worker.session.ask(task, LISTEN_TIMEOUT).await {
             Ok(Answer::Listening { .. }) => Listener::Ours,
@@ -180,7 +181,7 @@ async fn listen(
     }
     let sizes = match free {
         Some(port) => Ok(port),
-        None => match worker.session.ask(Task::ListenUdp { port: 0 }, LISTEN_TIMEOUT).await {
+        None => match worker.session.ask(Task::ListenUdp { address: None, port: 0 }, LISTEN_TIMEOUT).await {
             Ok(Answer::Listening { port }) => Ok(port),
             other => Err(unexpected(other)),
         },
@@ -255,17 +256,14 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
     let address = address.to_owned();
     let task = match port.udp {
         true => Task::SendUdp { address, port: port.number, size: 100, dont_fragment: false },
-        false => Task::ConnectTcp { address, port: port.number, greeting: ours },
+        false => {
+            let expected = if ours { Expected::Worker } else { Expected::Nothing };
+            Task::ConnectTcp { address, port: port.number, expected }
+        }
     };
     match worker.session.ask(task, PORT_TIMEOUT).await {
-        Ok(Answer::Connected { greeting: Some(greeting), .. }) if greeting != worker::greeting(nonce) => {
-            Fact::Known(Reach::Not(
-                Why::Other,
-                format!(
-                    "a different machine answers at this address: \
-                        {greeting}"
-                ),
-            ))
+        Ok(Answer::Connected { greeting: Some(receiver), .. }) if receiver != nonce => {
+            Fact::Known(Reach::Not(Why::Other, "a different machine answers at this address".into()))
         }
         Ok(Answer::Acknowledged { receiver, .. }) if receiver != nonce => {
             Fact::Known(Reach::Not(Why::Other, "a different machine answers at this address".into()))

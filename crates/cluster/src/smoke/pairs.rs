@@ -116,15 +116,16 @@ async fn again(places: &[Place], options: &Options, pairs: &mut [Pair]) {
     }
 }
 
-async fn carried(
-    places: &[Place],
+async fn carried<'p>(
+    places: &'p [Place],
     ranks: (usize, usize),
     run: &str,
     options: &Options,
 ) -> Result<Carried, PairError> {
     let both = [&places[ranks.0], &places[ranks.1]];
     let mut ports = [0; 2];
-    let listen = |place| ask(place, Task::Listen { address: None }, options.deadline);
+    let listen =
+        |place: &'p Place| ask(place, Task::Listen { address: Some(place.address) }, options.deadline);
     for (place, answer) in fan_out(both.map(listen)).await.into_iter().enumerate() {
         match answer {
             Ok(Answer::Listening { port }) => ports[place] = port,

@@ -1,25 +1,33 @@
 //! A rank, inside: what a worker does for the smoke test. A worker is one rank of one ring at a time.
 //!
 //! The caller is the rendezvous: it has every rank listen ([`Task::Listen`]), and tells each whom to connect
-//! to ([`Task::Join`]). A connection begins with a line that names the run and the rank, so that what is left
-//! of an earlier run, or a second process of the same rank, is refused by name.
+//! to ([`Task::Join`]). A connection begins with the proof that both sides belong to this run
+//! ([`crate::worker::auth`]), and with a line that names the rank, so that a second process of the same rank
+//! is refused by name.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::counters::{busy_seconds, segments, segments_since};
 use super::noise::Packets;
 use super::ring::{Data, Pace, Ring};
+use crate::worker::auth::{self, Refusal, Secret, Seen};
+use crate::worker::tcp;
 
 /// The first word of a connection between ranks.
 const GREETING: &str = "envdoc-ring";
-/// The longest line of a greeting, in bytes.
-const GREETING_LIMIT_BYTES: u64 = 300;
+/// How long one that has connected may take to prove that it belongs to the run.
+const PROOF_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections that are in the middle of their proof at once; more wait.
+const MAX_PARALLEL_PROOFS: usize = 256;
+/// Refused connections that are listed.
+const REFUSED_LISTED_MAX: usize = 20;
 /// How often a connection is tried again while the other rank does not listen yet.
 const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -29,7 +37,7 @@ const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 pub enum Task {
     /// Listens for the rank on the left; [`Answer::Listening`].
     Listen {
-        /// The address to listen on; all of them where it is left out.
+        /// The address to listen on; all of them where it is left out or not this machine's.
         address: Option<IpAddr>,
     },
     /// Connects to the rank on the right and waits for the one on the left; [`Answer::Joined`].
@@ -240,8 +248,7 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
 }
 
 async fn listen(address: Option<IpAddr>) -> Result<Answer, Broken> {
-    let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    let listener = TcpListener::bind((address, 0)).await.map_err(|error| of_no_rank(&error.to_string()))?;
+    let listener = tcp::bind(address, 0).await.map_err(|error| of_no_rank(&error.to_string()))?;
     let port = listener.local_addr().map_err(|error| of_no_rank(&error.to_string()))?.port();
     *state() = State { listener: Some(Arc::new(listener)), ring: None };
     Ok(Answer::Listening { port })
@@ -260,6 +267,19 @@ impl Greeting<'_> {
         let Greeting { run, number, world, nonce } = self;
         format!("{GREETING} {run} {number} {world} {nonce}")
     }
+
+    /// Who sent the line of another rank.
+    fn other(&self, line: &str) -> String {
+        let Greeting { run, number, world, .. } = self;
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            [GREETING, other, rank, ..] if other != *run => format!("rank {rank} of a different run"),
+            [GREETING, _, rank, of, ..] if rank == number.to_string() && of == world.to_string() => {
+                format!("a second process claiming to be rank {number}")
+            }
+            [GREETING, _, rank, of, ..] => format!("rank {rank} of {of}, which is not a neighbor"),
+            _ => "a worker that is no rank".to_owned(),
+        }
+    }
 }
 
 async fn join(
@@ -276,13 +296,14 @@ async fn join(
     let Some(listener) = state().listener.clone() else {
         return Err(of_no_rank("the rank does not listen yet"));
     };
+    let secret = auth::own().map_err(|failure| of_no_rank(&failure.says))?;
     let (to, from) = ((number + 1) % world, (number + world - 1) % world);
     // A little before the caller's deadline, so that it is this side that tells who is missing.
     let early = deadline.mul_f64(0.9);
     let mut refused = Vec::new();
-    let connecting = tokio::time::timeout(early, connect(own, right));
+    let connecting = tokio::time::timeout(early, connect(own, right, secret));
     let wanted = Greeting { run, number: from, world, nonce: left };
-    let accepting = tokio::time::timeout(early, accept(&listener, &wanted, &mut refused));
+    let accepting = tokio::time::timeout(early, accept(&listener, &wanted, secret, &mut refused));
     let (connected, accepted) = tokio::join!(connecting, accepting);
     let missing = |rank: usize, fault: &str| Broken::Peer { rank, fault: fault.to_owned() };
     let also = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
@@ -311,19 +332,20 @@ enum ConnectError {
     /// TCP.
     #[error("at {0}: {1}")]
     Tcp(IpAddr, std::io::Error),
-    /// It cannot be greeted.
+    /// It is not of this run, or it hung up.
     #[error(transparent)]
-    Greeting(std::io::Error),
-    /// It hung up instead of answering.
-    #[error("closed the connection")]
-    Closed,
+    Proof(#[from] Refusal),
     /// It is a rank, and this one is not its neighbor; its text.
     #[error("refused: {0}")]
     Refused(String),
 }
 
 /// Connects and introduces itself; the other side says `ok`, or why not. Tried again while nobody listens.
-async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, ConnectError> {
+async fn connect(
+    own: &Greeting<'_>,
+    right: (IpAddr, u16),
+    secret: &Secret,
+) -> Result<TcpStream, ConnectError> {
     let mut stream = loop {
         match TcpStream::connect(right).await {
             Ok(stream) => break stream,
@@ -333,52 +355,51 @@ async fn connect(own: &Greeting<'_>, right: (IpAddr, u16)) -> Result<TcpStream, 
             Err(error) => return Err(ConnectError::Tcp(right.0, error)),
         }
     };
-    stream.write_all((own.line() + "\n").as_bytes()).await.map_err(ConnectError::Greeting)?;
-    let mut word = Vec::new();
-    loop {
-        let byte = stream.read_u8().await.map_err(|_| ConnectError::Closed)?;
-        if byte == b'\n' || word.len() as u64 > GREETING_LIMIT_BYTES {
-            break;
-        }
-        word.push(byte);
-    }
-    match word.as_slice() {
-        b"ok" => Ok(stream),
-        other => Err(ConnectError::Refused(String::from_utf8_lossy(other).into_owned())),
+    auth::prove(&mut stream, secret, &own.line()).await?;
+    match auth::line(&mut stream).await?.as_str() {
+        "ok" => Ok(stream),
+        other => Err(ConnectError::Refused(other.to_owned())),
     }
 }
 
-/// Takes the rank on the left; refuses everybody else and goes on.
+/// Takes the rank on the left; refuses everybody else and goes on. Strangers keep nobody waiting: each proves
+/// itself next to the others.
 async fn accept(
     listener: &TcpListener,
     wanted: &Greeting<'_>,
+    secret: &Secret,
     refused: &mut Vec<String>,
 ) -> Result<TcpStream, std::io::Error> {
-    let Greeting { run, number: from, world, .. } = *wanted;
-    let wanted = wanted.line();
+    let (seen, mut proofs) = (Seen::default(), FuturesUnordered::new());
     loop {
-        let (stream, address) = listener.accept().await?;
-        let mut lines = BufReader::with_capacity(1, stream);
-        let mut line = String::new();
-        // Whoever connects and says nothing keeps nobody waiting.
-        let mut first = (&mut lines).take(GREETING_LIMIT_BYTES);
-        let _ = tokio::time::timeout(Duration::from_secs(1), first.read_line(&mut line)).await;
-        let mut stream = lines.into_inner();
-        let line = line.trim_end();
-        if line == wanted {
-            stream.write_all(b"ok\n").await?;
-            return Ok(stream);
-        }
-        let who = match line.split(' ').collect::<Vec<_>>()[..] {
-            [GREETING, other, rank, ..] if other != run => format!("rank {rank} of a different run"),
-            [GREETING, _, rank, of, ..] if rank == from.to_string() && of == world.to_string() => {
-                format!("a second process claiming to be rank {rank}")
+        let proven = tokio::select! {
+            connection = listener.accept(), if proofs.len() < MAX_PARALLEL_PROOFS => {
+                let (mut stream, address) = connection?;
+                let seen = &seen;
+                proofs.push(async move {
+                    let admitted = auth::admit(&mut stream, secret, seen);
+                    (tokio::time::timeout(PROOF_TIMEOUT, admitted).await, stream, address)
+                });
+                continue;
             }
-            [GREETING, _, rank, of, ..] => format!("rank {rank} of {of}, which is not a neighbor"),
-            _ => "not an envdoc rank".to_owned(),
+            Some(proven) = proofs.next() => proven,
         };
-        refused.push(format!("{who} at {address}"));
-        let _ = stream.write_all(format!("this is for rank {from} of {world}\n").as_bytes()).await;
+        let (admitted, mut stream, address) = proven;
+        let who = match admitted {
+            Ok(Ok(claim)) if claim == wanted.line() => {
+                stream.write_all(b"ok\n").await?;
+                return Ok(stream);
+            }
+            Ok(Ok(claim)) => {
+                let Greeting { number, world, .. } = wanted;
+                let _ = stream.write_all(format!("this is for rank {number} of {world}\n").as_bytes()).await;
+                wanted.other(&claim)
+            }
+            Ok(Err(_)) | Err(_) => "not a rank of this run".to_owned(),
+        };
+        if refused.len() < REFUSED_LISTED_MAX {
+            refused.push(format!("{who} at {address}"));
+        }
     }
 }
 
@@ -410,6 +431,10 @@ async fn loopback(bytes: usize, deadline: Duration) -> Result<Answer, Broken> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let (right, left) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let own = right.as_ref().ok().and_then(|right| right.local_addr().ok());
+    if left.as_ref().is_ok_and(|(_, from)| Some(*from) != own) {
+        return Err(of_no_rank("loopback: a different process connected first"));
+    }
     let [right, left] = [right, left.map(|(stream, _)| stream)].map(|stream| {
         let stream = stream?.into_std()?;
         stream.set_nonblocking(false)?;
@@ -480,50 +505,42 @@ fn of_no_rank(says: &str) -> Broken {
 mod tests {
     use super::*;
 
-    #[test]
-    fn strangers_at_the_port_are_refused_by_name_and_the_right_rank_gets_in() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let (refused, answers) = runtime.block_on(async {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let of = |run, number, nonce| Greeting { run, number, world: 3, nonce };
-            let lines = [
-                // A worker that an earlier run left behind, a second process of the same rank, a wrong
-                // neighbour, a port scanner.
-                of("yesterday", 0, "a").line(),
-                of("now", 0, "another process").line(),
-                of("now", 2, "c").line(),
-                "GET / HTTP/1.0".to_owned(),
-                of("now", 0, "a").line(),
-            ];
-            let visits = async {
-                let mut answers = Vec::new();
-                for line in lines {
-                    let mut stream = TcpStream::connect(address).await.unwrap();
-                    stream.write_all((line + "\n").as_bytes()).await.unwrap();
-                    let mut answer = String::new();
-                    BufReader::new(stream).read_line(&mut answer).await.unwrap();
-                    answers.push(answer);
-                }
-                answers
-            };
-            let mut refused = Vec::new();
-            let wanted = of("now", 0, "a");
-            let (taken, answers) = tokio::join!(accept(&listener, &wanted, &mut refused), visits);
-            taken.unwrap();
-            (refused, answers)
-        });
+    #[tokio::test]
+    async fn strangers_at_the_port_are_refused_and_the_right_rank_gets_in() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let right = listener.local_addr().map(|address| (address.ip(), address.port())).unwrap();
+        let (secret, other) = (auth::tests::secret(), auth::tests::secret());
+        let of = |run, number, nonce| Greeting { run, number, world: 3, nonce };
+        let visits = async {
+            // One that knows the whole greeting of the rank, but not the secret; a port scanner; one that is
+            // silent, and stays connected.
+            let stranger = connect(&of("now", 0, "a"), right, &other).await.map(drop).unwrap_err();
+            assert!(matches!(stranger, ConnectError::Proof(Refusal::Closed)), "{stranger}");
+            let mut scanner = TcpStream::connect(right).await.unwrap();
+            scanner.write_all(b"GET / HTTP/1.0\n").await.unwrap();
+            assert!(matches!(auth::line(&mut scanner).await, Err(Refusal::Closed)));
+            let silent = TcpStream::connect(right).await.unwrap();
+            // With the secret: a worker of another run, a second process of the same rank, a wrong neighbor.
+            for greeting in [of("yesterday", 0, "a"), of("now", 0, "another process"), of("now", 2, "c")] {
+                let refused = connect(&greeting, right, &secret).await.map(drop).unwrap_err().to_string();
+                assert_eq!(refused, "refused: this is for rank 0 of 3");
+            }
+            connect(&of("now", 0, "a"), right, &secret).await.unwrap();
+            drop(silent);
+        };
+        let (mut refused, wanted) = (Vec::new(), of("now", 0, "a"));
+        let (taken, ()) = tokio::join!(accept(&listener, &wanted, &secret, &mut refused), visits);
+        taken.unwrap();
         let who = [
+            "not a rank of this run",
+            "not a rank of this run",
             "rank 0 of a different run",
             "a second process claiming to be rank 0",
             "rank 2 of 3, which is not a neighbor",
-            "not an envdoc rank",
         ];
         assert_eq!(refused.len(), who.len(), "{refused:?}");
         for (refused, who) in refused.iter().zip(who) {
             assert!(refused.starts_with(who), "{refused}");
         }
-        assert_eq!(answers.last().map(String::as_str), Some("ok\n"));
-        assert!(answers[..4].iter().all(|answer| answer == "this is for rank 0 of 3\n"), "{answers:?}");
     }
 }

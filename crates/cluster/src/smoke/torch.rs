@@ -108,7 +108,7 @@ pub async fn reduce(
 /// A port of the first container that nobody listens on.
 async fn free_port(first: &ContainerProbe<'_>) -> Result<u16, Failure> {
     let wait = Duration::from_secs(5);
-    match first.session.start(Task::ListenTcp { port: 0 }, wait).await {
+    match first.session.start(Task::ListenTcp { address: Some(first.address), port: 0 }, wait).await {
         Ok((listener, Answer::Listening { port })) => {
             let _ = first.session.ask(Task::Stop { listener }, wait).await;
             Ok(port)

@@ -7,6 +7,7 @@
 //! [`session`] is the caller's side, over any pair of streams (ssh, an exec); [`bundle`] is the program with
 //! the libraries that it needs, for images of another or no C library.
 
+pub(crate) mod auth;
 pub mod bundle;
 pub mod container;
 pub mod custom;
@@ -17,7 +18,7 @@ mod machine;
 mod mtu;
 pub mod serve;
 pub mod session;
-mod tcp;
+pub(crate) mod tcp;
 pub(crate) mod udp;
 
 use std::net::IpAddr;
@@ -25,13 +26,11 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 pub use crate::error::Failure;
+pub use auth::Secret;
 pub use facts::fleet::{Digest, Identity, Why};
 
 /// The version of this protocol: another one is not spoken with.
-pub const PROTOCOL: u32 = 3;
-/// The greeting that a worker's TCP listener sends to whoever connects: this, a blank and the worker's
-/// [`Hello::nonce`].
-pub const GREETING: &str = "envdoc-worker";
+pub const PROTOCOL: u32 = 4;
 
 /// One line to the worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,9 +75,16 @@ pub enum Task {
         /// Its IPv4 address.
         address: IpAddr,
     },
-    /// Accepts connections on all addresses and greets each; [`Answer::Listening`] at once, then open until
-    /// the deadline or [`Task::Stop`].
+    /// Keeps the secret of the run, which the listeners and what connects to them need; no answer.
+    Secret {
+        /// Random.
+        secret: Secret,
+    },
+    /// Accepts connections of workers of this run and sends them its nonce; [`Answer::Listening`] at once,
+    /// then open until the deadline or [`Task::Stop`].
     ListenTcp {
+        /// The address to listen on; all of them where it is left out or not this machine's.
+        address: Option<IpAddr>,
         /// 0: any that is free.
         port: u16,
     },
@@ -88,13 +94,14 @@ pub enum Task {
         address: String,
         /// Its port.
         port: u16,
-        /// Whether to wait for the first line that the other side sends: a worker's greeting, an sshd's
-        /// banner. Without one, fails as [`Why::Silent`].
-        greeting: bool,
+        /// What the other side must send. Fails as [`Why::Silent`] if nothing comes.
+        expected: Expected,
     },
-    /// Acknowledges the datagrams of [`Task::SendUdp`] and [`Task::PathMtu`] on all addresses;
+    /// Acknowledges the datagrams of [`Task::SendUdp`] and [`Task::PathMtu`] of this run;
     /// [`Answer::Listening`] at once.
     ListenUdp {
+        /// The address to listen on; all of them where it is left out or not this machine's.
+        address: Option<IpAddr>,
         /// 0: any that is free.
         port: u16,
     },
@@ -207,7 +214,8 @@ pub enum Answer {
         milliseconds: f64,
         /// The address that was connected to.
         address: IpAddr,
-        /// The first line from the other side, without its end, where it was waited for.
+        /// The first line from the other side, without its end, where it was waited for: an sshd's banner;
+        /// of a worker, its nonce.
         greeting: Option<String>,
     },
     /// Of [`Task::SendUdp`].
@@ -288,9 +296,16 @@ pub struct Interface {
 /// Limit of entries whose digests are reported one by one.
 pub const ENTRIES_MAX: usize = 1000;
 
-/// The greeting of the worker that has this nonce.
-pub(crate) fn greeting(nonce: &str) -> String {
-    format!("{GREETING} {nonce}")
+/// What the other side of a TCP connection must say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expected {
+    /// Nothing: that it accepts is enough.
+    Nothing,
+    /// A line, as an sshd does.
+    Line,
+    /// The proof that it is a worker of this run (see [`auth`]), and its nonce.
+    Worker,
 }
 
 /// Random: tells workers and measurements apart, and is no secret.

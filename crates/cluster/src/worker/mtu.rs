@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::udp::{Line, PACKET_MIN_BYTES, number};
+use super::auth::Secret;
+use super::udp::{Line, PACKET_MIN_BYTES};
 use super::{Answer, Failure, Why};
 
 /// Packets of one size that are sent at once, try by try, until one is acknowledged: most often the first is.
 /// Where packets get lost at random, 4 of 10 each way, all 26 of them and their answers are lost once in
-/// 100,000
-/// sizes.
+/// 100,000 sizes.
 const BURSTS: [u32; 4] = [1, 3, 8, 14];
 /// The longest that an acknowledgement of the last burst may take, and of those before: so many round trips,
 /// within limits. The first, over a path that nothing is known of, is waited for longer.
@@ -23,8 +23,13 @@ enum Tried {
     Refused,
 }
 
-pub(super) async fn search(address: &str, port: u16, largest: u32) -> Result<Answer, Failure> {
-    let line = Line::open(address, port, true).await?;
+pub(super) async fn search(
+    address: &str,
+    port: u16,
+    largest: u32,
+    secret: &Secret,
+) -> Result<Answer, Failure> {
+    let line = Line::open(address, port, true, secret).await?;
     let largest = largest.clamp(PACKET_MIN_BYTES, 65_535);
     let (mut arrives, mut lost, mut refused) = (PACKET_MIN_BYTES, None, None);
     // Without the smallest there is no size to speak of.
@@ -57,11 +62,11 @@ pub(super) async fn search(address: &str, port: u16, largest: u32) -> Result<Ans
     Ok(Answer::PathMtu { bytes: arrives, lost, refused })
 }
 
-async fn attempt(line: &Line, size: u32, wait: Duration) -> Result<Tried, Failure> {
-    let number = number();
+async fn attempt(line: &Line<'_>, size: u32, wait: Duration) -> Result<Tried, Failure> {
+    let mut numbers = Vec::new();
     for (turn, count) in BURSTS.into_iter().enumerate() {
         let wait = if turn + 1 == BURSTS.len() { wait.max(ACK_TIMEOUT) } else { wait };
-        match line.burst(size, &number, count, wait).await {
+        match line.burst(size, &mut numbers, count, wait).await {
             Ok(Some(_)) => return Ok(Tried::Arrived),
             Ok(None) => {}
             Err(Failure { why: Why::TooLarge, .. }) => return Ok(Tried::Refused),
@@ -77,10 +82,13 @@ mod tests {
 
     use tokio::net::UdpSocket;
 
+    use super::super::auth;
+    use super::super::udp::acknowledgement;
     use super::*;
 
     /// A listener that answers packets up to a size, and of those only every fifth.
-    async fn lossy(limit: usize) -> u16 {
+    async fn lossy(limit: usize, secret: &Secret) -> u16 {
+        let secret = secret.clone();
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let port = socket.local_addr().unwrap().port();
         tokio::spawn(async move {
@@ -90,10 +98,9 @@ mod tests {
                 if size > limit || !count.fetch_add(1, Ordering::Relaxed).is_multiple_of(5) {
                     continue;
                 }
-                let mut answer = format!("envdoc! {size} ").into_bytes();
-                answer.extend_from_slice(&buffer[8..40]);
-                answer.extend_from_slice(b" somebody");
-                socket.send_to(&answer, from).await.unwrap();
+                let number = std::str::from_utf8(&buffer[8..40]).unwrap();
+                let answer = acknowledgement(size, number, "somebody", &secret);
+                socket.send_to(answer.as_bytes(), from).await.unwrap();
             }
         });
         port
@@ -101,19 +108,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_packet_is_no_limit_of_its_size() {
-        let port = lossy(65_535).await;
-        let answer = search("127.0.0.1", port, 1450).await.unwrap();
+        let secret = auth::tests::secret();
+        let port = lossy(65_535, &secret).await;
+        let answer = search("127.0.0.1", port, 1450, &secret).await.unwrap();
         assert_eq!(answer, Answer::PathMtu { bytes: 1450, lost: None, refused: None });
         // 28 bytes are headers.
-        let port = lossy(1372).await;
-        let answer = search("127.0.0.1", port, 1450).await.unwrap();
+        let port = lossy(1372, &secret).await;
+        let answer = search("127.0.0.1", port, 1450, &secret).await.unwrap();
         assert_eq!(answer, Answer::PathMtu { bytes: 1400, lost: Some(1401), refused: None });
     }
 
     #[tokio::test]
     async fn where_nothing_is_acknowledged_there_is_no_size() {
-        let port = lossy(0).await;
-        let answer = search("127.0.0.1", port, 1450).await;
+        let secret = auth::tests::secret();
+        let port = lossy(0, &secret).await;
+        let answer = search("127.0.0.1", port, 1450, &secret).await;
         assert!(matches!(answer, Err(Failure { why: Why::TimedOut, .. })), "{answer:?}");
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::custom::Program;
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, digest, dns, interfaces, machine};
-use super::{mtu, tcp, udp};
+use super::{auth, mtu, tcp, udp};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 
@@ -77,6 +77,10 @@ async fn work(
                 continue;
             }
         };
+        if let Task::Secret { secret } = request.task {
+            auth::keep(secret);
+            continue;
+        }
         if let Task::Stop { listener } = request.task {
             let stopped = match listeners.remove(&listener) {
                 Some(task) if !task.is_finished() => {
@@ -132,20 +136,39 @@ async fn answer(
     programs: &'static [Program],
 ) -> Answer {
     let listening = |port| reply(id, Answer::Listening { port });
-    let answer = match task {
+    match tried(task, deadline, nonce, programs, listening).await {
+        Ok(answer) => answer,
+        Err(failure) => Answer::Failed(failure),
+    }
+}
+
+async fn tried(
+    task: Task,
+    deadline: Duration,
+    nonce: &str,
+    programs: &'static [Program],
+    listening: impl Fn(u16),
+) -> Result<Answer, Failure> {
+    match task {
         Task::Resolve { name } => tcp::resolve(&name).await.map(|addresses| Answer::Resolved { addresses }),
         Task::ResolveAt { name, server } => dns::resolve(&name, server).await,
         Task::Interfaces => interfaces::all().map(|interfaces| Answer::Interfaces { interfaces }),
         Task::Route { address } => interfaces::route(address),
         Task::Routes => interfaces::routes(),
         Task::Neighbour { address } => interfaces::neighbour(address),
-        Task::ListenTcp { port } => tcp::listen(port, nonce, listening).await,
-        Task::ConnectTcp { address, port, greeting } => tcp::connect(&address, port, greeting).await,
-        Task::ListenUdp { port } => udp::listen(port, nonce, listening).await,
-        Task::SendUdp { address, port, size, dont_fragment } => {
-            udp::send(&address, port, size, dont_fragment).await
+        Task::ListenTcp { address, port } => {
+            tcp::listen((address, port), nonce, auth::own()?, listening).await
         }
-        Task::PathMtu { address, port, largest } => mtu::search(&address, port, largest).await,
+        Task::ConnectTcp { address, port, expected } => {
+            tcp::connect(&address, port, expected, auth::own().ok()).await
+        }
+        Task::ListenUdp { address, port } => {
+            udp::listen((address, port), nonce, auth::own()?, listening).await
+        }
+        Task::SendUdp { address, port, size, dont_fragment } => {
+            udp::send(&address, port, size, dont_fragment, auth::own()?).await
+        }
+        Task::PathMtu { address, port, largest } => mtu::search(&address, port, largest, auth::own()?).await,
         Task::Space { path } => machine::space(&path),
         Task::Clock => Ok(Answer::Clock { unix_seconds: machine::clock() }),
         Task::Identity => Ok(Answer::Identity(machine::identity())),
@@ -154,9 +177,8 @@ async fn answer(
             Some(known) => (known.run)(payload, deadline).await.map(|payload| Answer::Custom { payload }),
             None => Err(Failure { why: Why::NotUnderstood, says: format!("unknown program {program:?}") }),
         },
-        Task::Stop { .. } => Ok(Answer::Stopped),
-    };
-    answer.unwrap_or_else(Answer::Failed)
+        Task::Stop { .. } | Task::Secret { .. } => Ok(Answer::Stopped),
+    }
 }
 
 fn failed(why: Why, says: String) -> Answer {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why};
+use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, auth};
 use crate::Error;
 
 /// What the way there and back may take beyond the task's own deadline.
@@ -51,6 +51,8 @@ impl Session {
                 return Err(Error::TimedOut { what: "the worker did not start", after: deadline });
             }
         };
+        let mut writer = writer;
+        give_secret(&mut writer).await.map_err(Error::NoWorker)?;
         let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
         let reader = tokio::spawn(read(lines, Arc::clone(&waiting)));
         let writer: Writer = Arc::new(tokio::sync::Mutex::new(Box::new(writer)));
@@ -109,6 +111,16 @@ impl Drop for Session {
         self.reader.abort();
         self.alive.abort();
     }
+}
+
+/// The first request: the secret of this run. It has no answer, and the worker reads it before the next.
+async fn give_secret(writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), String> {
+    let secret = auth::of_this_run().map_err(|error| format!("no random secret for the worker: {error}"))?;
+    let request = Request { id: 0, seconds: 1.0, task: Task::Secret { secret } };
+    let mut line = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    writer.write_all(&line).await.map_err(|error| error.to_string())?;
+    writer.flush().await.map_err(|error| error.to_string())
 }
 
 async fn sign_of_life(writer: Writer) {

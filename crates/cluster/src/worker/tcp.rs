@@ -2,19 +2,17 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{Answer, Failure, GREETING, Why};
+use super::auth::{self, Refusal, Secret, Seen};
+use super::{Answer, Expected, Failure, Why};
 
-/// The longest that the first line of the other side may be, in bytes.
-const GREETING_MAX: usize = 300;
-/// How long one that has connected is kept, so that it reads its greeting before the connection ends.
-const GREETED_LINGER: Duration = Duration::from_secs(5);
-/// How long a side that accepted may take to say something.
+/// How long the other side may take to say something.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn resolve(name: &str) -> Result<Vec<IpAddr>, Failure> {
@@ -32,32 +30,55 @@ pub(super) async fn resolve(name: &str) -> Result<Vec<IpAddr>, Failure> {
     Ok(addresses)
 }
 
-/// Accepts on all addresses, IPv6 too where there is any, and never ends by itself.
-pub(super) async fn listen(port: u16, nonce: &str, says: impl Fn(u16)) -> Result<Answer, Failure> {
-    let listener = match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
+/// A listener at `address`; at all addresses, IPv6 too where there is any, where none is given or this
+/// machine does not have it (it is known to others by one that is translated).
+pub(crate) async fn bind(address: Option<IpAddr>, port: u16) -> std::io::Result<TcpListener> {
+    if let Some(address) = address {
+        match TcpListener::bind((address, port)).await {
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {}
+            listener => return listener,
+        }
+    }
+    match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
         Err(error) if error.kind() != ErrorKind::AddrInUse => {
             TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await
         }
         listener => listener,
-    };
-    let listener = listener.map_err(|error| taken(&error, port))?;
+    }
+}
+
+/// Accepts workers of this run, sends them its `nonce`, and never ends by itself. Others receive nothing.
+pub(super) async fn listen(
+    (address, port): (Option<IpAddr>, u16),
+    nonce: &str,
+    secret: &Secret,
+    says: impl Fn(u16),
+) -> Result<Answer, Failure> {
+    let listener = bind(address, port).await.map_err(|error| taken(&error, port))?;
     says(listener.local_addr().map_err(|error| failure(&error))?.port());
-    let greeting = format!("{GREETING} {nonce}\n");
+    let greeting = Arc::new(format!("{nonce}\n"));
+    let seen = Arc::new(Seen::default());
     loop {
         let Ok((mut stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let greeting = greeting.clone();
+        let (greeting, seen, secret) = (Arc::clone(&greeting), Arc::clone(&seen), secret.clone());
         tokio::spawn(async move {
-            let _ = stream.write_all(greeting.as_bytes()).await;
-            let mut ignored = [0; 64];
-            let _ = tokio::time::timeout(GREETED_LINGER, stream.read(&mut ignored)).await;
+            let admitted = tokio::time::timeout(GREETING_TIMEOUT, auth::admit(&mut stream, &secret, &seen));
+            if matches!(admitted.await, Ok(Ok(_))) {
+                let _ = stream.write_all(greeting.as_bytes()).await;
+            }
         });
     }
 }
 
-pub(super) async fn connect(address: &str, port: u16, greeting: bool) -> Result<Answer, Failure> {
+pub(super) async fn connect(
+    address: &str,
+    port: u16,
+    expected: Expected,
+    secret: Option<&Secret>,
+) -> Result<Answer, Failure> {
     let addresses = resolve(address).await?;
     let started = Instant::now();
     let mut last = None;
@@ -70,37 +91,41 @@ pub(super) async fn connect(address: &str, port: u16, greeting: bool) -> Result<
             }
         };
         let milliseconds = started.elapsed().as_secs_f64() * 1000.0;
-        let greeting = if greeting { Some(first_line(&mut stream).await?) } else { None };
+        let greeting = greeting(&mut stream, expected, secret);
+        let greeting = tokio::time::timeout(GREETING_TIMEOUT, greeting).await;
+        let greeting = greeting.map_err(|_| Failure {
+            why: Why::Silent,
+            says: format!("accepted the connection and sent nothing for {} s", GREETING_TIMEOUT.as_secs()),
+        })?;
+        let greeting = greeting.map_err(|refusal| refused(&refusal))?;
         return Ok(Answer::Connected { milliseconds, address: ip, greeting });
     }
     Err(last.unwrap_or_else(|| Failure { why: Why::UnknownName, says: format!("{address} has no address") }))
 }
 
-async fn first_line(stream: &mut TcpStream) -> Result<String, Failure> {
-    let silent = |says: &str| Failure { why: Why::Silent, says: says.into() };
-    let mut line = Vec::new();
-    let reading = async {
-        while line.len() < GREETING_MAX {
-            match stream.read_u8().await {
-                Ok(b'\n') => return Ok(()),
-                Ok(byte) => line.push(byte),
-                Err(_) if line.is_empty() => {
-                    return Err(silent("accepted the connection and closed it"));
-                }
-                Err(_) => return Ok(()),
-            }
+/// What the other side says first, where that is waited for.
+async fn greeting(
+    stream: &mut TcpStream,
+    expected: Expected,
+    secret: Option<&Secret>,
+) -> Result<Option<String>, Refusal> {
+    match (expected, secret) {
+        (Expected::Nothing, _) => Ok(None),
+        (Expected::Line, _) => auth::line(stream).await.map(Some),
+        (Expected::Worker, Some(secret)) => {
+            auth::prove(stream, secret, "probe").await?;
+            auth::line(stream).await.map(Some)
         }
-        Ok(())
-    };
-    match tokio::time::timeout(GREETING_TIMEOUT, reading).await {
-        Ok(read) => read?,
-        Err(_) => {
-            let says =
-                format!("accepted the connection and sent nothing for {} s", GREETING_TIMEOUT.as_secs());
-            return Err(silent(&says));
-        }
+        (Expected::Worker, None) => Err(Refusal::Connection(ErrorKind::NotConnected.into())),
     }
-    Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    match refusal {
+        Refusal::Connection(error) => failure(error),
+        Refusal::Closed => Failure { why: Why::Silent, says: refusal.to_string() },
+        Refusal::Stranger(_) => Failure { why: Why::Other, says: refusal.to_string() },
+    }
 }
 
 pub(super) fn taken(error: &std::io::Error, port: u16) -> Failure {
@@ -143,27 +168,43 @@ mod tests {
 
     #[tokio::test]
     async fn refused_silent_and_greeted_are_told_apart() {
+        let (nothing, line, worker) = (Expected::Nothing, Expected::Line, Expected::Worker);
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = silent.local_addr().unwrap().port();
-        let connected = connect("127.0.0.1", port, false).await.unwrap();
+        let connected = connect("127.0.0.1", port, nothing, None).await.unwrap();
         assert!(matches!(connected, Answer::Connected { greeting: None, .. }));
         drop(silent);
-        let refused = connect("127.0.0.1", port, true).await;
+        let refused = connect("127.0.0.1", port, line, None).await;
         assert!(matches!(refused, Err(Failure { why: Why::Refused, .. })), "{refused:?}");
         let closing = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = closing.local_addr().unwrap().port();
         tokio::spawn(async move { drop(closing.accept().await) });
-        let silent = connect("127.0.0.1", port, true).await;
+        let silent = connect("127.0.0.1", port, line, None).await;
         assert!(matches!(silent, Err(Failure { why: Why::Silent, .. })), "{silent:?}");
 
         let (sender, port) = tokio::sync::oneshot::channel();
         let sender = std::sync::Mutex::new(Some(sender));
+        let secret = auth::tests::secret();
+        let own = secret.clone();
         let listening = tokio::spawn(async move {
-            listen(0, "me", |port| sender.lock().unwrap().take().unwrap().send(port).unwrap()).await
+            let says = |port| sender.lock().unwrap().take().unwrap().send(port).unwrap();
+            listen((Some(Ipv4Addr::LOCALHOST.into()), 0), "me", &own, says).await
         });
-        let greeted = connect("localhost", port.await.unwrap(), true).await.unwrap();
+        let port = port.await.unwrap();
+        let greeted = connect("localhost", port, worker, Some(&secret)).await.unwrap();
         let Answer::Connected { greeting, .. } = greeted else { panic!("{greeted:?}") };
-        assert_eq!(greeting.as_deref(), Some("envdoc-worker me"));
+        assert_eq!(greeting.as_deref(), Some("me"));
+        // A worker of another run is a stranger, and the other loopback address is not listened on.
+        let stranger = connect("127.0.0.1", port, worker, Some(&auth::tests::secret())).await;
+        assert!(matches!(stranger, Err(Failure { why: Why::Silent, .. })), "{stranger:?}");
+        let other = connect("127.0.0.2", port, nothing, None).await;
+        assert!(matches!(other, Err(Failure { why: Why::Refused, .. })), "{other:?}");
         listening.abort();
+    }
+
+    #[tokio::test]
+    async fn an_address_of_another_machine_means_all() {
+        let listener = bind(Some("192.0.2.1".parse().unwrap()), 0).await.unwrap();
+        assert!(listener.local_addr().unwrap().ip().is_unspecified());
     }
 }

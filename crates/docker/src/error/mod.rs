@@ -46,6 +46,12 @@ pub enum Error {
     /// A page of the registry names another host: credentials are not sent there.
     #[error("the registry redirects to another host: {url}")]
     OtherHost { url: String },
+    /// The content is not what its name says.
+    #[error(
+        "{what} has the digest {received} instead of {expected}; \
+             the registry, or a proxy before it, sent other content"
+    )]
+    DigestMismatch { what: String, expected: String, received: String },
     #[error("{what} is larger than {limit_kib} KiB")]
     TooLarge { what: &'static str, limit_kib: u64 },
     #[error(transparent)]
@@ -106,10 +112,23 @@ pub enum LoginFault {
     NoPassword,
     #[error("the registry requires a login by a scheme that envdoc does not support")]
     UnknownScheme,
+    /// Where the registry sends readers for a token.
+    #[error("the registry asks to log in at {realm} {why}; envdoc sends no credentials there")]
+    UnsafeRealm { realm: String, why: UnsafeRealm },
     #[error("the registry rejects the identity token of the login")]
     TokenRejected,
     #[error("the registry rejects the login of {user:?}")]
     Rejected { user: String },
+}
+
+/// Why no credentials go to the token server that a registry names.
+#[expect(missing_docs, reason = "names and messages say it")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnsafeRealm {
+    #[error("without TLS")]
+    Plain,
+    #[error("with an identity token that belongs to the registry's own host")]
+    ForeignIdentityToken,
 }
 
 impl Error {

@@ -101,8 +101,18 @@ pub struct Manifest {
 pub struct Blob {
     /// `sha256:…`.
     pub digest: String,
-    /// Its size in bytes.
-    pub size: u64,
+    /// Its size in bytes; `None` where the descriptor has one that nothing can have.
+    #[serde(deserialize_with = "plausible", default)]
+    pub size: Option<u64>,
+}
+
+/// The largest blob that is believed, in bytes: 64 TiB, more than one object of any object store holds.
+const BLOB_LIMIT_BYTES: u64 = 64 << 40;
+
+/// A size of a descriptor: registries do not verify those of layers that nobody has pulled.
+fn plausible<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let size = serde_json::Number::deserialize(from)?;
+    Ok(size.as_u64().filter(|size| *size <= BLOB_LIMIT_BYTES))
 }
 
 /// An image's configuration in a registry (`application/vnd.oci.image.config.v1+json`).
@@ -183,11 +193,11 @@ pub(super) fn from_registry(
         true => history
             .iter()
             .map(|step| Layer {
-                bytes: if step.empty_layer { Some(0) } else { sizes.next() },
+                bytes: if step.empty_layer { Some(0) } else { sizes.next().flatten() },
                 by: instruction(&step.created_by),
             })
             .collect(),
-        false => sizes.map(|bytes| Layer { bytes: Some(bytes), by: String::new() }).collect(),
+        false => sizes.map(|bytes| Layer { bytes, by: String::new() }).collect(),
     };
     let mut image = Image {
         name: reference.to_string(),
@@ -197,7 +207,7 @@ pub(super) fn from_registry(
         os: read.os,
         architecture: read.architecture.as_deref().map(|name| processor(name).to_owned()),
         created: read.created,
-        bytes: Some(manifest.layers.iter().map(|layer| layer.size).sum()),
+        bytes: manifest.layers.iter().map(|layer| layer.size).sum(),
         layers,
         ..Image::default()
     };
@@ -321,7 +331,7 @@ mod tests {
                    {"created_by":"RUN /bin/sh -c pip install torch # buildkit"}]}"##;
 
     fn manifest(layers: &[u64]) -> Manifest {
-        let blob = |size: &u64| Blob { digest: format!("sha256:{size}"), size: *size };
+        let blob = |size: &u64| Blob { digest: format!("sha256:{size}"), size: Some(*size) };
         Manifest { config: blob(&7), layers: layers.iter().map(blob).collect() }
     }
 
@@ -352,6 +362,24 @@ mod tests {
         // A history that does not fit the layers names none of them.
         let image = from_registry(&reference, None, &manifest(&[100]), configuration());
         assert_eq!(image.layers, [Layer { bytes: Some(100), by: String::new() }]);
+    }
+
+    #[test]
+    fn sizes_that_nothing_can_have_are_unknown() {
+        let size = |text: &str| {
+            let blob: Blob = serde_json::from_str(&format!(r#"{{"digest":"x","size":{text}}}"#)).unwrap();
+            blob.size
+        };
+        assert_eq!((size("0"), size("70368744177664")), (Some(0), Some(BLOB_LIMIT_BYTES)));
+        for absurd in ["-1", "70368744177665", "9223372036854775807", "18446744073709551616", "1.5", "1e30"] {
+            assert_eq!(size(absurd), None, "{absurd}");
+        }
+        // One unknown layer makes the sum unknown.
+        let reference = Reference::parse("registry.lan/train:1").unwrap();
+        let mut manifest = manifest(&[100, 2000]);
+        manifest.layers[1].size = None;
+        let image = from_registry(&reference, None, &manifest, configuration());
+        assert_eq!((image.bytes, image.layers[0].bytes, image.layers[2].bytes), (None, Some(100), None));
     }
 
     #[test]

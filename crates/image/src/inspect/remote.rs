@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::inspect::image::{Image, Index, Manifest, from_registry, processor};
 use docker::auth::Login;
+use docker::digest;
 use docker::reference::Reference;
 use docker::registry::{Access, Answer, Client};
 
@@ -77,9 +78,14 @@ pub enum RegistryError {
         /// The first mistake.
         source: serde_json::Error,
     },
-    /// An answer without the header.
-    #[error("the registry sent no digest")]
-    NoDigest,
+    /// A descriptor with a digest that cannot be verified.
+    #[error("{manifest} names content by {digest:?}, which is not a digest that envdoc can verify")]
+    NoDigest {
+        /// `the manifest of nginx:1`.
+        manifest: String,
+        /// What it names, cut.
+        digest: String,
+    },
     /// An image index needs images.
     #[error("an image index without images")]
     NoMembers,
@@ -116,7 +122,54 @@ impl<'q> Registry<'q> {
         Ok(self.client.ask(&mut self.access, &path, accept, SIZE_LIMIT_BYTES)?)
     }
 
-    /// A manifest by tag or digest.
+    /// A manifest by the name that was asked for, verified where that is a digest; its digest.
+    fn wanted(&mut self) -> Result<(Answer, String), RegistryError> {
+        match &self.reference.digest {
+            Some(digest) => Ok((self.manifest_of(digest)?, digest.clone())),
+            None => {
+                let answer = self.manifest(&self.reference.tag)?;
+                let digest = answer.digest(&self.manifest_name())?;
+                Ok((answer, digest))
+            }
+        }
+    }
+
+    /// A manifest by its digest, which is verified.
+    fn manifest_of(&mut self, digest: &str) -> Result<Answer, RegistryError> {
+        self.must_be_digest(digest)?;
+        let answer = self.manifest(digest)?;
+        let name = self.manifest_name();
+        digest::verify(&name, &answer.body, digest)?;
+        answer.verify_header(&name, &answer.body)?;
+        Ok(answer)
+    }
+
+    /// A blob by its digest, which is verified.
+    fn blob(&mut self, what: &str, digest: &str) -> Result<Vec<u8>, RegistryError> {
+        self.must_be_digest(digest)?;
+        let answer = self.ask("blobs", digest, "application/octet-stream")?;
+        if answer.status != 200 {
+            return Err(self.status(&answer));
+        }
+        digest::verify(what, &answer.body, digest)?;
+        Ok(answer.body)
+    }
+
+    /// Descriptors are foreign text: one that is no digest could ask for anything.
+    fn must_be_digest(&self, digest: &str) -> Result<(), RegistryError> {
+        match digest::is_digest(digest) {
+            true => Ok(()),
+            false => Err(RegistryError::NoDigest {
+                manifest: self.manifest_name(),
+                digest: digest.chars().take(200).collect(),
+            }),
+        }
+    }
+
+    fn manifest_name(&self) -> String {
+        format!("the manifest of {}", self.reference)
+    }
+
     fn manifest(&mut self, name: &str) -> Result<Answer, RegistryError> {
         let answer = self.ask("manifests", name, MANIFESTS)?;
         let registry = self.reference.registry.clone();
@@ -137,8 +190,7 @@ impl<'q> Registry<'q> {
 
 /// The current digest of an image; of the image index if the name is a multi-platform image.
 pub fn digest(query: &ImageQuery) -> Result<String, RegistryError> {
-    let answer = Registry::new(query)?.manifest(query.reference.wanted())?;
-    answer.digest().ok_or(RegistryError::NoDigest)
+    Registry::new(query)?.wanted().map(|(_, digest)| digest)
 }
 
 /// An image of a list.
@@ -158,7 +210,7 @@ pub fn write_list(query: &ImageQuery, members: &[Member]) -> Result<String, Regi
     let mut registry = Registry::new(query)?;
     let mut entries = Vec::new();
     for member in members {
-        let answer = registry.manifest(&member.digest)?;
+        let answer = registry.manifest_of(&member.digest)?;
         entries.extend(listed(member, &answer)?);
     }
     let (kind, body) = list(entries);
@@ -166,11 +218,11 @@ pub fn write_list(query: &ImageQuery, members: &[Member]) -> Result<String, Regi
     let mut access = Access::new(&query.reference.registry_url(query.plain_http), query.login.clone());
     let path = format!("/v2/{}/manifests/{}", query.reference.repository, query.reference.tag);
     let answer = registry.client.put(&mut access, &path, kind, &body)?;
-    match (answer.status, answer.digest()) {
-        (201, Some(digest)) => Ok(digest),
-        (201, None) => Err(RegistryError::NoDigest),
-        _ => Err(registry.status(&answer)),
+    if answer.status != 201 {
+        return Err(registry.status(&answer));
     }
+    answer.verify_header(&format!("the image index {}", query.reference), &body)?;
+    Ok(digest::sha256(&body))
 }
 
 const OCI_LIST: &str = "application/vnd.oci.image.index.v1+json";
@@ -213,7 +265,7 @@ fn list(entries: Vec<Value>) -> (&'static str, Vec<u8>) {
 pub fn read(query: &ImageQuery) -> Result<Image, RegistryError> {
     let reference = query.reference;
     let mut registry = Registry::new(query)?;
-    let mut answer = registry.manifest(reference.wanted())?;
+    let (mut answer, mut digest) = registry.wanted()?;
     let mut architectures = Vec::new();
     if let Ok(index) = serde_json::from_slice::<Index>(&answer.body) {
         let of_linux = |entry: &&crate::inspect::image::Entry| {
@@ -234,18 +286,15 @@ pub fn read(query: &ImageQuery) -> Result<Image, RegistryError> {
         let Some(entry) = entry else {
             return Err(RegistryError::NotForLinux(reference.to_string()));
         };
-        answer = registry.manifest(&entry.digest)?;
+        answer = registry.manifest_of(&entry.digest)?;
+        digest.clone_from(&entry.digest);
     }
-    let digest = answer.digest();
     let manifest: Manifest =
         serde_json::from_slice(&answer.body).map_err(malformed(format!("the manifest of {reference}")))?;
-    let configuration = registry.ask("blobs", &manifest.config.digest, "application/octet-stream")?;
-    if configuration.status != 200 {
-        return Err(registry.status(&configuration));
-    }
-    let configuration = serde_json::from_slice(&configuration.body)
-        .map_err(malformed(format!("the configuration of {reference}")))?;
-    let mut image = from_registry(reference, digest, &manifest, configuration);
+    let what = format!("the configuration of {reference}");
+    let configuration = registry.blob(&what, &manifest.config.digest)?;
+    let configuration = serde_json::from_slice(&configuration).map_err(malformed(what))?;
+    let mut image = from_registry(reference, Some(digest), &manifest, configuration);
     image.architectures = architectures;
     Ok(image)
 }

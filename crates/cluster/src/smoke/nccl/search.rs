@@ -142,7 +142,8 @@ pub async fn here() -> Choice {
 async fn python() -> Result<Vec<PathBuf>, PythonError> {
     let mut last = PythonError::NotFound;
     for program in ["python", "python3"] {
-        let asked = tokio::process::Command::new(program)
+        let Ok(command) = host::program::command(program) else { continue };
+        let asked = tokio::process::Command::from(command)
             .args(["-c", "import sys; print('\\n'.join(sys.path))"])
             .stdin(std::process::Stdio::null())
             .kill_on_drop(true)

@@ -157,7 +157,7 @@ impl<'p> PhaseRunner<'p> {
         self.progress.phase(PhaseId::Rendezvous, "connecting the ranks to a ring");
         let deadline = self.options.deadline;
         let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
-        let listen = |place| ask(place, Task::Listen { address: None }, deadline);
+        let listen = |place: &'p Place| ask(place, Task::Listen { address: Some(place.address) }, deadline);
         // A rank that does not listen says why when it joins; its neighbor connects to no port then.
         let port = |answer| if let Ok(Answer::Listening { port }) = answer { port } else { 0 };
         let ports: Vec<u16> = fan_out(self.places.iter().map(listen)).await.into_iter().map(port).collect();

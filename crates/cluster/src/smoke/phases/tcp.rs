@@ -56,7 +56,7 @@ impl PhaseRunner<'_> {
     async fn listen(&self) -> Vec<Listener> {
         let deadline = self.options.deadline * 2;
         fan_out(self.places.iter().map(|place| async move {
-            let task = worker::Task::ListenTcp { port: 0 };
+            let task = worker::Task::ListenTcp { address: Some(place.address), port: 0 };
             match place.session.start(task, deadline).await? {
                 (id, worker::Answer::Listening { port }) => Ok((id, port)),
                 (_, other) => Err(worker::unexpected(&other)),

@@ -120,22 +120,20 @@ fn start(
     remote: &str,
     deadline: Instant,
 ) -> Result<(Child, Capture), ConnectError> {
-    #[expect(clippy::disallowed_methods, reason = "engines are reached by the user's ssh")]
-    let mut command = std::process::Command::new("ssh");
+    let missing = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
+            .hint("Install the OpenSSH client: apt-get install openssh-client"),
+        _ => ConnectError::new(format!("cannot start ssh: {error}")),
+    };
+    let mut command = host::program::command("ssh").map_err(missing)?;
     command.args(options(folder, configuration, deadline));
     command.args(["-E", &folder.path(LOG)]);
     command.args(["-M", "-L", &format!("{}:{}", folder.path("engine.sock"), address.socket)]);
     command.args(destination(address)).arg(format!("echo {READY_MARK}; {remote}"));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = process::start(&mut command, deadline).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => ConnectError::new("ssh is not installed")
-            .hint("Install the OpenSSH client: apt-get install openssh-client"),
-        _ => ConnectError::new(format!("cannot start ssh: {error}")),
-    });
-    child.map(|mut child| {
-        let stderr = child.stderr.take().map(Capture::of).unwrap_or_default();
-        (child, stderr)
-    })
+    let mut child = process::start(&mut command, deadline).map_err(missing)?;
+    let stderr = child.stderr.take().map(Capture::of).unwrap_or_default();
+    Ok((child, stderr))
 }
 
 fn configuration() -> Option<String> {
@@ -198,8 +196,11 @@ impl Connection {
     /// A command line for the other side's shell, over the same connection, ready to be started. Quote what
     /// is not yours: [`diagnostic::shell::quoted`].
     pub fn command(&self, remote: &str) -> tokio::process::Command {
-        let mut command = tokio::process::Command::new("ssh");
+        // The connection was made with it; without it, starting fails.
+        let file = host::program::find("ssh").unwrap_or_else(|| "/usr/bin/ssh".into());
+        let mut command = tokio::process::Command::new(file);
         command
+            .env("PATH", host::program::path())
             .args(options(&self.folder, self.configuration.as_deref(), Instant::now() + PROBE_TIMEOUT))
             .args(["-o", "ControlMaster=no", "-o", "ClearAllForwardings=yes"])
             .args(destination(&self.address))
