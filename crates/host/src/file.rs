@@ -4,8 +4,9 @@
 mod put;
 
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
@@ -156,6 +157,34 @@ pub fn end(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
+
+/// A file that the user named and that has an end.
+pub fn open_ending(path: &Path) -> io::Result<fs::File> {
+    ending(fs::File::open(path)?)
+}
+
+/// Standard input, where it has an end.
+pub fn standard_ending() -> io::Result<io::StdinLock<'static>> {
+    ending(fs::File::from(io::stdin().as_fd().try_clone_to_owned()?))?;
+    Ok(io::stdin().lock())
+}
+
+/// A device such as /dev/zero has none; what is typed and what comes through a pipe has.
+fn ending(file: fs::File) -> io::Result<fs::File> {
+    let metadata = file.metadata()?;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let endless = kind.is_char_device() && !file.is_terminal() && metadata.rdev() != NULL_DEVICE;
+    if endless || kind.is_block_device() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, which has no end"));
+    }
+    Ok(file)
+}
+
+/// Numbers of /dev/null, major 1 and minor 3: a device that ends at once.
+const NULL_DEVICE: u64 = 0x103;
 
 /// A file that the user named, opened to be read as it grows.
 pub fn open(path: &Path) -> io::Result<fs::File> {

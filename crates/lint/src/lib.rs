@@ -26,10 +26,10 @@ mod training;
 mod variables;
 
 pub use file::{File, Over, Stack, World};
-pub use files::file_unreadable::Unreadable;
 pub use kind::Kind;
 pub use list::RULES;
 pub use read::hostfile::Hostfile;
+pub use read::unreadable::Unreadable;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
 use std::collections::{BTreeMap, BTreeSet};

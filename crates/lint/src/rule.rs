@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 pub use diagnostic::Severity;
 
-use super::files::file_unreadable::Unreadable;
 pub(crate) use super::kind::Kind;
 pub(crate) use super::place::{OtherFile, Place};
 use super::read::compose::Compose;
@@ -15,6 +14,7 @@ use super::read::machine::Machine;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
+use super::read::unreadable::Unreadable;
 use facts::Facts;
 
 /// A rule: a struct of constants with a function pointer.

@@ -94,8 +94,8 @@ fn by_modules(facts: &Facts, found: usize) -> Judged {
 fn fix(found: usize) -> Fix {
     let expect = format!("envdoc check --expect gpus={found}");
     Fix::needs_reboot(
-        "Check the management controller's log, power-cycle the machine, then reseat the module. If this number \
-         is right, say so with --expect:",
+        "Check the management controller's log, power-cycle the machine, then reseat the module. If this \
+         number is right, say so with --expect:",
         &["lspci -nn -d 10de:", "sudo dmesg | grep -i -E 'pcie|nvrm'", &expect],
     )
 }

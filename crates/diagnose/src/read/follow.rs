@@ -9,7 +9,6 @@ use futures_util::{Stream, StreamExt, stream};
 use super::Read;
 use super::blocks::{Blocks, LIMITS};
 use super::container::{self, ContainerError};
-use super::source;
 use diagnostic::error::{Error, Kind};
 use docker::client;
 use docker::engine::Engine;
@@ -72,7 +71,7 @@ pub fn follow(followed: Followed<'_>, on_pause: OnPause<'_>) -> Result<bool, Err
 async fn standard_input(on_pause: OnPause<'_>, failed: &mut bool) -> Result<(), Error> {
     let unreadable =
         |error: std::io::Error| Error::new(Kind::File, format!("cannot read standard input: {error}"));
-    source::standard().map(drop).map_err(unreadable)?;
+    host::file::standard_ending().map(drop).map_err(unreadable)?;
     let (send, mut pieces) = tokio::sync::mpsc::channel(PIECES_QUEUED);
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
@@ -142,7 +141,7 @@ async fn file(path: &Path, on_pause: OnPause<'_>, failed: &mut bool) -> Result<(
         |error: std::io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
     let name = path.display().to_string();
     loop {
-        let mut file = source::open(path).map_err(unreadable)?;
+        let mut file = host::file::open_ending(path).map_err(unreadable)?;
         let mut blocks = Blocks::new(&name, LIMITS);
         let mut reported_bytes = 0;
         while file.metadata().map_err(unreadable)?.len() >= blocks.bytes() {

@@ -122,8 +122,8 @@ pub fn read(source: &Source) -> Result<Read, Error> {
     source::read(source)
 }
 
-/// Reads several sources, each to its end: one that cannot be opened is [`Read::unread`]. An error where it is
-/// the only one, or does not exist.
+/// Reads several sources, each to its end: one that cannot be opened is [`Read::unread`]. An error where it
+/// is the only one, or does not exist.
 pub fn read_all(sources: &[Source]) -> Result<Vec<Read>, Error> {
     sources.iter().map(|source| source::read_among(source, sources.len() > 1)).collect()
 }

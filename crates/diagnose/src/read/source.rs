@@ -1,10 +1,6 @@
 //! A source is opened, unpacked where it is packed, and read to its end.
 
-use std::fs::File;
-use std::io::{self, Cursor, ErrorKind, IsTerminal, Read as _};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::io::{self, Cursor, ErrorKind, Read as _};
 
 use super::blocks::{Blocks, LIMITS};
 use super::compression::Packing;
@@ -24,14 +20,14 @@ pub fn read(source: &Source) -> Result<Read, Error> {
 /// exist: then its name is wrong.
 pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
     match source {
-        Source::File(path) => match open(path) {
+        Source::File(path) => match host::file::open_ending(path) {
             Ok(file) => Ok(stream(&path.display().to_string(), file)),
             Err(error) if others && error.kind() != ErrorKind::NotFound => {
                 Ok(Read::missing(path.display().to_string(), &error.to_string()))
             }
             Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
         },
-        Source::Standard => match standard() {
+        Source::Standard => match host::file::standard_ending() {
             Ok(input) => Ok(stream("standard input", input)),
             Err(error) => Err(Error::new(Kind::File, format!("cannot read standard input: {error}"))),
         },
@@ -42,34 +38,6 @@ pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
         }
     }
 }
-
-/// A log file that the user named, opened.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    ending(host::file::open(path)?)
-}
-
-/// Standard input, where it may end.
-pub(super) fn standard() -> io::Result<io::StdinLock<'static>> {
-    ending(File::from(io::stdin().as_fd().try_clone_to_owned()?))?;
-    Ok(io::stdin().lock())
-}
-
-/// A file that ends. A device such as /dev/zero does not; what is typed and what comes through a pipe does.
-fn ending(file: File) -> io::Result<File> {
-    let metadata = file.metadata()?;
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    let endless = kind.is_char_device() && !file.is_terminal() && metadata.rdev() != NULL_DEVICE;
-    if endless || kind.is_block_device() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is a device, not a log file"));
-    }
-    Ok(file)
-}
-
-/// Numbers of /dev/null, major 1 and minor 3: a device that ends at once.
-const NULL_DEVICE: u64 = 0x103;
 
 /// The first bytes of a stream, and the whole stream. An error on the way counts as its end: reading it again
 /// gives the same.
@@ -207,7 +175,7 @@ mod tests {
         assert!(error.message.starts_with("cannot read /nowhere/train.log: "), "{error}");
         assert!(read(&Source::File("/".into())).is_err());
         let error = read(&Source::File("/dev/zero".into())).unwrap_err();
-        assert_eq!(error.message, "cannot read /dev/zero: it is a device, not a log file");
+        assert_eq!(error.message, "cannot read /dev/zero: it is a device, which has no end");
         assert!(read(&Source::File("/dev/null".into())).is_ok());
     }
 
@@ -216,7 +184,7 @@ mod tests {
         let sources =
             [Source::File("/dev/zero".into()), Source::Bytes { name: "log".into(), bytes: vec![b'x'] }];
         let reads = crate::read::read_all(&sources).unwrap();
-        assert_eq!(reads[0].unread.as_deref(), Some("it is a device, not a log file"));
+        assert_eq!(reads[0].unread.as_deref(), Some("it is a device, which has no end"));
         assert_eq!((reads[1].unread.as_ref(), reads[1].lines), (None, 1));
         let missing = [Source::File("/nowhere/train.log".into()), sources[1].clone()];
         assert!(crate::read::read_all(&missing).is_err(), "a wrong name is an error");

@@ -139,8 +139,8 @@ pub struct Gpu {
     pub compute_mode: Fact<ComputeMode>,
     /// Whether a screen shows what this GPU draws (`display_active`). Absent where the driver does not tell.
     pub display: Fact<bool>,
-    /// Number of the module on its baseboard, from 1 (`platformInfo/module_id`, before 570 `gpu_module_id`); 0
-    /// or 1 on cards. Source: nvmlDeviceGetModuleId, and tests/servers/outputs/nvidia_smi_xml.
+    /// Number of the module on its baseboard, from 1 (`platformInfo/module_id`, before 570 `gpu_module_id`);
+    /// 0 or 1 on cards. Source: nvmlDeviceGetModuleId, and tests/servers/outputs/nvidia_smi_xml.
     pub module: Fact<u32>,
     /// PCI device id, `0x2330`.
     pub pci_device: Fact<u16>,

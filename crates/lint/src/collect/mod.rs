@@ -103,8 +103,7 @@ impl Sources {
                 }
                 // It was removed meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // Nothing but its contents would tell that it is a configuration, and DeepSpeed could not read
-                // it either.
+                // Only its contents would show that it is a configuration, and DeepSpeed could not read it.
                 Err(error) if named.is_none() && NO_CONFIG.contains(&error.kind()) => {}
                 Err(error) => {
                     unreadable.push(Unreadable { name: shown, why: error.to_string(), directory: false });

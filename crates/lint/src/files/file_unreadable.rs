@@ -1,17 +1,7 @@
 //! A file of a directory that cannot be read: none of the other rules has seen it.
 
+use crate::read::unreadable::Unreadable;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
-
-/// A file or directory that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
-    /// Its name, as the report shows it.
-    pub name: String,
-    /// Why, in the words of the system.
-    pub why: String,
-    /// Whether it is a directory.
-    pub directory: bool,
-}
 
 pub(crate) const RULE: Rule = Rule {
     id: "file-unreadable",

@@ -10,3 +10,4 @@ pub(crate) mod python;
 pub(crate) mod requirements;
 pub(crate) mod script;
 pub(crate) mod settings;
+pub(crate) mod unreadable;
