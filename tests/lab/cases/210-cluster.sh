@@ -19,6 +19,12 @@ check_that "up: status 0" ended_with 0
 echo "    up after $took ms"
 check_that "up: the image came from the other node" same "$(docker_on node1 image inspect --format '{{.Id}}' lab:fleet)" \
     "$(docker_on node2 image inspect --format '{{.Id}}' lab:fleet)"
+if [ -n "${ENGINES:-}" ]; then
+    for host in node1 node2; do
+        check_that "up: $host is not checked for the first time after 10 s alone" same \
+            "$(docker_on "$host" inspect --format '{{.Config.Healthcheck.StartInterval}}' "$host")" 1s
+    done
+fi
 check_that "up: no key in what is said" eval '! grep -qE "PRIVATE KEY|SWMTKN" <<<"$answer$error"'
 in_cluster status
 check_that "status: status 0" ended_with 0

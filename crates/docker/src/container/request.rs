@@ -24,7 +24,9 @@ pub(crate) fn node(container: &Container) -> ContainerCreateBody {
         timeout: Some(i64::from(health.timeout) * second),
         retries: Some(i64::from(health.retries)),
         start_period: Some(i64::from(health.start_period) * second),
-        ..Default::default()
+        // The engine's first check comes after `interval` otherwise, and `up` waits for it. Engines before 25 ignore
+        // it. Compose files do not have it: docker compose refuses it for those engines.
+        start_interval: Some(second),
     });
     let endpoints = match &container.network {
         ContainerNetwork::Host => None,
