@@ -185,7 +185,7 @@ section "Lab: the real program and real Docker engines"
 cargo build --locked || fail "cargo build"
 : >"$log"
 [ "$mode" != slow ] || export ENVDOC_LAB_SLOW=yes
-ENVDOC_LAB_SHARDS=${ENVDOC_LAB_SHARDS:-3} ENVDOC_LAB_COUNTS=$log tests/lab/run.sh
+ENVDOC_LAB_SHARDS=${ENVDOC_LAB_SHARDS:-4} ENVDOC_LAB_COUNTS=$log tests/lab/run.sh
 status=$?
 while read -r outcome what; do
     case $outcome in

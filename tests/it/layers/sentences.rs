@@ -58,6 +58,55 @@ fn no_message_is_taken_apart() {
     assert!(gone.is_empty(), "these no longer read foreign text, remove them from FOREIGN: {gone:?}");
 }
 
+/// The `Result<…, String>` of a code: whoever gets such an error can only print it, or take it apart.
+fn errors_without_a_type(text: &str) -> Vec<&str> {
+    let written = |start: usize| {
+        let (mut depth, mut argument, mut before) = (0, start, ' ');
+        for (at, letter) in text[start..].char_indices() {
+            match letter {
+                '<' | '(' | '[' => depth += 1,
+                '>' if before == '-' => {}
+                '>' if depth == 1 => {
+                    let error = text[argument..start + at].trim().trim_end_matches(',');
+                    return (error == "String").then(|| &text[start..=start + at]);
+                }
+                '>' | ')' | ']' => depth -= 1,
+                ',' if depth == 1 && !text[start + at + 1..].trim_start().starts_with('>') => {
+                    argument = start + at + 1;
+                }
+                _ => {}
+            }
+            before = letter;
+        }
+        None
+    };
+    text.match_indices("Result<").filter_map(|(at, word)| written(at + word.len() - 1)).collect()
+}
+
+#[test]
+fn errors_have_types() {
+    let mut shown = String::new();
+    for name in super::crate_graph().into_keys() {
+        for file in files_outside_tests(&source_of(&name)) {
+            for hit in errors_without_a_type(&code(&std::fs::read_to_string(&file).unwrap())) {
+                shown += &format!("    {}: Result{hit}\n", file.display());
+            }
+        }
+    }
+    assert!(
+        shown.is_empty(),
+        "an error that is only a text: give it a variant of the crate's Error:\n{shown}"
+    );
+    for (line, count) in [
+        ("fn f() -> Result<(), String> {", 1),
+        ("Result<\n    Vec<(u8, String)>,\n    String,\n>", 1),
+        ("Result<Box<dyn Fn() -> Result<u8, String>>, Error>", 1),
+        ("Result<BTreeMap<String, String>, Error> Result<String> Result<(String, String)>", 0),
+    ] {
+        assert_eq!(errors_without_a_type(line).len(), count, "{line}");
+    }
+}
+
 #[test]
 fn the_search_finds_what_it_should() {
     let searched = Regex::new(SEARCHED).unwrap();

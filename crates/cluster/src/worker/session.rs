@@ -1,6 +1,7 @@
 //! The caller's side of a worker: tasks to one stream, answers from another, many at once.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl Session {
             }
         };
         let mut writer = writer;
-        give_secret(&mut writer).await.map_err(Error::NoWorker)?;
+        give_secret(&mut writer).await.map_err(|error| Error::NoWorker(error.to_string()))?;
         let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
         let reader = tokio::spawn(read(lines, Arc::clone(&waiting)));
         let writer: Writer = Arc::new(tokio::sync::Mutex::new(Box::new(writer)));
@@ -114,13 +115,13 @@ impl Drop for Session {
 }
 
 /// The first request: the secret of this run. It has no answer, and the worker reads it before the next.
-async fn give_secret(writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), String> {
-    let secret = auth::of_this_run().map_err(|error| format!("no random secret for the worker: {error}"))?;
-    let request = Request { id: 0, seconds: 1.0, task: Task::Secret { secret } };
-    let mut line = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+async fn give_secret(writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    let secret = auth::of_this_run()
+        .map_err(|error| io::Error::other(format!("no random secret for the worker: {error}")))?;
+    let mut line = serde_json::to_vec(&Request { id: 0, seconds: 1.0, task: Task::Secret { secret } })?;
     line.push(b'\n');
-    writer.write_all(&line).await.map_err(|error| error.to_string())?;
-    writer.flush().await.map_err(|error| error.to_string())
+    writer.write_all(&line).await?;
+    writer.flush().await
 }
 
 async fn sign_of_life(writer: Writer) {
