@@ -97,6 +97,17 @@ pub(crate) fn overlay(
         )
         .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
         .fix(format!("Or restart the container by hand, on {b}: `docker restart {b}`")),
+        Stop::OutsideOverlay => Problem::of(
+            step,
+            a,
+            format!(
+                "the container of {a} sends packets for {b} ({}) by its default route, past the overlay \
+                    network: its interface in the overlay is down, or lacks its address or route{reverse}",
+                other.address
+            ),
+        )
+        .fix(format!("Show the route and the interfaces, on {a}: `{0} ip route get {1}; {0} ip address`", inside(a), other.address))
+        .fix(format!("Restart the container, which sets them up again and stops what runs in it, on {a}: `docker restart {a}`")),
         Stop::NotSent => Problem::of(
             step,
             a,

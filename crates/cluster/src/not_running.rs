@@ -36,6 +36,11 @@ pub fn has_run(found: &Found) -> bool {
     !found.since.is_empty() && found.since != NEVER
 }
 
+/// The command that resumes a paused container.
+pub fn unpause(node: &str, container: &str) -> String {
+    format!("Resume it, on {node}: `docker unpause {container}`")
+}
+
 /// What a container that does not run did, from its engine's state: exit status, out of memory, the engine's
 /// error.
 pub fn state(found: &Found) -> String {

@@ -15,6 +15,7 @@ use super::keys::{self, Keys};
 use super::leftovers;
 use super::lock::{self, Holder};
 use super::network;
+use super::not_running;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
@@ -346,8 +347,13 @@ fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStat
         if container.health.as_deref() == Some("starting") {
             row.differs.push("the health check has not passed yet since the container started".into());
         }
-        if container.health.as_deref() == Some("unhealthy") {
-            row.differs.push(format!("the health check fails: {}", container.health_output));
+        if container.paused() {
+            row.differs.push("the container is paused".into());
+            row.fix.push(not_running::unpause(&observed.name, &observed.name));
+        } else if container.health.as_deref() == Some("unhealthy") {
+            let output = container.health_output.as_str();
+            let output = if output.is_empty() { "it prints nothing" } else { output };
+            row.differs.push(format!("the health check fails: {output}"));
         }
     } else {
         let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));

@@ -35,6 +35,8 @@ pub struct Trace {
     pub port: Option<u16>,
     /// Addresses of the receiver's machine.
     pub receiver: Vec<IpAddr>,
+    /// The address of the receiving container in the overlay.
+    pub container: IpAddr,
 }
 
 /// Where packets stop.
@@ -42,6 +44,9 @@ pub struct Trace {
 pub enum Stop {
     /// They do not leave the sender's machine.
     NotSent,
+    /// They leave the sender's machine without VXLAN, addressed to the container itself: the sending container
+    /// has no working interface or route in the overlay, and uses its default route.
+    OutsideOverlay,
     /// They are sent to a machine that is not the receiver's.
     Elsewhere(IpAddr),
     /// They leave the sender's machine and do not reach the receiver's.
@@ -63,6 +68,9 @@ impl Trace {
         }
         let sent_to = self.sent_to.as_ref()?;
         let Some(first) = sent_to.first() else { return Some(Stop::NotSent) };
+        if sent_to.contains(&self.container) {
+            return Some(Stop::OutsideOverlay);
+        }
         if !self.receiver.is_empty() && !sent_to.iter().any(|to| self.receiver.contains(to)) {
             return Some(Stop::Elsewhere(*first));
         }
@@ -72,11 +80,13 @@ impl Trace {
         }
     }
 
-    /// Whether the receiver's engine may be what drops them: VXLAN drops what comes from another machine than
-    /// its own entry for the sender names, and with such an entry it sends nothing to that machine either.
+    /// Whether what the other direction shows may also be what drops these at the receiver: VXLAN drops what
+    /// comes from another machine than its own entry for the sender names, and with such an entry it sends
+    /// nothing to that machine either; a container without an interface in the overlay receives nothing there.
     pub fn may_be_unknown_sender(&self, reverse: Option<&Trace>) -> bool {
         let reverse = reverse.and_then(Trace::stop);
-        self.stop() == Some(Stop::AtReceiver) && matches!(reverse, Some(Stop::NotSent | Stop::Elsewhere(_)))
+        self.stop() == Some(Stop::AtReceiver)
+            && matches!(reverse, Some(Stop::NotSent | Stop::Elsewhere(_) | Stop::OutsideOverlay))
     }
 
     /// Whether datagrams arrive, though not all of them perhaps.
@@ -117,7 +127,7 @@ pub async fn traces(
         let (from, to) = (way.from, way.to);
         let flow = measure::flow(&run, (from, to));
         let receiver = addresses[to].clone().unwrap_or_default();
-        trace(way, &flow, (seen[from].as_deref(), seen[to].as_deref()), receiver)
+        trace(way, &flow, (seen[from].as_deref(), seen[to].as_deref()), (receiver, peers[to].address))
     };
     ways.unwrap_or_default().into_iter().map(of).collect()
 }
@@ -126,7 +136,7 @@ fn trace(
     way: Way,
     flow: &str,
     (sender, receiver_saw): (Option<&[Packet]>, Option<&[Packet]>),
-    receiver: Vec<IpAddr>,
+    (receiver, container): (Vec<IpAddr>, IpAddr),
 ) -> Trace {
     let own = |packets: Option<&[Packet]>| -> Option<Vec<Packet>> {
         Some(packets?.iter().filter(|packet| packet.flow == flow).cloned().collect())
@@ -143,6 +153,7 @@ fn trace(
         reached: got.as_ref().map(|got| got.iter().any(|packet| packet.port.is_some())),
         way,
         receiver,
+        container,
     }
 }
 
@@ -151,6 +162,7 @@ mod tests {
     use super::*;
 
     const FLOW: &str = "abcdefabcdefabcdefabcdef00000001";
+    const CONTAINER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 1, 6));
 
     fn way(arrived: u32) -> Way {
         Way { from: 0, to: 1, sent: 80, arrived, duplicates: 0, late: 0, refused: None }
@@ -162,7 +174,7 @@ mod tests {
     }
 
     fn stop(arrived: u32, sent: Option<&[Packet]>, got: Option<&[Packet]>) -> Option<Stop> {
-        trace(way(arrived), FLOW, (sent, got), vec![[10, 77, 10, 2].into()]).stop()
+        trace(way(arrived), FLOW, (sent, got), (vec![[10, 77, 10, 2].into()], CONTAINER)).stop()
     }
 
     #[test]
@@ -183,11 +195,15 @@ mod tests {
     fn a_wrong_entry_drops_what_comes_and_is_no_firewall() {
         let vxlan = [packet([10, 77, 10, 2], Some(4789))];
         let of = |arrived, sent: &[Packet], got: &[Packet]| {
-            trace(way(arrived), FLOW, (Some(sent), Some(got)), vec![[10, 77, 10, 2].into()])
+            trace(way(arrived), FLOW, (Some(sent), Some(got)), (vec![[10, 77, 10, 2].into()], CONTAINER))
         };
         let dropped = of(0, &vxlan, &vxlan);
         assert!(dropped.may_be_unknown_sender(Some(&of(0, &[], &[]))));
         assert!(dropped.may_be_unknown_sender(Some(&of(0, &[packet([10, 77, 10, 99], Some(4789))], &[]))));
+        // The sender's interface in the overlay is down: its packets leave bare, by the default route.
+        let bare = of(0, &[packet([10, 0, 1, 6], Some(40000))], &[]);
+        assert_eq!(bare.stop(), Some(Stop::OutsideOverlay));
+        assert!(dropped.may_be_unknown_sender(Some(&bare)));
         // What goes the other way shows that the entry is right.
         assert!(!dropped.may_be_unknown_sender(Some(&of(80, &vxlan, &vxlan))));
         assert!(!dropped.may_be_unknown_sender(Some(&of(0, &vxlan, &vxlan))));

@@ -8,11 +8,13 @@ use crate::Error;
 use crate::compare::{self, FILES_LABEL, SETTINGS_LABEL, Settings};
 use crate::container::{self, Container};
 use crate::field_labels;
+use crate::not_running;
 use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
 use crate::problem::Problem;
 use crate::render::SettingsFile;
 use crate::report::progress::Outcome;
+use docker::container::Found;
 use docker::engine::Engine;
 use docker::{container as engine_container, volume};
 
@@ -144,6 +146,10 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
     let wanted = container::of(work.plan, node);
     let settings_of_node = settings_of(work, node).map_err(failed)?;
     match decide(work, &observed, &wanted, &settings_of_node.digest).map_err(failed)? {
+        Action::Keep if observed.container.as_ref().is_some_and(Found::paused) => {
+            let problem = Problem::of(STEP, &node.name, format!("the container of {} is paused", node.name));
+            return Err(failed(problem.fix(not_running::unpause(&node.name, &observed.name))));
+        }
         Action::Keep => {
             work.done(STEP, &node.name, "running, matches cluster.yaml", Outcome::Unchanged);
             return Ok(());

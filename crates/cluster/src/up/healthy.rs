@@ -93,6 +93,9 @@ fn state(found: &Found, before: i64, waited: Duration) -> State {
     }
     match found.health.as_deref() {
         Some("healthy") => State::Well("healthy".into()),
+        Some("unhealthy") if found.health_output.is_empty() => {
+            State::Never("unhealthy; its health check prints nothing".into())
+        }
         Some("unhealthy") => State::Never(format!("unhealthy: {}", found.health_output)),
         Some(other) => State::NotYet(other.to_owned()),
         None if found.running && waited > MIN_UPTIME => State::Well("running; no health check".into()),

@@ -65,9 +65,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether programs can be started in it: it runs, and is not between two attempts to start.
+    /// Whether programs can be started in it: it runs, is not paused, and is not between two attempts to start.
     pub fn enterable(&self) -> bool {
-        self.running && self.status != "restarting"
+        self.running && self.status != "restarting" && !self.paused()
+    }
+
+    /// Whether `docker pause` froze its processes; the engine calls such a container running, too.
+    pub fn paused(&self) -> bool {
+        self.status == "paused"
     }
 }
 

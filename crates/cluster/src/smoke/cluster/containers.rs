@@ -80,6 +80,10 @@ impl Site<'_> {
             let state = not_running::state(&found);
             return Err(of(format!("its container {} does not run: it {state}", found.name), up));
         }
+        if found.paused() {
+            let fix = vec![not_running::unpause(&node.name, &found.name)];
+            return Err(of(format!("its container {} is paused", found.name), fix));
+        }
         let network = &self.plan.network.name;
         // A container that shares the machine's network is in `host`.
         if found.addresses.contains_key(network) {
