@@ -56,9 +56,11 @@ pub struct Found {
     pub exit: Option<i64>,
     /// What kept it from starting, in the engine's words.
     pub error: String,
-    /// Whether the kernel killed it (out of memory).
+    /// Whether the kernel killed a process of it for lack of memory, according to the engine.
     pub out_of_memory: bool,
     /// How often it was started again.
+    /// Its memory limit in bytes; `None` where it has none.
+    pub memory_limit: Option<u64>,
     pub restarts: i64,
     /// Its networks: name and address.
     pub addresses: BTreeMap<String, String>,
@@ -106,6 +108,10 @@ fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
         error: state.error.unwrap_or_default(),
         out_of_memory: state.oom_killed.unwrap_or(false),
         restarts: container.restart_count.unwrap_or(0),
+        memory_limit: container
+            .host_config
+            .and_then(|host| u64::try_from(host.memory?).ok())
+            .filter(|bytes| *bytes > 0),
         addresses: networks.into_iter().map(|(name, endpoint)| (name, address(endpoint))).collect(),
     }
 }
