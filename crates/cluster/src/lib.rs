@@ -27,6 +27,7 @@ pub mod flow;
 pub mod former;
 pub mod image;
 pub mod init;
+pub mod job_oom;
 pub mod jobs;
 mod join_marker;
 pub mod kept;

@@ -10,12 +10,13 @@ use super::Source;
 use super::exec::{engines, first_engine};
 use super::work::{Locking, lock_notice, lock_refused, stopped};
 use crate::cli::values;
+use ::cluster::job_oom;
 use ::cluster::jobs;
 use ::cluster::launch::{self, FirstFailure};
 use ::cluster::leftovers;
 use ::cluster::lock::{self, Access, Held};
 use ::cluster::nodes::Limits;
-use ::cluster::oom::{self, Watch};
+use ::cluster::oom::Watch;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
 use ::cluster::report::jobs::{Prefixed, table};
@@ -162,7 +163,7 @@ impl Args {
         tell_left(&left, mark);
         let Some(ended) = ended else { return Err(stopped(&left)) };
         terminal::note(table(&ended).trim_end());
-        oom::lines(&memory.end().await, &ended, &first).iter().for_each(|line| terminal::note(line));
+        job_oom::lines(&memory.end().await, &ended, &first).iter().for_each(|line| terminal::note(line));
         match launch::verdict(&ended, &first) {
             None => terminal::note("the job succeeded on every node"),
             Some(says) => terminal::note(&format!("the job failed: {says}")),

@@ -3,14 +3,12 @@
 //! evidence: anybody may send SIGKILL.
 
 mod counter;
-mod job;
 mod message;
 mod watch;
 
 pub(crate) use counter::{Counter, Limit};
-pub use job::lines;
 pub use message::memory;
-pub(crate) use message::reported;
+pub(crate) use message::{inspect, reported};
 pub use watch::{Local, Watch};
 
 use docker::container::Found;
@@ -55,15 +53,15 @@ pub enum Finding {
 /// What the OOM killer did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kill {
-    evidence: Evidence,
-    limit: Limit,
+    pub(crate) evidence: Evidence,
+    pub(crate) limit: Limit,
     /// Whether the limit of the cgroup itself was reached; `None` where that is not known.
-    own_limit: Option<bool>,
+    pub(crate) own_limit: Option<bool>,
 }
 
 /// Who says so.
 #[derive(Debug, Clone, PartialEq)]
-enum Evidence {
+pub(crate) enum Evidence {
     /// The kernel's counter in this file.
     Counter { file: String, before: u64, after: u64 },
     /// The engine's `State.OOMKilled`.

@@ -1,8 +1,8 @@
 //! OOM kills during a job, with the rank that ended.
 
-use super::{Finding, message};
 use crate::jobs::Ended;
 use crate::launch::FirstFailure;
+use crate::oom::{Finding, inspect};
 
 /// Exit status of a program that SIGKILL ended, as a shell or an engine gives it.
 const KILLED_STATUS: i64 = 137;
@@ -37,15 +37,15 @@ fn of_node(node: &str, finding: &Finding, ended: &[Ended], first: &FirstFailure)
         )],
         Finding::Unread(why) => vec![
             format!("{node}: {whose}could not check for an OOM kill: {why}"),
-            format!("  Check the engine's state on the machine of {node}: {}", message::inspect(node)),
+            format!("  Check the engine's state on the machine of {node}: {}", inspect(node)),
         ],
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Evidence, Kill, Limit, Unread};
     use super::*;
+    use crate::oom::{Evidence, Kill, Limit, Unread};
 
     #[test]
     fn sigkill_alone_is_never_called_an_oom_kill() {
