@@ -74,10 +74,8 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Finding {
         (Some(before), Some(after)) => before.id == after.id && before.since == after.since,
         _ => true,
     };
-    let limit = [after, before].into_iter().find_map(|snapshot| {
-        snapshot.counter.as_ref().ok().map(|counter| counter.limit).filter(|limit| *limit != Limit::Unknown)
-    });
-    let limit = limit.or(after.engine.as_ref().map(engine_limit)).unwrap_or(Limit::Unknown);
+    let limit = limit_of(after).or_else(|| after.engine.as_ref().map(engine_limit));
+    let limit = limit.or_else(|| limit_of(before)).unwrap_or(Limit::Unknown);
     let counted = match (&before.counter, &after.counter) {
         (Ok(before), Ok(after)) if same && before.file == after.file => Some((before, after)),
         _ => None,
@@ -105,6 +103,10 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Finding {
         (_, Err(why)) | (Err(why), _) if same => Finding::Unread(why.clone()),
         _ => Finding::Unread(Unread::Restarted),
     }
+}
+
+fn limit_of(snapshot: &Snapshot) -> Option<Limit> {
+    snapshot.counter.as_ref().ok().map(|counter| counter.limit).filter(|limit| *limit != Limit::Unknown)
 }
 
 fn engine_limit(found: &Found) -> Limit {
