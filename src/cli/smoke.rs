@@ -12,7 +12,6 @@ use ::cluster::lock::{self, Access, Held};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
 use ::cluster::smoke::local::Local;
-use ::cluster::smoke::nccl::phases as nccl_phases;
 use ::cluster::smoke::nccl::workers::Site;
 use ::cluster::smoke::outcome::{Outcome, Verdict};
 use ::cluster::smoke::phases::{self, Options, When};
@@ -20,7 +19,7 @@ use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
 use ::cluster::smoke::report::{self as report, findings, page, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
-use ::cluster::smoke::{bandwidth, baseline, cluster};
+use ::cluster::smoke::{bandwidth, baseline, cluster, memory_kills};
 use ::cluster::worker::bundle::Bundle;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -32,10 +31,10 @@ use host::file;
 /// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
 ///
 /// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a
-/// cluster created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm, the
-/// network interface of NCCL, name resolution; then (also with --local) TCP between all pairs, MTU, ssh if
-/// the launcher needs it, rendezvous, all-reduce with every element checked, path, and bandwidth by size.
-/// Nothing stays in the containers.
+/// cluster created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm
+/// (also with --local), the network interface of NCCL, name resolution; then (also with --local) TCP between
+/// all pairs, MTU, ssh if the launcher needs it, rendezvous, all-reduce with every element checked, path, and
+/// bandwidth by size. OOM kills are reported with the memory limit. Nothing stays in the containers.
 ///
 /// Bandwidths are those of nccl-tests: algbw is bytes / time, busbw is algbw * 2(n-1)/n.
 ///
@@ -254,9 +253,10 @@ impl Args {
             let local = Local::start(self.ranks).await?;
             let live = Live::new((0..self.ranks).map(|rank| format!("rank {rank}")).collect());
             let progress = self.progress_handler(&live);
-            let outcome = until_interrupted(phases::run(&local.places, options, Progress(&progress))).await;
+            let mut outcome =
+                until_interrupted(phases::run(&local.places, options, Progress(&progress))).await;
             live.end();
-            local.end().await;
+            local.end(outcome.as_mut()).await;
             outcome.ok_or_else(|| interruption(&[]))
         })
     }
@@ -319,7 +319,7 @@ impl Args {
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());
         let progress = self.progress_handler(&live);
-        let running = nccl_phases::run(&Site::Local, Some(gpus), options, Progress(&progress), &mut outcome);
+        let running = memory_kills::nccl_here(gpus, options, Progress(&progress), &mut outcome);
         let finished = runtime.block_on(until_interrupted(running));
         live.end();
         runtime.shutdown_background();

@@ -398,8 +398,8 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
     assert!(["ok", "slow"].contains(&verdict), "{report}");
     assert_eq!(output.status.code(), Some(i32::from(verdict != "ok")));
     let phases: Vec<_> = report["phases"].as_array().unwrap().iter().map(|phase| &phase["name"]).collect();
-    let (always, repeated) = phases.split_at(5);
-    assert_eq!(always, ["tcp", "rendezvous", "all-reduce", "path", "bandwidth"]);
+    let (always, repeated) = phases.split_at(6);
+    assert_eq!(always, ["shm", "tcp", "rendezvous", "all-reduce", "path", "bandwidth"]);
     // What a busy machine makes look slow is measured again; where it is slow, pair by pair.
     let expected: &[&[&str]] = if verdict == "slow" { &[&["repeat", "pairs"]] } else { &[&[], &["repeat"]] };
     assert!(expected.iter().any(|expected| repeated == *expected), "{phases:?}");

@@ -55,6 +55,7 @@ fn inspect(name: &str, client: &Client) -> Result<Probe, Error> {
     let spec = Run {
         image: name.to_owned(),
         command: ["/bin/sh", "-c", SCRIPT].map(str::to_owned).to_vec(),
+        only_reads: true,
         deadline: CONTAINER_TIMEOUT,
         ..Run::default()
     };

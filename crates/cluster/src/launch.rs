@@ -120,6 +120,15 @@ pub struct Rank {
     ssh: bool,
 }
 
+/// A rank that SIGKILL ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KilledRank {
+    /// Its node.
+    pub node: String,
+    /// Its number, where the launcher tells.
+    pub rank: Option<String>,
+}
+
 impl FirstFailure {
     /// For a plan's nodes.
     pub fn of(plan: &ClusterPlan) -> FirstFailure {
@@ -205,6 +214,13 @@ impl FirstFailure {
                 _ => {}
             }
         }
+    }
+
+    /// Where a rank ended by SIGKILL: whoever sent it.
+    pub fn killed(&self) -> Option<KilledRank> {
+        let found = self.found.borrow();
+        let rank = found.as_ref().filter(|rank| !rank.ssh && rank.exit.as_deref() == Some("-9"))?;
+        Some(KilledRank { node: rank.node.clone(), rank: rank.rank.clone() })
     }
 
     /// In words.

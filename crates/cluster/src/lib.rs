@@ -7,7 +7,7 @@
 //! [`network`] decide what to change, [`probe`] and [`container_probe`] test from within containers,
 //! [`causes`] ranks why containers do not reach each other ([`stale_entries`]: faults of the overlay itself,
 //! [`flow`]: what each direction loses).
-//! [`smoke`] runs the all-reduce.
+//! [`smoke`] runs the all-reduce; [`oom`] finds what the kernel killed for lack of memory meanwhile.
 //!
 //! Out: [`report`]s, and [`problem`]s named by their cause.
 
@@ -27,6 +27,7 @@ pub mod flow;
 pub mod former;
 pub mod image;
 pub mod init;
+pub mod job_oom;
 pub mod jobs;
 mod join_marker;
 pub mod kept;
@@ -39,6 +40,7 @@ pub mod network;
 pub mod nodes;
 pub mod not_running;
 pub mod observed_state;
+pub mod oom;
 pub mod plan;
 pub mod probe;
 pub mod problem;

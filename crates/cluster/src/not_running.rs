@@ -1,5 +1,6 @@
 //! A container in which nothing can be run, in the words of its engine's state.
 
+use crate::oom;
 use docker::container::{self, Found};
 use docker::engine::Engine;
 
@@ -53,8 +54,7 @@ pub fn state(found: &Found) -> String {
     }
     match (found.status.as_str(), found.exit) {
         ("exited" | "dead", Some(exit)) => {
-            let memory = if found.out_of_memory { ", killed by the kernel (out of memory)" } else { "" };
-            format!("exited with status {exit}{memory}{error}")
+            format!("exited with status {exit}{}{error}", oom::reported(found))
         }
         (status, _) => format!("is {status}{error}"),
     }
@@ -79,8 +79,20 @@ mod tests {
             format!("was never started, because the engine could not start it: {denied}")
         );
         assert_eq!(state(&found("created", NEVER, Some(0), "")), "was created but never started");
-        let killed = Found { out_of_memory: true, ..found("exited", "2026-01-01T00:00:00Z", Some(137), "") };
-        assert_eq!(state(&killed), "exited with status 137, killed by the kernel (out of memory)");
+        let since = "2026-01-01T00:00:00Z";
+        assert_eq!(state(&found("exited", since, Some(137), "")), "exited with status 137");
+        let killed = Found {
+            name: "node2".into(),
+            out_of_memory: true,
+            memory_limit: Some(512 << 20),
+            ..found("exited", since, Some(137), "")
+        };
+        assert_eq!(
+            state(&killed),
+            "exited with status 137, killed by the kernel (out of memory; its memory limit is 512 MiB; \
+             `docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' node2` prints true and the \
+             limit)"
+        );
         assert_eq!(state(&found("paused", "2026-01-01T00:00:00Z", None, "")), "is paused");
     }
 }

@@ -358,7 +358,7 @@ fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStat
     } else {
         let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));
         row.container = Some(format!("{}{exit}", container.status));
-        let memory = if container.out_of_memory { ", killed by the kernel (out of memory)" } else { "" };
+        let memory = super::oom::reported(container);
         let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
         row.differs.push(format!(
             "the container is not running{memory}{error}; start it: `envdoc cluster \

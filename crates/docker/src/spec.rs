@@ -130,6 +130,8 @@ pub struct Run {
     pub environment: Vec<String>,
     /// Whether it may reach the network.
     pub network: bool,
+    /// Whether the command writes nothing, so that its root file system can be read-only.
+    pub only_reads: bool,
     /// Limits by name, as those of [`Container`]; the engine's own for those that are not named.
     pub ulimits: Vec<(&'static str, i64)>,
     /// Size of /dev/shm in bytes, where it is not the engine's own.

@@ -99,7 +99,7 @@ pub(crate) fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
 
 /// On cgroup v1 a limit at or above this is none: the kernel rounds the largest number down to a page, of 64
 /// KiB at most.
-const V1_NONE: u64 = i64::MAX as u64 - 65_535;
+pub const V1_NONE: u64 = i64::MAX as u64 - 65_535;
 
 /// The lowest limit between this process's control group and the root. A container sees its own group as the
 /// root on cgroup v2; on v1 it sees the machine's path, which does not exist inside it.
@@ -135,13 +135,14 @@ fn cgroup_memory(host: &dyn Host) -> Fact<u64> {
     })
 }
 
-/// Where the memory controller stands: the folder, the file with the limit, this process's group.
+/// Where the memory controller is, by the text of `/proc/self/cgroup`: the directory, the file with the
+/// limit, this process's group.
 ///
 /// ```text
 /// 4:memory:/docker/4c0e0c7f1f7c
 /// 0::/user.slice/user-1000.slice/session-3.scope
 /// ```
-fn memory_controller(text: &str) -> Option<(&'static str, &'static str, &str)> {
+pub fn memory_controller(text: &str) -> Option<(&'static str, &'static str, &str)> {
     let groups = || {
         text.lines().filter_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);

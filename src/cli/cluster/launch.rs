@@ -10,11 +10,13 @@ use super::Source;
 use super::exec::{engines, first_engine};
 use super::work::{Locking, lock_notice, lock_refused, stopped};
 use crate::cli::values;
+use ::cluster::job_oom;
 use ::cluster::jobs;
 use ::cluster::launch::{self, FirstFailure};
 use ::cluster::leftovers;
 use ::cluster::lock::{self, Access, Held};
 use ::cluster::nodes::Limits;
+use ::cluster::oom::Watch;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
 use ::cluster::report::jobs::{Prefixed, table};
@@ -28,7 +30,7 @@ use docker::{interrupted, runtime};
 /// Run a training script on all nodes with the launcher of cluster.yaml, and show the output of all ranks.
 ///
 /// If a rank or node fails, the others are stopped instead of holding their GPUs, and the report shows which
-/// one failed first, and how. Ctrl-C stops all ranks on all nodes.
+/// one failed first, and how, also if the OOM killer ended it. Ctrl-C stops all ranks on all nodes.
 ///
 /// A rank that makes no progress for --stall seconds is reported with its node, its process and the command
 /// that shows its stack; the exit code stays that of the job. After a node is lost, its processes are stopped
@@ -138,6 +140,7 @@ impl Args {
         }
         let first = FirstFailure::of(plan);
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), engines.len() > 1);
+        let memory = Watch::start(all(engines)).await;
         let output = Cell::new(Instant::now());
         let line = |node: &str, error: bool, text: &str| {
             output.set(Instant::now());
@@ -160,6 +163,7 @@ impl Args {
         tell_left(&left, mark);
         let Some(ended) = ended else { return Err(stopped(&left)) };
         terminal::note(table(&ended).trim_end());
+        job_oom::lines(&memory.end().await, &ended, &first).iter().for_each(|line| terminal::note(line));
         match launch::verdict(&ended, &first) {
             None => terminal::note("the job succeeded on every node"),
             Some(says) => terminal::note(&format!("the job failed: {says}")),

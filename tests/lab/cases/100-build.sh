@@ -59,6 +59,12 @@ check_that "a wrong version: the image has no name" eval '! docker inspect lab:l
 builds --file "$context/Dockerfile" "$context" --tag lab:liar --expect import:no_such_module
 check_that "a module that is not there: status 1" ended_with 1
 check_that "a module that is not there: Python's words" grep -q "No module named" <<<"$answer"
+# A module that raises what its process may do.
+printf 'FROM lab:base\nRUN echo "raise ImportError(repr([line for line in open(\\"/proc/self/status\\") if line.startswith((\\"CapBnd\\", \\"NoNewPrivs\\"))]))" >/usr/lib/python3/dist-packages/rights.py\n' >"$LAB/Rights"
+builds --file "$LAB/Rights" "$context" --tag lab:rights --expect import:rights
+# Bit 1 is CAP_DAC_OVERRIDE.
+check_that "what verifies has one capability" grep -qE 'CapBnd:\W+t0000000000000002' < <(tr -d '\n' <<<"$answer")
+check_that "what verifies gets no new privileges" grep -qE 'NoNewPrivs:\W+t1' < <(tr -d '\n' <<<"$answer")
 builds --file "$context/Dockerfile" "$context" --tag lab:unproved --expect numpy==9 --no-prove
 check_that "--no-prove: status 0" ended_with 0
 check_that "--no-prove: it says so" grep -qF "not verified (--no-verify)" <<<"$answer"

@@ -71,7 +71,7 @@ echo "    up after $took ms"
 nothing_of_it() {
     local host
     for host in node1 node2; do
-        check_that "$1: nothing of the job is left on $host" test -z "$(docker_on "$host" top "$host" | grep -E 'train\.py|sum\.py')"
+        check_that "$1: nothing of the job is left on $host" test -z "$(docker_on "$host" top "$host" | grep -E 'train\.py|sum\.py|eat\.py')"
     done
 }
 shown() { printf '%s\n' "$answer$error" | grep -E 'rank [01]|job|ended' | cut -c1-200 | head -12 | sed 's/^/        /'; }
@@ -106,6 +106,28 @@ check_that "torchrun, a rank dies: the others are not left for 300 s" within_ms 
 check_that "torchrun, a rank dies: it is named" grep -qE 'rank 1 on node2.*9' <<<"$answer$error"
 shown
 nothing_of_it "torchrun, a rank dies"
+# A rank that asks for more memory than its container may have.
+cat >"$LAB/eat.py" <<'PYTHON'
+import time
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.barrier()
+if dist.get_rank() == 1: kept = bytearray(b"x") * (2 << 30)
+time.sleep(300)
+PYTHON
+for host in node1 node2; do cp "$LAB/eat.py" "$FLEET/$host/root/code/"; done
+docker_on node2 update --memory 600m --memory-swap 600m node2 >/dev/null
+LIMIT=150 in_cluster launch --launcher torchrun -- /workspace/eat.py
+tell "launch --launcher torchrun -- /workspace/eat.py"
+docker_on node2 update --memory 4g --memory-swap 4g node2 >/dev/null
+check_that "a rank beyond the memory limit: node, rank, counter and limit" grep -qE "^node2: rank 1 ended with signal 9 \(SIGKILL\); the kernel's OOM killer killed [1-9].* in container node2 \(oom_kill in .* went from 0 to [1-9].*600 MiB" <<<"$error"
+check_that "a rank beyond the memory limit: the command that confirms it" grep -qE 'docker exec node2 cat /sys/fs/cgroup/.*docker inspect -f' <<<"$error"
+check_that "a rank beyond the memory limit: no word of it on the other node" not grep -qE '^node1: .*OOM' <<<"$error"
+grep -A2 'OOM killer' <<<"$error" | sed 's/^/        /'
+sed -i 's/^if dist.get_rank() == 1:.*/import os; dist.get_rank() == 1 and os.kill(os.getpid(), 9)/' "$FLEET"/node?/root/code/eat.py
+LIMIT=150 in_cluster launch --launcher torchrun -- /workspace/eat.py
+check_that "a rank that SIGKILL ended: the counter says that it was not the OOM killer" grep -qF 'node2: rank 1 ended with signal 9 (SIGKILL); not by the OOM killer' <<<"$error"
+nothing_of_it "a rank beyond the memory limit"
 # A job whose ranks print where `docker logs` reads: what failed first, and where, is read from all nodes at once.
 cat >"$LAB/die.py" <<'PYTHON'
 import torch, torch.distributed as dist

@@ -1,24 +1,40 @@
 //! Ranks on this machine: workers as processes of their own, which talk over the loopback.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
+use super::memory_kills;
+use super::outcome::Outcome;
 use super::phases::Place;
+use crate::oom;
 use crate::worker::session::Session;
 use diagnostic::error::{Error, Kind};
 
 /// The longest that a worker may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// On Linux.
+const SIGKILL: i32 = 9;
 
 /// Workers of this machine; dropping it ends them.
 pub struct Local {
     /// The ranks.
     pub places: Vec<Place>,
     children: Vec<Child>,
+    processes: Vec<u32>,
+    memory: oom::Local,
+}
+
+/// A rank that SIGKILL ended.
+pub(super) struct Killed {
+    /// Its number.
+    pub(super) rank: usize,
+    /// The number of its process.
+    pub(super) process: u32,
 }
 
 /// A worker's process on this machine.
@@ -57,9 +73,11 @@ impl Local {
     /// Starts so many.
     pub async fn start(ranks: usize) -> Result<Local, Error> {
         let failed = |error: SpawnError| Error::new(Kind::Usage, format!("cannot start a rank: {error}"));
-        let mut local = Local { places: Vec::new(), children: Vec::new() };
+        let memory = oom::Local::start();
+        let mut local = Local { places: Vec::new(), children: Vec::new(), processes: Vec::new(), memory };
         for rank in 0..ranks {
             let (session, child) = worker(Stdio::inherit()).await.map_err(failed)?;
+            local.processes.push(child.id().unwrap_or_default());
             local.children.push(child);
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
             local.places.push(Place {
@@ -72,14 +90,29 @@ impl Local {
         Ok(local)
     }
 
-    /// Ends them, and waits until they are gone.
-    pub async fn end(mut self) {
+    /// Ends them, and waits until they are gone. What the OOM killer ended before is added to the outcome.
+    pub async fn end(mut self, outcome: Option<&mut Outcome>) {
+        if let Some(outcome) = outcome {
+            let killed = self.killed();
+            memory_kills::here(outcome, self.memory.end(), &killed);
+        }
         self.places.clear();
         for child in &mut self.children {
             if tokio::time::timeout(Duration::from_secs(2), child.wait()).await.is_err() {
                 let _ = child.kill().await;
             }
         }
+    }
+
+    /// Ranks that SIGKILL has ended by now.
+    fn killed(&mut self) -> Vec<Killed> {
+        let signal = |child: &mut Child| child.try_wait().ok().flatten().and_then(|status| status.signal());
+        let ranks = self.children.iter_mut().zip(&self.processes).enumerate();
+        ranks
+            .filter_map(|(rank, (child, process))| {
+                (signal(child) == Some(SIGKILL)).then_some(Killed { rank, process: *process })
+            })
+            .collect()
     }
 
     /// Process numbers, in the order of the ranks.

@@ -7,7 +7,7 @@
 //! [`deepspeed`] trains a tiny model; [`nccl_log`] parses NCCL's log, [`transport`] compares it with the
 //! expected transport. [`progress`] reports events as they happen, [`outcome`] is the result, [`judge`] the
 //! verdict from the spread of repeated rounds ([`repeated`], [`noise`]), [`pairs`] finds the one bad node or
-//! link, a [`baseline`] is an earlier run.
+//! link, a [`baseline`] is an earlier run, [`memory_kills`] what the OOM killer ended meanwhile.
 
 pub mod bandwidth;
 pub mod baseline;
@@ -16,6 +16,7 @@ mod counters;
 pub mod deepspeed;
 pub mod judge;
 pub mod local;
+pub mod memory_kills;
 pub mod nccl;
 pub mod nccl_log;
 pub mod noise;
@@ -30,6 +31,7 @@ pub mod rank;
 pub mod repeated;
 pub mod report;
 pub mod ring;
+mod shm;
 pub mod torch;
 pub mod transport;
 pub mod worker_tasks;

@@ -16,7 +16,7 @@ pub enum PhaseId {
     Containers,
     /// envdoc's worker runs in every container.
     Worker,
-    /// The size of /dev/shm.
+    /// /dev/shm: its size, and that it takes a file.
     Shm,
     /// The interface that NCCL and Gloo choose.
     Interface,
@@ -69,7 +69,7 @@ impl PhaseId {
         match self {
             PhaseId::Containers => ("containers", "every container runs and is in the cluster's network"),
             PhaseId::Worker => ("worker", "envdoc's worker runs in every container"),
-            PhaseId::Shm => ("shm", "/dev/shm is large enough for NCCL and data loaders"),
+            PhaseId::Shm => ("shm", "/dev/shm takes files and is large enough for NCCL and data loaders"),
             PhaseId::Interface => ("interface", "NCCL and Gloo use the interface of the cluster's network"),
             PhaseId::Names => ("names", "every container resolves the names of the others"),
             PhaseId::Loss => ("loss", "packets arrive in both directions between the containers"),

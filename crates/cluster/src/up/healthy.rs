@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::{Work, diagnosis, on_all};
+use crate::oom;
 use crate::plan::Node;
 use crate::problem::Problem;
 use crate::report::progress::Outcome;
@@ -88,8 +89,7 @@ fn state(found: &Found, before: i64, waited: Duration) -> State {
         || (!found.running && found.status != "created" && found.status != "restarting")
     {
         let exit = found.exit.map_or(String::new(), |exit| format!(" (exit {exit})"));
-        let memory = if found.out_of_memory { ", killed by the kernel (out of memory)" } else { "" };
-        return State::Never(format!("{}{exit}{memory}", found.status));
+        return State::Never(format!("{}{exit}{}", found.status, oom::reported(found)));
     }
     match found.health.as_deref() {
         Some("healthy") => State::Well("healthy".into()),

@@ -117,6 +117,7 @@ async fn trial(
     let spec = Run {
         image: plan.image_name().to_owned(),
         command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        only_reads: true,
         ulimits,
         shm,
         deadline: TRIAL_TIMEOUT,

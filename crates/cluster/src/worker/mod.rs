@@ -28,9 +28,12 @@ use serde::{Deserialize, Serialize};
 pub use crate::error::Failure;
 pub use auth::Secret;
 pub use facts::fleet::{Digest, Identity, Why};
+pub(crate) use machine::nonce;
+pub use machine::{SPACE_TRIAL_BYTES, Unusable};
+pub(crate) use tcp::failure;
 
 /// The version of this protocol: another one is not spoken with.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// One line to the worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,9 +130,10 @@ pub enum Task {
         /// The largest size that is tried, in bytes of the IP packet: the MTU that should be.
         largest: u32,
     },
-    /// The room of the file system at a path; [`Answer::Space`].
+    /// The room of the file system at a directory, and whether it takes a file of [`SPACE_TRIAL_BYTES`],
+    /// which is removed at once; [`Answer::Space`].
     Space {
-        /// A path: `/dev/shm`.
+        /// A directory: `/dev/shm`.
         path: String,
     },
     /// Now; [`Answer::Clock`].
@@ -242,6 +246,8 @@ pub enum Answer {
         total: u64,
         /// What is free of it, in bytes.
         free: u64,
+        /// Why no file can be made there; `None` where one was made.
+        unusable: Option<Unusable>,
     },
     /// Of [`Task::Clock`].
     Clock {
@@ -306,16 +312,6 @@ pub enum Expected {
     Line,
     /// The proof that it is a worker of this run (see [`auth`]), and its nonce.
     Worker,
-}
-
-/// Random: tells workers and measurements apart, and is no secret.
-pub(crate) fn nonce() -> String {
-    machine::nonce()
-}
-
-/// The kind of an error of the system, and its words.
-pub(crate) fn failure(error: &std::io::Error) -> Failure {
-    tcp::failure(error)
 }
 
 /// An answer to another question.

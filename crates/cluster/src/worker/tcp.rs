@@ -147,7 +147,7 @@ fn connect_failure(error: &std::io::Error) -> Failure {
 }
 
 /// The kind of an error of the system, and its words.
-pub(super) fn failure(error: &std::io::Error) -> Failure {
+pub(crate) fn failure(error: &std::io::Error) -> Failure {
     let why = match error.kind() {
         ErrorKind::ConnectionRefused => Why::Refused,
         ErrorKind::TimedOut => Why::TimedOut,

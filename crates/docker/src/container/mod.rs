@@ -1,6 +1,7 @@
 //! Containers: create, start, inspect, upload to, stop, remove. [`request`] has what each kind of container
 //! is created with.
 
+mod confined;
 pub(crate) mod request;
 
 use futures_util::future::BoxFuture;
@@ -56,8 +57,10 @@ pub struct Found {
     pub exit: Option<i64>,
     /// What kept it from starting, in the engine's words.
     pub error: String,
-    /// Whether the kernel killed it (out of memory).
+    /// Whether the kernel killed a process of it for lack of memory, according to the engine.
     pub out_of_memory: bool,
+    /// Its memory limit in bytes; `None` where it has none.
+    pub memory_limit: Option<u64>,
     /// How often it was started again.
     pub restarts: i64,
     /// Its networks: name and address.
@@ -110,6 +113,10 @@ fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
         exit: state.exit_code.filter(|_| !running),
         error: state.error.unwrap_or_default(),
         out_of_memory: state.oom_killed.unwrap_or(false),
+        memory_limit: container
+            .host_config
+            .and_then(|host| u64::try_from(host.memory?).ok())
+            .filter(|bytes| *bytes > 0),
         restarts: container.restart_count.unwrap_or(0),
         addresses: networks.into_iter().map(|(name, endpoint)| (name, address(endpoint))).collect(),
     }

@@ -8,6 +8,7 @@ use bollard::models::{
     RestartPolicyNameEnum,
 };
 
+use super::confined::{Needs, confined};
 use crate::spec::{Container, ContainerNetwork, GpuRequest, Run, Volume};
 
 /// The container of a cluster's node.
@@ -133,7 +134,10 @@ pub(crate) fn volume_holder(
         image: Some(image.to_owned()),
         entrypoint: Some(vec!["true".into()]),
         labels: Some(labels.clone().into_iter().collect()),
-        host_config: Some(HostConfig { mounts: Some(vec![mount]), ..Default::default() }),
+        host_config: Some(confined(
+            Needs::Program,
+            HostConfig { mounts: Some(vec![mount]), ..Default::default() },
+        )),
         ..Default::default()
     }
 }
@@ -152,7 +156,10 @@ pub(crate) fn waiting(
         open_stdin: Some(true),
         labels: Some(labels.clone().into_iter().collect()),
         healthcheck: Some(no_health_check()),
-        host_config: Some(HostConfig { network_mode: Some(network.to_owned()), ..Default::default() }),
+        host_config: Some(confined(
+            Needs::Ports,
+            HostConfig { network_mode: Some(network.to_owned()), ..Default::default() },
+        )),
         ..Default::default()
     }
 }
@@ -171,13 +178,16 @@ pub(crate) fn one_run(run: &Run, podman: bool, label: &str) -> ContainerCreateBo
         labels: Some(HashMap::from([(label.to_owned(), "true".to_owned())])),
         network_disabled: Some(!run.network),
         healthcheck: Some(no_health_check()),
-        host_config: Some(HostConfig {
-            log_config: Some(readable_log(if podman { "k8s-file" } else { "json-file" })),
-            init: Some(false),
-            ulimits: (!run.ulimits.is_empty()).then(|| run.ulimits.iter().map(ulimit).collect()),
-            shm_size: run.shm.and_then(|bytes| i64::try_from(bytes).ok()),
-            ..Default::default()
-        }),
+        host_config: Some(confined(
+            if run.only_reads { Needs::Script } else { Needs::Program },
+            HostConfig {
+                log_config: Some(readable_log(if podman { "k8s-file" } else { "json-file" })),
+                init: Some(false),
+                ulimits: (!run.ulimits.is_empty()).then(|| run.ulimits.iter().map(ulimit).collect()),
+                shm_size: run.shm.and_then(|bytes| i64::try_from(bytes).ok()),
+                ..Default::default()
+            },
+        )),
         ..Default::default()
     }
 }
@@ -197,11 +207,14 @@ pub(crate) fn snapshot(image: &str, program: &str, gpus: bool, label: &str) -> C
         // Without it the toolkit injects what the image's own variable asks for, which may leave nvidia-smi
         // out.
         env: gpus.then(|| vec!["NVIDIA_DRIVER_CAPABILITIES=compute,utility".to_owned()]),
-        host_config: Some(HostConfig {
-            device_requests: gpus.then(|| vec![request]),
-            log_config: Some(readable_log("json-file")),
-            ..Default::default()
-        }),
+        host_config: Some(confined(
+            Needs::Program,
+            HostConfig {
+                device_requests: gpus.then(|| vec![request]),
+                log_config: Some(readable_log("json-file")),
+                ..Default::default()
+            },
+        )),
         ..Default::default()
     }
 }
@@ -247,9 +260,15 @@ mod tests {
         let expected = json!({
             "Image": "a:1", "Entrypoint": ["sh"], "Cmd": ["-c", "id"], "Env": ["A=b"],
             "Labels": {"envdoc.run": "true"}, "NetworkDisabled": true, "Healthcheck": {"Test": ["NONE"]},
-            "HostConfig": {"LogConfig": {"Type": "json-file"}, "Init": false},
+            "HostConfig": {
+                "LogConfig": {"Type": "json-file"}, "Init": false,
+                "CapDrop": ["ALL"], "CapAdd": ["DAC_OVERRIDE"],
+                "SecurityOpt": ["no-new-privileges"], "PidsLimit": 4096,
+            },
         });
         assert_eq!(sent(&one_run(&run, false, "envdoc.run")), expected);
+        let reading = sent(&one_run(&Run { only_reads: true, ..run.clone() }, false, "envdoc.run"));
+        assert_eq!(reading["HostConfig"]["ReadonlyRootfs"], true);
         let podman = sent(&one_run(&run, true, "envdoc.run"));
         assert_eq!(podman["HostConfig"]["LogConfig"]["Type"], "k8s-file");
     }
@@ -263,6 +282,8 @@ mod tests {
             "HostConfig": {
                 "DeviceRequests": [{"Count": -1, "Capabilities": [["gpu"]]}],
                 "LogConfig": {"Type": "json-file"},
+                "CapDrop": ["ALL"], "CapAdd": ["DAC_OVERRIDE"],
+                "SecurityOpt": ["no-new-privileges"], "PidsLimit": 4096,
             },
         });
         let mut body = sent(&snapshot("a:1", "envdoc", true, "envdoc.live"));
@@ -277,7 +298,11 @@ mod tests {
         let labels = BTreeMap::from([("envdoc.cluster".to_owned(), "two".to_owned())]);
         let expected = json!({
             "Image": "a:1", "Entrypoint": ["true"], "Labels": {"envdoc.cluster": "two"},
-            "HostConfig": {"Mounts": [{"Target": "/at", "Source": "v", "Type": "volume"}]},
+            "HostConfig": {
+                "Mounts": [{"Target": "/at", "Source": "v", "Type": "volume"}],
+                "CapDrop": ["ALL"], "CapAdd": ["DAC_OVERRIDE"],
+                "SecurityOpt": ["no-new-privileges"], "PidsLimit": 4096,
+            },
         });
         let mut body = sent(&volume_holder("a:1", "v", "/at", &labels));
         let mount = body["HostConfig"]["Mounts"][0].take();
@@ -286,7 +311,11 @@ mod tests {
         let expected = json!({
             "Image": "a:1", "Entrypoint": ["/envdoc", "worker"], "User": "0", "OpenStdin": true,
             "Labels": {"envdoc.cluster": "two"}, "Healthcheck": {"Test": ["NONE"]},
-            "HostConfig": {"NetworkMode": "host"},
+            "HostConfig": {
+                "NetworkMode": "host",
+                "CapDrop": ["ALL"], "CapAdd": ["DAC_OVERRIDE", "NET_BIND_SERVICE"],
+                "SecurityOpt": ["no-new-privileges"], "PidsLimit": 4096,
+            },
         });
         let program = vec!["/envdoc".into(), "worker".into()];
         assert_eq!(sent(&waiting("a:1", "host", program, &labels)), expected);

@@ -1,6 +1,5 @@
 //! What must hold of every container by itself: it runs, takes envdoc's worker, and has shared memory.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use docker::engine::Engine;
@@ -14,12 +13,10 @@ use crate::plan::Node;
 use crate::problem::Problem;
 use crate::smoke::outcome::{Outcome, PhaseFailed};
 use crate::smoke::phase::PhaseId;
-use crate::worker::{Answer, Task, Why};
+use crate::smoke::shm;
 
 /// The longest that bringing the worker into a container may take, and starting it.
 const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
-/// Bytes of /dev/shm that Docker gives where nobody asks: less was asked for by mistake.
-const SHM_MIN_BYTES: u64 = 64 << 20;
 
 /// Why a container cannot take part, and what to do.
 struct NotRunning {
@@ -138,49 +135,15 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
-        self.progress.phase(PhaseId::Shm, "checking the size of /dev/shm");
-        let ask = |one: &ContainerProbe<'_>| {
-            let session = Arc::clone(&one.session);
-            let deadline = self.options.deadline;
-            async move { session.ask(Task::Space { path: "/dev/shm".into() }, deadline).await }
-        };
-        let (mut failed, mut least, mut too_small) = (Vec::new(), u64::MAX, false);
-        for (one, answer) in containers.iter().zip(fan_out(containers.iter().map(ask)).await) {
-            let name = &one.node.name;
-            match answer {
-                Ok(Answer::Space { total, .. }) => {
-                    least = least.min(total);
-                    if total < SHM_MIN_BYTES {
-                        too_small = true;
-                        failed.push((name.clone(), shared_memory_too_small(name, total)));
-                    }
-                }
-                Ok(other) => outcome.remarks.push(format!("{name}: /dev/shm: {other:?}")),
-                Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => {
-                    failed.push((name.clone(), format!("{name}: {}", failure.says)));
-                }
-                Err(failure) => outcome.remarks.push(format!("{name}: size of /dev/shm unknown: {failure}")),
-            }
-        }
-        if too_small {
-            outcome.fix.push(
-                "Set `limits: { shm: 16g }` in cluster.yaml (memory is used only on demand), \
-                then apply: `envdoc cluster up`"
-                    .into(),
-            );
-        }
-        let says = match least {
-            u64::MAX => "size unknown".to_owned(),
-            least => format!("/dev/shm has at least {} MiB", least >> 20),
-        };
-        outcome.finish_phase(PhaseId::Shm, start, failed, &says)
+        self.progress.phase(PhaseId::Shm, "checking /dev/shm");
+        let places: Vec<_> = containers
+            .iter()
+            .map(|one| shm::Place {
+                name: &one.node.name,
+                container: Some(&one.node.name),
+                session: &one.session,
+            })
+            .collect();
+        shm::check(&places, self.options.deadline, start, outcome).await
     }
-}
-
-fn shared_memory_too_small(name: &str, bytes: u64) -> String {
-    format!(
-        "{name}: /dev/shm has {} KiB, less than Docker's default of 64 MiB; NCCL and data loader processes \
-         exchange data through it and fail",
-        bytes >> 10
-    )
 }

@@ -10,15 +10,16 @@ use std::time::Duration;
 
 use docker::fan_out;
 
-use super::nccl;
 use super::outcome::{Outcome, PhaseFailed};
 use super::phase::PhaseId;
 use super::phases::{Options, PhaseRunner, Place, When};
 use super::progress::Progress;
 use super::{deepspeed, torch};
+use super::{memory_kills, nccl};
 use crate::container_probe::ContainerProbe;
 use crate::jobs;
 use crate::launch;
+use crate::oom::Watch;
 use crate::plan::{ClusterPlan, Gpus, Node};
 use crate::problem::Problem;
 use crate::worker::bundle::Bundle;
@@ -45,42 +46,61 @@ pub async fn run(
     let mut outcome =
         Outcome::new(options.catalog, plan.nodes.iter().map(|node| node.name.clone()).collect());
     let site = Site { plan, bundle, options, progress };
-    let containers = match site.foot(reached, &mut outcome).await {
-        Ok(containers) => containers,
-        Err(PhaseFailed) => return outcome,
-    };
-    let speed = |one: &ContainerProbe<'_>| {
-        one.interfaces.iter().find(|interface| interface.name == one.interface).and_then(|found| found.speed)
-    };
-    // `None` is less than everything: one that does not tell leaves it open.
-    outcome.network.speed = containers.iter().map(speed).min().flatten();
-    let places: Vec<Place> = containers
-        .iter()
-        .map(|one| Place {
-            node: one.node.name.clone(),
-            is_rank: false,
-            address: one.address,
-            session: Arc::clone(&one.session),
-        })
-        .collect();
-    if site.loss(&containers, &mut outcome).await.is_err() {
-        return outcome;
-    }
-    let mut runner = PhaseRunner::new(&places, options, progress, outcome);
-    match runner.reach().await {
-        Ok(()) => {
-            let passed = site.packets(&containers, &mut runner.outcome).await.is_ok()
-                && site.ssh(&containers, &mut runner.outcome).await.is_ok();
-            if passed && runner.sums().await.is_ok() {
-                let _ = site.programs(&containers, mark, &mut runner.outcome).await;
+    let Ok(nodes) = site.containers(reached, &mut outcome).await else { return outcome };
+    let watch = Watch::start(nodes.iter().map(|(node, engine)| (node.name.as_str(), *engine))).await;
+    let mut outcome = site.test(nodes, outcome, mark).await;
+    memory_kills::in_containers(&mut outcome, watch.end().await);
+    outcome
+}
+
+impl Site<'_> {
+    /// The phases after every container was found running.
+    async fn test<'w>(
+        &self,
+        nodes: Vec<(&'w Node, &'w Engine)>,
+        mut outcome: Outcome,
+        mark: &str,
+    ) -> Outcome {
+        let containers = match self.foot(nodes, &mut outcome).await {
+            Ok(containers) => containers,
+            Err(PhaseFailed) => return outcome,
+        };
+        let speed = |one: &ContainerProbe<'_>| {
+            one.interfaces
+                .iter()
+                .find(|interface| interface.name == one.interface)
+                .and_then(|found| found.speed)
+        };
+        // `None` is less than everything: one that does not tell leaves it open.
+        outcome.network.speed = containers.iter().map(speed).min().flatten();
+        let places: Vec<Place> = containers
+            .iter()
+            .map(|one| Place {
+                node: one.node.name.clone(),
+                is_rank: false,
+                address: one.address,
+                session: Arc::clone(&one.session),
+            })
+            .collect();
+        if self.loss(&containers, &mut outcome).await.is_err() {
+            return outcome;
+        }
+        let mut runner = PhaseRunner::new(&places, self.options, self.progress, outcome);
+        match runner.reach().await {
+            Ok(()) => {
+                let passed = self.packets(&containers, &mut runner.outcome).await.is_ok()
+                    && self.ssh(&containers, &mut runner.outcome).await.is_ok();
+                if passed && runner.sums().await.is_ok() {
+                    let _ = self.programs(&containers, mark, &mut runner.outcome).await;
+                }
             }
+            Err(PhaseFailed) if self.gone(&containers).await.is_empty() => {
+                self.why(&containers, &mut runner.outcome, PhaseId::Tcp).await;
+            }
+            Err(PhaseFailed) => {}
         }
-        Err(PhaseFailed) if site.gone(&containers).await.is_empty() => {
-            site.why(&containers, &mut runner.outcome, PhaseId::Tcp).await;
-        }
-        Err(PhaseFailed) => {}
+        runner.end().await
     }
-    runner.end().await
 }
 
 /// Removes the worker's files from every container; what is left where that is not possible. A worker whose
@@ -165,10 +185,9 @@ impl Site<'_> {
     /// What must hold before anybody connects.
     async fn foot<'w>(
         &self,
-        reached: &'w [Reached<'w>],
+        nodes: Vec<(&'w Node, &'w Engine)>,
         outcome: &mut Outcome,
     ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
-        let nodes = self.containers(reached, outcome).await?;
         let containers = self.enter(nodes, outcome).await?;
         self.shared_memory(&containers, outcome).await?;
         self.interface(&containers, outcome).await?;

@@ -6,6 +6,7 @@ mod each;
 mod options;
 mod path;
 mod repeat;
+mod shm;
 mod tcp;
 
 pub use ask::NoAnswer;
@@ -17,8 +18,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use docker::fan_out;
-
 use super::bandwidth::{bus, median, size};
 use super::judge;
 use super::outcome::{Measured, Outcome, Phase, PhaseFailed, Status, Verdict, WrongElements};
@@ -29,6 +28,7 @@ use super::rank::{Answer, Task};
 use crate::flow::Counters;
 use crate::flow::measure::{self, Peer};
 use crate::worker::session::Session;
+use docker::fan_out;
 
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
 /// said.
@@ -66,7 +66,7 @@ pub struct PhaseRunner<'p> {
 pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
     let outcome = Outcome::new(options.catalog, places.iter().map(|place| place.node.clone()).collect());
     let mut runner = PhaseRunner::new(places, options, progress, outcome);
-    if runner.reach().await.is_ok() {
+    if runner.shared_memory().await.is_ok() && runner.reach().await.is_ok() {
         let _ = runner.sums().await;
     }
     runner.end().await

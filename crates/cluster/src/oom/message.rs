@@ -1,0 +1,164 @@
+//! OOM kills in words.
+
+use super::{Evidence, Kill, Limit};
+use docker::container::Found;
+
+impl Kill {
+    /// A sentence without its end; `container`: its name, `None` for this machine.
+    pub fn says(&self, container: Option<&str>) -> String {
+        let place =
+            container.map_or("the cgroup of this session".to_owned(), |name| format!("container {name}"));
+        let limit = self.limit(if container.is_some() { "the container" } else { "the cgroup" });
+        match &self.evidence {
+            Evidence::Counter { file, before, after } => {
+                let count = after - before;
+                let processes = if count == 1 { "process" } else { "processes" };
+                format!(
+                    "the kernel's OOM killer killed {count} {processes} in {place} (oom_kill in {file} went \
+                     from {before} to {after}); {limit}"
+                )
+            }
+            Evidence::Engine => format!(
+                "the engine reports that the kernel's OOM killer killed a process in {place} \
+                 (State.OOMKilled is true); {limit}"
+            ),
+        }
+    }
+
+    fn limit(&self, whose: &str) -> String {
+        match (self.limit, self.own_limit) {
+            (Limit::Bytes(bytes), Some(true)) => {
+                format!("{whose} reached its memory limit of {}", memory(bytes))
+            }
+            (Limit::Bytes(bytes), None) => format!("the memory limit of {whose} is {}", memory(bytes)),
+            (Limit::Bytes(bytes), Some(false)) => format!(
+                "{whose} did not reach its own memory limit of {}, so a parent cgroup or the machine ran out \
+                 of memory",
+                memory(bytes)
+            ),
+            (Limit::Unlimited, _) => format!(
+                "{whose} has no memory limit of its own, so a parent cgroup or the machine ran out of memory"
+            ),
+            (Limit::Unknown, _) => format!("the memory limit of {whose} could not be read"),
+        }
+    }
+
+    /// The commands that confirm it, and what to do.
+    pub fn fixes(&self, container: Option<&str>) -> Vec<String> {
+        let kernel = "`sudo dmesg -T | grep -i 'killed process'` names the processes";
+        let counter = match &self.evidence {
+            Evidence::Counter { file, .. } => Some(file.as_str()),
+            Evidence::Engine => None,
+        };
+        let Some(name) = container else {
+            let counter = counter.map_or(String::new(), |file| format!("`cat {file}`; "));
+            return vec![
+                format!("Confirm the OOM kill: {counter}{kernel}"),
+                "Use fewer ranks or smaller sizes, or raise the memory limit of the cgroup".to_owned(),
+            ];
+        };
+        let counter = counter.map_or(String::new(), |file| format!("`docker exec {name} cat {file}`; "));
+        let raise = match self.limit {
+            Limit::Bytes(_) => format!(
+                "Raise the memory limit on the machine of {name} (`docker update --memory SIZE --memory-swap \
+                 SIZE {name}`), or reduce what its processes need (batch size, data loader workers)"
+            ),
+            Limit::Unlimited | Limit::Unknown => format!(
+                "Free memory on the machine of {name}, or reduce what its processes need (batch size, data \
+                 loader workers)"
+            ),
+        };
+        let confirm = format!(
+            "Confirm the OOM kill on the machine of {name}: {counter}{}{}; {kernel}",
+            inspect(name),
+            match self.evidence {
+                Evidence::Counter { .. } => {
+                    " (the limit in bytes; engines set OOMKilled for the container's first process, and for \
+                     others only in part)"
+                }
+                Evidence::Engine => "",
+            }
+        );
+        vec![confirm, raise]
+    }
+}
+
+/// The command that shows the engine's word and the limit in bytes.
+pub(crate) fn inspect(name: &str) -> String {
+    format!("`docker inspect -f '{{{{.State.OOMKilled}}}} {{{{.HostConfig.Memory}}}}' {name}`")
+}
+
+/// Of a container that the engine reports an OOM kill of: an addition to `exited with status 137`. Empty for
+/// any other, whatever its exit status.
+pub(crate) fn reported(found: &Found) -> String {
+    if !found.out_of_memory {
+        return String::new();
+    }
+    let limit = match found.memory_limit {
+        Some(bytes) => format!("its memory limit is {}", memory(bytes)),
+        None => "it has no memory limit of its own".to_owned(),
+    };
+    format!(
+        ", killed by the kernel (out of memory; {limit}; {} prints true and the limit)",
+        inspect(&found.name)
+    )
+}
+
+/// Memory for people, in the units in which limits are set: `512 MiB`, `1.5 GiB`.
+pub fn memory(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    let unit = |size: u64, name: &str| match bytes.is_multiple_of(size) {
+        true => format!("{} {name}", bytes / size),
+        false => format!("{}.{} {name}", bytes / size, bytes % size * 10 / size),
+    };
+    match bytes {
+        0..KIB => format!("{bytes} bytes"),
+        _ if bytes < KIB << 10 => unit(KIB, "KiB"),
+        _ if bytes < KIB << 20 => unit(KIB << 10, "MiB"),
+        _ => unit(KIB << 20, "GiB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_names_the_counter_the_limit_and_the_commands() {
+        let file = "/sys/fs/cgroup/memory.events".to_owned();
+        let evidence = Evidence::Counter { file, before: 0, after: 1 };
+        let kill = Kill { evidence, limit: Limit::Bytes(512 << 20), own_limit: Some(true) };
+        assert_eq!(
+            kill.says(Some("node2")),
+            "the kernel's OOM killer killed 1 process in container node2 (oom_kill in \
+             /sys/fs/cgroup/memory.events went from 0 to 1); the container reached its memory limit of 512 \
+             MiB"
+        );
+        let fixes = kill.fixes(Some("node2"));
+        assert!(fixes[0].contains("`docker exec node2 cat /sys/fs/cgroup/memory.events`"), "{fixes:?}");
+        assert!(
+            fixes[0].contains("`docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' node2`"),
+            "{fixes:?}"
+        );
+        let other = Kill { limit: Limit::Unlimited, own_limit: Some(true), ..kill };
+        assert!(
+            other.says(None).contains("the cgroup has no memory limit of its own"),
+            "{}",
+            other.says(None)
+        );
+    }
+
+    #[test]
+    fn an_exit_status_alone_is_no_kill() {
+        let found = |out_of_memory| Found { exit: Some(137), out_of_memory, ..Found::default() };
+        assert_eq!(reported(&found(false)), "");
+        assert!(reported(&found(true)).contains("it has no memory limit of its own"));
+    }
+
+    #[test]
+    fn memory_in_the_units_of_limits() {
+        assert_eq!(memory(64 << 20), "64 MiB");
+        assert_eq!(memory(3 << 29), "1.5 GiB");
+        assert_eq!(memory(1000), "1000 bytes");
+    }
+}

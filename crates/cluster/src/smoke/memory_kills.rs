@@ -1,0 +1,76 @@
+//! OOM kills while the test ran: in its verdict where it failed, else as a remark.
+
+use super::local::Killed;
+use super::nccl::{self, workers::Site};
+use super::outcome::{Outcome, PhaseFailed, Status, Verdict};
+use super::phases::Options;
+use super::progress::Progress;
+use crate::oom::{self, Finding, Kill};
+
+/// Adds what was found in the containers of the nodes.
+pub(super) fn in_containers(outcome: &mut Outcome, found: Vec<(String, Finding)>) {
+    for (node, finding) in found {
+        let failed = outcome
+            .phases
+            .iter()
+            .any(|phase| phase.status == Status::Failed && phase.node.as_deref() == Some(node.as_str()));
+        match finding {
+            Finding::Killed(kill) => add(outcome, &node, Some(&node), &kill),
+            Finding::Unread(why) if failed => {
+                outcome.remarks.push(format!("{node}: could not check for an OOM kill: {why}"));
+            }
+            Finding::Nothing | Finding::Unread(_) => {}
+        }
+    }
+}
+
+/// Adds what was found on this machine. `killed`: ranks that SIGKILL ended, which alone is no OOM kill.
+pub(super) fn here(outcome: &mut Outcome, finding: Finding, killed: &[Killed]) {
+    let whose: Vec<_> = killed
+        .iter()
+        .map(|one| format!("rank {} (process {}) ended with signal 9 (SIGKILL)", one.rank, one.process))
+        .collect();
+    match finding {
+        Finding::Killed(kill) => {
+            let whose = if whose.is_empty() { "this machine".to_owned() } else { whose.join(", ") };
+            add(outcome, &whose, None, &kill);
+        }
+        Finding::Nothing => outcome.remarks.extend(whose.into_iter().map(|whose| {
+            format!(
+                "{whose}; not by the OOM killer: its counter did not change in the cgroup of this session"
+            )
+        })),
+        Finding::Unread(why) => outcome.remarks.extend(
+            whose.into_iter().map(|whose| format!("{whose}; could not check for an OOM kill: {why}")),
+        ),
+    }
+}
+
+/// [`nccl::phases::run`] on this machine.
+pub async fn nccl_here(
+    gpus: usize,
+    options: &Options,
+    progress: Progress<'_>,
+    outcome: &mut Outcome,
+) -> Result<(), PhaseFailed> {
+    let memory = oom::Local::start();
+    let finished = nccl::phases::run(&Site::Local, Some(gpus), options, progress, outcome).await;
+    here(outcome, memory.end(), &[]);
+    finished
+}
+
+fn add(outcome: &mut Outcome, whose: &str, container: Option<&str>, kill: &Kill) {
+    let says = kill.says(container);
+    outcome.fix.extend(kill.fixes(container));
+    if outcome.verdict != Verdict::Failed {
+        outcome.remarks.push(format!("{whose}: {says}"));
+        return;
+    }
+    let failed = |phase: &&mut super::outcome::Phase| {
+        phase.status == Status::Failed && phase.node.as_deref() == container
+    };
+    for phase in outcome.phases.iter_mut().filter(failed) {
+        phase.says += &format!("; {says}");
+    }
+    outcome.says += &format!("; {whose}: {says}");
+}
