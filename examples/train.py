@@ -26,9 +26,9 @@ BEAT = 0.3
 def arguments():
     words = argparse.ArgumentParser()
     words.add_argument("--steps", type=int, default=50)
-    words.add_argument("--batch", type=int, default=64, help="samples of a rank in a step, whatever memory allows at once")
-    words.add_argument("--patience", type=float, default=60, help="seconds that a step may take before it counts as hung")
-    words.add_argument("--start", type=float, default=300, help="seconds until all ranks must be there, data included")
+    words.add_argument("--batch", type=int, default=64, help="samples per rank and step; micro-batches shrink until they fit into memory")
+    words.add_argument("--patience", type=float, default=60, help="seconds after which a step counts as hung")
+    words.add_argument("--start", type=float, default=300, help="seconds until all ranks must be ready, including the data download")
     words.add_argument("--checkpoint", default="")
     # Fault injection: RANK:STEP, and the number of samples that fit into memory.
     words.add_argument("--die", default="", help=argparse.SUPPRESS)
@@ -39,7 +39,7 @@ def arguments():
     return words.parse_args()
 
 
-def meeting_point():
+def rendezvous_store():
     """A separate connection to the rendezvous store."""
     settings = {"is_master": False, "timeout": datetime.timedelta(seconds=5), "wait_for_workers": False}
     if "USE_LIBUV" in os.environ:
@@ -67,7 +67,7 @@ class Run:
         self.hosts = [None] * self.world
         dist.all_gather_object(self.hosts, socket.gethostname(), group=self.control)
         # A separate connection to the rendezvous store, for heartbeats and error messages.
-        self.store = meeting_point()
+        self.store = rendezvous_store()
 
     def say(self, text):
         print("[rank %d on %s] %s" % (self.rank, socket.gethostname(), text), file=sys.stderr, flush=True)
@@ -89,7 +89,7 @@ class Run:
                     self.store.add("beat/%d" % self.rank, 1)
             except Exception:
                 pass  # The store is gone; the next collective ends this rank.
-        self.say("hangs in %s: ended" % self.doing)
+        self.say("hung in %s: exiting" % self.doing)
         os._exit(70)
 
     def all_here(self, doing, seconds=None):
@@ -108,7 +108,7 @@ class Run:
         return {name: [rank for rank in range(self.world) if all_told[rank][place]] for place, name in enumerate(flags)}
 
     def last_words(self, why):
-        """Stores why this rank ends, and finds out about the others: their reasons, and which are silent."""
+        """Stores why this rank ends, and collects the reasons of the others and the ranks without a heartbeat."""
         self.alive("the end", 30)
         try:
             store = self.store
@@ -125,9 +125,9 @@ class Run:
                 time.sleep(BEAT * 4)
             said = ["%s: %s" % (self.names([rank]), store.get("why/%d" % rank).decode()) for rank in ended]
         except Exception as error:
-            return "the store at %s is gone, and %s with it: look there first (%s)" % (os.environ["MASTER_ADDR"], self.names([0]), type(error).__name__)
+            return "the store at %s is gone, and so is %s: look there first (%s)" % (os.environ["MASTER_ADDR"], self.names([0]), type(error).__name__)
         if silent:
-            said.insert(0, "no sign of life from %s: its process has ended, or its node is gone" % self.names(silent))
+            said.insert(0, "no heartbeat from %s: its process exited, or its node is down" % self.names(silent))
         return "; ".join(said)
 
     def names(self, ranks):
@@ -145,24 +145,24 @@ class Run:
         self.all_here("the download", seconds)
         broken = self.agree(broken=failed is not None)["broken"]
         if broken:
-            raise RuntimeError("the data is not there: it failed on %s" % self.names(broken))
+            raise RuntimeError("the data download failed on %s" % self.names(broken))
 
 
 def fetch(words):
-    """Replace: puts on the node's disk what training needs."""
+    """Replace: download the training data to the node's disk."""
     if words.no_data:
         raise FileNotFoundError("there is no data (--no-data)")
 
 
 def build(place):
-    """Replace: the model, identical on every rank."""
+    """Replace: build the model, identical on every rank."""
     torch.manual_seed(7)
     model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)).to(place)
     return model, torch.optim.SGD(model.parameters(), lr=0.02)
 
 
 def batch(rank, step, count, place):
-    """Replace: the samples of a rank in a step."""
+    """Replace: return the samples of this rank for a step."""
     numbers = torch.Generator().manual_seed(step * 100003 + rank)
     inputs = torch.randn(count, 32, generator=numbers).to(place)
     return inputs, inputs.sum(1, keepdim=True)
@@ -211,7 +211,7 @@ def step(run, words, model, optimizer, number, micro):
         micro = max(1, micro // 2)
     # Before the all-reduce, which would spread it to all ranks.
     if told["sick"]:
-        raise RuntimeError("the loss is no number in step %d on %s" % (number, run.names(told["sick"])))
+        raise RuntimeError("the loss is not finite in step %d on %s" % (number, run.names(told["sick"])))
     for parameter in model.parameters():
         dist.all_reduce(parameter.grad)
         parameter.grad /= run.world
@@ -242,7 +242,7 @@ def train(run, words):
             print("step %d loss %.4f micro-batch %d" % (number, loss, micro), flush=True)
         stopped = run.agree(stop=run.stopping)["stop"]
         if stopped:
-            run.say("stopped after step %d: SIGTERM came to %s" % (number, run.names(stopped)))
+            run.say("stopped after step %d: SIGTERM received by %s" % (number, run.names(stopped)))
             break
     save(run, words, model, number)
     run.all_here("the end")
@@ -257,7 +257,7 @@ def main():
     except BaseException as error:
         traceback.print_exc()
         say = run.say if run else lambda text: print("[rank %s] %s" % (os.environ.get("RANK", "?"), text), file=sys.stderr, flush=True)
-        why = "%s: %s" % (type(error).__name__, (str(error).strip() or "no words").splitlines()[0])
+        why = "%s: %s" % (type(error).__name__, (str(error).strip() or "no message").splitlines()[0])
         say("ended: " + why)
         others = run and run.last_words(why)
         if others:

@@ -65,7 +65,8 @@ pub struct ImageArgs {
     #[arg(long, value_name = "IMAGE", help_heading = IMAGE, hide_short_help = true)]
     pub base_devel: Option<String>,
 
-    /// Source of Python if the base image has none [default: the system's Python if it fits, else uv].
+    /// Source of Python if the base image has none [default: the system's Python if it is compatible, else
+    /// uv].
     #[arg(long, value_enum, value_name = "SOURCE", help_heading = IMAGE, hide_short_help = true)]
     pub python_from: Option<PythonFrom>,
 
@@ -133,7 +134,7 @@ pub struct ImageArgs {
     #[arg(long, value_name = "URL", help_heading = MIRRORS, hide_short_help = true)]
     pub python_mirror: Option<String>,
 
-    /// Use the mirrors configured for pip, uv and apt on this machine where none is named.
+    /// Use the mirrors configured for pip, uv and apt on this machine, unless an option names one.
     ///
     /// A URL with a login is passed to the build as a secret.
     #[arg(long, help_heading = MIRRORS, hide_short_help = true)]

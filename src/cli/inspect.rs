@@ -114,8 +114,8 @@ impl Args {
             .iter()
             .map(|(name, facts)| Machine { name: name.clone(), judged: judge(&image, facts) })
             .collect();
-        let text = || report::text(&image, &judged, Layout::of_screen(self.verbose));
-        let json = || json::text(&report::json(&image, &judged));
+        let text = || report::text(catalog, &image, &judged, Layout::of_screen(self.verbose));
+        let json = || json::text(&report::json(catalog, &image, &judged));
         let text = self.format.write(|| report::report(&image, &judged), text, json)?;
         terminal::print(&text)?;
         let summary = report::summary(&judged);

@@ -68,7 +68,7 @@ pub struct StackArgs {
 
     /// Recorded machine to support (made with `envdoc snapshot`); repeatable.
     ///
-    /// With several, the oldest driver and all GPUs count.
+    /// With several machines, the stack must support the oldest driver and all GPUs.
     #[arg(long, value_name = "FILE", help_heading = MACHINES)]
     pub from: Vec<PathBuf>,
 

@@ -137,10 +137,10 @@ fn claims() {
     let mut text = format!(
         "# Claims of tutorials, and the rules that find them\n\n<!-- Generated from tests/lint/claims.yaml \
             by tests/it/generated.rs; edit there. -->\n\n\
-         Of the claims that were collected from tutorials, those that are wrong or outdated. {} show in a \
-         file, and `envdoc lint`\n\
-         finds each of them there (a test lints them); {} show in none.\n\n## Found in a file\n\n\
-         | claim | | is | file | rule |\n|---|---|---|---|---|\n",
+         Claims of tutorials that are wrong or outdated. {} of them are visible in a file, and `envdoc lint` \
+         finds each of them\n\
+         (a test lints them); {} are not.\n\n## Visible in a file\n\n\
+         | id | claim | verdict | file | rule |\n|---|---|---|---|---|\n",
         seen.len(),
         unseen.len()
     );
@@ -154,7 +154,7 @@ fn claims() {
             one.verdict
         );
     }
-    text.push_str("\n## Shown by no file\n\n| claim | | is | why |\n|---|---|---|---|\n");
+    text.push_str("\n## Not visible in a file\n\n| id | claim | verdict | why |\n|---|---|---|---|\n");
     for one in unseen {
         let why = cell(one.unseen.as_deref().unwrap());
         let _ = writeln!(text, "| {} | {} | {} | {why} |", one.id, cell(&one.claim), one.verdict);
@@ -238,7 +238,7 @@ fn cluster() {
     let mut text = String::from(
         "# cluster.yaml\n\n<!-- Generated from crates/cluster/src/request.rs by tests/it/generated.rs; edit there. \
             -->\n\n\
-         A cluster for `envdoc cluster`; `envdoc cluster init` writes a first one. An unknown key is an \
+         The cluster file of `envdoc cluster`; `envdoc cluster init` creates one. An unknown key is an \
          error. Worked examples:\n\
          [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). For more than about 64 \
          machines, see\n\

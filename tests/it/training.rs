@@ -67,13 +67,13 @@ fn ranks_train_and_end_together_whatever_happens() {
     let (dead, took) = train(&python, 3, &["--die", "1:5"]);
     assert!(took < Duration::from_secs(60), "{took:?}");
     assert_eq!((dead[0].0, dead[2].0), (Some(1), Some(1)), "{dead:?}");
-    assert!(dead[0].1.contains("no sign of life from rank 1 on "), "{dead:?}");
+    assert!(dead[0].1.contains("no heartbeat from rank 1 on "), "{dead:?}");
     assert!(dead[2].1.contains("rank 1 on ") || dead[2].1.contains("rank 0 on "), "{dead:?}");
 
     let (hung, took) = train(&python, 2, &["--hang", "1:5"]);
     assert!(took < Duration::from_secs(60), "{took:?}");
     assert!(hung[0].1.contains("Ranks 1 failed to pass monitoredBarrier"), "{hung:?}");
-    assert!(hung[1].0 == Some(70) && hung[1].1.contains("hangs in step 5: ended"), "{hung:?}");
+    assert!(hung[1].0 == Some(70) && hung[1].1.contains("hung in step 5: exiting"), "{hung:?}");
 
     let (full, _) = train(&python, 2, &["--fits", "20"]);
     assert!(full.iter().all(|(status, _)| *status == Some(0)), "{full:?}");
@@ -86,18 +86,20 @@ fn ranks_train_and_end_together_whatever_happens() {
     let (sick, _) = train(&python, 2, &["--nan", "1:3"]);
     assert!(
         sick.iter()
-            .all(|(status, text)| *status == Some(1) && text.contains("no number in step 3 on rank 1 on ")),
+            .all(|(status, text)| *status == Some(1) && text.contains("not finite in step 3 on rank 1 on ")),
         "{sick:?}"
     );
     let (bare, _) = train(&python, 2, &["--no-data"]);
     assert!(
-        bare.iter().all(|(status, text)| *status == Some(1) && text.contains("it failed on rank 0 on ")),
+        bare.iter()
+            .all(|(status, text)| *status == Some(1)
+                && text.contains("the data download failed on rank 0 on ")),
         "{bare:?}"
     );
 }
 
 #[test]
-fn lint_has_nothing_to_say_of_it() {
+fn lint_finds_nothing_in_the_example() {
     let output = Command::new(env!("CARGO_BIN_EXE_envdoc")).args(["lint", SCRIPT]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}");

@@ -9,7 +9,8 @@ use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{
     cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, flash_attn,
-    gpus, mirrors, nccl, presets, sxids, systems, toolkit, torch, variables, xids,
+    gpu_images, gpus, hypervisors, image_variables, mirrors, nccl, network_interfaces, nvidia_packages,
+    pip_options, presets, stack_keys, sxids, systems, toolkit, torch, tracebacks, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -62,14 +63,28 @@ catalog! {
     pub expected_bandwidth: expected_bandwidth::ExpectedBandwidth,
     /// Releases of flash-attn whose wheels are known, oldest first.
     pub flash_attn: Table<flash_attn::Release>,
+    /// Repositories of images that are made for GPUs.
+    pub gpu_images: Table<gpu_images::GpuImages>,
     /// GPU models.
     pub gpus: Table<gpus::Gpu>,
+    /// How virtual machines look from inside.
+    pub hypervisors: hypervisors::Hypervisors,
+    /// Variables by which images tell what they contain, the more specific one first.
+    pub image_variables: Table<image_variables::ImageVariable>,
     /// Mirrors, in the order of the alphabet.
     pub mirrors: Table<mirrors::Mirror>,
     /// NCCL releases, oldest first.
     pub nccl: Table<nccl::Release>,
+    /// Interfaces that lead nowhere outside the machine.
+    pub network_interfaces: Table<network_interfaces::LocalInterfaces>,
+    /// How NVIDIA's packages are named.
+    pub nvidia_packages: nvidia_packages::NvidiaPackages,
+    /// Options of pip and uv that take a value.
+    pub pip_options: Table<pip_options::PipOption>,
     /// Presets, in the order of the alphabet.
     pub presets: Table<presets::Preset>,
+    /// Keys of stack files.
+    pub stack_keys: Table<stack_keys::StackKey>,
     /// SXids, by number.
     pub sxids: Table<sxids::Sxid>,
     /// Linux distributions, their Pythons and compilers.
@@ -78,6 +93,8 @@ catalog! {
     pub toolkit: toolkit::Toolkit,
     /// PyTorch releases, oldest first.
     pub torch: torch::Torch,
+    /// Tracebacks that tell of a failure elsewhere.
+    pub tracebacks: tracebacks::Tracebacks,
     /// Environment variables, by name.
     pub variables: Table<variables::Variable>,
     /// Xids, by number.

@@ -7,7 +7,9 @@ use serde::de::DeserializeOwned;
 use super::file::{Contents, Table as RowTable};
 use super::{
     cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, flash_attn,
-    gpus, images, mirrors, nccl, packages, presets, sxids, systems, toolkit, torch, variables, xids,
+    gpu_images, gpus, hypervisors, image_variables, images, mirrors, nccl, network_interfaces,
+    nvidia_packages, packages, pip_options, presets, stack_keys, sxids, systems, toolkit, torch, tracebacks,
+    variables, xids,
 };
 
 /// One file of the catalog.
@@ -88,7 +90,13 @@ static FILES: &[File] = &[
         named("links", &["kind", "rate"], Free),
     ]),
     of::<RowTable<flash_attn::Release>>(&[by(&["version"], Free)]),
+    of::<RowTable<gpu_images::GpuImages>>(&[by(&["repository"], Alphabet)]),
     of::<RowTable<gpus::Gpu>>(&[by(&["name"], Free)]),
+    of::<hypervisors::Hypervisors>(&[
+        named("machines", &["vendor", "product"], Free),
+        named("clock_sources", &["prefix"], Alphabet),
+    ]),
+    of::<RowTable<image_variables::ImageVariable>>(&[by(&["variable"], Free)]),
     of::<images::cuda::File>(&[
         by(&["cuda", "systems", "flavours"], Free),
         named("absent", &["reference"], Free),
@@ -98,7 +106,14 @@ static FILES: &[File] = &[
     of::<images::pytorch::File>(&[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)]),
     of::<RowTable<mirrors::Mirror>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<nccl::Release>>(&[by(&["version"], Versions)]),
+    of::<RowTable<network_interfaces::LocalInterfaces>>(&[by(&["prefix"], Alphabet)]),
+    of::<nvidia_packages::NvidiaPackages>(&[
+        named("families", &["prefix"], Alphabet),
+        named("driver", &["name"], Alphabet),
+    ]),
+    of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),
     of::<RowTable<sxids::Sxid>>(&[by(&["number"], Numbers)]),
     of::<systems::Systems>(&[
         named("systems", &["id"], Free),
@@ -113,6 +128,11 @@ static FILES: &[File] = &[
         named("engine", &["series"], Versions),
     ]),
     of::<torch::Torch>(&[by(&["version"], Versions)]),
+    of::<tracebacks::Tracebacks>(&[
+        named("launchers", &["path"], Free),
+        named("consequences", &["exception"], Alphabet),
+        named("passed_on", &["words"], Alphabet),
+    ]),
     of::<RowTable<variables::Variable>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<xids::Xid>>(&[by(&["number"], Numbers)]),
 ];

@@ -16,6 +16,10 @@ pub enum Status {
     Removed,
     /// By no release ever: the name is in tutorials only.
     NotRead,
+    /// Only where something is built against its owner.
+    Build,
+    /// By no program: images set it to tell what they contain.
+    Label,
 }
 
 /// One environment variable.
@@ -100,6 +104,11 @@ fn current() -> Status {
 }
 
 impl Variable {
+    /// Whether it is set on purpose although no running job reads it.
+    pub fn is_harmless(&self) -> bool {
+        matches!(self.status, Status::Build | Status::Label)
+    }
+
     /// What the variable does with a value that is discouraged for this reason.
     pub fn discouraged(&self, kind: DiscouragedKind, value: &str) -> Option<&str> {
         let row =

@@ -12,36 +12,35 @@ use diagnostic::yaml;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClusterRequest {
-    /// Name of the cluster; the name of the file's directory where it is left out. Lower-case letters, digits
-    /// and `-`.
+    /// Name of the cluster [default: the name of the file's directory]. Lower-case letters, digits and `-`.
     pub name: Option<String>,
-    /// The image that every node runs: `registry.example/team/train:1`. Either this or `build`.
+    /// Image that every node runs: `registry.example/team/train:1`. Set either this or `build`.
     pub image: Option<String>,
-    /// What `up` builds the image from, on the first node's engine, as `envdoc build` does: a request
-    /// (`images/multi-node/request.yaml`) or a Dockerfile, seen from this file.
+    /// Request file (`images/multi-node/request.yaml`) or Dockerfile from which `up` builds the image with
+    /// the first node's engine, as `envdoc build` does. The path is relative to cluster.yaml.
     pub build: Option<String>,
-    /// The registry through which the image comes to the nodes: `registry.example:5000/team`. `up` pushes it
-    /// there and the nodes pull it; left out, it goes from engine to engine. An `image` must be in it; one
-    /// that is built is named in it.
+    /// Registry that distributes the image: `registry.example:5000/team`. `up` pushes the image there, and
+    /// the nodes pull it. Without it, the image is copied from engine to engine. `image` must be in this
+    /// registry; a built image is tagged with it.
     pub registry: Option<String>,
-    /// The machines, the one that leads first: the swarm's manager, rank 0.
+    /// Machines of the cluster. The first one is the swarm manager and runs rank 0.
     pub nodes: Vec<NodeRequest>,
-    /// How the containers reach each other.
+    /// Network between the containers.
     pub network: NetworkRequest,
-    /// The SSH server in the containers: there is one where DeepSpeed's launcher needs it, or where this key
-    /// is given.
+    /// SSH server in the containers. It runs if the DeepSpeed launcher needs it, or if this key is set.
     pub ssh: Option<SshRequest>,
-    /// What the containers see of the machines' files.
+    /// Directories of the machines and NFS shares to mount in the containers.
     pub storage: Vec<Storage>,
-    /// What a container may use.
+    /// Resource limits of a container.
     pub limits: Limits,
-    /// Environment of the containers. Nothing secret.
+    /// Environment variables of the containers. Not for secrets.
     pub environment: BTreeMap<String, String>,
-    /// How training is started: `deepspeed` (over SSH, with a hostfile; the default), `torchrun`, or `none`.
+    /// Launcher of training jobs: `deepspeed` (over SSH, with a hostfile), `torchrun` or `none` [default:
+    /// `deepspeed`].
     pub launcher: Option<Launcher>,
-    /// Files that the containers get and nobody else: `/run/secrets/NAME`.
+    /// Secret files, readable only in the containers: `/run/secrets/NAME`.
     pub secrets: Vec<SecretRequest>,
-    /// What the containers run; left out: nothing but the SSH server, until they are stopped.
+    /// Command of the containers [default: only the SSH server, until the container is stopped].
     pub command: Vec<String>,
 
     /// Where the request was read: `compose/two-node/cluster.yaml`; set by the program.
@@ -53,25 +52,26 @@ pub struct ClusterRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeRequest {
-    /// Its name, also of its container: `node1`. Lower-case letters, digits and `-`, at least two characters.
-    /// Left out: `node1`, `node2`, … by place.
+    /// Name of the node and of its container: `node1` [default: `node1`, `node2`, … in order]. Lower-case
+    /// letters, digits and `-`, at least two characters.
     pub name: Option<String>,
-    /// The address by which the other machines reach it: `10.0.18.1`, or a name.
+    /// Address at which the other machines reach it: `10.0.18.1`, or a host name.
     pub address: String,
-    /// Its container engine: `unix:///var/run/docker.sock`, `ssh://user@host:22`, `tcp://host:2376`. Left
-    /// out: this machine's own where the address is this machine's, else `ssh://ADDRESS`.
+    /// Docker engine: `unix:///var/run/docker.sock`, `ssh://user@host:22` or `tcp://host:2376` [default: the
+    /// local engine if `address` is this machine, else `ssh://ADDRESS`].
     pub engine: Option<String>,
-    /// Directory with `ca.pem`, `cert.pem` and `key.pem` for an engine over TLS, seen from this file.
+    /// Directory with `ca.pem`, `cert.pem` and `key.pem` for an engine over TLS. The path is relative to
+    /// cluster.yaml.
     pub tls: Option<String>,
-    /// Its GPUs that the container gets: `all`, a number of them, or a list of indexes or UUIDs. Left out:
-    /// `all`; `0` for none.
+    /// GPUs for the container: `all`, a number (`0` for none), or a list of indexes or UUIDs [default:
+    /// `all`].
     pub gpus: Option<GpusRequest>,
-    /// Processes of a training job on it; the number of its GPUs where that is known from `gpus`, 1 without a
-    /// GPU. Must be said with `all`.
+    /// Number of training processes on the node [default: the number of GPUs, 1 without a GPU]. Required
+    /// with `gpus: all`.
     pub slots: Option<u32>,
-    /// Labels of its container.
+    /// Labels of the container.
     pub labels: BTreeMap<String, String>,
-    /// Environment of its container, in addition to the cluster's.
+    /// Environment variables of this node's container, in addition to those of the cluster.
     pub environment: BTreeMap<String, String>,
 }
 
@@ -101,22 +101,21 @@ pub enum GpuRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkRequest {
-    /// `overlay` (a swarm's, made by `up`; the default), `host` (the machines' own), or `existing` (an
-    /// attachable one of this name).
+    /// `overlay` (a swarm overlay that `up` creates), `host` (the host network), or `existing` (an
+    /// attachable network of this name) [default: `overlay`].
     pub kind: Option<NetworkKind>,
-    /// Its name; `NAME-net` of the cluster where it is left out.
+    /// Name of the network [default: the name of the cluster with `-net`].
     pub name: Option<String>,
-    /// Largest packet in bytes inside the overlay; left out: the machines' smallest less what VXLAN takes
-    /// (50), and IPsec where it is encrypted.
+    /// MTU of the overlay in bytes [default: the smallest MTU of the machines, minus 50 for VXLAN and, with
+    /// `encrypted`, the IPsec overhead].
     pub mtu: Option<u32>,
-    /// Whether the overlay's traffic is encrypted (IPsec); it costs bandwidth.
+    /// Encrypt the overlay's traffic with IPsec; this reduces bandwidth.
     pub encrypted: bool,
-    /// Its addresses: `10.20.0.0/24`; left out: the engine chooses.
+    /// Subnet of the network: `10.20.0.0/24` [default: chosen by the engine].
     pub subnet: Option<String>,
-    /// The interface that NCCL and Gloo use, where it shall not be found by looking: `ib0`.
+    /// Interface for NCCL and Gloo: `ib0` [default: detected].
     pub interface: Option<String>,
-    /// Whether the containers get the machines' InfiniBand devices (/dev/infiniband, IPC_LOCK, unlimited
-    /// memlock).
+    /// Pass the InfiniBand devices to the containers (/dev/infiniband, IPC_LOCK, unlimited memlock).
     pub infiniband: bool,
 }
 
@@ -137,9 +136,9 @@ pub enum NetworkKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SshRequest {
-    /// The port that it listens on; 2222 unless said otherwise.
+    /// Port of the SSH server [default: 2222].
     pub port: Option<u16>,
-    /// The user that logs in; `root` unless said otherwise.
+    /// User that logs in over SSH [default: `root`].
     pub user: Option<String>,
 }
 
@@ -147,17 +146,17 @@ pub struct SshRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Storage {
-    /// A path of the machines: `/srv/code`. Either this or `nfs`.
+    /// Path on the machines: `/srv/code`. Set either this or `nfs`.
     pub from: Option<String>,
-    /// A share that every node mounts: `10.0.18.1:/export/data`.
+    /// NFS share that every node mounts: `10.0.18.1:/export/data`.
     pub nfs: Option<String>,
     /// NFS mount options without the address: `vers=4.2,rw`.
     pub options: Option<String>,
-    /// Where the containers see it: `/workspace`.
+    /// Mount point in the containers: `/workspace`.
     pub to: String,
-    /// Whether the containers may only read it.
+    /// Mount read-only.
     pub read_only: bool,
-    /// `same-content`: `cluster check` and `up` compare what lies there on every node.
+    /// `same-content`: `cluster check` and `up` verify that every node has the same files there.
     pub check: Option<StorageCheck>,
 }
 
@@ -173,11 +172,11 @@ pub enum StorageCheck {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Size of /dev/shm: `16g`; where it is left out, 1 GiB and 4 GiB more for every GPU.
+    /// Size of /dev/shm: `16g` [default: 1 GiB plus 4 GiB per GPU].
     pub shm: Option<String>,
-    /// Memory that may be pinned: `unlimited` (the default), or a size.
+    /// Limit of locked memory: `unlimited`, or a size [default: `unlimited`].
     pub memlock: Option<String>,
-    /// Open files; 1048576 unless said otherwise.
+    /// Limit of open files [default: 1048576].
     pub nofile: Option<u64>,
 }
 
@@ -198,11 +197,12 @@ pub enum Launcher {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecretRequest {
-    /// Its name: the file /run/secrets/NAME.
+    /// Name of the file below /run/secrets.
     pub name: String,
-    /// The file of this machine that holds it, seen from this file. Either this or `variable`.
+    /// File on this machine that contains the secret. The path is relative to cluster.yaml. Set either this
+    /// or `variable`.
     pub file: Option<String>,
-    /// The variable of envdoc's environment that holds it.
+    /// Environment variable of envdoc that contains the secret.
     pub variable: Option<String>,
 }
 

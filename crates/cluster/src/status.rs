@@ -185,7 +185,7 @@ async fn gone(former: &Former) -> NodeStatus {
     let engine = match &former.engine {
         Ok(engine) => engine,
         Err(why) => {
-            row.differs.push(format!("no longer in cluster.yaml, and not reached to clean it up: {why}"));
+            row.differs.push(format!("no longer in cluster.yaml; cannot connect to clean it up: {why}"));
             row.fix.push(format!(
                 "Clean it up when it is reachable: `envdoc cluster up`. Or forget it: `envdoc cluster up \
                 --forget {name}`"
@@ -306,7 +306,7 @@ fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut 
             Some(members) => match members.iter().find(|member| member.id == swarm.node) {
                 Some(member) if member.ready => "ready".into(),
                 Some(member) => {
-                    differs.push(format!("the manager has no contact with this node: {}", member.status));
+                    differs.push(format!("the manager cannot reach this node: {}", member.status));
                     "down".into()
                 }
                 None => {

@@ -48,18 +48,20 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected, catalog: &'s
         })
     }
     let gpu_groups = move |host: &dyn Host| gpu_groups(host, catalog);
+    let driver_group = move |host: &dyn Host| driver::gather(host, catalog);
+    let files_group = move |host: &dyn Host| file_groups(host, catalog);
     let docker_group = move |host: &dyn Host| docker::gather(host, catalog);
     // Slow ones first: programs and engines answer while files are read.
     let gpus = start(host, gpu_groups);
     let docker = start(host, docker_group);
-    let driver = start(host, driver::gather);
+    let driver = start(host, driver_group);
     let kernel_log = start(host, kernel_log::gather);
     let python = start(host, python::gather);
-    let files = start(host, file_groups);
+    let files = start(host, files_group);
     let groups = Groups {
-        files: finish(&files, host, deadline, file_groups),
+        files: finish(&files, host, deadline, files_group),
         gpus: finish(&gpus, host, deadline, gpu_groups),
-        driver: finish(&driver, host, deadline, driver::gather),
+        driver: finish(&driver, host, deadline, driver_group),
         kernel_log: finish(&kernel_log, host, deadline, kernel_log::gather),
         docker: finish(&docker, host, deadline, docker_group),
         python: finish(&python, host, deadline, python::gather),
@@ -70,9 +72,9 @@ pub fn live(host: &Recorder, deadline: Instant, expected: Expected, catalog: &'s
 /// Gathers everything from a host that cannot hang: a recorded one.
 pub fn recorded(host: &dyn Host, expected: Expected, catalog: &'static Catalog) -> Facts {
     let groups = Groups {
-        files: file_groups(host),
+        files: file_groups(host, catalog),
         gpus: gpu_groups(host, catalog),
-        driver: driver::gather(host),
+        driver: driver::gather(host, catalog),
         kernel_log: kernel_log::gather(host),
         docker: docker::gather(host, catalog),
         python: python::gather(host),
@@ -138,15 +140,15 @@ struct FileGroups {
     environment: environment::Environment,
 }
 
-fn file_groups(host: &dyn Host) -> FileGroups {
+fn file_groups(host: &dyn Host, catalog: &Catalog) -> FileGroups {
     FileGroups {
-        system: system::gather(host),
+        system: system::gather(host, catalog),
         clock: clock::gather(host),
         pci: pci::gather(host),
         modules: modules::gather(host),
         cuda: cuda::gather(host),
         libraries: libraries::gather(host),
-        toolkit: toolkit::gather(host),
+        toolkit: toolkit::gather(host, catalog),
         network: network::gather(host),
         rdma: rdma::gather(host),
         limits: limits::gather(host),

@@ -9,41 +9,25 @@ use std::time::Duration;
 
 use super::Fact;
 use crate::IntoFact;
+use catalog::Catalog;
 use host::{Host, Reading};
 
 /// Installed packages by name and version, sorted.
 pub type Packages = Vec<(String, String)>;
 
-/// What NVIDIA's packages begin with, in Debian, Ubuntu, RHEL, Fedora, SUSE, Arch and NVIDIA's own
-/// repositories. Whoever asks for some of these shares one answer with everybody who asks for others.
-pub const NVIDIA: &[&str] = &[
-    "akmod-nvidia",
-    "cuda-compat",
-    "cuda-drivers",
-    "cuda-toolkit",
-    "cudnn",
-    "datacenter-gpu-manager",
-    "kmod-nvidia",
-    "libcuda1",
-    "libcudnn",
-    "libnccl",
-    "libnvidia",
-    "libnvsdm",
-    "linux-modules-nvidia",
-    "linux-objects-nvidia",
-    "nvidia",
-    "nvlsm",
-    "xorg-x11-drv-nvidia",
-];
-
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The installed packages whose names begin with one of `prefixes`. Empty when there is none of them, absent
 /// when this machine has no package manager that envdoc knows.
-pub fn installed(host: &dyn Host, prefixes: &[&str]) -> Fact<Packages> {
-    let nvidia = prefixes.iter().all(|wanted| NVIDIA.iter().any(|known| wanted.starts_with(known)));
-    let asked = if nvidia { NVIDIA } else { prefixes };
-    let managers = [dpkg(host, asked), rpm(host, asked, nvidia), pacman(host, asked)];
+///
+/// Whoever asks for some of NVIDIA's shares one answer with everybody who asks for others.
+pub fn installed(host: &dyn Host, catalog: &Catalog, prefixes: &[&str]) -> Fact<Packages> {
+    let families = catalog.nvidia_packages().prefixes();
+    let nvidia = prefixes.iter().all(|wanted| families.iter().any(|known| wanted.starts_with(known)));
+    let asked = if nvidia { &families } else { prefixes };
+    // rpm is asked only where files of NVIDIA's are, if there is nothing else to ask for.
+    let where_files_are = nvidia.then_some(families.as_slice());
+    let managers = [dpkg(host, asked), rpm(host, asked, where_files_are), pacman(host, asked)];
     let mut found: Fact<Packages> = Fact::Absent;
     for manager in managers {
         found = match (found, manager) {
@@ -119,7 +103,7 @@ fn parse_dpkg_status(text: &str) -> Packages {
     text.split("\n\n").filter_map(paragraph).collect()
 }
 
-fn rpm(host: &dyn Host, prefixes: &[&str], nvidia: bool) -> Fact<Packages> {
+fn rpm(host: &dyn Host, prefixes: &[&str], families: Option<&[&str]>) -> Fact<Packages> {
     let database = ["/var/lib/rpm", "/usr/lib/sysimage/rpm", "/usr/share/rpm"];
     let kept = ["Packages", "rpmdb.sqlite"];
     let there = database.iter().fold(Fact::Absent, |found: Fact<()>, dir| {
@@ -129,7 +113,7 @@ fn rpm(host: &dyn Host, prefixes: &[&str], nvidia: bool) -> Fact<Packages> {
         })
     });
     there.and_then(|()| {
-        if nvidia && !may_have_nvidia(host) {
+        if families.is_some_and(|families| !may_have_nvidia(host, families)) {
             return Fact::Known(Vec::new());
         }
         let patterns: Vec<String> = prefixes.iter().map(|prefix| format!("{prefix}*")).collect();
@@ -141,17 +125,17 @@ fn rpm(host: &dyn Host, prefixes: &[&str], nvidia: bool) -> Fact<Packages> {
 }
 
 /// Whether a file of NVIDIA's lies where its packages put some: programs, libraries, documents, sources.
-fn may_have_nvidia(host: &dyn Host) -> bool {
-    const PLACES: &[(&str, &[&str])] = &[
+fn may_have_nvidia(host: &dyn Host, families: &[&str]) -> bool {
+    let places: [(&str, &[&str]); 7] = [
         ("/usr/bin", &["nv-fabricmanager", "nv-hostengine", "nvidia", "nvlsm"]),
         ("/usr/lib64", &["libcuda.so", "libcudnn.so", "libnccl.so", "libnvidia"]),
-        ("/usr/share/doc", NVIDIA),
-        ("/usr/share/licenses", NVIDIA),
+        ("/usr/share/doc", families),
+        ("/usr/share/licenses", families),
         ("/usr/src", &["nvidia"]),
         ("/usr/local", &["cuda"]),
         ("/sys/module", &["nvidia"]),
     ];
-    PLACES.iter().any(|(dir, prefixes)| match host.find(dir, prefixes).lines() {
+    places.iter().any(|(dir, prefixes)| match host.find(dir, prefixes).lines() {
         Fact::Known(names) => !names.is_empty(),
         Fact::Absent => false,
         Fact::Unknown(_) => true,
@@ -191,6 +175,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use catalog::testing::catalog;
     use host::record::Replay;
 
     fn package(name: &str, version: &str) -> (String, String) {
@@ -210,9 +195,11 @@ mod tests {
 
     #[test]
     fn dpkg_is_asked_only_where_a_name_fits() {
-        let find = key("find /var/lib/dpkg/info", NVIDIA, "");
-        let query = key(r"run dpkg-query -W -f=${db:Status-Abbrev}\t${Package}\t${Version}\n", NVIDIA, "*");
-        let others = [("find /var/lib/pacman/local ".to_owned() + &NVIDIA.join(" "), Reading::Absent)];
+        let families = catalog().nvidia_packages().prefixes();
+        let find = key("find /var/lib/dpkg/info", &families, "");
+        let query =
+            key(r"run dpkg-query -W -f=${db:Status-Abbrev}\t${Package}\t${Version}\n", &families, "*");
+        let others = [("find /var/lib/pacman/local ".to_owned() + &families.join(" "), Reading::Absent)];
         let none = [
             (find.as_str(), Reading::Text(String::new())),
             ("find /var/lib/rpm Packages rpmdb.sqlite", Reading::Absent),
@@ -220,11 +207,11 @@ mod tests {
             ("find /usr/share/rpm Packages rpmdb.sqlite", Reading::Absent),
             (others[0].0.as_str(), Reading::Absent),
         ];
-        assert_eq!(installed(&host(&none), &["nvidia-driver"]), Fact::Known(vec![]));
+        assert_eq!(installed(&host(&none), catalog(), &["nvidia-driver"]), Fact::Known(vec![]));
 
         let mut some = none.to_vec();
         some[0].1 = Reading::Text("nvidia-driver-550.list\nnvidia-driver-550.md5sums".into());
-        let why = installed(&host(&some), &["nvidia-driver"]);
+        let why = installed(&host(&some), catalog(), &["nvidia-driver"]);
         assert_eq!(why, Fact::unknown("dpkg-query: not in this test"));
 
         let stdout = "ii \tnvidia-driver-550\t550.144.03-0ubuntu1\nrc \tnvidia-driver-535\t535.1-1\n\
@@ -238,7 +225,7 @@ mod tests {
             },
         ));
         assert_eq!(
-            installed(&host(&some), &["nvidia-driver", "libnvidia-compute"]),
+            installed(&host(&some), catalog(), &["nvidia-driver", "libnvidia-compute"]),
             Fact::Known(vec![
                 package("libnvidia-compute-550", "550.144.03-0ubuntu1"),
                 package("nvidia-driver-550", "550.144.03-0ubuntu1")
@@ -249,9 +236,9 @@ mod tests {
     #[test]
     fn a_machine_without_a_manager_says_so() {
         let empty = host(&[]);
-        assert!(matches!(installed(&empty, &["nvidia"]), Fact::Unknown(_)));
+        assert!(matches!(installed(&empty, catalog(), &["nvidia"]), Fact::Unknown(_)));
         let nothing = crate::testing::Sparse::default();
-        assert_eq!(installed(&nothing, &["nvidia"]), Fact::Absent);
+        assert_eq!(installed(&nothing, catalog(), &["nvidia"]), Fact::Absent);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{Fact, packages};
 use crate::IntoFact;
 use crate::service_path::in_service_path;
+use catalog::Catalog;
 use host::{Host, Stat};
 
 /// The NVIDIA container toolkit on a machine.
@@ -128,8 +129,8 @@ impl Toolkit {
 }
 
 /// Reads these facts; one that cannot be read is unknown, with the reason.
-pub fn gather(host: &dyn Host) -> Toolkit {
-    let packages = packages::installed(host, PACKAGES);
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> Toolkit {
+    let packages = packages::installed(host, catalog, PACKAGES);
     let programs = programs(host);
     let version = version(host, &packages, &programs);
     let (config, config_error) = config(host);
@@ -500,8 +501,10 @@ mod tests {
 
     #[test]
     fn nothing_known_stays_unknown() {
-        let toolkit =
-            gather(&Replay::new([("environment".to_owned(), Reading::Absent)].into(), "not recorded"));
+        let toolkit = gather(
+            &Replay::new([("environment".to_owned(), Reading::Absent)].into(), "not recorded"),
+            catalog::testing::catalog(),
+        );
         for unknown in [
             matches!(toolkit.version, Fact::Unknown(_)),
             matches!(toolkit.cdi, Fact::Unknown(_)),

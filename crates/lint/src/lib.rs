@@ -80,7 +80,7 @@ impl Content {
                 content.dockerfile = Some(read);
             }
             Kind::Compose => {
-                let read = Compose::read(&file.text, &file.over, file.stack);
+                let read = Compose::read(file.catalog, &file.text, &file.over, file.stack);
                 content.settings = Some(Settings::of_compose(&read, file));
                 content.compose = Some(read);
             }
@@ -212,7 +212,7 @@ pub fn asks(file: &File) -> Asks {
 
 /// The env files that the services of a compose file name, as paths relative to it.
 pub fn env_files(file: &File) -> BTreeSet<String> {
-    let compose = Compose::read(&file.text, &file.over, file.stack);
+    let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
     let named = |service: &read::compose::Service| {
         let items = match service.at(&["env_file"]) {
             Some(serde_yaml::Value::Sequence(items)) => items.clone(),

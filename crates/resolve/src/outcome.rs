@@ -96,6 +96,18 @@ pub struct Rejected {
     pub candidate: String,
     /// Why.
     pub reasons: Vec<Reason>,
+    /// The reason as a predicate, where it has the candidate as its subject.
+    #[serde(skip)]
+    pub predicate: Option<Predicate>,
+}
+
+/// What is said of one candidate, and of several that are refused alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Predicate {
+    /// `has no wheel for Python 3.8`.
+    pub one: String,
+    /// `have no wheel for Python 3.8`.
+    pub several: String,
 }
 
 /// Why something does not go together.

@@ -28,13 +28,13 @@ pub(super) struct Args {
     #[command(flatten)]
     source: Source,
 
-    /// Also make the nodes leave the swarm, if envdoc created it and it holds nothing else: no other node,
+    /// Also make the nodes leave the swarm, if envdoc created it and nothing else is in it: no other node,
     /// service, secret, config, network or cluster.
     #[arg(long)]
     leave_swarm: bool,
 
-    /// Remove also what a next `up` would use: the swarm (as --leave-swarm), the SSH keys in .envdoc/ssh, and
-    /// the copies of envdoc in ~/.cache/envdoc of the nodes.
+    /// Also remove what the next `up` would reuse: the swarm (as --leave-swarm), the SSH keys in .envdoc/ssh,
+    /// and the copies of envdoc in ~/.cache/envdoc of the nodes.
     #[arg(long)]
     purge: bool,
 

@@ -18,7 +18,7 @@ use facts::Expected;
 use facts::fleet::Member;
 use host::file;
 
-/// Write a first cluster.yaml from what is found on the machines.
+/// Create a cluster.yaml from what the machines report.
 ///
 /// Reads this machine directly and the others over SSH, with the envdoc installed there or the one that
 /// --bring copies. What could not be read is left as a comment to fill in.
@@ -27,7 +27,7 @@ use host::file;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Addresses of the machines; the first one leads.
+    /// Addresses of the machines; the first one is the swarm manager and runs rank 0.
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', required = true)]
     nodes: Vec<String>,
 

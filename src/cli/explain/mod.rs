@@ -22,15 +22,15 @@ use resolve::universe::Universe;
 ///
 /// Works offline, from the catalog. Accepts:
 ///
-/// - a line of a log with an error, in quotes
+/// - an error line of a log, in quotes
 /// - error codes: `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`
 /// - ids of signatures (docs/signatures.md), checks (`envdoc checks`) and lint rules (`envdoc lint --rules`)
-/// - things with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`,
+/// - names with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`,
 ///   `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`, `nvidia/cuda:12.1-base`
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub struct Args {
-    /// An id, a thing with its version, or a line with an error.
+    /// Id, name with version, or error line.
     #[arg(required = true, value_name = "ID")]
     words: Vec<String>,
 }

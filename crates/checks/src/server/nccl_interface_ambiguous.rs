@@ -15,12 +15,6 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Beginnings of names of interfaces that lead to containers, virtual machines or tunnels of this machine.
-const INNER: &[&str] = &[
-    "virbr", "br-", "veth", "cni", "cali", "flannel", "lxdbr", "lxcbr", "podman", "cbr", "kube", "weave",
-    "vxlan",
-];
-
 /// From NCCL 2.28.3 on libvirt's bridges are left out: whether each NCCL that is in use here is so new.
 fn leaves_virbr_out(facts: &Facts) -> bool {
     let Some(environments) = facts.python.environments.known() else { return false };
@@ -55,8 +49,8 @@ fn judge(facts: &Facts) -> Judged {
         .map(|interface| interface.name.as_str())
         .filter(|name| !(name.starts_with("docker") || without_virbr && name.starts_with("virbr")))
         .collect();
-    let inner = |name: &&&str| INNER.iter().any(|prefix| name.starts_with(prefix));
-    let wrong: Vec<&str> = candidates.iter().filter(inner).copied().collect();
+    let local = |name: &&&str| facts.catalog.network_interfaces().is_local(name);
+    let wrong: Vec<&str> = candidates.iter().filter(local).copied().collect();
     if wrong.is_empty() {
         return Ok(Verdict::Pass);
     }

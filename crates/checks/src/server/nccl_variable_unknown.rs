@@ -1,7 +1,7 @@
 //! An NCCL variable is set that nothing reads.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use catalog::variables::Status;
+use catalog::variables::{Status, Variable};
 use facts::Facts;
 
 /// `nccl-variable-unknown`.
@@ -15,23 +15,13 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// Set by CUDA images as a label, and by build systems: read by no NCCL, and meant for none.
-pub const HARMLESS: &[&str] = &[
-    "NCCL_VERSION",
-    "NCCL_ROOT",
-    "NCCL_HOME",
-    "NCCL_ROOT_DIR",
-    "NCCL_LIB_DIR",
-    "NCCL_INCLUDE_DIR",
-    "NCCL_PATH",
-];
-
 fn judge(facts: &Facts) -> Judged {
     let settings = facts.environment.settings();
     let settings = settings.require("no environment")?;
     let ours = |name: &str| name.starts_with("NCCL_") || name.starts_with("TORCH_NCCL_");
+    let harmless = |name: &str| facts.catalog.variable(name).is_some_and(Variable::is_harmless);
     let set: Vec<_> =
-        settings.iter().filter(|setting| ours(setting.name) && !HARMLESS.contains(&setting.name)).collect();
+        settings.iter().filter(|setting| ours(setting.name) && !harmless(setting.name)).collect();
     if set.is_empty() {
         return Err(Verdict::NotApplicable("no NCCL variable is set".into()));
     }
@@ -96,6 +86,7 @@ mod tests {
         expect(&CHECK, &node("NCCL_DEBUG"), "pass", "");
         expect(&CHECK, &node("NCCL_OFI_TUNER_TYPE"), "pass", "");
         expect(&CHECK, &node("NCCL_VERSION"), "not-applicable", "");
+        expect(&CHECK, &node("NCCL_ROOT"), "not-applicable", "");
         expect(&CHECK, &gpu_node(), "not-applicable", "");
         let mut unread = gpu_node();
         unread.environment.variables = Fact::Unknown("--root".into());

@@ -191,7 +191,7 @@ async fn verified(
     let swarm = machines.get(leader.name.as_str()).map(|machine| &machine.swarm);
     if !swarm.is_some_and(|swarm| swarm.manager) {
         let managers = swarm.map(|swarm| swarm.managers.join(", ")).unwrap_or_default();
-        return Err(unknown(format!("{} is no manager; managers: {managers}", leader.name)));
+        return Err(unknown(format!("{} is not a swarm manager; managers: {managers}", leader.name)));
     }
     let failed = |why: docker::Error| unknown(why.to_string());
     let mut contents = swarm::contents(manager).await.map_err(failed)?;

@@ -263,5 +263,5 @@ fn says(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> Str
         parts.push(format!("packets of {packet} bytes"));
     }
     let pinned = pinned.map_or(String::new(), |pinned| format!("; NCCL and Gloo use {pinned}"));
-    format!("{} is {}; to the others: {}{pinned}", one.interface, one.address, parts.join(", "))
+    format!("{} is {}; checks to the other nodes: {}{pinned}", one.interface, one.address, parts.join(", "))
 }

@@ -79,8 +79,10 @@ pub struct Unknown {
 }
 
 /// Everything that was read, as events.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Timeline {
+    /// Which programs start others, and what only follows from a failure.
+    pub catalog: &'static Catalog,
     /// In the order of sources and lines.
     pub events: Vec<Event>,
     /// Lines that look like errors and match nothing.
@@ -175,8 +177,16 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| {
 pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
     let nodes = nodes(reads);
     let is_node = |word: &str| nodes.get(word).is_some_and(|count| *count >= 2);
-    let mut timeline =
-        Timeline { ends: reads.iter().map(|read| read.lines).collect(), ..Timeline::default() };
+    let mut timeline = Timeline {
+        catalog,
+        events: Vec::new(),
+        unknown: Vec::new(),
+        raised: Vec::new(),
+        crashed: Vec::new(),
+        ranks: Vec::new(),
+        world: None,
+        ends: reads.iter().map(|read| read.lines).collect(),
+    };
     for (place, read) in reads.iter().enumerate() {
         let of_file = log_prefix::rank_of_file(&read.name);
         let from = |text: &str| {
@@ -356,8 +366,11 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
                 && raised.beside(&event.prefix)
         })
     };
-    let here: Vec<&Raised> =
-        timeline.raised.iter().filter(|raised| raised.read == place && raised.of_program()).collect();
+    let here: Vec<&Raised> = timeline
+        .raised
+        .iter()
+        .filter(|raised| raised.read == place && raised.of_program(timeline.catalog.tracebacks()))
+        .collect();
     let repeated = |raised: &Raised| {
         let same =
             |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;

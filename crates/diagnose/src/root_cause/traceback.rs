@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use catalog::tracebacks::Tracebacks;
 use regex::Regex;
 
 use crate::expression::constant;
@@ -40,64 +41,13 @@ static EXCEPTION: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\(\w+\))?)(?:: ?(.*))?$"));
 static FRAME: LazyLock<Regex> = LazyLock::new(|| constant(r#"^File "([^"]+)", line (\d+), in (.+)$"#));
 
-/// Programs that start others: an exception that ends them is reported by those.
-const LAUNCHERS: &[&str] = &[
-    "torch/distributed/run.py",
-    "torch/distributed/launch",
-    "bin/torchrun",
-    "accelerate/commands/",
-    "deepspeed/launcher/",
-    "bin/deepspeed",
-    "torch/multiprocessing/spawn.py",
-    "lightning/fabric/cli",
-    "bin/accelerate",
-];
-
-/// Exceptions that only say that something else ended.
-const CONSEQUENCES: &[&str] = &[
-    "ChildFailedError",
-    "SignalException",
-    "CalledProcessError",
-    "InstallationSubprocessError",
-    "MetadataGenerationFailed",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "BrokenPipeError",
-    "EOFError",
-    "ConnectionResetError",
-    "RendezvousConnectionError",
-    "DistNetworkError",
-    "SystemExit",
-    "KeyboardInterrupt",
-    "StopIteration",
-    "CancelledError",
-];
-
-/// What an exception says that only passes on that another process failed, whose own lines tell why.
-const PASSED_ON: &[&str] = &[
-    "root cause above",
-    "stack trace for the root cause",
-    "exception in a background process",
-    "Failed core proc(s)",
-    "look up to see its traceback",
-    "Engine loop has died",
-    "Background loop has errored",
-    "Worker failed with error",
-];
-
-/// Whether an exception only follows from another failure, by its name or words.
-pub(super) fn consequence(name: &str, message: &str) -> bool {
-    let name = name.rsplit('.').next().unwrap_or(name);
-    CONSEQUENCES.contains(&name) || PASSED_ON.iter().any(|words| message.contains(words))
-}
-
 impl Raised {
     /// Whether a program raised it of its own, and it is the last of its chain.
-    pub fn of_program(&self) -> bool {
+    pub fn of_program(&self, known: &Tracebacks) -> bool {
         !self.handled
             && !self.passes_on()
-            && !consequence(&self.name, &self.message)
-            && !self.frames.iter().any(|frame| LAUNCHERS.iter().any(|launcher| frame.contains(launcher)))
+            && !known.is_consequence(&self.name, &self.message)
+            && !self.frames.iter().any(|frame| known.is_launcher(frame))
     }
 
     /// Whether a line between the first and the last of the traceback is of it: lines of others may stand
@@ -242,14 +192,15 @@ pub(super) fn crashed(found: &Found) -> Option<String> {
 
 /// What a line says that an exception ends with: name and message; `None` for what only follows from another
 /// failure.
-pub(super) fn bare(line: &str) -> Option<String> {
+pub(super) fn bare(known: &Tracebacks, line: &str) -> Option<String> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
         constant(
             r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|(?:[a-z_]\w*\.)+[A-Z]\w+): ([^\n]+)$",
         )
     });
     let found = BARE.captures(line.trim_end())?;
-    (!consequence(&found[1], &found[2])).then(|| format!("{}: {}", &found[1], found[2].trim_end_matches('.')))
+    (!known.is_consequence(&found[1], &found[2]))
+        .then(|| format!("{}: {}", &found[1], found[2].trim_end_matches('.')))
 }
 
 /// The name and message of an exception that a line begins with.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::{Fact, packages};
 use crate::IntoFact;
+use catalog::Catalog;
 use host::{Host, Missing, Stat};
 
 /// The driver in its several places, which an upgrade without a reboot lets drift apart.
@@ -112,7 +113,7 @@ impl fmt::Display for DriverVersion {
 }
 
 /// Reads these facts; one that cannot be read is unknown, with the reason.
-pub fn gather(host: &dyn Host) -> Driver {
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> Driver {
     let found = Found::gather(host);
     let nodes = host.find("/dev", &["nvidia"]).lines().must_exist("/dev").about("/dev");
     Driver {
@@ -123,7 +124,7 @@ pub fn gather(host: &dyn Host) -> Driver {
         unversioned: found.fact(|found| found.unversioned.clone()),
         stubs: found.fact(|found| found.stubs.clone()),
         broken: found.fact(|found| found.broken.clone()),
-        packages: packages(host),
+        packages: packages(host, catalog),
         smi: host.program("nvidia-smi").text().or_look(|| {
             let stat = host.stat("/usr/lib/wsl/lib/nvidia-smi").json::<Stat>();
             stat.map(|_| "/usr/lib/wsl/lib/nvidia-smi".to_owned())
@@ -182,36 +183,12 @@ fn parse_nodes(names: &[String]) -> Fact<DeviceNodes> {
     if names.is_empty() { Fact::Absent } else { Fact::Known(nodes) }
 }
 
-fn packages(host: &dyn Host) -> Fact<packages::Packages> {
-    packages::installed(host, packages::NVIDIA).and_then(|mut found| {
-        found.retain(|(name, _)| is_driver_package(name));
+fn packages(host: &dyn Host, catalog: &Catalog) -> Fact<packages::Packages> {
+    let names = catalog.nvidia_packages();
+    packages::installed(host, catalog, &names.prefixes()).and_then(|mut found| {
+        found.retain(|(name, _)| names.is_driver(name));
         if found.is_empty() { Fact::Absent } else { Fact::Known(found) }
     })
-}
-
-/// Whether a package carries a part of the driver: kernel module, firmware, user libraries, `nvidia-smi`.
-fn is_driver_package(name: &str) -> bool {
-    const WHOLE: &[&str] =
-        &["nvidia", "nvidia-lts", "nvidia-smi", "nvidia-modprobe", "libcuda1", "libnvidia-ml1"];
-    const BEGIN: &[&str] = &[
-        "akmod-nvidia",
-        "cuda-drivers",
-        "kmod-nvidia",
-        "libnvidia-compute",
-        "libnvidia-cfg1",
-        "linux-modules-nvidia",
-        "linux-objects-nvidia",
-        "nvidia-compute-utils",
-        "nvidia-dkms",
-        "nvidia-driver",
-        "nvidia-firmware",
-        "nvidia-headless",
-        "nvidia-kernel",
-        "nvidia-open",
-        "nvidia-utils",
-        "xorg-x11-drv-nvidia",
-    ];
-    WHOLE.contains(&name) || BEGIN.iter().any(|begin| name.starts_with(begin))
 }
 
 /// What lies in the loader's directories.

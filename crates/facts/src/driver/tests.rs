@@ -1,6 +1,11 @@
 use super::*;
 use crate::testing::Sparse;
+use catalog::testing::catalog;
 use host::Reading;
+
+fn gather(host: &dyn Host) -> Driver {
+    super::gather(host, catalog())
+}
 
 #[test]
 fn driver_versions_order_by_number_and_print_as_nvidia_writes_them() {
@@ -118,11 +123,11 @@ fn packages_of_the_driver_are_told_from_others_of_nvidia() {
         "cuda-drivers-570",
         "nvidia",
     ] {
-        assert!(is_driver_package(name), "{name}");
+        assert!(catalog().nvidia_packages().is_driver(name), "{name}");
     }
     for name in ["nvidia-container-toolkit", "libnvidia-container1", "nvidia-cuda-toolkit", "nvidia-settings"]
     {
-        assert!(!is_driver_package(name), "{name}");
+        assert!(!catalog().nvidia_packages().is_driver(name), "{name}");
     }
 }
 

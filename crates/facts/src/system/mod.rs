@@ -5,6 +5,7 @@ mod virtualisation;
 
 use super::Fact;
 use crate::{IntoFact, environment};
+use catalog::Catalog;
 use host::{Host, Reading};
 
 /// The machine below everything else.
@@ -77,7 +78,7 @@ pub struct Wsl {
 }
 
 /// Reads these facts; one that cannot be read is unknown, with the reason.
-pub fn gather(host: &dyn Host) -> System {
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> System {
     let kernel = host
         .read("/proc/sys/kernel/osrelease")
         .text()
@@ -89,7 +90,7 @@ pub fn gather(host: &dyn Host) -> System {
     System {
         os: os_release(host),
         architecture: architecture(host),
-        virtualisation: virtualisation::gather(host),
+        virtualisation: virtualisation::gather(host, catalog),
         container: container::gather(host, &wsl),
         uid: status.as_ref().and_then(|text| uid(text)),
         gids: status.as_ref().and_then(|text| gids(text)),

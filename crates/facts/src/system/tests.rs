@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::testing::Sparse;
+use catalog::testing::catalog;
 use host::record::Replay;
+
+fn gather(host: &dyn Host) -> System {
+    super::gather(host, catalog())
+}
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/outputs/system");
 

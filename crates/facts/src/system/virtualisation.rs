@@ -2,52 +2,25 @@
 
 use crate::Fact;
 use crate::IntoFact;
+use catalog::Catalog;
 use host::{Host, Reading};
 
-/// What DMI says of virtual machines: the beginning of the vendor, a part of the product, the hypervisor.
-const MACHINES: &[(&str, &str, &str)] = &[
-    ("QEMU", "", "kvm"),
-    ("Red Hat", "", "kvm"),
-    ("oVirt", "", "kvm"),
-    ("OpenStack", "", "kvm"),
-    ("Google", "Google Compute Engine", "kvm"),
-    ("DigitalOcean", "", "kvm"),
-    ("Alibaba Cloud", "ECS", "kvm"),
-    ("VMware", "", "vmware"),
-    ("innotek GmbH", "", "virtualbox"),
-    ("Oracle Corporation", "VirtualBox", "virtualbox"),
-    ("Xen", "", "xen"),
-    ("Microsoft Corporation", "Virtual Machine", "hyperv"),
-    ("Parallels", "", "parallels"),
-];
-
-/// Clock sources that only a hypervisor offers.
-const CLOCKS: &[(&str, &str)] = &[("kvm-clock", "kvm"), ("hyperv_clocksource", "hyperv"), ("xen", "xen")];
-
-pub(super) fn gather(host: &dyn Host) -> Fact<String> {
+pub(super) fn gather(host: &dyn Host, catalog: &Catalog) -> Fact<String> {
     let vendor = host.read("/sys/class/dmi/id/sys_vendor").text();
     let product = host.read("/sys/class/dmi/id/product_name").text();
     if let (Some(vendor), Some(product)) = (vendor.known(), product.known())
-        && let Some(name) = by_dmi(vendor.trim(), product.trim())
+        && let Some(name) = catalog.hypervisors().by_dmi(vendor.trim(), product.trim())
     {
         return Fact::Known(name.into());
     }
     let clocks = host.read("/sys/devices/system/clocksource/clocksource0/available_clocksource").text();
     if let Some(clocks) = clocks.known() {
-        let offered = |clock: &str| clocks.split_whitespace().any(|word| word.starts_with(clock));
-        if let Some((_, name)) = CLOCKS.iter().find(|(clock, _)| offered(clock)) {
-            return Fact::Known((*name).into());
+        let available: Vec<&str> = clocks.split_whitespace().collect();
+        if let Some(name) = catalog.hypervisors().by_clock_sources(&available) {
+            return Fact::Known(name.into());
         }
     }
     by_processor(host, vendor.known().is_some())
-}
-
-fn by_dmi(vendor: &str, product: &str) -> Option<&'static str> {
-    MACHINES
-        .iter()
-        .find(|(v, p, _)| vendor.starts_with(v) && product.contains(p))
-        .map(|(_, _, name)| *name)
-        .or_else(|| product.contains("KVM").then_some("kvm"))
 }
 
 /// An x86 processor shows its guests the flag `hypervisor`. Other architectures have no such flag.

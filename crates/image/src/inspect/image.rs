@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Reference;
+use catalog::Catalog;
 use docker::image::instruction;
 use resolve::outcome::Stack;
 
@@ -269,22 +270,12 @@ impl Image {
 
     /// What is in it by its own labels and variables: what it is, and where that stands. A variable tells
     /// what the base was made with; what was installed later it does not tell.
-    pub fn contents(&self) -> Vec<(&'static str, String, &'static str)> {
+    pub fn contents(&self, catalog: &'static Catalog) -> Vec<(&'static str, String, &'static str)> {
         const LABELS: &[(&str, &str)] = &[
             ("Python", "envdoc.python"),
             ("torch", "envdoc.torch"),
             ("CUDA", "envdoc.cuda"),
             ("DeepSpeed", "envdoc.deepspeed"),
-        ];
-        const VARIABLES: &[(&str, &str)] = &[
-            ("Python", "PYTHON_VERSION"),
-            ("torch", "PYTORCH_VERSION"),
-            ("torch", "NVIDIA_PYTORCH_VERSION"),
-            ("CUDA", "CUDA_VERSION"),
-            ("cuDNN", "NV_CUDNN_VERSION"),
-            ("cuDNN", "CUDNN_VERSION"),
-            ("NCCL", "NV_LIBNCCL_PACKAGE_VERSION"),
-            ("NCCL", "NCCL_VERSION"),
         ];
         let labels =
             LABELS.iter().filter_map(|&(what, name)| Some((what, self.label(name)?.to_owned(), name)));
@@ -292,8 +283,9 @@ impl Image {
         let (cudnn, nccl) = stack.map_or((None, None), |stack| (stack.cudnn, stack.nccl));
         let stack = [("cuDNN", cudnn), ("NCCL", nccl)];
         let stack = stack.into_iter().filter_map(|(what, version)| Some((what, version?, STACK)));
-        let variables =
-            VARIABLES.iter().filter_map(|&(what, name)| Some((what, self.variable(name)?.to_owned(), name)));
+        let variables = catalog.image_variables().all().iter().filter_map(|row| {
+            Some((row.tells.as_str(), self.variable(&row.variable)?.to_owned(), row.variable.as_str()))
+        });
         let mut contents: Vec<(&'static str, String, &'static str)> = Vec::new();
         for found in labels.chain(stack).chain(variables) {
             if !contents.iter().any(|(known, ..)| *known == found.0) {
@@ -352,7 +344,7 @@ mod tests {
         );
         assert_eq!(image.largest(1)[0].by, "RUN pip install torch");
         assert_eq!(
-            image.contents(),
+            image.contents(catalog::testing::catalog()),
             [
                 ("torch", "2.5.1".to_owned(), "envdoc.torch"),
                 ("CUDA", "12.1.1".to_owned(), "CUDA_VERSION"),

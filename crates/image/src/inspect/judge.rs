@@ -1,6 +1,6 @@
 //! Whether an image runs on a machine.
 
-use catalog::torch;
+use catalog::{Catalog, torch};
 use checks::{CHECKS, Fix, Group, Severity, Verdict, judge_one};
 use diagnostic::rule;
 use facts::support::CudaSupport;
@@ -249,8 +249,8 @@ fn unmet(name: &str, condition: &str, properties: &Properties) -> Verdict {
 }
 
 /// The torch release and the CUDA build in it, and where that stands.
-fn torch_of(image: &Image) -> Option<(String, Option<String>, &'static str)> {
-    let contents = image.contents();
+fn torch_of(image: &Image, catalog: &'static Catalog) -> Option<(String, Option<String>, &'static str)> {
+    let contents = image.contents(catalog);
     let (_, version, from) = contents.into_iter().find(|(known, ..)| *known == "torch")?;
     // NVIDIA's own builds are no release of PyTorch: `2.9.0a0+145a3a7bda`.
     Some(match version.split_once('+') {
@@ -263,10 +263,10 @@ fn driver(image: &Image, facts: &Facts) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
-    let contents = image.contents();
+    let contents = image.contents(facts.catalog);
     let of_image = contents.iter().find(|(what, ..)| *what == "CUDA");
     let of_image = of_image.map(|(_, version, from)| (version.clone(), (*from).to_owned()));
-    let of_torch = torch_of(image)
+    let of_torch = torch_of(image, facts.catalog)
         .and_then(|(version, build, _)| Some((torch::cuda_of(&build?)?, format!("torch {version}"))));
     let judged = of_image.into_iter().chain(of_torch).map(|(version, from)| runs(&version, &from, facts));
     Verdict::together(judged.map(Ok), "no label or variable of the image names its CUDA version")
@@ -310,7 +310,7 @@ fn gpu_code(image: &Image, facts: &Facts) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
-    let Some((version, build, from)) = torch_of(image) else {
+    let Some((version, build, from)) = torch_of(image, facts.catalog) else {
         return Verdict::NotApplicable("no label or variable of the image names a torch version".into());
     };
     let Some(release) = facts.catalog.torch().release(&version) else {

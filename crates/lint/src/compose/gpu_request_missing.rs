@@ -49,7 +49,7 @@ fn judge(file: &Compose) -> Vec<Found> {
         .iter()
         .filter(needs)
         .filter_map(|service| {
-            let why = service.needs_gpus()?;
+            let why = service.needs_gpus(file.catalog)?;
             let message = format!("service {} requests no GPU, but {why}", service.name);
             let fix = match file.stack {
                 IsStack::No => {

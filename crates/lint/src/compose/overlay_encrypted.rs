@@ -41,7 +41,7 @@ fn judge(file: &Compose) -> Vec<Found> {
         let line = file.line(&["networks", name, "driver_opts", "encrypted"]);
         let user = file.services.iter().find(|service| {
             let uses = service.networks().iter().any(|one| one == name);
-            uses && (service.gpus().is_some() || service.needs_gpus().is_some())
+            uses && (service.gpus().is_some() || service.needs_gpus(file.catalog).is_some())
         });
         let fix = "Use a network without `encrypted` for training, or `network_mode: host`";
         found.push(match user {

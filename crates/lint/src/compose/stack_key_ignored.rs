@@ -1,5 +1,6 @@
 //! Keys that `docker stack deploy` ignores.
 
+use catalog::Catalog;
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service};
@@ -25,41 +26,19 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// What is dropped, and what does instead.
-const IGNORED: &[(&str, &str)] = &[
-    ("build", "Build and push the image first, and set `image`"),
-    ("cgroup_parent", ""),
-    ("cgroupns_mode", ""),
-    ("container_name", "Use the service name to reach it"),
-    ("devices", "Start one container per node with `docker compose`; swarm cannot map devices"),
-    ("domainname", ""),
-    ("expose", "Delete it; services on one network reach every port"),
-    ("external_links", ""),
-    ("ipc", "Mount a tmpfs on /dev/shm for shared memory in the container"),
-    ("links", "Delete it; services on one network resolve each other by name"),
-    ("mac_address", ""),
-    ("network_mode", "Use an external network named `host`"),
-    ("pid", ""),
-    ("privileged", "Use `cap_add`, which swarm supports"),
-    ("restart", "Use `deploy.restart_policy`"),
-    ("security_opt", ""),
-    ("shm_size", "Use the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: BYTES}}`"),
-    ("userns_mode", ""),
-];
-
 fn judge(file: &Compose) -> Vec<Found> {
     if file.stack == IsStack::No {
         return Vec::new();
     }
-    file.services.iter().flat_map(ignored).collect()
+    file.services.iter().flat_map(|service| ignored(file.catalog, service)).collect()
 }
 
-fn ignored(service: &Service) -> Vec<Found> {
+fn ignored(catalog: &Catalog, service: &Service) -> Vec<Found> {
     let meant = |key: &str| service.at(&[key]).filter(|value| **value != Value::Bool(false)).is_some();
-    let keys = IGNORED.iter().filter(|(key, _)| meant(key));
-    keys.map(|(key, instead)| {
-        let message = format!("`docker stack deploy` ignores `{key}` in service {}", service.name);
-        Found::warning(service.line_of(key), message, *instead)
+    let keys = catalog.stack_keys().ignored().filter(|row| meant(&row.key));
+    keys.map(|row| {
+        let message = format!("`docker stack deploy` ignores `{}` in service {}", row.key, service.name);
+        Found::warning(service.line_of(&row.key), message, row.instead.as_deref().unwrap_or_default())
     })
     .collect()
 }

@@ -1,5 +1,6 @@
 //! Keys for which `docker stack deploy` refuses a file.
 
+use catalog::stack_keys::Section;
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
@@ -18,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         stack("name: x\nservices:\n  a:\n    image: b\n    runtime: nvidia\n"),
         stack("services:\n  a:\n    image: b\n    depends_on:\n      c: {condition: service_started}\n"),
+        stack("services:\n  a:\n    image: b\n    group_add: [video]\n"),
     ],
     silent: &[
         stack(
@@ -28,72 +30,12 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// The keys of a service in the schema.
-const SERVICE: &[&str] = &[
-    "deploy",
-    "build",
-    "cap_add",
-    "cap_drop",
-    "cgroupns_mode",
-    "cgroup_parent",
-    "command",
-    "configs",
-    "container_name",
-    "credential_spec",
-    "depends_on",
-    "devices",
-    "dns",
-    "dns_search",
-    "domainname",
-    "entrypoint",
-    "env_file",
-    "environment",
-    "expose",
-    "external_links",
-    "extra_hosts",
-    "group_add",
-    "healthcheck",
-    "hostname",
-    "image",
-    "init",
-    "ipc",
-    "isolation",
-    "labels",
-    "links",
-    "logging",
-    "mac_address",
-    "network_mode",
-    "networks",
-    "pid",
-    "ports",
-    "privileged",
-    "read_only",
-    "restart",
-    "security_opt",
-    "shm_size",
-    "secrets",
-    "sysctls",
-    "stdin_open",
-    "stop_grace_period",
-    "stop_signal",
-    "tmpfs",
-    "tty",
-    "ulimits",
-    "oom_score_adj",
-    "user",
-    "userns_mode",
-    "volumes",
-    "working_dir",
-];
-const TOP: &[&str] = &["version", "services", "networks", "volumes", "secrets", "configs"];
-const RESERVATIONS: &[&str] = &["cpus", "memory", "generic_resources"];
-
 fn judge(file: &Compose) -> Vec<Found> {
     if file.stack == IsStack::No {
         return Vec::new();
     }
     let certain = file.stack == IsStack::Yes;
-    let top = unknown(Some(&file.root), TOP).into_iter().map(|key| {
+    let top = unknown(file, Section::Top, Some(&file.root)).into_iter().map(|key| {
         Found::error(
             file.line(&[&key]),
             format!("`docker stack deploy` refuses the file because of key `{key}`"),
@@ -106,7 +48,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
     let name = service.name.as_str();
-    let mut found: Vec<Found> = unknown(Some(&service.value), SERVICE)
+    let mut found: Vec<Found> = unknown(file, Section::Service, Some(&service.value))
         .into_iter()
         .map(|key| {
             let fix = match key.as_str() {
@@ -123,7 +65,7 @@ fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
         })
         .collect();
     let reservations = ["deploy", "resources", "reservations"];
-    for key in unknown(service.at(&reservations), RESERVATIONS) {
+    for key in unknown(file, Section::Reservations, service.at(&reservations)) {
         let line = file.line(&["services", name, "deploy", "resources", "reservations", &key]);
         let message = format!(
             "`docker stack deploy` refuses `reservations.{key}` in service {name}; swarm has no device \
@@ -146,9 +88,10 @@ fn rejected(file: &Compose, service: &Service) -> Vec<Found> {
     found
 }
 
-/// The keys of a mapping that are not in a list, extensions left out.
-fn unknown(value: Option<&Value>, known: &[&str]) -> Vec<String> {
+/// The keys of a mapping that its section does not accept; extensions (`x-`) are accepted anywhere.
+fn unknown(file: &Compose, section: Section, value: Option<&Value>) -> Vec<String> {
+    let accepted = |key: &str| file.catalog.stack_keys().accepts(section, key);
     let map = value.and_then(|value| below(value, &[])).and_then(Value::as_mapping);
     let keys = map.into_iter().flatten().filter_map(|(key, _)| text(key));
-    keys.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-")).collect()
+    keys.filter(|key| !accepted(key) && !key.starts_with("x-")).collect()
 }

@@ -4,6 +4,7 @@ use super::SET_BY_LAUNCHERS;
 use crate::read::settings::{Held, Launch, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::Catalog;
+use catalog::variables::Status;
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-not-forwarded",
@@ -72,10 +73,11 @@ fn is_of_the_stack(catalog: &Catalog, name: &str) -> bool {
         "PDSH_SSH_ARGS_APPEND",
         "DS_ENV_FILE",
     ];
+    let runs = catalog.variable(name).is_some_and(|row| row.status != Status::Build);
     let build = name.starts_with("DS_BUILD_")
         || name.to_ascii_uppercase().ends_with("_PROXY")
         || name.starts_with("OMPI_");
-    catalog.variable(name).is_some() && !SET_BY_LAUNCHERS.contains(&name) && !shells.contains(&name) && !build
+    runs && !SET_BY_LAUNCHERS.contains(&name) && !shells.contains(&name) && !build
 }
 
 /// What a login shell alone reads.

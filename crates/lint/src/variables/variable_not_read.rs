@@ -4,8 +4,7 @@ use crate::file::HERE;
 use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::Catalog;
-use catalog::variables::{self, Status};
-use checks::nccl_variable_unknown::HARMLESS;
+use catalog::variables::{Status, Variable};
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-not-read",
@@ -62,7 +61,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                      `torch.cuda.nccl.version()` to see the version",
                 ));
             }
-            if HARMLESS.contains(&one.name.as_str()) {
+            if settings.catalog.variable(&one.name).is_some_and(Variable::is_harmless) {
                 return None;
             }
             let (why, near) = unread(settings.catalog, &one.name)?;
@@ -93,7 +92,7 @@ fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'sta
     }
     let without = name.strip_prefix("TORCH_").map(str::to_owned);
     let other = without.unwrap_or_else(|| format!("TORCH_{name}"));
-    let read = |row: &&variables::Variable| matches!(row.status, Status::Current | Status::Deprecated);
+    let read = |row: &&Variable| matches!(row.status, Status::Current | Status::Deprecated);
     let row = catalog.variable(&other).filter(read).or_else(|| catalog.variables().nearest(name))?;
     Some((format!("nothing reads it; did you mean {}?", row.name), Some(&row.name)))
 }

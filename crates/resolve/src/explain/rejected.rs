@@ -29,6 +29,7 @@ impl<'u> Explainer<'u, '_> {
                         .iter()
                         .map(|id| Reason { constraint: (*id).to_owned(), message: one.message.predicate() })
                         .collect(),
+                    predicate: one.message.predicates(),
                 }
             }));
         }
@@ -76,7 +77,13 @@ impl<'u> Explainer<'u, '_> {
             true => first.name(),
             false => format!("torch {}", first.release.version),
         };
-        (!groups.is_empty()).then(|| Rejected { candidate, reasons: groups.iter().map(each).collect() })
+        // Of several builds that are refused alike, the release is the subject.
+        let predicate = match &groups[..] {
+            [group] if group.builds.len() > 1 => group.message.predicates(),
+            _ => None,
+        };
+        let reasons = || groups.iter().map(each).collect();
+        (!groups.is_empty()).then(|| Rejected { candidate, reasons: reasons(), predicate })
     }
 
     fn pythons(&self, universe: &'u Universe) -> Vec<Rejected> {
@@ -89,6 +96,7 @@ impl<'u> Explainer<'u, '_> {
             (!reasons.is_empty() && !requested).then(|| Rejected {
                 candidate: format!("python {}", python.text),
                 reasons: outcome_reasons(&reasons),
+                predicate: None,
             })
         };
         newer.filter_map(refused).take(PYTHONS).collect()

@@ -35,6 +35,15 @@ fn text(words: &[&str]) -> String {
 }
 
 #[test]
+fn releases_without_a_wheel_are_the_subject_of_their_reason() {
+    let resolution = found(&["python 3.8"]);
+    let one = resolution.rejected.iter().find(|one| one.candidate == "torch 2.14.0").unwrap();
+    let predicate = one.predicate.as_ref().unwrap();
+    assert_eq!(predicate.one, one.reasons[0].message);
+    assert_eq!(predicate.several, "have no wheel for Python 3.8");
+}
+
+#[test]
 fn cuda_12_1_with_python_3_12() {
     insta::assert_snapshot!(text(&["cuda 12.1", "python 3.12"]));
 }

@@ -8,6 +8,7 @@ mod refusal;
 pub(crate) use names::{Names, Phrase};
 pub(crate) use refusal::{kernels_for, wheels};
 
+use super::outcome::Predicate;
 use super::verdict::{Candidate, Judgement, Objection, Reason};
 
 /// A verb for one subject and for several: `has`, `have`.
@@ -87,6 +88,13 @@ impl Short {
             Some((one, _)) => format!("{one} {}", self.text),
             None => self.text.clone(),
         }
+    }
+
+    /// The predicate of one subject and of several; `None` where the message has a subject of its own.
+    pub(crate) fn predicates(&self) -> Option<Predicate> {
+        let (one, several) = self.verb?;
+        let of = |verb| format!("{verb} {}", self.text);
+        Some(Predicate { one: of(one), several: of(several) })
     }
 
     /// `2.6.0 has no wheel for Python 3.14`, `2.6.0: no build for CUDA 12.1`.

@@ -57,7 +57,11 @@ pub(super) fn found() -> Outcome {
         constraints: vec!["torch-build-exists".into()],
         sources: vec!["the release matrix that was read".into()],
     };
-    let rejected = |candidate: &str, reasons: Vec<Reason>| Rejected { candidate: candidate.into(), reasons };
+    let rejected = |candidate: &str, reasons: Vec<Reason>| Rejected {
+        candidate: candidate.into(),
+        reasons,
+        predicate: None,
+    };
     let no_build = "torch 2.6 ended the builds for CUDA 12.1; 2.5.1 is the last that has one";
     Outcome::Resolved(Box::new(Resolution {
         stack: stack(),

@@ -1,7 +1,7 @@
 //! Every format of the same answers.
 
 use super::{Report, json, project, requirements, sample, text};
-use crate::outcome::{Outcome, Stack, Warning};
+use crate::outcome::{Outcome, Predicate, Reason, Rejected, Stack, Warning};
 use crate::parameter::Source;
 use catalog::testing::catalog;
 use diagnostic::layout::Layout;
@@ -49,6 +49,27 @@ fn for_machines() {
     assert!(none["stack"].is_null());
     assert_eq!(none["nearest"][0]["instead"], "--torch 2.7");
     assert_eq!(none["conflict"]["wishes"][0], "--gpu b200");
+}
+
+#[test]
+fn the_verb_agrees_with_the_number_of_rejected_candidates() {
+    let wheel = |candidate: &str, python: &str| Rejected {
+        candidate: candidate.into(),
+        reasons: vec![Reason {
+            constraint: "torch-wheel-for-python".into(),
+            message: format!("has no wheel for Python {python}"),
+        }],
+        predicate: Some(Predicate {
+            one: format!("has no wheel for Python {python}"),
+            several: format!("have no wheel for Python {python}"),
+        }),
+    };
+    let Outcome::Resolved(mut resolution) = sample::found() else { panic!() };
+    resolution.rejected =
+        vec![wheel("torch 2.14.1", "3.8"), wheel("torch 2.14.0", "3.8"), wheel("torch 2.13.0", "3.9")];
+    let text = plain(&Outcome::Resolved(resolution), Layout { width: 200, ..LAYOUT });
+    assert!(text.contains("  torch 2.14.1 and torch 2.14.0 have no wheel for Python 3.8\n"), "{text}");
+    assert!(text.contains("  torch 2.13.0 has no wheel for Python 3.9\n"), "{text}");
 }
 
 /// Both files, of a stack that is changed.

@@ -7,9 +7,10 @@ use anstyle::{AnsiColor, Style};
 
 use super::Report;
 use crate::lookup::Together;
-use crate::outcome::{Conflict, Nearest, Outcome, Reason, Resolution, Stack};
+use crate::outcome::{Conflict, Nearest, Outcome, Predicate, Reason, Rejected, Resolution, Stack};
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::terminal::colour;
+use diagnostic::words;
 
 const FOUND: AnsiColor = AnsiColor::Green;
 const NONE: AnsiColor = AnsiColor::Red;
@@ -150,25 +151,53 @@ fn row(text: &mut String, name: &str, value: &str, widest: usize, layout: Layout
     wrapped(text, value, &format!("  {dim}{name:widest$}{dim:#}  "), &indent, layout);
 }
 
+/// Why a candidate was rejected.
+#[derive(PartialEq)]
+enum Why<'r> {
+    /// What is said of the candidate itself.
+    Predicate(&'r Predicate),
+    /// Sentences with subjects of their own.
+    Sentences(String),
+}
+
+impl<'r> Why<'r> {
+    fn of(rejected: &'r Rejected, every: bool) -> Why<'r> {
+        if let Some(predicate) = &rejected.predicate {
+            return Why::Predicate(predicate);
+        }
+        let reasons: Vec<&str> = rejected.reasons.iter().map(|reason| reason.message.as_str()).collect();
+        let shown = if every { reasons.len() } else { reasons.len().min(1) };
+        Why::Sentences(reasons[..shown].join("; "))
+    }
+
+    /// `torch 2.14.1 and torch 2.14.0 have no wheel for Python 3.8`.
+    fn of_candidates(&self, candidates: &[&str]) -> String {
+        let names = words::and(candidates);
+        match self {
+            Why::Predicate(predicate) if candidates.len() > 1 => format!("{names} {}", predicate.several),
+            Why::Predicate(predicate) => format!("{names} {}", predicate.one),
+            Why::Sentences(sentences) => format!("{names}: {sentences}"),
+        }
+    }
+}
+
 fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
     if resolution.rejected.is_empty() {
         return;
     }
     heading(text, "Rejected");
     let shown = if layout.verbose { usize::MAX } else { REJECTED };
-    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    let mut groups: Vec<(Vec<&str>, Why)> = Vec::new();
     for rejected in &resolution.rejected {
-        let reasons: Vec<&str> = rejected.reasons.iter().map(|reason| reason.message.as_str()).collect();
-        let reasons = if layout.verbose { &reasons[..] } else { &reasons[..reasons.len().min(1)] };
-        let reasons = reasons.join("; ");
-        // What stands one after the other for one reason is one line.
+        let why = Why::of(rejected, layout.verbose);
+        // Neighbours that are refused for the same reason share a line.
         match groups.last_mut() {
-            Some((candidates, same)) if *same == reasons => candidates.push(&rejected.candidate),
-            _ => groups.push((vec![&rejected.candidate], reasons)),
+            Some((candidates, same)) if *same == why => candidates.push(&rejected.candidate),
+            _ => groups.push((vec![&rejected.candidate], why)),
         }
     }
-    for (candidates, reasons) in groups.iter().take(shown) {
-        wrapped(text, &format!("{}: {reasons}", candidates.join(", ")), "  ", "    ", layout);
+    for (candidates, why) in groups.iter().take(shown) {
+        wrapped(text, &why.of_candidates(candidates), "  ", "    ", layout);
     }
     let more: usize = groups.iter().skip(shown).map(|(candidates, _)| candidates.len()).sum();
     if more > 0 {

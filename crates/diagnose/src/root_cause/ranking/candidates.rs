@@ -71,6 +71,7 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
         )
     });
     let signature = signatures::derived(Derived::QuotedLine)?;
+    let known = timeline.catalog.tracebacks();
     let tells = |text: &str| {
         let raised = traceback::named(text);
         // ssh -v tries many files that need not be there.
@@ -78,7 +79,7 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
             ["debug1: ", "debug2: ", "debug3: "].iter().any(|start| text.trim_start().starts_with(start));
         !trial
             && !ENDED.is_match(text.trim_end())
-            && raised.is_none_or(|(name, message)| !traceback::consequence(name, message))
+            && raised.is_none_or(|(name, message)| !known.is_consequence(name, message))
     };
     let mild = |line: &Unknown| matches!(line.prefix.level, Some(Level::Info | Level::Warning));
     let sure = timeline.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text));
@@ -134,7 +135,7 @@ fn ends_with(timeline: &Timeline, tried: &Signature, rule: &Unfinished) -> Optio
 fn bare_exception(timeline: &Timeline) -> Option<RankedCause> {
     let signature = signatures::derived(Derived::Exception)?;
     let (line, raised) = timeline.unknown.iter().filter(|line| line.sure).find_map(|line| {
-        let raised = traceback::bare(&line.text)?;
+        let raised = traceback::bare(timeline.catalog.tracebacks(), &line.text)?;
         Some((line, raised))
     })?;
     Some(RankedCause {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::inspect::{Image, Judged};
+use catalog::Catalog;
 use diagnostic::Subject;
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::report::{self as results, Outcome, Summary};
@@ -105,8 +106,8 @@ pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
 }
 
 /// What `envdoc inspect --format json` prints.
-pub fn json<'i>(image: &'i Image, machines: &[Machine]) -> Report<'i> {
-    let contents = image.contents().into_iter();
+pub fn json<'i>(catalog: &'static Catalog, image: &'i Image, machines: &[Machine]) -> Report<'i> {
+    let contents = image.contents(catalog).into_iter();
     let machine = |machine: &Machine| MachineEntry {
         name: machine.name.clone(),
         results: machine.judged.iter().map(entry).collect(),

@@ -6,12 +6,13 @@ use anstyle::Style;
 
 use super::{Machine, summary};
 use crate::inspect::{Image, Judged};
+use catalog::Catalog;
 use checks::Verdict;
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::visible;
 
 /// The report, with ANSI colours in it.
-pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
+pub fn text(catalog: &'static Catalog, image: &Image, machines: &[Machine], layout: Layout) -> String {
     let mut text = String::new();
     let bold = Style::new().bold();
     let _ = writeln!(text, "{bold}{}{bold:#}", visible::line(&image.name));
@@ -25,7 +26,7 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
     };
     wrapped(&mut text, &wherefrom, "  ", "  ", layout);
     text.push('\n');
-    rows(&mut text, image, layout);
+    rows(catalog, &mut text, image, layout);
     layers(&mut text, image, layout);
     for machine in machines {
         let _ = writeln!(text, "\n{bold}On {}{bold:#}", visible::line(&machine.name));
@@ -38,7 +39,7 @@ pub fn text(image: &Image, machines: &[Machine], layout: Layout) -> String {
     text
 }
 
-fn rows(text: &mut String, image: &Image, layout: Layout) {
+fn rows(catalog: &'static Catalog, text: &mut String, image: &Image, layout: Layout) {
     let or_unknown = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
     let mut platform =
         format!("{} {}", image.os.as_deref().unwrap_or("unknown system,"), or_unknown(&image.architecture));
@@ -66,7 +67,9 @@ fn rows(text: &mut String, image: &Image, layout: Layout) {
         ("user", if image.user.is_empty() { "root".to_owned() } else { image.user.clone() }),
         ("directory", image.workdir.clone()),
     ];
-    rows.extend(image.contents().into_iter().map(|(what, version, by)| (what, format!("{version} ({by})"))));
+    rows.extend(
+        image.contents(catalog).into_iter().map(|(what, version, by)| (what, format!("{version} ({by})"))),
+    );
     for name in ["NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"] {
         rows.extend(image.variable(name).map(|value| (name, value.to_owned())));
     }

@@ -7,6 +7,7 @@ mod service;
 
 pub(crate) use service::{Gpus, Service};
 
+use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
@@ -19,6 +20,7 @@ use places::Places;
 /// A compose file.
 #[derive(Debug)]
 pub(crate) struct Compose {
+    pub catalog: &'static Catalog,
     /// Its content with merges applied; null if it cannot be read.
     pub root: Value,
     /// Why it cannot be read, and where.
@@ -51,7 +53,7 @@ pub(crate) enum IsStack {
 
 impl Compose {
     /// Reads a compose file, and those that are merged over it.
-    pub(crate) fn read(text: &str, over: &[Over], said: Stack) -> Compose {
+    pub(crate) fn read(catalog: &'static Catalog, text: &str, over: &[Over], said: Stack) -> Compose {
         let (mut root, broken, places) = one(text);
         let mut broken = broken.map(|(line, why)| (line.into(), why));
         let mut template = is_template(text);
@@ -65,8 +67,15 @@ impl Compose {
             root = merge::merge(root, value);
             files.push(Lines { file, places });
         }
-        let mut compose =
-            Compose { root, broken, template, stack: IsStack::No, services: Vec::new(), places: files };
+        let mut compose = Compose {
+            catalog,
+            root,
+            broken,
+            template,
+            stack: IsStack::No,
+            services: Vec::new(),
+            places: files,
+        };
         let services = map(&compose.root, "services").into_iter().flatten();
         let services = services.filter_map(|(name, value)| Service::read(name, value, &compose)).collect();
         compose.services = services;

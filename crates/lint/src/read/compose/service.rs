@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use catalog::Catalog;
 use serde_yaml::Value;
 
 use super::{Compose, bare, below, text};
@@ -17,20 +18,6 @@ pub(crate) struct Service {
     pub extends_elsewhere: bool,
     lines: BTreeMap<String, Place>,
 }
-
-/// How the names of images that are made for GPUs begin.
-const GPU_IMAGES: &[&str] = &[
-    "nvidia/cuda:",
-    "nvcr.io/nvidia/cuda:",
-    "nvcr.io/nvidia/pytorch:",
-    "nvcr.io/nvidia/tritonserver:",
-    "nvcr.io/nvidia/tensorflow:",
-    "nvcr.io/nvidia/nemo:",
-    "pytorch/pytorch:",
-    "vllm/vllm-openai:",
-    "lmsysorg/sglang:",
-    "ghcr.io/huggingface/text-generation-inference:",
-];
 
 /// A GPU that a service asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +124,7 @@ impl Service {
     }
 
     /// Why it needs GPUs, in a clause; `None` where nothing says so.
-    pub(crate) fn needs_gpus(&self) -> Option<String> {
+    pub(crate) fn needs_gpus(&self, catalog: &Catalog) -> Option<String> {
         let environment = self.environment();
         let visible =
             |name: &str| environment.get(name).and_then(Option::as_deref).unwrap_or_default().to_owned();
@@ -149,9 +136,7 @@ impl Service {
             return Some("sets NVIDIA_VISIBLE_DEVICES".to_owned());
         }
         let image = self.text("image").unwrap_or_default();
-        if GPU_IMAGES.iter().any(|name| image.starts_with(name))
-            && !["cpu", "rocm", "xpu", "intel"].iter().any(|word| image.contains(word))
-        {
+        if catalog.gpu_images().has(&image) {
             return Some(format!("its image {image} is built for GPUs"));
         }
         let command = self.command();

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use catalog::Catalog;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::{Interpreter, Kind, Pythons};
@@ -85,88 +86,9 @@ impl Install {
     }
 }
 
-/// Options that take a value.
-const VALUED: &[&str] = &[
-    "-r",
-    "--requirement",
-    "-c",
-    "--constraint",
-    "-e",
-    "--editable",
-    "-i",
-    "--index-url",
-    "--extra-index-url",
-    "-f",
-    "--find-links",
-    "-t",
-    "--target",
-    "--prefix",
-    "--root",
-    "--upgrade-strategy",
-    "--platform",
-    "--python-version",
-    "--implementation",
-    "--abi",
-    "--only-binary",
-    "--no-binary",
-    "--src",
-    "--timeout",
-    "--default-timeout",
-    "--retries",
-    "--trusted-host",
-    "--cache-dir",
-    "--proxy",
-    "--log",
-    "--exists-action",
-    "--cert",
-    "--client-cert",
-    "--config-settings",
-    "--config-setting",
-    "-C",
-    "--global-option",
-    "--install-option",
-    "--build-option",
-    "--report",
-    "--progress-bar",
-    "--use-feature",
-    "--use-deprecated",
-    "-p",
-    "--python",
-    "--index",
-    "--default-index",
-    "--torch-backend",
-    "--override",
-    "--overrides",
-    "--build-constraint",
-    "--build-constraints",
-    "--keyring-provider",
-    "--exclude-newer",
-    "--link-mode",
-    "--resolution",
-    "--prerelease",
-    "--index-strategy",
-    "--no-build-isolation-package",
-    "--group",
-    "--extra",
-    "--python-platform",
-    "--refresh-package",
-    "--reinstall-package",
-    "--upgrade-package",
-    "-P",
-    "--constraints",
-    "--requirements",
-    "-b",
-    "--build",
-    "--directory",
-    "--project",
-    "--color",
-    "--config-file",
-    "--allow-insecure-host",
-];
-
 /// Reads a command as an installation of Python packages; `None` where it is none.
-pub(crate) fn install(command: &Command, pythons: &Pythons) -> Option<Install> {
-    let (python, uv, words) = installer(command, pythons)?;
+pub(crate) fn install(catalog: &Catalog, command: &Command, pythons: &Pythons) -> Option<Install> {
+    let (python, uv, words) = installer(catalog, command, pythons)?;
     let mut install =
         Install { line: command.line, uv, python, certain: command.certain, ..Install::default() };
     let mut words = words.iter();
@@ -188,9 +110,9 @@ pub(crate) fn install(command: &Command, pythons: &Pythons) -> Option<Install> {
                 Some((name, value)) => {
                     (name.to_owned(), Some(Word { text: value.to_owned(), ..word.clone() }))
                 }
-                None => short(word),
+                None => short(catalog, word),
             };
-            let valued = VALUED.contains(&name.as_str());
+            let valued = catalog.pip_options().takes_value(&name);
             let value = attached.or_else(|| valued.then(|| words.next().cloned()).flatten());
             install.option_given(name, value, pythons);
         } else if let Some(requirement) = requirement(word) {
@@ -203,10 +125,10 @@ pub(crate) fn install(command: &Command, pythons: &Pythons) -> Option<Install> {
 }
 
 /// `-rrequirements.txt`: a short option with its value.
-fn short(word: &Word) -> (String, Option<Word>) {
+fn short(catalog: &Catalog, word: &Word) -> (String, Option<Word>) {
     let text = &word.text;
     let glued = !text.starts_with("--") && text.len() > 2 && text.is_char_boundary(2);
-    match glued && VALUED.contains(&&text[..2]) {
+    match glued && catalog.pip_options().takes_value(&text[..2]) {
         true => (text[..2].to_owned(), Some(Word { text: text[2..].to_owned(), ..word.clone() })),
         false => (text.clone(), None),
     }
@@ -241,7 +163,11 @@ impl Install {
 }
 
 /// Who installs into what, and the words after `install`.
-fn installer<'c>(command: &'c Command, pythons: &Pythons) -> Option<(Interpreter, bool, &'c [Word])> {
+fn installer<'c>(
+    catalog: &Catalog,
+    command: &'c Command,
+    pythons: &Pythons,
+) -> Option<(Interpreter, bool, &'c [Word])> {
     let words = &command.words;
     let first = words.first().filter(|word| word.known)?;
     // `python3 -m pip`, `python3 -m uv pip`.
@@ -255,7 +181,7 @@ fn installer<'c>(command: &'c Command, pythons: &Pythons) -> Option<(Interpreter
     let name = words.get(tool)?.text.rsplit('/').next()?;
     if name == "uv" {
         let pip = words[tool + 1..].iter().position(|word| word.text == "pip")? + tool + 1;
-        let install = verb(words, pip + 1)?;
+        let install = verb(catalog, words, pip + 1)?;
         let system = words.iter().any(|word| word.text == "--system");
         let python = if system { pythons.default.clone() } else { environment_of_uv(pythons) };
         return Some((python, true, &words[install + 1..]));
@@ -265,7 +191,7 @@ fn installer<'c>(command: &'c Command, pythons: &Pythons) -> Option<(Interpreter
         Some(_) => return None,
         None => pythons.of_pip(&first.text)?,
     };
-    let install = verb(words, tool + 1)?;
+    let install = verb(catalog, words, tool + 1)?;
     Some((python, false, &words[install + 1..]))
 }
 
@@ -278,12 +204,14 @@ fn environment_of_uv(pythons: &Pythons) -> Interpreter {
 }
 
 /// Where `install` stands, options before it skipped.
-fn verb(words: &[Word], from: usize) -> Option<usize> {
+fn verb(catalog: &Catalog, words: &[Word], from: usize) -> Option<usize> {
     let mut at = from;
     while let Some(word) = words.get(at) {
         match word.text.as_str() {
             "install" => return Some(at),
-            text if text.starts_with('-') => at += if VALUED.contains(&text) { 2 } else { 1 },
+            text if text.starts_with('-') => {
+                at += if catalog.pip_options().takes_value(text) { 2 } else { 1 }
+            }
             _ => return None,
         }
     }
@@ -344,7 +272,11 @@ mod tests {
 
     fn read(script: &str) -> Option<Install> {
         let pythons = Pythons::all(Interpreter::new(Kind::System, Some("3.10")));
-        install(&commands(&Text::lines(script, 1), &Variables::default())[0], &pythons)
+        install(
+            catalog::testing::catalog(),
+            &commands(&Text::lines(script, 1), &Variables::default())[0],
+            &pythons,
+        )
     }
 
     fn names(script: &str) -> Vec<String> {
@@ -361,6 +293,7 @@ mod tests {
         assert_eq!(names("python3 -m pip --no-cache-dir install -r a.txt 'x[y]==1.0'"), ["x 1.0"]);
         assert_eq!(names("uv pip install --system torch==2.6.0 --index-url https://h/x"), ["torch 2.6.0"]);
         assert_eq!(names("pip install torch==2.6.*"), ["torch "]);
+        assert_eq!(names("pip install --root-user-action ignore torch==2.6.0"), ["torch 2.6.0"]);
         for other in [
             "pip download x",
             "pip --version",

@@ -317,7 +317,7 @@ impl Open {
     }
 
     fn command(&mut self, command: Command, instruction: usize, context: &Context) {
-        let mut install = install::install(&command, &self.state.pythons);
+        let mut install = install::install(self.state.catalog, &command, &self.state.pythons);
         if let Some(install) = &mut install {
             listed::read(install, &self.state, context, &mut self.wants);
         }

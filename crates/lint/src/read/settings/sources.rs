@@ -320,7 +320,7 @@ mod tests {
         assert_eq!((settings.written[0].name.as_str(), settings.written[0].place.line), ("D", 5));
         let text = "services:\n  a:\n    image: b\n    environment:\n      - A=1\n      - B=$X\n";
         let file = File::new(catalog(), "compose.yaml", text, Kind::Compose);
-        let settings = Settings::of_compose(&Compose::read(text, &[], file.stack), &file);
+        let settings = Settings::of_compose(&Compose::read(file.catalog, text, &[], file.stack), &file);
         assert_eq!(shown(&settings), [of("A", "1", 5), ("B".to_owned(), None, 6, Held::Always)]);
     }
 

@@ -1,0 +1,22 @@
+//! Variables by which base images tell what they contain: `catalog/image_variables.yaml`.
+
+use serde::Deserialize;
+
+use super::file;
+
+/// A variable of an image.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageVariable {
+    /// `NV_CUDNN_VERSION`.
+    pub variable: String,
+    /// What its value is the version of: `cuDNN`.
+    pub tells: String,
+    /// Where this was read.
+    pub source: String,
+    /// Day of the last check against the source: `2026-11-25`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::table!(ImageVariable, "image_variables.yaml");

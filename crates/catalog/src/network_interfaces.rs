@@ -1,0 +1,29 @@
+//! Interfaces that lead nowhere outside the machine: `catalog/network_interfaces.yaml`.
+
+use serde::Deserialize;
+
+use super::file::{self, Table};
+
+/// How a program names such interfaces.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalInterfaces {
+    /// How the names begin: `virbr`.
+    pub prefix: String,
+    /// What makes them: `libvirt`.
+    pub program: String,
+    /// Where this was read.
+    pub source: String,
+    /// Day of the last check against the source: `2026-11-25`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::table!(LocalInterfaces, "network_interfaces.yaml");
+
+impl Table<LocalInterfaces> {
+    /// Whether an interface of this name leads to containers, virtual machines or tunnels of this machine.
+    pub fn is_local(&self, name: &str) -> bool {
+        self.all().iter().any(|row| name.starts_with(&row.prefix))
+    }
+}
