@@ -15,7 +15,6 @@ use super::keys::{self, Keys};
 use super::leftovers;
 use super::lock::{self, Holder};
 use super::network;
-use super::not_running;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::problem::Problem;
@@ -24,7 +23,10 @@ use super::secrets::{self, Value};
 use diagnostic::error::Error;
 use docker::container;
 use docker::engine::Engine;
-use docker::swarm::{self, Member, State};
+use docker::swarm::{self, Member};
+use node_state::{in_container, in_network, in_swarm};
+
+mod node_state;
 
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -276,102 +278,5 @@ fn compared(
             "changed since the container was created: {}; apply it: `envdoc cluster up`",
             changed.join(", ")
         ));
-    }
-}
-
-fn in_swarm(observed: &ObservedState, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
-    let swarm = &observed.machine.swarm;
-    match swarm.state {
-        State::Inactive => {
-            differs.push("not in a swarm".into());
-            "none".into()
-        }
-        State::Pending => {
-            differs.push("still joining the swarm".into());
-            "joining".into()
-        }
-        State::Locked => {
-            differs.push("the swarm is locked; unlock it: `docker swarm unlock`".into());
-            "locked".into()
-        }
-        State::Error => {
-            differs.push(format!("the swarm reports an error: {}", swarm.error));
-            "error".into()
-        }
-        State::Active => match members {
-            None => {
-                differs.push("the first node reports no swarm members".into());
-                "active".into()
-            }
-            Some(members) => match members.iter().find(|member| member.id == swarm.node) {
-                Some(member) if member.ready => "ready".into(),
-                Some(member) => {
-                    differs.push(format!("the manager cannot reach this node: {}", member.status));
-                    "down".into()
-                }
-                None => {
-                    differs.push(format!("member of a different swarm ({})", swarm.managers.join(", ")));
-                    "another".into()
-                }
-            },
-        },
-    }
-}
-
-fn in_network(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
-    match &observed.network {
-        Some(network) => row.network = Some(network.name.clone()),
-        // A worker shows an overlay only as long as a container uses it.
-        None if observed.container.as_ref().is_some_and(|container| container.running) => {
-            row.differs.push(format!("network {} is missing", plan.network.name));
-        }
-        None => {}
-    }
-}
-
-fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &mut NodeStatus) {
-    let Some(container) = &observed.container else {
-        row.container = Some("none".into());
-        row.differs.push(format!("container {} is missing", observed.name));
-        return;
-    };
-    if container.labels.get(LABEL) != Some(&plan.name) {
-        row.container = Some("foreign".into());
-        row.differs.push(format!("container {} does not belong to this cluster", observed.name));
-        return;
-    }
-    row.health.clone_from(&container.health);
-    if container.running {
-        row.container = Some(container.status.clone());
-        row.since = Some(container.since.clone());
-        if container.health.as_deref() == Some("starting") {
-            row.differs.push("the health check has not passed yet since the container started".into());
-        }
-        if container.paused() {
-            row.differs.push("the container is paused".into());
-            row.fix.push(not_running::unpause(&observed.name, &observed.name));
-        } else if container.health.as_deref() == Some("unhealthy") {
-            let output = container.health_output.as_str();
-            let output = if output.is_empty() { "it prints nothing" } else { output };
-            row.differs.push(format!("the health check fails: {output}"));
-        }
-    } else {
-        let exit = container.exit.map_or(String::new(), |exit| format!(" ({exit})"));
-        row.container = Some(format!("{}{exit}", container.status));
-        let memory = super::oom::reported(container);
-        let error = if container.error.is_empty() { String::new() } else { format!(": {}", container.error) };
-        row.differs.push(format!(
-            "the container is not running{memory}{error}; start it: `envdoc cluster \
-            up`"
-        ));
-    }
-    if observed.image.as_ref().is_some_and(|image| image.id != container.image) {
-        row.differs.push(format!(
-            "the container uses an older {}; recreate it: `envdoc cluster up`",
-            plan.image_name()
-        ));
-    }
-    if container.restarts > 0 {
-        row.differs.push(format!("the container restarted {} times", container.restarts));
     }
 }

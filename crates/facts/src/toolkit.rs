@@ -4,8 +4,7 @@ use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde::Deserialize;
 
 use super::{Fact, packages};
-use crate::IntoFact;
-use crate::service_path::in_service_path;
+use crate::{IntoFact, service_path::in_service_path};
 use catalog::Catalog;
 use host::{Host, Stat};
 

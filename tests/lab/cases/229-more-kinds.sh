@@ -16,8 +16,8 @@ cluster_yaml 'network: {subnet: 172.17.0.0/16}' >"$LAB/cluster/cluster.yaml"
 fault "the overlay's subnet is docker0's" 'subnet 172\.17\.0\.0/16 overlaps a network that node[12] already uses: .*docker0' up
 cluster_yaml >"$LAB/cluster/cluster.yaml"
 docker_on node2 create --name node2 lab:fleet sleep 1 >/dev/null
-fault "a container of that name is somebody else's" 'a container node2 already exists on node2 and does not belong to this cluster' up
-check_that "somebody else's container: it is left" same "$(docker_on node2 ps --all --quiet --filter label=envdoc.cluster)" ''
+fault "a container of that name exists already" 'a container node2 already exists on node2 and does not belong to this cluster' up
+check_that "a container of that name: it is left" same "$(docker_on node2 ps --all --quiet --filter label=envdoc.cluster)" ''
 docker_on node2 rm --force node2 >/dev/null
 in_cluster up
 check_that "up: status 0" ended_with 0

@@ -9,6 +9,7 @@
 
 mod analysis;
 mod context;
+mod error_line;
 pub mod machine_evidence;
 mod ranking;
 pub mod ranks;

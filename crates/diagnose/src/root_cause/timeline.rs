@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::error_line::sure;
 use super::recovered;
 use super::traceback::{self, Raised};
 use crate::expression::constant;
@@ -411,27 +412,6 @@ fn table_rank(timeline: &Timeline, raised: &Raised) -> Option<u32> {
     let told =
         timeline.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
     told.last()?.parse().ok()
-}
-
-/// Whether a line reports a failed program: not that errors were counted, expected, or are possible.
-fn sure(found: &Found, rest: &str, prefix: &LogPrefix) -> bool {
-    static SURE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
-            r"(?x)^\s*(?:ERROR|Error|error|FATAL|Fatal|fatal|FAILED|panic|PANIC|CRITICAL)(?:\ ?:|\ \[)
-            |^\s*[Ee]rror\ (?:\w+ing|while|when|in|from|on|at)\b[^:]{0,80}:\ 
-            |^\s*[\w.+/-]+:\ (?:[Ff]atal\ )?[Ee]rror(?::|\ -)\ 
-            |\b(?:fatal\ error|panic):
-            |(?:^|[]|>]\ )\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)(?::\ |:?$)
-            |^(?:[a-z_]\w*\.)+(?:exceptions|errors|exc|error)\.[A-Z]\w+:\ 
-            |\bexit(?:ed|s|ing)?\ (?:with\ )?(?:non-zero\ )?
-            (?:exit\ |return\ |error\ )?(?:code|status)[:\ =]*-?[1-9]
-            |^terminate\ called|\bcore\ dumped\b|\bcommand\ not\ found$|^make(?:\[\d+\])?:\ \*\*\*
-            |Error\ response\ from\ daemon|^E:\ |:\ cannot\ open\ shared\ object|:\ fatal\ error:",
-        )
-    });
-    found.error_like
-        && !matches!(prefix.level, Some(Level::Info | Level::Warning))
-        && (SURE.is_match(rest) || SURE.is_match(&found.text))
 }
 
 /// Completes times without a year with the year of other lines; a line without a time gets that of the line

@@ -48,6 +48,10 @@ fn reason(constraint: &str, message: &str) -> Reason {
     Reason { constraint: constraint.into(), message: message.into() }
 }
 
+fn rejected(candidate: &str, reasons: Vec<Reason>) -> Rejected {
+    Rejected { candidate: candidate.into(), reasons, predicate: None }
+}
+
 /// An answer with everything in it.
 pub(super) fn found() -> Outcome {
     let decision = |part: &str, chosen: &str, message: &str| Decision {
@@ -56,11 +60,6 @@ pub(super) fn found() -> Outcome {
         message: message.into(),
         constraints: vec!["torch-build-exists".into()],
         sources: vec!["the release matrix that was read".into()],
-    };
-    let rejected = |candidate: &str, reasons: Vec<Reason>| Rejected {
-        candidate: candidate.into(),
-        reasons,
-        predicate: None,
     };
     let no_build = "torch 2.6 ended the builds for CUDA 12.1; 2.5.1 is the last that has one";
     Outcome::Resolved(Box::new(Resolution {

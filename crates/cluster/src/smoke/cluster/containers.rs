@@ -86,6 +86,12 @@ impl Site<'_> {
         if found.addresses.contains_key(network) {
             return Ok(engine);
         }
+        Err(self.outside(node, &found))
+    }
+
+    /// A container that runs and is not in the cluster's network.
+    fn outside(&self, node: &Node, found: &container::Found) -> NotRunning {
+        let network = &self.plan.network.name;
         let has: Vec<_> = found.addresses.keys().map(String::as_str).collect();
         let has = if has.is_empty() { "no network".to_owned() } else { has.join(", ") };
         let fix = vec![
@@ -95,7 +101,7 @@ impl Site<'_> {
             ),
             "Recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
         ];
-        Err(of(format!("its container is not in the network {network}; it is in {has}"), fix))
+        NotRunning { says: format!("its container is not in the network {network}; it is in {has}"), fix }
     }
 
     /// The worker is in every container.
