@@ -106,8 +106,15 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix(format!("Show the route and the interfaces, on {a}: `{0} ip route get {1}; {0} ip address`", inside(a), other.address))
-        .fix(format!("Restart the container, which sets them up again and stops what runs in it, on {a}: `docker restart {a}`")),
+        .fix(format!(
+            "Show the route and the interfaces, on {a}: `{0} ip route get {1}; {0} ip address`",
+            inside(a),
+            other.address
+        ))
+        .fix(format!(
+            "Restart the container, which sets them up again and stops what runs in it, on {a}: `docker \
+            restart {a}`"
+        )),
         Stop::NotSent => Problem::of(
             step,
             a,

@@ -44,8 +44,8 @@ pub struct Trace {
 pub enum Stop {
     /// They do not leave the sender's machine.
     NotSent,
-    /// They leave the sender's machine without VXLAN, addressed to the container itself: the sending container
-    /// has no working interface or route in the overlay, and uses its default route.
+    /// They leave the sender's machine without VXLAN, addressed to the container itself: the sending
+    /// container has no working interface or route in the overlay, and uses its default route.
     OutsideOverlay,
     /// They are sent to a machine that is not the receiver's.
     Elsewhere(IpAddr),
@@ -82,7 +82,7 @@ impl Trace {
 
     /// Whether what the other direction shows may also be what drops these at the receiver: VXLAN drops what
     /// comes from another machine than its own entry for the sender names, and with such an entry it sends
-    /// nothing to that machine either; a container without an interface in the overlay receives nothing there.
+    /// nothing to that machine either; a container without an interface in the overlay receives nothing.
     pub fn may_be_unknown_sender(&self, reverse: Option<&Trace>) -> bool {
         let reverse = reverse.and_then(Trace::stop);
         self.stop() == Some(Stop::AtReceiver)

@@ -68,7 +68,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether programs can be started in it: it runs, is not paused, and is not between two attempts to start.
+    /// Whether programs can be started in it: it runs, is not paused, and is not between two attempts to
+    /// start.
     pub fn enterable(&self) -> bool {
         self.running && self.status != "restarting" && !self.paused()
     }

@@ -25,8 +25,8 @@ pub(crate) fn node(container: &Container) -> ContainerCreateBody {
         timeout: Some(i64::from(health.timeout) * second),
         retries: Some(i64::from(health.retries)),
         start_period: Some(i64::from(health.start_period) * second),
-        // The engine's first check comes after `interval` otherwise, and `up` waits for it. Engines before 25 ignore
-        // it. Compose files do not have it: docker compose refuses it for those engines.
+        // The engine's first check comes after `interval` otherwise, and `up` waits for it. Engines before 25
+        // ignore it. Compose files do not have it: docker compose refuses it for those engines.
         start_interval: Some(second),
     });
     let endpoints = match &container.network {
