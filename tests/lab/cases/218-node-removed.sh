@@ -45,7 +45,7 @@ check_that "the third time: up: status 0" ended_with 0
 shown 0
 host_cut node3 && two
 in_cluster status
-check_that "removed and dead: status 1, and it is named" eval 'ended_with 1 && grep -q "node3: no longer in cluster.yaml, and not reached" <<<"$answer"'
+check_that "removed and dead: status 1, and it is named" eval 'ended_with 1 && grep -q "node3: no longer in cluster.yaml; cannot connect to clean it up" <<<"$answer"'
 in_cluster up
 check_that "removed and dead: up: status 0" ended_with 0
 shown 0
