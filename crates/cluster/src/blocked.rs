@@ -101,8 +101,8 @@ pub(crate) fn overlay(
             step,
             a,
             format!(
-                "the container of {a} sends packets for {b} ({}) by its default route, past the overlay \
-                    network: its interface in the overlay is down, or lacks its address or route{reverse}",
+                "the container of {a} sends packets to {b} ({}) over its default route instead of the \
+                    overlay network: its overlay interface is down, or has no address or no route{reverse}",
                 other.address
             ),
         )
@@ -112,8 +112,8 @@ pub(crate) fn overlay(
             other.address
         ))
         .fix(format!(
-            "Restart the container, which sets them up again and stops what runs in it, on {a}: `docker \
-            restart {a}`"
+            "Or restart the container on {a}, which sets up its interfaces again and stops what runs in it: \
+            `docker restart {a}`"
         )),
         Stop::NotSent => Problem::of(
             step,

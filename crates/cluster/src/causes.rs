@@ -391,7 +391,7 @@ async fn between(
     let stop = trace.and_then(|trace| Some((trace, trace.stop()?)));
     if let Some(stop) = stop.filter(|(_, stop)| *stop != Stop::NotSent) {
         let problem = blocked::overlay(STEP, one, other, stop, reverse, back_connects);
-        if stop.0.may_be_unknown_sender(reverse) && !back_connects {
+        if stop.0.may_follow_from(reverse) && !back_connects {
             // The other direction names that engine.
             return Cause::Guessed(unexplained(one, other, tried));
         }

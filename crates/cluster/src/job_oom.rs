@@ -30,15 +30,13 @@ fn of_node(node: &str, finding: &Finding, ended: &[Ended], first: &FirstFailure)
             let fixes = kill.fixes(Some(node)).into_iter().map(|fix| format!("  {fix}"));
             std::iter::once(says).chain(fixes).collect()
         }
-        // Without a process that SIGKILL ended, nobody asked.
+        // There is nothing to explain without a process that SIGKILL ended.
         _ if whose.is_empty() => Vec::new(),
-        Finding::Nothing => vec![format!(
-            "{node}: {whose}not by the OOM killer: its counter did not change in container {node}"
-        )],
-        Finding::Unread(why) => vec![
-            format!("{node}: {whose}could not check for an OOM kill: {why}"),
-            format!("  Check the engine's state on the machine of {node}: {}", inspect(node)),
-        ],
+        Finding::Nothing | Finding::Unread(_) => {
+            let says = finding.no_evidence(Some(node)).map(|says| format!("{node}: {whose}{says}"));
+            let state = format!("  Check the engine's state on the machine of {node}: {}", inspect(node));
+            says.into_iter().chain(matches!(finding, Finding::Unread(_)).then_some(state)).collect()
+        }
     }
 }
 

@@ -24,11 +24,38 @@ pub fn short_size(bytes: u64) -> String {
     size(bytes, 2)
 }
 
+/// Memory for people, in the units of 1024 in which limits are set: `512 MiB`, `1.5 GiB`.
+pub fn memory(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    let unit = |size: u64, name: &str| match bytes.is_multiple_of(size) {
+        true => format!("{} {name}", bytes / size),
+        false => format!("{}.{} {name}", bytes / size, bytes % size * 10 / size),
+    };
+    match bytes {
+        0..KIB => format!("{bytes} bytes"),
+        _ if bytes < KIB << 10 => unit(KIB, "KiB"),
+        _ if bytes < KIB << 20 => unit(KIB << 10, "MiB"),
+        _ => unit(KIB << 20, "GiB"),
+    }
+}
+
 /// `0.4 s`, `72 s`, `12 min 3 s`.
 pub fn time(seconds: f64) -> String {
     match seconds {
         s if s < 9.95 => format!("{s:.1} s"),
         s if s < 119.5 => format!("{s:.0} s"),
         s => format!("{} min {} s", (s / 60.0) as u64, (s % 60.0) as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_in_the_units_of_limits() {
+        assert_eq!(memory(64 << 20), "64 MiB");
+        assert_eq!(memory(3 << 29), "1.5 GiB");
+        assert_eq!(memory(1000), "1000 bytes");
     }
 }

@@ -99,7 +99,18 @@ pub(crate) fn parse_limit(text: &str, name: &str) -> Option<(Limit, Limit)> {
 
 /// On cgroup v1 a limit at or above this is none: the kernel rounds the largest number down to a page, of 64
 /// KiB at most.
-pub const V1_NONE: u64 = i64::MAX as u64 - 65_535;
+const V1_NONE: u64 = i64::MAX as u64 - 65_535;
+
+/// The memory limit in a control group's file; `None` where the text is no limit.
+pub fn parse_cgroup_limit(text: &str) -> Option<Limit> {
+    match text.trim() {
+        "max" => Some(Limit::Unlimited),
+        number => match number.parse().ok()? {
+            V1_NONE.. => Some(Limit::Unlimited),
+            bytes => Some(Limit::At(bytes)),
+        },
+    }
+}
 
 /// The lowest limit between this process's control group and the root. A container sees its own group as the
 /// root on cgroup v2; on v1 it sees the machine's path, which does not exist inside it.
@@ -113,15 +124,14 @@ fn cgroup_memory(host: &dyn Host) -> Fact<u64> {
         loop {
             let at = format!("{base}{path}/{file}");
             match host.read(&at) {
-                Reading::Text(text) => match text.trim() {
-                    "max" => {}
-                    number => match number.parse::<u64>() {
-                        Ok(limit) if limit < V1_NONE => {
-                            lowest = Some(lowest.map_or(limit, |lowest| lowest.min(limit)));
-                        }
-                        Ok(_) => {}
-                        Err(_) => return Fact::unknown(format!("{at}: {number:?} is not a number of bytes")),
-                    },
+                Reading::Text(text) => match parse_cgroup_limit(&text) {
+                    Some(Limit::At(limit)) => {
+                        lowest = Some(lowest.map_or(limit, |lowest| lowest.min(limit)));
+                    }
+                    Some(Limit::Unlimited) => {}
+                    None => {
+                        return Fact::unknown(format!("{at}: {:?} is not a number of bytes", text.trim()));
+                    }
                 },
                 Reading::Failed(why) => return Fact::Unknown(why.clone().about(at.to_string())),
                 _ => {}

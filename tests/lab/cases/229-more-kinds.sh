@@ -37,7 +37,7 @@ check_that "unpaused: up: status 0" ended_with 0
 # Packets for the others leave by the default route then, without VXLAN: no engine lost an entry, and no firewall drops them.
 before=$(docker_on node1 ps --quiet --no-trunc)
 on node2 nsenter --net --target "$(docker_on node2 inspect --format '{{.State.Pid}}' node2)" ip link set eth0 down
-down='the container of node2 sends packets for node1 \(10\.0\.1\.[0-9]+\) by its default route, past the overlay network'
+down='the container of node2 sends packets to node1 \(10\.0\.1\.[0-9]+\) over its default route instead of the overlay network'
 smoke_names "the overlay's interface in a container is down" failed tcp "$down"
 fault "the overlay's interface in a container is down (up)" "$down" up
 offered "an interface that is down" 'docker restart node2'

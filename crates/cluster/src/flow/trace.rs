@@ -83,7 +83,7 @@ impl Trace {
     /// Whether what the other direction shows may also be what drops these at the receiver: VXLAN drops what
     /// comes from another machine than its own entry for the sender names, and with such an entry it sends
     /// nothing to that machine either; a container without an interface in the overlay receives nothing.
-    pub fn may_be_unknown_sender(&self, reverse: Option<&Trace>) -> bool {
+    pub fn may_follow_from(&self, reverse: Option<&Trace>) -> bool {
         let reverse = reverse.and_then(Trace::stop);
         self.stop() == Some(Stop::AtReceiver)
             && matches!(reverse, Some(Stop::NotSent | Stop::Elsewhere(_) | Stop::OutsideOverlay))
@@ -198,16 +198,16 @@ mod tests {
             trace(way(arrived), FLOW, (Some(sent), Some(got)), (vec![[10, 77, 10, 2].into()], CONTAINER))
         };
         let dropped = of(0, &vxlan, &vxlan);
-        assert!(dropped.may_be_unknown_sender(Some(&of(0, &[], &[]))));
-        assert!(dropped.may_be_unknown_sender(Some(&of(0, &[packet([10, 77, 10, 99], Some(4789))], &[]))));
+        assert!(dropped.may_follow_from(Some(&of(0, &[], &[]))));
+        assert!(dropped.may_follow_from(Some(&of(0, &[packet([10, 77, 10, 99], Some(4789))], &[]))));
         // The sender's interface in the overlay is down: its packets leave bare, by the default route.
         let bare = of(0, &[packet([10, 0, 1, 6], Some(40000))], &[]);
         assert_eq!(bare.stop(), Some(Stop::OutsideOverlay));
-        assert!(dropped.may_be_unknown_sender(Some(&bare)));
+        assert!(dropped.may_follow_from(Some(&bare)));
         // What goes the other way shows that the entry is right.
-        assert!(!dropped.may_be_unknown_sender(Some(&of(80, &vxlan, &vxlan))));
-        assert!(!dropped.may_be_unknown_sender(Some(&of(0, &vxlan, &vxlan))));
-        assert!(!of(0, &vxlan, &[]).may_be_unknown_sender(Some(&of(0, &[], &[]))));
+        assert!(!dropped.may_follow_from(Some(&of(80, &vxlan, &vxlan))));
+        assert!(!dropped.may_follow_from(Some(&of(0, &vxlan, &vxlan))));
+        assert!(!of(0, &vxlan, &[]).may_follow_from(Some(&of(0, &[], &[]))));
     }
 
     #[test]

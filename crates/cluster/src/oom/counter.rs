@@ -1,6 +1,6 @@
 //! The OOM killer's counter of a memory cgroup, on cgroup v1 and v2.
 
-use facts::limits::{V1_NONE, memory_controller};
+use facts::limits::{self, memory_controller, parse_cgroup_limit};
 
 /// What the kernel counts of a memory cgroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,13 +106,10 @@ fn field(text: &str, name: &str) -> Option<u64> {
 }
 
 fn limit(text: &str) -> Limit {
-    match text.trim() {
-        "max" => Limit::Unlimited,
-        number => match number.parse() {
-            Ok(bytes) if bytes < V1_NONE => Limit::Bytes(bytes),
-            Ok(_) => Limit::Unlimited,
-            Err(_) => Limit::Unknown,
-        },
+    match parse_cgroup_limit(text) {
+        Some(limits::Limit::At(bytes)) => Limit::Bytes(bytes),
+        Some(limits::Limit::Unlimited) => Limit::Unlimited,
+        None => Limit::Unknown,
     }
 }
 

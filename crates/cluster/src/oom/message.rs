@@ -1,13 +1,36 @@
 //! OOM kills in words.
 
-use super::{Evidence, Kill, Limit};
+use super::{Evidence, Finding, Kill, Limit, Unread};
+use diagnostic::units::memory;
 use docker::container::Found;
+
+fn place(container: Option<&str>) -> String {
+    container.map_or("the cgroup of this session".to_owned(), |name| format!("container {name}"))
+}
+
+impl Finding {
+    /// What to add of a process that SIGKILL ended where there is no evidence of an OOM kill; `None` where
+    /// there is. `container`: its name, `None` for this machine.
+    pub(crate) fn no_evidence(&self, container: Option<&str>) -> Option<String> {
+        match self {
+            Finding::Killed(_) => None,
+            Finding::Nothing => {
+                Some(format!("not by the OOM killer: its counter did not change in {}", place(container)))
+            }
+            Finding::Unread(why) => Some(unread(why)),
+        }
+    }
+}
+
+/// That the check for OOM kills failed.
+pub(crate) fn unread(why: &Unread) -> String {
+    format!("could not check for an OOM kill: {why}")
+}
 
 impl Kill {
     /// A sentence without its end; `container`: its name, `None` for this machine.
     pub fn says(&self, container: Option<&str>) -> String {
-        let place =
-            container.map_or("the cgroup of this session".to_owned(), |name| format!("container {name}"));
+        let place = place(container);
         let limit = self.limit(if container.is_some() { "the container" } else { "the cgroup" });
         match &self.evidence {
             Evidence::Counter { file, before, after } => {
@@ -104,21 +127,6 @@ pub(crate) fn reported(found: &Found) -> String {
     )
 }
 
-/// Memory for people, in the units in which limits are set: `512 MiB`, `1.5 GiB`.
-pub fn memory(bytes: u64) -> String {
-    const KIB: u64 = 1 << 10;
-    let unit = |size: u64, name: &str| match bytes.is_multiple_of(size) {
-        true => format!("{} {name}", bytes / size),
-        false => format!("{}.{} {name}", bytes / size, bytes % size * 10 / size),
-    };
-    match bytes {
-        0..KIB => format!("{bytes} bytes"),
-        _ if bytes < KIB << 10 => unit(KIB, "KiB"),
-        _ if bytes < KIB << 20 => unit(KIB << 10, "MiB"),
-        _ => unit(KIB << 20, "GiB"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,12 +161,5 @@ mod tests {
         let found = |out_of_memory| Found { exit: Some(137), out_of_memory, ..Found::default() };
         assert_eq!(reported(&found(false)), "");
         assert!(reported(&found(true)).contains("it has no memory limit of its own"));
-    }
-
-    #[test]
-    fn memory_in_the_units_of_limits() {
-        assert_eq!(memory(64 << 20), "64 MiB");
-        assert_eq!(memory(3 << 29), "1.5 GiB");
-        assert_eq!(memory(1000), "1000 bytes");
     }
 }

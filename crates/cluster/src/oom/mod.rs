@@ -7,13 +7,12 @@ mod message;
 mod watch;
 
 pub(crate) use counter::{Counter, Limit};
-pub use message::memory;
-pub(crate) use message::{inspect, reported};
+pub(crate) use message::{inspect, reported, unread};
 pub use watch::{Local, Watch};
 
 use docker::container::Found;
 
-/// Why nobody knows whether there was an OOM kill.
+/// Why it is unknown whether there was an OOM kill.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unread {
     /// The counter's files could not be asked for in the container.
@@ -25,7 +24,7 @@ pub enum Unread {
     /// No file has the counter.
     #[error("no memory cgroup with an `oom_kill` counter in /sys/fs/cgroup")]
     NoCounter,
-    /// The counter began again.
+    /// The counter started from zero.
     #[error("the container was restarted meanwhile")]
     Restarted,
 }
@@ -39,14 +38,14 @@ pub(crate) struct Snapshot {
     engine: Option<Found>,
 }
 
-/// What there is to say of the time between two snapshots.
+/// What two snapshots show of the time between them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
-    /// The OOM killer killed.
+    /// The OOM killer killed a process.
     Killed(Kill),
-    /// It did not.
+    /// It killed none.
     Nothing,
-    /// Nobody knows.
+    /// Unknown: a counter could not be read.
     Unread(Unread),
 }
 
@@ -59,7 +58,7 @@ pub struct Kill {
     pub(crate) own_limit: Option<bool>,
 }
 
-/// Who says so.
+/// Where a kill is recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Evidence {
     /// The kernel's counter in this file.

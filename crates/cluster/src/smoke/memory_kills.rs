@@ -17,7 +17,7 @@ pub(super) fn in_containers(outcome: &mut Outcome, found: Vec<(String, Finding)>
         match finding {
             Finding::Killed(kill) => add(outcome, &node, Some(&node), &kill),
             Finding::Unread(why) if failed => {
-                outcome.remarks.push(format!("{node}: could not check for an OOM kill: {why}"));
+                outcome.remarks.push(format!("{node}: {}", oom::unread(&why)));
             }
             Finding::Nothing | Finding::Unread(_) => {}
         }
@@ -30,19 +30,11 @@ pub(super) fn here(outcome: &mut Outcome, finding: Finding, killed: &[Killed]) {
         .iter()
         .map(|one| format!("rank {} (process {}) ended with signal 9 (SIGKILL)", one.rank, one.process))
         .collect();
-    match finding {
-        Finding::Killed(kill) => {
-            let whose = if whose.is_empty() { "this machine".to_owned() } else { whose.join(", ") };
-            add(outcome, &whose, None, &kill);
-        }
-        Finding::Nothing => outcome.remarks.extend(whose.into_iter().map(|whose| {
-            format!(
-                "{whose}; not by the OOM killer: its counter did not change in the cgroup of this session"
-            )
-        })),
-        Finding::Unread(why) => outcome.remarks.extend(
-            whose.into_iter().map(|whose| format!("{whose}; could not check for an OOM kill: {why}")),
-        ),
+    if let Finding::Killed(kill) = &finding {
+        let whose = if whose.is_empty() { "this machine".to_owned() } else { whose.join(", ") };
+        add(outcome, &whose, None, kill);
+    } else if let Some(says) = finding.no_evidence(None) {
+        outcome.remarks.extend(whose.iter().map(|whose| format!("{whose}; {says}")));
     }
 }
 

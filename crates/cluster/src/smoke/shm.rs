@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use diagnostic::units::memory;
 use docker::fan_out;
 
 use super::outcome::{Outcome, PhaseFailed};
 use super::phase::PhaseId;
-use crate::oom::memory;
 use crate::worker::session::Session;
 use crate::worker::{Answer, Failure, SPACE_TRIAL_BYTES, Task, Unusable, Why};
 

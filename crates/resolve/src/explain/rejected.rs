@@ -82,8 +82,8 @@ impl<'u> Explainer<'u, '_> {
             [group] if group.builds.len() > 1 => group.message.predicates(),
             _ => None,
         };
-        let reasons = || groups.iter().map(each).collect();
-        (!groups.is_empty()).then(|| Rejected { candidate, reasons: reasons(), predicate })
+        let reasons: Vec<Reason> = groups.iter().map(each).collect();
+        (!reasons.is_empty()).then_some(Rejected { candidate, reasons, predicate })
     }
 
     fn pythons(&self, universe: &'u Universe) -> Vec<Rejected> {
