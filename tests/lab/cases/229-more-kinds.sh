@@ -23,7 +23,9 @@ in_cluster up
 check_that "up: status 0" ended_with 0
 [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | tail -15 | sed 's/^/        /'
 
-docker_on node2 pause node2 >/dev/null
+# runc gives up freezing a container of cgroup v1 on a busy machine ("unable to freeze").
+for _ in 1 2 3 4 5; do docker_on node2 pause node2 >/dev/null 2>&1 && break; done
+check_that "docker pause worked" same "$(docker_on node2 inspect --format '{{.State.Status}}' node2)" paused
 fault "a paused container (status)" '^the container is paused$' status
 offered "a paused container (status)" 'docker unpause node2'
 smoke_names "a paused container" failed containers 'node2: its container node2 is paused'
@@ -31,6 +33,9 @@ offered "a paused container (smoke)" 'docker unpause node2'
 fault "a paused container (up)" '^the container of node2 is paused$' up
 check_that "a paused container: up leaves it paused" same "$(docker_on node2 inspect --format '{{.State.Status}}' node2)" paused
 docker_on node2 unpause node2 >/dev/null
+# The engine counts the checks that a paused container could not answer, until the next one passes.
+health() { docker_on node2 inspect --format '{{.State.Health.Status}}' node2; }
+wait_until 60 eval '[ "$(health)" = healthy ]'
 in_cluster up
 check_that "unpaused: up: status 0" ended_with 0
 

@@ -11,9 +11,9 @@ const PIDS_LIMIT: i64 = 4096;
 /// `DAC_OVERRIDE`: root reads and removes files of other users of the image, as it does in a training
 /// container.
 const KEPT: &[&str] = &["DAC_OVERRIDE"];
-/// `NET_BIND_SERVICE`: a probe on the machine's own network listens on the cluster's ports, which may be
-/// below 1024.
-const KEPT_TO_LISTEN: &[&str] = &["DAC_OVERRIDE", "NET_BIND_SERVICE"];
+/// What a probe of the network keeps besides. `NET_BIND_SERVICE`: it listens on the cluster's ports, which may
+/// be below 1024. `NET_RAW`: it watches which packets of the overlay pass the machine's interfaces.
+const KEPT_FOR_NETWORK: &[&str] = &["DAC_OVERRIDE", "NET_BIND_SERVICE", "NET_RAW"];
 
 /// How much a container may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub(crate) enum Needs {
     Program,
     /// Runs only a shell script that writes nothing: the image's files cannot be changed.
     Script,
-    /// Listens on ports.
-    Ports,
+    /// Tests the network: listens on ports and watches packets.
+    Network,
 }
 
 /// Takes away from a container's configuration what looking does not need.
 pub(crate) fn confined(needs: Needs, host: HostConfig) -> HostConfig {
-    let kept = if needs == Needs::Ports { KEPT_TO_LISTEN } else { KEPT };
+    let kept = if needs == Needs::Network { KEPT_FOR_NETWORK } else { KEPT };
     // No memory limit: importing torch takes gigabytes, and `check --live` reports the limit that it finds.
     HostConfig {
         cap_drop: Some(vec!["ALL".to_owned()]),

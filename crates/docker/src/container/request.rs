@@ -157,7 +157,7 @@ pub(crate) fn waiting(
         labels: Some(labels.clone().into_iter().collect()),
         healthcheck: Some(no_health_check()),
         host_config: Some(confined(
-            Needs::Ports,
+            Needs::Network,
             HostConfig { network_mode: Some(network.to_owned()), ..Default::default() },
         )),
         ..Default::default()
@@ -313,7 +313,7 @@ mod tests {
             "Labels": {"envdoc.cluster": "two"}, "Healthcheck": {"Test": ["NONE"]},
             "HostConfig": {
                 "NetworkMode": "host",
-                "CapDrop": ["ALL"], "CapAdd": ["DAC_OVERRIDE", "NET_BIND_SERVICE"],
+                "CapDrop": ["ALL"], "CapAdd": ["DAC_OVERRIDE", "NET_BIND_SERVICE", "NET_RAW"],
                 "SecurityOpt": ["no-new-privileges"], "PidsLimit": 4096,
             },
         });
