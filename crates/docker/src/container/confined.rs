@@ -11,8 +11,8 @@ const PIDS_LIMIT: i64 = 4096;
 /// `DAC_OVERRIDE`: root reads and removes files of other users of the image, as it does in a training
 /// container.
 const KEPT: &[&str] = &["DAC_OVERRIDE"];
-/// What a probe of the network keeps besides. `NET_BIND_SERVICE`: it listens on the cluster's ports, which may
-/// be below 1024. `NET_RAW`: it watches which packets of the overlay pass the machine's interfaces.
+/// What a probe of the network keeps besides. `NET_BIND_SERVICE`: it listens on the cluster's ports, which
+/// may be below 1024. `NET_RAW`: it watches which packets of the overlay pass the machine's interfaces.
 const KEPT_FOR_NETWORK: &[&str] = &["DAC_OVERRIDE", "NET_BIND_SERVICE", "NET_RAW"];
 
 /// How much a container may do.
