@@ -89,7 +89,7 @@ impl Args {
             // For an issue: names of people, machines and networks are replaced.
             Format::Markdown => markdown::report(&diagnosis, self.timeline),
             format => format.write(
-                || findings::report(&diagnosis),
+                || findings::report(&diagnosis, self.timeline),
                 || text::report(&diagnosis, Layout::of_screen(self.verbose), self.timeline),
                 || diagnostic::render::json::text(&json::report(&diagnosis)),
             )?,

@@ -17,13 +17,13 @@ use ::cluster::smoke::outcome::{Outcome, Verdict};
 use ::cluster::smoke::phases::{self, Options, When};
 use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
-use ::cluster::smoke::report::{self as report, findings, page, plot};
+use ::cluster::smoke::report::{self as report, findings, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
 use ::cluster::smoke::{bandwidth, baseline, cluster, memory_kills};
 use ::cluster::worker::bundle::Bundle;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::render::{github, json, sarif};
+use diagnostic::render::{html, json};
 use diagnostic::terminal;
 use docker::{interrupted, runtime};
 use host::file;
@@ -352,20 +352,17 @@ impl Args {
     }
 
     fn print(&self, outcome: &Outcome) -> Result<(), Error> {
-        for (path, text) in [(&self.html, page::html(outcome)), (&self.svg, plot::svg(outcome))] {
-            if let Some(path) = path {
-                file::write(path, &text, self.force)?;
-            }
+        if let Some(path) = &self.html {
+            file::write(path, &html::report(&findings::report(outcome)), self.force)?;
         }
-        terminal::print(&match self.format {
-            Format::Json => json::text(&report::json(outcome))?,
-            Format::Junit => report::junit(outcome)?,
-            Format::Markdown => report::markdown(outcome),
-            Format::Html => page::html(outcome),
-            Format::Sarif => json::text(&sarif::report(&findings::report(outcome)))?,
-            Format::Github => github::report(&findings::report(outcome)),
-            Format::Text => report::text::report(outcome, &Layout::of_screen(self.verbose)),
-        })
+        if let Some(path) = &self.svg {
+            file::write(path, &plot::svg(outcome), self.force)?;
+        }
+        terminal::print(&self.format.write(
+            || findings::report(outcome),
+            || report::text::report(outcome, &Layout::of_screen(self.verbose)),
+            || json::text(&report::json(outcome)),
+        )?)
     }
 }
 

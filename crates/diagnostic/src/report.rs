@@ -16,6 +16,68 @@ pub struct Report {
     pub properties: Vec<(&'static str, String)>,
     /// One entry for each rule and subject, in the order of the report.
     pub results: Vec<Outcome>,
+    /// What Markdown and HTML show after the results.
+    pub sections: Vec<Section>,
+}
+
+/// What a report shows besides its results: measurements, lines of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its title: `Bandwidth`.
+    pub heading: Cow<'static, str>,
+    /// What stands under it.
+    pub body: Body,
+}
+
+/// The content of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// A table; each row has a cell for every column.
+    Table {
+        /// The columns, from the left.
+        columns: &'static [Column],
+        /// The rows, from the top.
+        rows: Vec<Vec<String>>,
+    },
+    /// Lines shown as they are, in a fixed-width font.
+    Lines(Vec<String>),
+    /// Points, one sentence or more each.
+    List(Vec<String>),
+    /// A drawing as an `<svg>` element, made by envdoc and escaped; only HTML shows it.
+    Svg(String),
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// Its title, with the unit: `busbw, GB/s`.
+    pub title: &'static str,
+    /// Whether its cells are numbers, which stand at the right.
+    pub number: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub const fn words(title: &'static str) -> Column {
+        Column { title, number: false }
+    }
+
+    /// A column of numbers.
+    pub const fn number(title: &'static str) -> Column {
+        Column { title, number: true }
+    }
+}
+
+impl Section {
+    /// A section; `None` where nothing stands in it.
+    pub fn new(heading: impl Into<Cow<'static, str>>, body: Body) -> Option<Section> {
+        let empty = match &body {
+            Body::Table { rows, .. } => rows.is_empty(),
+            Body::Lines(lines) | Body::List(lines) => lines.is_empty(),
+            Body::Svg(svg) => svg.is_empty(),
+        };
+        (!empty).then(|| Section { heading: heading.into(), body })
+    }
 }
 
 /// What one rule said of one subject.
@@ -27,6 +89,17 @@ pub struct Outcome {
     pub subject: Subject,
     /// The verdict.
     pub verdict: Verdict,
+    /// How long it took and what it saw, where the rule is a step that ran.
+    pub step: Option<Step>,
+}
+
+/// A step that ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Its duration in seconds.
+    pub seconds: f64,
+    /// What was seen: `2 connections, the slowest took 0.1 ms`.
+    pub seen: String,
 }
 
 /// What a report shows of a rule.
@@ -60,7 +133,7 @@ impl Outcome {
     /// A verdict on the one subject of a command.
     pub fn new(rule: impl Into<RuleInfo>, verdict: Verdict) -> Outcome {
         let subject = verdict.found().map(|found| found.subject.clone()).unwrap_or_default();
-        Outcome { rule: rule.into(), subject, verdict }
+        Outcome { rule: rule.into(), subject, verdict, step: None }
     }
 }
 

@@ -16,6 +16,7 @@ pub fn report(facts: &Facts, results: &[CheckResult]) -> Report {
         about: machine::lines(facts),
         properties: machine::properties(facts),
         results: results.iter().map(outcome).collect(),
+        sections: Vec::new(),
     }
 }
 

@@ -106,6 +106,7 @@ pub fn report(looked: &Looked, results: &[FleetResult]) -> Report {
         about: looked.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
         properties: vec![("nodes", looked.nodes.len().to_string())],
         results: fleet.chain(own).collect(),
+        sections: Vec::new(),
     }
 }
 

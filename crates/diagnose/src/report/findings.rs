@@ -1,5 +1,6 @@
 //! The diagnosis as findings, for the formats that every command has: JUnit, SARIF, GitHub annotations, HTML.
 
+use super::sections::sections;
 use super::text::look;
 use super::{nothing, sentences, title};
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence};
@@ -11,8 +12,9 @@ use diagnostic::{Diagnostic, Fix, Severity, Subject, Verdict};
 const LOG: Group = Group { id: "log", title: "Logs" };
 
 /// The report: an outcome for each cause, the root cause first, and for each error line that no signature
-/// matches. A log without either passes; lines that only resemble errors are notes.
-pub fn report(diagnosis: &Diagnosis) -> Report {
+/// matches. A log without either passes; lines that only resemble errors are notes. The timeline is a section
+/// of it where it is asked for.
+pub fn report(diagnosis: &Diagnosis, timeline: bool) -> Report {
     let causes = diagnosis.causes.iter().enumerate().map(|(place, one)| cause(place, one));
     let unmatched = diagnosis.unmatched_errors.iter().map(|line| {
         let message = format!("error that matches no signature: {}", line.text);
@@ -42,7 +44,8 @@ pub fn report(diagnosis: &Diagnosis) -> Report {
     }
     about.extend(diagnosis.remarks.iter().cloned());
     let properties = vec![("lines", diagnosis.lines.to_string())];
-    Report { command: "envdoc diagnose", about, properties, results }
+    let sections = sections(diagnosis, timeline);
+    Report { command: "envdoc diagnose", about, properties, results, sections }
 }
 
 /// A rule about the logs as a whole.
@@ -111,7 +114,7 @@ pub fn fixes(cause: &Cause) -> Vec<Fix> {
 fn explanation(cause: &Cause) -> String {
     let mut text = format!("{}\n", cause.meaning);
     for choice in cause.choices {
-        text += &format!("\n- {} Confirm: `{}`.", choice.cause, look(choice));
+        text += &format!("\n- {}; to confirm: `{}`", choice.cause, look(choice));
     }
     if let Some(signature) = signatures::signature(&cause.id) {
         text += &format!("\n\nSource: {}\n", signature.source);
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_failure_fails_a_pipeline_and_names_its_line() {
-        let report = report(&diagnose_text(catalog::testing::catalog(), "job.log", FAILED));
+        let report = report(&diagnose_text(catalog::testing::catalog(), "job.log", FAILED), false);
         let xml = junit::report(&report).unwrap();
         assert!(xml.contains("<failure") && xml.contains("root cause: "), "{xml}");
         let first = &report.results[0];
@@ -143,11 +146,8 @@ mod tests {
 
     #[test]
     fn a_log_without_a_failure_passes() {
-        let report = report(&diagnose_text(
-            catalog::testing::catalog(),
-            "job.log",
-            "epoch 1: loss 0.5\nepoch 2: loss 0.4\n",
-        ));
+        let log = "epoch 1: loss 0.5\nepoch 2: loss 0.4\n";
+        let report = report(&diagnose_text(catalog::testing::catalog(), "job.log", log), false);
         let statuses: Vec<&str> = report.results.iter().map(|one| one.verdict.status()).collect();
         assert_eq!(statuses, ["pass"]);
         assert!(!junit::report(&report).unwrap().contains("<failure"));

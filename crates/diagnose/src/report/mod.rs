@@ -3,6 +3,7 @@
 pub mod findings;
 pub mod json;
 pub mod markdown;
+mod sections;
 pub mod signature;
 pub mod text;
 

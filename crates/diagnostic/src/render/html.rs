@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{Outcome, Report};
+use crate::report::{Body, Column, Outcome, Report, Section};
 use crate::{Diagnostic, Verdict};
 
 const STYLE: &str = include_str!("page.css");
@@ -24,8 +24,43 @@ pub fn report(report: &Report) -> String {
         report.of_group(group).for_each(|outcome| item(&mut text, outcome));
         text.push_str("</ul>\n");
     }
+    for one in &report.sections {
+        section(&mut text, one);
+    }
     text.push_str("</html>\n");
     text
+}
+
+fn section(text: &mut String, section: &Section) {
+    let _ = writeln!(text, "<h2>{}</h2>", escape(&section.heading));
+    match &section.body {
+        Body::Table { columns, rows } => {
+            text.push_str("<table>\n");
+            row(text, "th", columns, columns.iter().map(|column| column.title));
+            for cells in rows {
+                row(text, "td", columns, cells.iter().map(String::as_str));
+            }
+            text.push_str("</table>\n");
+        }
+        Body::Lines(lines) => {
+            let _ = writeln!(text, "<pre>{}</pre>", escape(&lines.join("\n")));
+        }
+        Body::List(points) => {
+            let points: Vec<String> =
+                points.iter().map(|point| format!("<li>{}</li>\n", escape(point))).collect();
+            let _ = writeln!(text, "<ul>\n{}</ul>", points.concat());
+        }
+        Body::Svg(svg) => text.push_str(svg),
+    }
+}
+
+fn row<'c>(text: &mut String, tag: &str, columns: &[Column], cells: impl Iterator<Item = &'c str>) {
+    text.push_str("<tr>");
+    for (column, cell) in columns.iter().zip(cells) {
+        let class = if column.number { " class=\"number\"" } else { "" };
+        let _ = write!(text, "<{tag}{class}>{}</{tag}>", escape(cell));
+    }
+    text.push_str("</tr>\n");
 }
 
 fn item(text: &mut String, outcome: &Outcome) {
@@ -38,12 +73,18 @@ fn item(text: &mut String, outcome: &Outcome) {
         escape(&place)
     );
     match &outcome.verdict {
-        Verdict::Pass => text.push_str(&escape(&outcome.rule.summary)),
+        Verdict::Pass => {
+            let seen = outcome.step.as_ref().map_or(outcome.rule.summary.as_ref(), |step| &step.seen);
+            text.push_str(&escape(seen));
+        }
         Verdict::NotApplicable(why) => text.push_str(&escape(why)),
         Verdict::Unknown(why) => {
             let _ = write!(text, "could not check: {}", escape(&why.detail));
         }
         Verdict::Found(found) => finding(text, found),
+    }
+    if let Some(step) = &outcome.step {
+        let _ = write!(text, " <i>{:.2} s</i>", step.seconds);
     }
     text.push_str("</li>\n");
 }

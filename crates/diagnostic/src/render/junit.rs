@@ -1,6 +1,7 @@
 //! JUnit XML for CI systems: one test case for each result, one suite a group.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite, XmlString};
 
@@ -34,6 +35,9 @@ fn case(outcome: &Outcome) -> TestCase {
     };
     let mut case = TestCase::new(name(outcome), status);
     case.set_classname(format!("envdoc.{}", outcome.rule.group.id));
+    if let Some(step) = &outcome.step {
+        case.set_time(Duration::from_secs_f64(step.seconds));
+    }
     case
 }
 

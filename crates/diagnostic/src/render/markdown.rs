@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::report::{Outcome, Report};
+use crate::report::{Body, Column, Outcome, Report, Section};
 use crate::{Diagnostic, Subject, Verdict};
 
 /// The findings first, the worst of them first, then what could not be checked.
@@ -26,6 +26,10 @@ pub fn report(report: &Report) -> String {
         finding(&mut text, &outcome.rule.id, &outcome.subject, found);
     }
     unknown(&mut text, report);
+    steps(&mut text, report);
+    for one in &report.sections {
+        section(&mut text, one);
+    }
     text
 }
 
@@ -71,8 +75,68 @@ fn unknown(text: &mut String, report: &Report) {
         })
         .collect();
     if !rows.is_empty() {
-        let _ = writeln!(text, "## Could not check\n\n| check | reason |\n|---|---|\n{}", rows.join("\n"));
+        let _ = writeln!(text, "## Could not check\n\n| check | reason |\n|---|---|\n{}\n", rows.join("\n"));
     }
+}
+
+const STEPS: [Column; 5] = [
+    Column::words("step"),
+    Column::words("node"),
+    Column::words("status"),
+    Column::number("seconds"),
+    Column::words("result"),
+];
+
+/// The results that are steps of a test, in the order in which they ran.
+fn steps(text: &mut String, report: &Report) {
+    let row = |outcome: &Outcome| {
+        let step = outcome.step.as_ref()?;
+        let node = outcome.subject.node.as_deref().unwrap_or("all");
+        let (id, status) = (outcome.rule.id.as_ref(), outcome.verdict.status());
+        let seconds = format!("{:.2}", step.seconds);
+        Some([id, node, status, &seconds, &step.seen].map(str::to_owned).to_vec())
+    };
+    let rows: Vec<Vec<String>> = report.results.iter().filter_map(row).collect();
+    if !rows.is_empty() {
+        text.push_str("## Steps\n\n");
+        table(text, &STEPS, &rows);
+    }
+}
+
+fn section(text: &mut String, section: &Section) {
+    if matches!(section.body, Body::Svg(_)) {
+        return;
+    }
+    let _ = writeln!(text, "## {}\n", escape(&section.heading));
+    match &section.body {
+        Body::Table { columns, rows } => table(text, columns, rows),
+        Body::Lines(lines) => fenced(text, lines),
+        Body::List(points) => {
+            for point in points {
+                let _ = writeln!(text, "- {}", escape(point));
+            }
+            text.push('\n');
+        }
+        Body::Svg(_) => {}
+    }
+}
+
+fn table(text: &mut String, columns: &[Column], rows: &[Vec<String>]) {
+    let titles: Vec<String> = columns.iter().map(|column| cell(column.title)).collect();
+    let rules: Vec<&str> = columns.iter().map(|column| if column.number { "---:" } else { "---" }).collect();
+    let _ = writeln!(text, "| {} |\n|{}|", titles.join(" | "), rules.join("|"));
+    for row in rows {
+        let cells: Vec<String> = row.iter().map(|one| cell(one)).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    text.push('\n');
+}
+
+/// Lines of a log in a fence that is longer than any in them.
+fn fenced(text: &mut String, lines: &[String]) {
+    let ticks = |line: &String| line.chars().filter(|c| *c == '`').count();
+    let fence = "`".repeat(lines.iter().map(ticks).max().unwrap_or(0).max(2) + 1);
+    let _ = writeln!(text, "{fence}text\n{}\n{fence}\n", lines.join("\n"));
 }
 
 fn cell(text: &str) -> String {

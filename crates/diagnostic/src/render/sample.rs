@@ -1,6 +1,6 @@
 //! One sample of results for the tests of every format.
 
-use crate::report::{Outcome, Report, RuleInfo};
+use crate::report::{Body, Column, Outcome, Report, RuleInfo, Section, Step};
 use crate::rule::Group;
 use crate::{Diagnostic, Edit, Fix, Missing, Severity, Subject, Verdict};
 
@@ -64,6 +64,33 @@ pub(super) fn report() -> Report {
         ],
         properties: vec![("os", "Ubuntu 22.04.5 LTS".into()), ("driver", "550.54.14".into())],
         results,
+        sections: Vec::new(),
+    }
+}
+
+/// Steps of a test, one of them failed, and a section of each kind.
+pub(super) fn test() -> Report {
+    const TEST: Group = Group { id: "smoke", title: "Smoke test" };
+    const COLUMNS: &[Column] = &[Column::number("bytes"), Column::words("correct | all")];
+    let step = |seen: &str, verdict: Verdict| Outcome {
+        step: Some(Step { seconds: 0.25, seen: seen.into() }),
+        ..Outcome::new(rule("tcp", TEST, "all pairs connect"), verdict)
+    };
+    let refused = Diagnostic::error("node2 refuses <22>").subject(Subject::node("node2"));
+    let rows = vec![vec!["8".to_owned(), "yes".to_owned()], vec!["1024".to_owned(), "no | 3".to_owned()]];
+    let sections = [
+        ("Bandwidth", Body::Table { columns: COLUMNS, rows }),
+        ("Log context", Body::Lines(vec!["a <b> `c`".into(), "```".into()])),
+        ("Remarks", Body::List(vec!["one & <two>".into()])),
+        ("Plot", Body::Svg("<svg></svg>\n".into())),
+        ("Nothing", Body::List(Vec::new())),
+    ];
+    Report {
+        command: "envdoc smoke",
+        about: vec!["2 ranks over tcp".into()],
+        properties: vec![("ranks", "2".into())],
+        results: vec![step("2 connections", Verdict::Pass), step("node2 refuses <22>", refused.into())],
+        sections: sections.into_iter().filter_map(|(heading, body)| Section::new(heading, body)).collect(),
     }
 }
 
@@ -88,5 +115,6 @@ pub(super) fn files() -> Report {
             Outcome::new(rule("image-tag-missing", DOCKERFILE, "every tag exists"), tag.into()),
             Outcome::new(rule("apt-cache-kept", DOCKERFILE, "no package cache is in a layer"), note.into()),
         ],
+        sections: Vec::new(),
     }
 }

@@ -78,3 +78,19 @@ fn unknown_is_never_counted_as_healthy() {
     let text = text::report(&Report { about: Vec::new(), ..report }, PLAIN);
     assert!(!text.contains("healthy") && text.contains("some checks could not run"));
 }
+
+#[test]
+fn steps_and_sections_in_markdown() {
+    assert_snapshot!(markdown::report(&sample::test()));
+}
+
+#[test]
+fn steps_and_sections_in_html() {
+    let page = html::report(&sample::test());
+    assert_snapshot!(page.split_once("</style>").unwrap().1);
+}
+
+#[test]
+fn steps_in_junit() {
+    assert_snapshot!(junit::report(&sample::test()).unwrap());
+}

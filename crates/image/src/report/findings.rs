@@ -76,6 +76,7 @@ pub fn findings(reports: &[BuildReport]) -> Report {
         about: tags.cloned().collect(),
         properties: reports.first().into_iter().flat_map(properties).collect(),
         results: reports.iter().flat_map(|report| outcomes(report, several)).collect(),
+        sections: Vec::new(),
     }
 }
 
@@ -95,7 +96,7 @@ fn outcomes(report: &BuildReport, several: bool) -> Vec<Outcome> {
     };
     let outcome = |rule: &BuildRule, subject: Subject, verdict: Verdict| {
         let verdict = verdict.id(rule.id).about(subject.clone());
-        Outcome { rule: rule.into(), subject, verdict }
+        Outcome { subject, ..Outcome::new(rule, verdict) }
     };
     let failure = report.failure.as_ref();
     let mut outcomes = vec![outcome(&BUILD_FAILED, about("build"), build(failure))];

@@ -53,6 +53,7 @@ pub fn report(findings: &[Finding]) -> Report {
         about: Vec::new(),
         properties: Vec::new(),
         results: findings.iter().map(|one| Outcome::new(one.rule, diagnostic(one).into())).collect(),
+        sections: Vec::new(),
     }
 }
 

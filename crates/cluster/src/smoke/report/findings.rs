@@ -1,9 +1,10 @@
 //! The phases and the verdict as findings, for the renderers that all commands share.
 
-use crate::smoke::outcome::{Outcome, Phase, Status, Verdict};
+use super::plot;
+use crate::smoke::outcome::{Measured, Outcome, Phase, Status, Verdict};
 use crate::smoke::phase;
 use diagnose::root_cause::Cause;
-use diagnostic::report::{self, Report};
+use diagnostic::report::{self, Body, Column, Report, Section, Step};
 use diagnostic::{Diagnostic, Fix, Subject};
 
 /// A result for each phase, and for each node that a phase failed on; the verdict is the last one and has the
@@ -12,14 +13,57 @@ pub fn report(outcome: &Outcome) -> Report {
     let verdict = report::Outcome::new(phase::verdict(), verdict(outcome));
     Report {
         command: "envdoc smoke",
-        about: vec![format!("{} ranks over {}", outcome.ranks.len(), outcome.transport)],
+        about: vec![
+            format!("{}: {}", outcome.verdict.id(), outcome.says),
+            format!("{} ranks over {}: {}", outcome.ranks.len(), outcome.transport, outcome.ranks.join(", ")),
+        ],
         properties: vec![
             ("verdict", outcome.verdict.id().to_owned()),
             ("ranks", outcome.ranks.len().to_string()),
             ("transport", outcome.transport.clone()),
         ],
         results: outcome.phases.iter().map(of_phase).chain([verdict]).collect(),
+        sections: sections(outcome),
     }
+}
+
+/// What was measured, and what else should be known.
+fn sections(outcome: &Outcome) -> Vec<Section> {
+    let gpus = outcome.nccl.as_ref().filter(|nccl| nccl.results != outcome.results);
+    let gpus = gpus.map_or(&[][..], |nccl| &nccl.results);
+    let plot = |results: &[Measured], expected| match results {
+        [] => String::new(),
+        _ => plot::drawn(results, expected),
+    };
+    let all = [
+        ("Plot", Body::Svg(plot(&outcome.results, outcome.expected.as_ref()))),
+        ("Bandwidth", sizes(&outcome.results)),
+        ("Plot of NCCL on the GPUs", Body::Svg(plot(gpus, None))),
+        ("NCCL on the GPUs", sizes(gpus)),
+        ("Remarks", Body::List(outcome.remarks.clone())),
+    ];
+    all.into_iter().filter_map(|(heading, body)| Section::new(heading, body)).collect()
+}
+
+const SIZES: &[Column] = &[
+    Column::number("bytes"),
+    Column::number("time, µs"),
+    Column::number("algbw, GB/s"),
+    Column::number("busbw, GB/s"),
+    Column::words("correct"),
+];
+
+fn sizes(results: &[Measured]) -> Body {
+    let row = |result: &Measured| {
+        vec![
+            result.bytes.to_string(),
+            format!("{:.1}", result.seconds * 1e6),
+            format!("{:.3}", result.algorithm / 1e9),
+            format!("{:.3}", result.bus / 1e9),
+            if result.wrong == 0 { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    Body::Table { columns: SIZES, rows: results.iter().map(row).collect() }
 }
 
 fn of_phase(phase: &Phase) -> report::Outcome {
@@ -32,7 +76,8 @@ fn of_phase(phase: &Phase) -> report::Outcome {
             diagnostic::Verdict::Found(Box::new(found))
         }
     };
-    report::Outcome { subject, ..report::Outcome::new(phase.id, verdict) }
+    let step = Some(Step { seconds: phase.seconds, seen: phase.says.clone() });
+    report::Outcome { subject, step, ..report::Outcome::new(phase.id, verdict) }
 }
 
 fn verdict(outcome: &Outcome) -> diagnostic::Verdict {

@@ -1,16 +1,10 @@
-//! The report of a smoke test: [`text`] for people, JSON for machines, Markdown, JUnit, and [`page`] with the
-//! plot of [`plot`]; [`findings`] for the formats that all commands share; [`live`] shows it as it goes on.
+//! The report of a smoke test: [`text`] for people, JSON for machines; [`findings`] for the formats that all
+//! commands share, with the plot of [`plot`]; [`live`] shows it as it goes on.
 
 pub mod findings;
-mod junit;
 pub mod live;
-mod markdown;
-pub mod page;
 pub mod plot;
 pub mod text;
-
-pub use junit::junit;
-pub use markdown::markdown;
 
 use std::collections::BTreeMap;
 

@@ -102,6 +102,7 @@ pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
             .filter_map(|(name, value)| Some((name, value?)))
             .collect(),
         results: machines.iter().flat_map(of_machine).collect(),
+        sections: Vec::new(),
     }
 }
 
