@@ -21,10 +21,13 @@ mod secrets;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod token_shapes;
 
 use super::snapshot::{Kept, Snapshot};
 use super::{Missing, MissingKind};
 use crate::sensitivity::Sensitivity;
+
+pub use token_shapes::{TOKEN_SHAPES, TokenShape, UNREAD};
 
 /// What a credential becomes.
 const HIDDEN: &str = "***";

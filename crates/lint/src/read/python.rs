@@ -7,10 +7,13 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
+use catalog::Catalog;
 use facts::Facts;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Program {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     pub calls: Vec<Call>,
     /// `name = value`, in order.
     pub assignments: Vec<Assignment>,
@@ -105,8 +108,16 @@ const DEPTH_MAX: usize = 400;
 
 impl Program {
     /// Reads a script; what the parser cannot read is left out.
-    pub(crate) fn read(text: &str) -> Program {
-        let mut program = Program::default();
+    pub(crate) fn read(catalog: &'static Catalog, text: &str) -> Program {
+        let mut program = Program {
+            catalog,
+            calls: Vec::new(),
+            assignments: Vec::new(),
+            loops: Vec::new(),
+            tries: Vec::new(),
+            imports: BTreeMap::new(),
+            facts: None,
+        };
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
             return program;
@@ -352,7 +363,7 @@ mod tests {
     fn deeply_nested_calls_are_read_to_a_limit() {
         let text = format!("{}{}\nlast()\n", "f(".repeat(30_000), ")".repeat(30_000));
         let started = std::time::Instant::now();
-        let calls = Program::read(&text).calls;
+        let calls = Program::read(catalog::testing::catalog(), &text).calls;
         assert!((100..400).contains(&calls.len()), "{}", calls.len());
         assert_eq!(calls.last().unwrap().name, "last");
         assert!(started.elapsed().as_secs() < 20, "it took minutes");
@@ -364,7 +375,7 @@ mod tests {
             def main():\n    if x:\n        dist.barrier()\n    rank = dist.get_rank()\n    \
             dist.init_process_group(\"nccl\", timeout=timedelta(seconds=60 * 60), **k)\n    a().b(1)\n    \
             torch.cuda.set_device(rank)\n";
-        let program = Program::read(text);
+        let program = Program::read(catalog::testing::catalog(), text);
         let names: Vec<(&str, usize, bool)> =
             program.calls.iter().map(|call| (call.name.as_str(), call.line, call.conditional)).collect();
         assert_eq!(
@@ -410,7 +421,7 @@ mod tests {
             &"(".repeat(5000),
             "for x in y:\n  a(b=c)\n",
         ] {
-            Program::read(text);
+            Program::read(catalog::testing::catalog(), text);
         }
     }
 }
