@@ -8,9 +8,10 @@ use super::file::{self, Contents, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{
-    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, flash_attn,
-    gpu_images, gpus, hypervisors, image_variables, mirrors, nccl, network_interfaces, nvidia_packages,
-    pip_options, presets, stack_keys, sxids, systems, toolkit, torch, tracebacks, variables, xids,
+    cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon,
+    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
+    mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, pip_options, presets, stack_keys,
+    sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -53,10 +54,16 @@ catalog! {
     pub cuda_errors: Table<cuda_errors::CudaError>,
     /// DeepSpeed releases, oldest first, and what they do not work with.
     pub deepspeed: deepspeed::Deepspeed,
+    /// Variables that DeepSpeed's launcher forwards.
+    pub deepspeed_exports: Table<deepspeed_exports::ExportedVariables>,
     /// The sections of DeepSpeed's configuration, by name.
     pub deepspeed_keys: Table<deepspeed_keys::Section>,
+    /// Functions of programs for several ranks.
+    pub distributed_functions: Table<distributed_functions::DistributedFunction>,
     /// Keys of `daemon.json`.
     pub docker_daemon: docker_daemon::DockerDaemon,
+    /// Warnings of Docker Engine that matter for GPU work.
+    pub docker_warnings: Table<docker_warnings::DockerWarning>,
     /// Driver branches, oldest first.
     pub drivers: Table<drivers::Branch>,
     /// What an all-reduce should reach.
@@ -75,6 +82,8 @@ catalog! {
     pub mirrors: Table<mirrors::Mirror>,
     /// NCCL releases, oldest first.
     pub nccl: Table<nccl::Release>,
+    /// Functions of NCCL whose lack is known to stop `import torch`.
+    pub nccl_functions: Table<nccl_functions::NcclFunction>,
     /// Interfaces that lead nowhere outside the machine.
     pub network_interfaces: Table<network_interfaces::LocalInterfaces>,
     /// How NVIDIA's packages are named.
@@ -89,6 +98,10 @@ catalog! {
     pub sxids: Table<sxids::Sxid>,
     /// Linux distributions, their Pythons and compilers.
     pub systems: systems::Systems,
+    /// Why GPUs lower their clocks, the reason to show first at the start.
+    pub throttle_reasons: Table<throttle_reasons::ThrottleReason>,
+    /// Services that keep the clock, the one that counts first at the start.
+    pub time_services: Table<time_services::TimeService>,
     /// The container toolkit and the container software around it.
     pub toolkit: toolkit::Toolkit,
     /// PyTorch releases, oldest first.

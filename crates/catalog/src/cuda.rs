@@ -56,6 +56,10 @@ pub struct Architecture {
     pub architecture: String,
     /// `9.0`.
     pub compute_capability: String,
+    /// Whether only chips with a GPU of their own (Jetson, Drive) have it: programs for discrete GPUs need
+    /// not run there.
+    #[serde(default)]
+    pub tegra: bool,
     /// The first toolkit that compiles for it.
     pub first_toolkit: Option<String>,
     /// The last toolkit that compiles for it; `None` where none is known to be the last.
@@ -102,6 +106,9 @@ pub struct Cuda {
     majors: Vec<Major>,
     architectures: Vec<Architecture>,
     forward_compatibility: Vec<ForwardCompatibility>,
+    /// The compute capabilities of `architectures` that are Tegra's.
+    #[serde(skip)]
+    tegra: Vec<(u32, u32)>,
 }
 
 impl Contents for Cuda {
@@ -115,6 +122,11 @@ impl Contents for Cuda {
         }
         file::complete(&mut self.majors, &self.checked, &self.sources);
         file::complete(&mut self.architectures, &self.checked, &self.sources);
+        let number = |row: &Architecture| {
+            let (major, minor) = row.compute_capability.split_once('.')?;
+            Some((major.parse().ok()?, minor.parse().ok()?))
+        };
+        self.tegra = self.architectures.iter().filter(|row| row.tegra).filter_map(number).collect();
         file::complete(&mut self.forward_compatibility, &self.checked, &self.sources);
     }
 }
@@ -133,6 +145,11 @@ impl Cuda {
     /// All architectures, oldest first.
     pub fn architectures(&self) -> &[Architecture] {
         &self.architectures
+    }
+
+    /// Whether a compute capability is that of a Tegra chip: `(8, 7)` is.
+    pub fn is_tegra(&self, capability: (u32, u32)) -> bool {
+        self.tegra.contains(&capability)
     }
 
     /// All rows on forward compatibility.

@@ -6,9 +6,10 @@ use serde::de::DeserializeOwned;
 
 use super::file::{Contents, Table as RowTable};
 use super::{
-    cuda, cuda_errors, deepspeed, deepspeed_keys, docker_daemon, drivers, expected_bandwidth, flash_attn,
-    gpu_images, gpus, hypervisors, image_variables, images, mirrors, nccl, network_interfaces,
-    nvidia_packages, packages, pip_options, presets, stack_keys, sxids, systems, toolkit, torch, tracebacks,
+    cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon,
+    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
+    images, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, packages, pip_options,
+    presets, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks,
     variables, xids,
 };
 
@@ -82,8 +83,11 @@ static FILES: &[File] = &[
         named("incompatibilities", &["id"], Free),
         named("operators", &["name"], Free),
     ]),
+    of::<RowTable<deepspeed_exports::ExportedVariables>>(&[by(&["prefix"], Alphabet)]),
     of::<RowTable<deepspeed_keys::Section>>(&[by(&["section"], Alphabet)]),
+    of::<RowTable<distributed_functions::DistributedFunction>>(&[by(&["function"], Alphabet)]),
     of::<docker_daemon::DockerDaemon>(&[by(&["key"], Alphabet)]),
+    of::<RowTable<docker_warnings::DockerWarning>>(&[by(&["words"], Alphabet)]),
     of::<RowTable<drivers::Branch>>(&[by(&["branch"], Numbers)]),
     of::<expected_bandwidth::ExpectedBandwidth>(&[
         named("gpus", &["gpu", "count"], Free),
@@ -106,6 +110,7 @@ static FILES: &[File] = &[
     of::<images::pytorch::File>(&[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)]),
     of::<RowTable<mirrors::Mirror>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<nccl::Release>>(&[by(&["version"], Versions)]),
+    of::<RowTable<nccl_functions::NcclFunction>>(&[by(&["function"], Alphabet)]),
     of::<RowTable<network_interfaces::LocalInterfaces>>(&[by(&["prefix"], Alphabet)]),
     of::<nvidia_packages::NvidiaPackages>(&[
         named("families", &["prefix"], Alphabet),
@@ -122,9 +127,14 @@ static FILES: &[File] = &[
         named("dnf_pythons", &["system", "python"], Free),
         named("compilers", &["cuda_from", "cuda_to"], Free),
     ]),
+    of::<RowTable<throttle_reasons::ThrottleReason>>(&[by(&["name"], Free)]),
+    of::<RowTable<time_services::TimeService>>(&[by(&["unit"], Free)]),
     of::<toolkit::Toolkit>(&[
         by(&["version"], Versions),
         named("cves", &["id"], Free),
+        named("packages", &["name"], Free),
+        named("programs", &["name"], Free),
+        named("modes", &["name"], Free),
         named("engine", &["series"], Versions),
     ]),
     of::<torch::Torch>(&[by(&["version"], Versions)]),

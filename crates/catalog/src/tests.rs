@@ -41,6 +41,7 @@ fn every_row_has_a_source_and_a_day() {
     provenance(catalog().drivers().all());
     provenance(catalog().gpus().all());
     provenance(catalog().nccl().all());
+    provenance(catalog().nccl_functions().all());
     provenance(catalog().toolkit().all());
     provenance(catalog().toolkit().all_cves());
     provenance(catalog().toolkit().all_engine_series());

@@ -82,7 +82,20 @@ pub struct EngineSeries {
     pub checked: String,
 }
 
-file::rows!(Release, Cve, EngineSeries);
+/// A package, a program or a mode of the toolkit.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// `nvidia-container-toolkit-base`, `nvidia-ctk`, `jit-cdi`.
+    pub name: String,
+    /// Where this was read.
+    pub source: String,
+    /// Day of the last check against the source: `2026-11-26`.
+    #[serde(default)]
+    pub checked: String,
+}
+
+file::rows!(Release, Cve, Part, EngineSeries);
 
 /// `catalog/toolkit.yaml`.
 #[derive(Debug, Deserialize)]
@@ -92,6 +105,9 @@ pub struct Toolkit {
     sources: Sources,
     rows: Vec<Release>,
     cves: Vec<Cve>,
+    packages: Vec<Part>,
+    programs: Vec<Part>,
+    modes: Vec<Part>,
     engine: Vec<EngineSeries>,
 }
 
@@ -102,6 +118,9 @@ impl Contents for Toolkit {
     fn complete(&mut self) {
         file::complete(&mut self.rows, &self.checked, &self.sources);
         file::complete(&mut self.cves, &self.checked, &self.sources);
+        file::complete(&mut self.packages, &self.checked, &self.sources);
+        file::complete(&mut self.programs, &self.checked, &self.sources);
+        file::complete(&mut self.modes, &self.checked, &self.sources);
         file::complete(&mut self.engine, &self.checked, &self.sources);
     }
 }
@@ -132,6 +151,21 @@ impl Toolkit {
     /// is certain: distributions fix without a new number.
     pub fn vulnerable(&self, component: &str, version: &str) -> Vec<&Cve> {
         self.cves(component).filter(|cve| cve.exposure(version) == Exposure::Vulnerable).collect()
+    }
+
+    /// Names of the packages that must have the same version.
+    pub fn packages(&self) -> impl Iterator<Item = &str> {
+        self.packages.iter().map(|row| row.name.as_str())
+    }
+
+    /// File names of the toolkit's programs.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        self.programs.iter().map(|row| row.name.as_str())
+    }
+
+    /// The modes of the runtime, as `config.toml` has them.
+    pub fn modes(&self) -> impl Iterator<Item = &str> {
+        self.modes.iter().map(|row| row.name.as_str())
     }
 
     /// All series of Docker Engine, oldest first.

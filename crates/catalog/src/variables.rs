@@ -36,6 +36,9 @@ pub struct Variable {
     /// Whether its owner documents it.
     #[serde(default)]
     pub documented: bool,
+    /// Whether torchrun and DeepSpeed's launcher set it for each rank.
+    #[serde(default)]
+    pub set_by_launcher: bool,
     /// The first release of the owner that reads it.
     pub since: Option<String>,
     /// The last release in which it was seen.

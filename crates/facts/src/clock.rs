@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Fact;
 use crate::IntoFact;
+use catalog::Catalog;
 use host::{Host, Reading};
 
 /// Time and its keeper.
@@ -20,15 +21,6 @@ pub struct Clock {
     pub keeper: Fact<String>,
 }
 
-/// Beginnings of the names of services that keep time, and what they are.
-const KEEPERS: &[(&str, &str)] = &[
-    ("systemd-timesyncd.service", "systemd-timesyncd"),
-    ("chrony", "chronyd"),
-    ("ntp", "ntpd"),
-    ("openntpd", "openntpd"),
-    ("phc2sys", "phc2sys"),
-];
-
 /// Where the control groups of services stand: cgroup v2, hybrid, v1.
 const SLICES: &[&str] = &[
     "/sys/fs/cgroup/system.slice",
@@ -37,27 +29,28 @@ const SLICES: &[&str] = &[
 ];
 
 /// Reads these facts; one that cannot be read is unknown, with the reason.
-pub fn gather(host: &dyn Host) -> Clock {
+pub fn gather(host: &dyn Host, catalog: &Catalog) -> Clock {
     let now = host.clock().text().and_then(|text| match text.trim().parse() {
         Ok(seconds) => Fact::Known(seconds),
         Err(_) => Fact::unknown(format!("the clock answered {text:?}")),
     });
-    let keeper = keeper(host);
+    let keeper = keeper(host, catalog);
     let synchronised = synchronised(host, &keeper);
     Clock { now, synchronised, keeper }
 }
 
 /// Where no systemd runs the services, nothing is known of them.
-fn keeper(host: &dyn Host) -> Fact<String> {
-    let prefixes: Vec<&str> = KEEPERS.iter().map(|(prefix, _)| *prefix).collect();
+fn keeper(host: &dyn Host, catalog: &Catalog) -> Fact<String> {
+    let services = catalog.time_services().all();
+    let prefixes: Vec<&str> = services.iter().map(|row| row.unit.as_str()).collect();
     for slice in SLICES {
         match host.find(slice, &prefixes) {
             Reading::Absent => {}
             reading => {
                 return reading.lines().about(slice).and_then(|names| {
-                    let services = || names.iter().filter(|name| name.ends_with(".service"));
-                    let found = KEEPERS.iter().find(|(prefix, _)| services().any(|n| n.starts_with(prefix)));
-                    found.map_or(Fact::Absent, |(_, keeper)| Fact::Known((*keeper).to_owned()))
+                    let units = || names.iter().filter(|name| name.ends_with(".service"));
+                    let found = services.iter().find(|row| units().any(|name| name.starts_with(&row.unit)));
+                    found.map_or(Fact::Absent, |row| Fact::Known(row.program.clone()))
                 });
             }
         }
@@ -112,7 +105,7 @@ mod tests {
     fn clock(readings: &[(&str, Reading)]) -> Clock {
         let readings: BTreeMap<String, Reading> =
             readings.iter().map(|(ask, reading)| ((*ask).to_owned(), reading.clone())).collect();
-        gather(&Replay::new(readings, "not in this snapshot"))
+        gather(&Replay::new(readings, "not in this snapshot"), catalog::testing::catalog())
     }
 
     const FIND: &str =

@@ -143,7 +143,7 @@ struct FileGroups {
 fn file_groups(host: &dyn Host, catalog: &Catalog) -> FileGroups {
     FileGroups {
         system: system::gather(host, catalog),
-        clock: clock::gather(host),
+        clock: clock::gather(host, catalog),
         pci: pci::gather(host),
         modules: modules::gather(host),
         cuda: cuda::gather(host),

@@ -131,7 +131,7 @@ impl Facts {
         };
         // Where nobody looked for PTX in this build: its sibling on PyPI was made by the same script.
         let sibling = || release.pypi_build.as_deref().and_then(|name| release.build(name)?.ptx.as_deref());
-        has_code(architectures, build.ptx.as_deref().or_else(sibling), capability)
+        has_code(self.catalog, architectures, build.ptx.as_deref().or_else(sibling), capability)
     }
 
     /// A build of the same release that runs on this driver and these GPUs: the one with the newest CUDA.
@@ -154,8 +154,13 @@ impl Facts {
 
 /// Machine code runs on the same major from its minor on; PTX on everything newer. Tegra chips are apart from
 /// both.
-pub fn has_code(architectures: &[String], ptx: Option<&[String]>, capability: (u32, u32)) -> Fact<bool> {
-    code_for(&capabilities(architectures), ptx.map(capabilities).as_deref(), capability)
+pub fn has_code(
+    catalog: &Catalog,
+    architectures: &[String],
+    ptx: Option<&[String]>,
+    capability: (u32, u32),
+) -> Fact<bool> {
+    code_for(catalog, &capabilities(architectures), ptx.map(capabilities).as_deref(), capability)
 }
 
 /// Compute capabilities as numbers: `9.0`.
@@ -168,16 +173,20 @@ pub fn capabilities(texts: &[String]) -> Vec<(u32, u32)> {
 }
 
 /// The same as [`has_code`], of numbers.
-pub fn code_for(compiled: &[(u32, u32)], ptx: Option<&[(u32, u32)]>, capability: (u32, u32)) -> Fact<bool> {
-    const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
+pub fn code_for(
+    catalog: &Catalog,
+    compiled: &[(u32, u32)],
+    ptx: Option<&[(u32, u32)]>,
+    capability: (u32, u32),
+) -> Fact<bool> {
+    let is_tegra = |capability| catalog.cuda().is_tegra(capability);
     if compiled.contains(&capability) {
         return Fact::Known(true);
     }
-    if TEGRA.contains(&capability) {
+    if is_tegra(capability) {
         return Fact::unknown("code for discrete GPUs need not run on Tegra");
     }
-    let same_major =
-        |one: &&(u32, u32)| one.0 == capability.0 && one.1 <= capability.1 && !TEGRA.contains(one);
+    let same_major = |one: &&(u32, u32)| one.0 == capability.0 && one.1 <= capability.1 && !is_tegra(**one);
     if compiled.iter().any(|one| same_major(&one)) {
         return Fact::Known(true);
     }
@@ -213,6 +222,7 @@ impl PythonEnvironment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use catalog::testing;
 
     #[test]
     fn code_runs_on_its_own_major_and_ptx_on_newer_ones() {
@@ -227,11 +237,15 @@ mod tests {
             ((3, 7), None, Fact::Known(false)),
         ];
         for (capability, ptx, expected) in cases {
-            assert_eq!(has_code(&old, ptx.as_deref(), capability), expected, "{capability:?}");
+            assert_eq!(
+                has_code(testing::catalog(), &old, ptx.as_deref(), capability),
+                expected,
+                "{capability:?}"
+            );
         }
-        assert!(matches!(has_code(&old, None, (12, 0)), Fact::Unknown(_)));
-        assert!(matches!(has_code(&old, Some(&[]), (8, 7)), Fact::Unknown(_)));
-        assert_eq!(has_code(&list("8.6"), Some(&[]), (8, 0)), Fact::Known(false));
-        assert_eq!(has_code(&list("12.0"), Some(&[]), (12, 1)), Fact::Known(true));
+        assert!(matches!(has_code(testing::catalog(), &old, None, (12, 0)), Fact::Unknown(_)));
+        assert!(matches!(has_code(testing::catalog(), &old, Some(&[]), (8, 7)), Fact::Unknown(_)));
+        assert_eq!(has_code(testing::catalog(), &list("8.6"), Some(&[]), (8, 0)), Fact::Known(false));
+        assert_eq!(has_code(testing::catalog(), &list("12.0"), Some(&[]), (12, 1)), Fact::Known(true));
     }
 }

@@ -93,21 +93,12 @@ pub struct CdiSpec {
 }
 
 /// Prefixes of the family's packages.
-pub const PACKAGES: &[&str] = &["nvidia-container", "nvidia-docker", "libnvidia-container"];
-
-/// File names of the toolkit's programs.
-pub const PROGRAMS: &[&str] = &[
-    "nvidia-container-runtime",
-    "nvidia-container-runtime-hook",
-    "nvidia-ctk",
-    "nvidia-cdi-hook",
-    "nvidia-container-cli",
-];
+const PACKAGES: &[&str] = &["nvidia-container", "nvidia-docker", "libnvidia-container"];
 
 const CONFIG: &str = "/etc/nvidia-container-runtime/config.toml";
 
 impl Toolkit {
-    /// Path of one of [`PROGRAMS`]; absent if it is not installed.
+    /// Path of one of the catalog's programs of the toolkit; absent if it is not installed.
     pub fn program(&self, name: &str) -> Fact<&str> {
         self.programs.as_ref().and_then(|all| {
             all.iter()
@@ -130,7 +121,7 @@ impl Toolkit {
 /// Reads these facts; one that cannot be read is unknown, with the reason.
 pub fn gather(host: &dyn Host, catalog: &Catalog) -> Toolkit {
     let packages = packages::installed(host, catalog, PACKAGES);
-    let programs = programs(host);
+    let programs = programs(host, catalog);
     let version = version(host, &packages, &programs);
     let (config, config_error) = config(host);
     let driver_root_exists = config.as_ref().and_then(|config| match &config.driver_root {
@@ -155,11 +146,11 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Toolkit {
     }
 }
 
-fn programs(host: &dyn Host) -> Fact<Vec<(String, String)>> {
+fn programs(host: &dyn Host, catalog: &Catalog) -> Fact<Vec<(String, String)>> {
     let mut found = Vec::new();
-    for name in PROGRAMS {
+    for name in catalog.toolkit().programs() {
         match in_service_path(host, name).or_else(|| host.program(name).text()) {
-            Fact::Known(path) => found.push(((*name).to_owned(), path)),
+            Fact::Known(path) => found.push((name.to_owned(), path)),
             Fact::Absent => {}
             Fact::Unknown(why) => return Fact::Unknown(why.clone().about(name.to_string())),
         }

@@ -103,7 +103,8 @@ impl Content {
                 content.machine = Some(Machine { catalog: file.catalog, kind: file.kind, name, text, facts });
             }
             Kind::Python => {
-                content.program = Some(Program { facts: file.facts.clone(), ..Program::read(&file.text) });
+                content.program =
+                    Some(Program { facts: file.facts.clone(), ..Program::read(file.catalog, &file.text) });
             }
         }
         content

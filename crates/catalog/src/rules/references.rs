@@ -127,6 +127,10 @@ fn cuda(file: &Value, drivers: &Value) -> Wrong {
             }
         }
     }
+    // A file without the mark, of an older envdoc, would have code for discrete GPUs run on Tegra.
+    if !rows(file, "architectures").iter().any(|row| row["tegra"].as_bool() == Some(true)) {
+        wrong.push((String::new(), "no architecture is marked as Tegra".into()));
+    }
     wrong
 }
 

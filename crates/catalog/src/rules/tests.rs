@@ -103,6 +103,7 @@ fn every_rule_can_be_broken() {
             "no list of CUDA minors since 0.9.9",
         ),
         ("cuda.yaml", "driver_min: \"550.54.14\"", "driver_min: \"551.54.14\"", "no branch 551"),
+        ("cuda.yaml", " tegra: true,", "", "no architecture is marked as Tegra"),
         ("packages/numpy.yaml", RELEASES, "- releases: {\"one\": 2024-02-05}\n", "numpy.yaml one: version: "),
         ("packages/numpy.yaml", RELEASES, "- releases: {\"1.26.4\": soon}\n", "numpy.yaml 1.26.4: day: "),
         ("packages/numpy.yaml", RELEASES, "- releases: {}\n", "numpy.yaml: key: "),

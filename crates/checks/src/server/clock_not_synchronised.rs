@@ -19,6 +19,7 @@ fn judge(facts: &Facts) -> Judged {
     if facts.system.wsl.decided()?.is_some() {
         return Err(Verdict::NotApplicable("Windows sets the clock of WSL".into()));
     }
+    let services = facts.catalog.time_services();
     let Some(keeper) = facts.clock.keeper.decided()? else {
         let message = "no time service is running; the clock drifts away from the clocks of other nodes";
         let install = |package| facts.system.os.known().and_then(|os| os.install(package));
@@ -29,12 +30,15 @@ fn judge(facts: &Facts) -> Judged {
         let install = install(package);
         let commands: Vec<&str> = install.as_deref().into_iter().chain([start]).collect();
         let fix = Fix::safe("Install and start a time service:", &commands);
-        return Ok(Verdict::warning(message, fix)
-            .evidence("no running service among systemd-timesyncd, chronyd, ntpd, openntpd, phc2sys"));
+        let known: Vec<&str> = services.all().iter().map(|row| row.program.as_str()).collect();
+        return Ok(
+            Verdict::warning(message, fix).evidence(format!("no running service among {}", known.join(", ")))
+        );
     };
+    let service = services.program(keeper);
     match facts.clock.synchronised.decided()? {
         Some(true) => Ok(Verdict::Pass),
-        _ if ["openntpd", "phc2sys"].contains(&keeper.as_str()) => Ok(Verdict::NotApplicable(format!(
+        _ if service.is_some_and(|row| !row.reports_to_kernel) => Ok(Verdict::NotApplicable(format!(
             "{keeper} is running but does not report its state to the kernel"
         ))),
         _ => {
@@ -42,11 +46,7 @@ fn judge(facts: &Facts) -> Judged {
                 "{keeper} is running but the clock is not synchronized; it may differ from the clocks of \
                  other nodes"
             );
-            let command = match keeper.as_str() {
-                "chronyd" => "chronyc sources",
-                "systemd-timesyncd" => "timedatectl timesync-status",
-                _ => "ntpq -p",
-            };
+            let command = service.and_then(|row| row.status.as_deref());
             let text = match keeper.as_str() {
                 "chronyd" => {
                     "Check that chronyd reaches its servers; if it does, add `rtcsync` to its configuration \
@@ -54,7 +54,7 @@ fn judge(facts: &Facts) -> Judged {
                 }
                 _ => "Check that it reaches its servers; if not, configure reachable ones:",
             };
-            let fix = Fix::safe(text, &[command]);
+            let fix = Fix::safe(text, command.as_slice()).punctuated();
             Ok(Verdict::warning(message, fix).evidence(format!("{keeper}: not synchronized")))
         }
     }

@@ -15,25 +15,11 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// What makes a warning worth repeating.
-const MATTER: &[&str] = &[
-    "API is accessible on",
-    "IPv4 forwarding is disabled",
-    "No memory limit support",
-    "extended file attributes",
-    "CDI: ",
-    "CDI cache",
-    "Failed to list devices",
-    "without cgroups",
-    "d_type",
-    "loopback devices",
-];
-
 fn judge(facts: &Facts) -> Judged {
     let info = facts.docker.answering()?;
     let all = texts(info.get("Warnings"));
-    let picked: Vec<String> =
-        all.iter().filter(|w| MATTER.iter().any(|part| w.contains(part))).map(|w| first_line(w)).collect();
+    let known = facts.catalog.docker_warnings();
+    let picked: Vec<String> = all.iter().filter(|w| known.matters(w)).map(|w| first_line(w)).collect();
     let Some(first) = picked.first() else { return Ok(Verdict::Pass) };
     let more = if picked.len() > 1 { format!(" (and {} more)", picked.len() - 1) } else { String::new() };
     let verdict = match all.iter().find_map(|warning| open_address(warning)) {

@@ -1,5 +1,7 @@
 //! A GPU slows itself down because of heat or power supply.
 
+use catalog::throttle_reasons::{Kind, ThrottleReason};
+
 use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::Facts;
@@ -15,31 +17,22 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Reasons that a healthy GPU does not show, and what they mean. `hw_slowdown` goes with each of the others
-/// of the hardware.
-const REASONS: &[(&str, &str)] = &[
-    ("hw_thermal_slowdown", "too hot: clocks are cut by half or more"),
-    ("hw_power_brake_slowdown", "power brake asserted: clocks are cut by half or more"),
-    ("sw_thermal_slowdown", "too hot: the driver lowers the clocks"),
-    ("hw_slowdown", "the hardware cut the clocks by half or more"),
-];
-
-fn reasons(gpu: &Gpu) -> Fact<Vec<&'static (&'static str, &'static str)>> {
-    gpu.throttling
-        .as_ref()
-        .map(|active| REASONS.iter().filter(|(name, _)| active.iter().any(|a| a == name)).collect())
+/// The faults that are active, the one to show first at the start.
+fn faults<'a>(facts: &'a Facts, gpu: &Gpu) -> Fact<Vec<&'a ThrottleReason>> {
+    let rows = facts.catalog.throttle_reasons();
+    gpu.throttling.as_ref().map(|active| rows.faults().filter(|row| active.contains(&row.name)).collect())
 }
 
 fn judge(facts: &Facts) -> Judged {
-    let found = facts
-        .gpu
-        .found("no GPU reports throttling reasons", |gpu| reasons(gpu).map(|active| !active.is_empty()))?;
+    let found = facts.gpu.found("no GPU reports throttling reasons", |gpu| {
+        faults(facts, gpu).map(|active| !active.is_empty())
+    })?;
     if found.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let heat = found
-        .iter()
-        .any(|gpu| gpu.throttling.known().is_some_and(|active| active.iter().any(|a| a.contains("thermal"))));
+    let heat = found.iter().any(|gpu| {
+        faults(facts, gpu).known().is_some_and(|active| active.iter().any(|row| row.kind == Kind::Heat))
+    });
     let text = if heat {
         "Check fans, airflow and inlet temperature:"
     } else {
@@ -57,8 +50,12 @@ fn judge(facts: &Facts) -> Judged {
     let verdict = found.iter().fold(
         Verdict::warning(message, fix).about(Subject::name(names(&found))),
         |verdict, gpu| {
-            let active = reasons(gpu).known().cloned().unwrap_or_default();
-            let first = active.first().map_or(String::new(), |(name, meaning)| format!("{name} ({meaning})"));
+            let active = faults(facts, gpu).known().cloned().unwrap_or_default();
+            let shown = |row: &&ThrottleReason| match &row.meaning {
+                Some(meaning) => format!("{} ({meaning})", row.name),
+                None => row.name.clone(),
+            };
+            let first = active.first().map_or(String::new(), shown);
             let degrees = gpu.temperature.known().map_or(String::new(), |degrees| format!(", {degrees} C"));
             verdict.evidence(format!("{}: {first}{degrees}", gpu.label()))
         },

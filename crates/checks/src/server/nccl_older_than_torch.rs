@@ -17,9 +17,6 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// Functions of NCCL whose lack is known to stop `import torch`, and the release that brought each.
-const MISSED: &[(&str, &str)] = &[("2.19.3", "ncclCommRegister"), ("2.29.7", "ncclCommResume")];
-
 fn judge(facts: &Facts) -> Judged {
     each_torch(&facts.python, |environment, torch| one(facts, environment, torch))
 }
@@ -42,12 +39,9 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         Some(true) => Ok(Verdict::Pass),
         None => Err(Verdict::Unknown(format!("{name} {installed} is not a released version").into())),
         Some(false) => {
-            let lacks = |(since, _): &&(&str, &str)| {
-                at_least(wanted, since) == Some(true) && at_least(installed, since) == Some(false)
-            };
-            let lacking = MISSED.iter().find(lacks);
+            let lacking = facts.catalog.nccl_functions().between(installed, wanted);
             let then = match lacking {
-                Some((_, function)) => format!("it lacks {function}, so `import torch` fails"),
+                Some(function) => format!("it lacks {}, so `import torch` fails", function.function),
                 None => "`import torch` fails if it lacks a function that torch uses".to_owned(),
             };
             let message = format!(
@@ -76,6 +70,7 @@ mod tests {
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.5", "pass"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.26.5", "pass"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.18.1", "error"),
+            ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.19.1", "warning"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.4", "warning"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.20.5", "warning"),
             ("2.5.1+cu124 12.4", "numpy-2.1.3", "not-applicable"),

@@ -14,7 +14,6 @@ pub(super) const CHECK: Check = Check {
 };
 
 const PATH: &str = "/etc/nvidia-container-runtime/config.toml";
-const MODES: &[&str] = &["auto", "legacy", "csv", "cdi", "jit-cdi"];
 
 fn judge(facts: &Facts) -> Judged {
     let toolkit = &facts.toolkit;
@@ -32,12 +31,13 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::error(message, fix).about(subject));
     }
     let config = toolkit.config.require("no config.toml (defaults apply)")?;
+    let modes: Vec<&str> = facts.catalog.toolkit().modes().collect();
     match config.mode.decided()? {
-        Some(mode) if !MODES.contains(&mode.as_str()) => {
+        Some(mode) if !modes.contains(&mode.as_str()) => {
             let message = format!(
                 "{} sets the unknown mode {mode:?}; valid modes are {}",
                 config.path,
-                MODES.join(", ")
+                modes.join(", ")
             );
             let fix = Fix::safe(
                 "Set the mode to auto:",

@@ -14,16 +14,10 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-const FAMILY: &[&str] = &[
-    "nvidia-container-toolkit",
-    "nvidia-container-toolkit-base",
-    "libnvidia-container-tools",
-    "libnvidia-container1",
-];
-
 fn judge(facts: &Facts) -> Judged {
+    let names: Vec<&str> = facts.catalog.toolkit().packages().collect();
     let all = facts.toolkit.packages.require("no supported package manager")?;
-    let mut family = all.iter().filter(|(name, _)| FAMILY.contains(&name.as_str())).peekable();
+    let mut family = all.iter().filter(|(name, _)| names.contains(&name.as_str())).peekable();
     let Some((_, first)) = family.peek() else {
         return Err(Verdict::NotApplicable("no toolkit package is installed".into()));
     };
@@ -35,7 +29,7 @@ fn judge(facts: &Facts) -> Judged {
     let message =
         format!("the toolkit packages have different versions ({}); they must match", listed.join(", "));
     let mut fix = Fix::safe("Upgrade the packages together:", &[]);
-    fix.commands.extend(facts.system.os.known().and_then(|os| os.install(&FAMILY.join(" "))));
+    fix.commands.extend(facts.system.os.known().and_then(|os| os.install(&names.join(" "))));
     Ok(Verdict::warning(message, fix.punctuated()))
 }
 

@@ -109,8 +109,7 @@ pub struct Gpu {
     pub remapped_rows: Fact<RemappedRows>,
     /// Pages retired (before Ampere): pending a reboot.
     pub retired_pages_pending: Fact<bool>,
-    /// Reasons for lower clocks that are active now, `hw_thermal_slowdown` and the like, without idle and
-    /// application settings.
+    /// Reasons for lower clocks that are active now: `hw_thermal_slowdown`, `gpu_idle`.
     pub throttling: Fact<Vec<String>>,
     /// GPU core temperature in degrees Celsius.
     pub temperature: Fact<i32>,

@@ -247,10 +247,8 @@ fn remapped_rows(node: Node<'_, '_>) -> Fact<RemappedRows> {
     })
 }
 
-/// The reasons that are active, without those that say that nobody asks for more. `clocks_throttle_reasons`
-/// until 530.
+/// The reasons that are active. `clocks_throttle_reasons` until 530.
 fn throttling(node: Node<'_, '_>) -> Fact<Vec<String>> {
-    const HARMLESS: &[&str] = &["gpu_idle", "applications_clocks_setting", "display_clocks_setting"];
     let reasons =
         ["clocks_event_reasons", "clocks_throttle_reasons"].iter().find_map(|name| element(node, name));
     let Some(reasons) = reasons else { return Fact::Absent };
@@ -272,7 +270,6 @@ fn throttling(node: Node<'_, '_>) -> Fact<Vec<String>> {
         }
         told = true;
     }
-    active.retain(|name| !HARMLESS.contains(&name.as_str()));
     if told { Fact::Known(active) } else { Fact::Absent }
 }
 

@@ -21,10 +21,14 @@ mod secrets;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod token_shapes;
 
 use super::snapshot::{Kept, Snapshot};
 use super::{Missing, MissingKind};
 use crate::sensitivity::Sensitivity;
+
+use names::{particular, uncommon};
+pub use token_shapes::{TOKEN_SHAPES, TokenShape, UNREAD};
 
 /// What a credential becomes.
 const HIDDEN: &str = "***";
@@ -267,54 +271,6 @@ impl Redactor {
 
 fn short(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
-}
-
-/// Whether a name is particular enough to be replaced in any text: `node-17` is, `ubuntu` would take the
-/// distribution with it.
-fn particular(name: &str) -> bool {
-    name.len() >= 4
-        && name.contains(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
-        && name != "localhost.localdomain"
-}
-
-/// Words of settings and logs that may be the name of a machine, too.
-const COMMON: &[&str] = &[
-    "alma",
-    "arch",
-    "centos",
-    "cluster",
-    "cuda",
-    "debian",
-    "default",
-    "docker",
-    "fedora",
-    "host",
-    "linux",
-    "local",
-    "localhost",
-    "master",
-    "network",
-    "node",
-    "nvidia",
-    "python",
-    "rank",
-    "rhel",
-    "rocky",
-    "root",
-    "server",
-    "suse",
-    "systemd",
-    "system",
-    "torch",
-    "train",
-    "ubuntu",
-    "user",
-    "worker",
-];
-
-/// Whether a name can be replaced in settings and logs.
-fn uncommon(name: &str) -> bool {
-    name.len() >= 4 && !COMMON.contains(&name) && name != "localhost.localdomain"
 }
 
 /// Replaces `word` where neither a letter, a digit nor one of `-_` is next to it.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Redactor, particular, pattern, replace_word, short};
+use super::{Redactor, pattern, replace_word, short};
 
 /// A name of a machine behind the date of a line of syslog or the journal, before the program.
 static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
@@ -97,6 +97,54 @@ fn is_system(user: &str) -> bool {
 fn is_level(word: &str) -> bool {
     ["info", "warn", "warning", "error", "debug", "trace", "fatal", "critical", "notice"]
         .contains(&word.to_ascii_lowercase().as_str())
+}
+
+/// Whether a name is particular enough to be replaced in any text: `node-17` is, `ubuntu` would take the
+/// distribution with it.
+pub(super) fn particular(name: &str) -> bool {
+    name.len() >= 4
+        && name.contains(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+        && name != "localhost.localdomain"
+}
+
+/// Words of settings and logs that may be the name of a machine, too.
+const COMMON: &[&str] = &[
+    "alma",
+    "arch",
+    "centos",
+    "cluster",
+    "cuda",
+    "debian",
+    "default",
+    "docker",
+    "fedora",
+    "host",
+    "linux",
+    "local",
+    "localhost",
+    "master",
+    "network",
+    "node",
+    "nvidia",
+    "python",
+    "rank",
+    "rhel",
+    "rocky",
+    "root",
+    "server",
+    "suse",
+    "systemd",
+    "system",
+    "torch",
+    "train",
+    "ubuntu",
+    "user",
+    "worker",
+];
+
+/// Whether a name can be replaced in settings and logs.
+pub(super) fn uncommon(name: &str) -> bool {
+    name.len() >= 4 && !COMMON.contains(&name) && name != "localhost.localdomain"
 }
 
 impl Redactor {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::token_shapes::TOKEN_SHAPES;
 use super::{HIDDEN, commands, pattern};
 use crate::sensitivity::is_secret;
 
@@ -37,30 +38,11 @@ static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
         r"(\s+)([A-Za-z0-9+/=._~-]{6,})"
     ))
 });
-/// How the tokens of services begin, and what they are made of; from the services' own documents and the
-/// rules of gitleaks 8.
-const TOKENS: &[&str] = &[
-    // Code and models.
-    r"hf_[A-Za-z0-9]{8,}|api_org_[A-Za-z0-9]{16,}|r8_[A-Za-z0-9]{20,}|nvapi-[\w-]{8,}",
-    r"gh[pousr]_[A-Za-z0-9]{8,}|github_pat_\w{8,}",
-    r"gl(?:pat|dt|ft|rt|soat|ptt|cbt|ffct|imt|agent|oas)-[\w.-]{8,}",
-    r"sk-[A-Za-z0-9_-]{12,}|pplx-[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|wandb_v\d_\w{20,}",
-    r"dckr_(?:pat|oat)_[\w-]{4,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{16,}|rubygems_[a-f0-9]{32,}",
-    // Clouds and clusters.
-    r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{8,}|LTAI[A-Za-z0-9]{12,}|AIza[\w-]{30,}",
-    r"ya29\.[\w-]{16,}|GOCSPX-[\w-]{16,}",
-    r"do[opr]_v1_[a-f0-9]{32,}|dapi[a-f0-9]{32}(?:-\d)?|tskey-[\w-]{10,}|SWM(?:TKN|KEY)-1-[\w-]{20,}",
-    r"hv[sb]\.[\w-]{16,}|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{20,}|sha256~[\w-]{43}|pul-[a-f0-9]{40}",
-    r"AGE-SECRET-KEY-1[A-Z0-9]{20,}|A3-[A-Z0-9]{6}-[A-Z0-9-]{20,}|dp\.(?:pt|st|ct|sa)\.[\w.]{20,}",
-    // Services around a job.
-    r"xox[abeoprs]-[\w-]{8,}|xapp-\d-[\w-]{8,}|gl(?:sa|c)_[\w+/=]{16,}|lin_api_[A-Za-z0-9]{20,}|ntn_\w{20,}",
-    r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,}|SG\.[\w-]{8,}\.[\w-]{8,}|SK[0-9a-f]{32}|key-[0-9a-f]{32}",
-    r"NR(?:AK|JS|RA|II|IQ)-[\w-]{16,}|PMAK-[a-f0-9-]{32,}|sntry[su]_[\w+/=-]{20,}|ATATT3[\w=-]{20,}",
-    r"(?:bot)?\d{8,10}:AA[\w-]{30,}|eyJ[\w-]{8,}(?:\.[\w-]+)*",
-];
 /// A letter precedes a token only where it ends a colour or is the `n` of `\n`.
-static TOKEN: LazyLock<Regex> =
-    LazyLock::new(|| pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|\b)(?:{})", TOKENS.join("|"))));
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    let shapes: Vec<&str> = TOKEN_SHAPES.iter().map(|shape| shape.pattern).collect();
+    pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|\b)(?:{})", shapes.join("|")))
+});
 /// Hashes of passwords as crypt(3) writes them.
 static CRYPT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(

@@ -4,6 +4,7 @@ use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::stage::{pairs, settings, unquoted};
 use crate::read::dockerfile::text::Text;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use host::redact::TOKEN_SHAPES;
 
 pub(crate) const RULE: Rule = Rule {
     id: "token-in-image",
@@ -30,20 +31,6 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
 };
-
-/// How tokens begin, and how many letters follow at least.
-const SHAPES: &[(&str, usize)] = &[
-    ("hf_", 34),
-    ("ghp_", 36),
-    ("gho_", 36),
-    ("ghs_", 36),
-    ("github_pat_", 60),
-    ("glpat-", 20),
-    ("sk-proj-", 40),
-    ("sk-ant-", 40),
-    ("AKIA", 16),
-    ("xoxb-", 40),
-];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
@@ -78,7 +65,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn shaped(text: &Text) -> Option<Found> {
-    SHAPES.iter().find_map(|(start, length)| {
+    TOKEN_SHAPES.iter().flat_map(|shape| shape.whole).find_map(|(start, length)| {
         text.text.match_indices(start).find_map(|(place, _)| {
             let before = text.text[..place].chars().next_back();
             let body: String = text.text[place + start.len()..]
@@ -125,4 +112,24 @@ fn looks_random(value: &str) -> bool {
         && digits >= 4
         && value.chars().all(|c| c.is_ascii_alphanumeric() || "_-+/=".contains(c))
         && !value.starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::File;
+    use crate::kind::Kind;
+
+    #[test]
+    fn every_whole_token_is_reported_and_a_shorter_one_is_not() {
+        for (start, length) in TOKEN_SHAPES.iter().flat_map(|shape| shape.whole) {
+            let findings = |length: usize| {
+                let body: String = "A1B2C3D4E5F6G7H8".chars().cycle().take(length).collect();
+                let text = format!("FROM ubuntu:22.04\nRUN login {start}{body}\n");
+                let file = File::new(catalog::testing::catalog(), "Dockerfile", text, Kind::Dockerfile);
+                crate::lint(&[&RULE], &file).len()
+            };
+            assert_eq!((findings(*length), findings(length - 1)), (1, 0), "{start}");
+        }
+    }
 }

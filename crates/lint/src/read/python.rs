@@ -7,10 +7,16 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
+use catalog::Catalog;
 use facts::Facts;
 
-#[derive(Debug, Default)]
+mod parts;
+pub(crate) use parts::{Argument, Assignment, Call, Loop, Try};
+
+#[derive(Debug)]
 pub(crate) struct Program {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     pub calls: Vec<Call>,
     /// `name = value`, in order.
     pub assignments: Vec<Assignment>,
@@ -24,89 +30,22 @@ pub(crate) struct Program {
     pub facts: Option<Rc<Facts>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Call {
-    /// What is called, imports written out: `torch.distributed.init_process_group`; `.set_epoch` for a method
-    /// of something else.
-    pub name: String,
-    pub arguments: Vec<Argument>,
-    /// Its line, from 1.
-    pub line: usize,
-    /// Its byte range.
-    pub at: Range<usize>,
-    /// True if it is behind an `if`, in a handler, or in one branch of a condition.
-    pub conditional: bool,
-    /// The enclosing function, byte range; empty at the top.
-    pub function: Range<usize>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Argument {
-    pub name: Option<String>,
-    /// As written.
-    pub text: String,
-    /// Its line, from 1.
-    pub line: usize,
-    /// Byte range of its value.
-    pub at: Range<usize>,
-}
-
-/// `name = value`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Assignment {
-    pub name: String,
-    /// The value as written.
-    pub text: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// Byte range of the value.
-    pub at: Range<usize>,
-    /// The enclosing function, byte range.
-    pub function: Range<usize>,
-}
-
-/// A `for`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Loop {
-    /// What runs: `epoch`.
-    pub over: String,
-    /// Through what: `range(args.epochs)`.
-    pub through: String,
-}
-
-/// A `try`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Try {
-    /// Its body, bytes.
-    pub body: Range<usize>,
-    /// Its handlers, bytes.
-    pub handlers: Vec<Range<usize>>,
-}
-
-impl Call {
-    /// An argument by its keyword.
-    pub(crate) fn keyword(&self, name: &str) -> Option<&Argument> {
-        self.arguments.iter().find(|one| one.name.as_deref() == Some(name))
-    }
-
-    /// An argument by its place or its keyword.
-    pub(crate) fn argument(&self, place: usize, name: &str) -> Option<&Argument> {
-        let plain = self
-            .arguments
-            .get(place)
-            .filter(|_| self.arguments[..=place].iter().all(|one| one.name.is_none()));
-        self.keyword(name).or(plain)
-    }
-}
-
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
 /// it. A call in a call is two levels deeper.
 const DEPTH_MAX: usize = 400;
 
 impl Program {
     /// Reads a script; what the parser cannot read is left out.
-    pub(crate) fn read(text: &str) -> Program {
-        let mut program = Program::default();
+    pub(crate) fn read(catalog: &'static Catalog, text: &str) -> Program {
+        let mut program = Program {
+            catalog,
+            calls: Vec::new(),
+            assignments: Vec::new(),
+            loops: Vec::new(),
+            tries: Vec::new(),
+            imports: BTreeMap::new(),
+            facts: None,
+        };
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
             return program;
@@ -352,7 +291,7 @@ mod tests {
     fn deeply_nested_calls_are_read_to_a_limit() {
         let text = format!("{}{}\nlast()\n", "f(".repeat(30_000), ")".repeat(30_000));
         let started = std::time::Instant::now();
-        let calls = Program::read(&text).calls;
+        let calls = Program::read(catalog::testing::catalog(), &text).calls;
         assert!((100..400).contains(&calls.len()), "{}", calls.len());
         assert_eq!(calls.last().unwrap().name, "last");
         assert!(started.elapsed().as_secs() < 20, "it took minutes");
@@ -364,7 +303,7 @@ mod tests {
             def main():\n    if x:\n        dist.barrier()\n    rank = dist.get_rank()\n    \
             dist.init_process_group(\"nccl\", timeout=timedelta(seconds=60 * 60), **k)\n    a().b(1)\n    \
             torch.cuda.set_device(rank)\n";
-        let program = Program::read(text);
+        let program = Program::read(catalog::testing::catalog(), text);
         let names: Vec<(&str, usize, bool)> =
             program.calls.iter().map(|call| (call.name.as_str(), call.line, call.conditional)).collect();
         assert_eq!(
@@ -410,7 +349,7 @@ mod tests {
             &"(".repeat(5000),
             "for x in y:\n  a(b=c)\n",
         ] {
-            Program::read(text);
+            Program::read(catalog::testing::catalog(), text);
         }
     }
 }

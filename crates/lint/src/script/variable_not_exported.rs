@@ -2,7 +2,6 @@
 
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use crate::variables::SET_BY_LAUNCHERS;
 use catalog::Catalog;
 use catalog::variables::{self, Status};
 
@@ -56,9 +55,10 @@ fn judge(script: &Script) -> Vec<Found> {
 /// Whether it is a variable that a program of the stack reads, and no script sets for itself.
 fn is_read(catalog: &Catalog, name: &str) -> bool {
     let read = |row: &variables::Variable| {
-        matches!(row.status, Status::Current | Status::Deprecated)
+        !row.set_by_launcher
+            && matches!(row.status, Status::Current | Status::Deprecated)
             && matches!(row.owner.as_str(), "nccl" | "pytorch" | "gloo" | "ucx" | "cuda" | "deepspeed")
     };
-    let own = SET_BY_LAUNCHERS.contains(&name) || ["MAX_JOBS", "CUDA_HOME"].contains(&name);
+    let own = ["MAX_JOBS", "CUDA_HOME"].contains(&name);
     catalog.variable(name).is_some_and(read) && !own
 }

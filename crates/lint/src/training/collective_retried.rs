@@ -1,5 +1,6 @@
 //! A collective that failed is tried again.
 
+use catalog::distributed_functions::Kind;
 use std::ops::Range;
 
 use crate::read::python::{Call, Program};
@@ -31,22 +32,9 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const COLLECTIVES: &[&str] = &[
-    "barrier",
-    "all_reduce",
-    "all_gather",
-    "broadcast",
-    "reduce_scatter",
-    "monitored_barrier",
-    "all_gather_object",
-    "broadcast_object_list",
-];
-
 fn judge(program: &Program) -> Vec<Found> {
-    let collective = |call: &&Call| {
-        let (module, last) = call.name.rsplit_once('.').unwrap_or_default();
-        matches!(module, "torch.distributed" | "deepspeed.comm") && COLLECTIVES.contains(&last)
-    };
+    let functions = program.catalog.distributed_functions();
+    let collective = |call: &&Call| functions.is(&call.name, Kind::Collective);
     let within = |call: &Call, range: &Range<usize>| range.start <= call.at.start && call.at.end <= range.end;
     let mut found = Vec::new();
     for one in &program.tries {

@@ -2,6 +2,7 @@
 
 use crate::read::python::{Call, Program, number};
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use catalog::distributed_functions::Kind;
 
 pub(crate) const RULE: Rule = Rule {
     id: "timeout-unit-wrong",
@@ -51,15 +52,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Functions that take a timedelta.
-const TAKERS: &[&str] = &[
-    "torch.distributed.init_process_group",
-    "torch.distributed.new_group",
-    "deepspeed.init_distributed",
-    "deepspeed.comm.init_distributed",
-    "accelerate.InitProcessGroupKwargs",
-    "accelerate.utils.InitProcessGroupKwargs",
-];
 /// Arguments of timedelta in their order, and their seconds.
 const UNITS: &[(&str, f64)] = &[
     ("days", 86400.0),
@@ -74,7 +66,8 @@ const WEEK: f64 = 604_800.0;
 
 fn judge(program: &Program) -> Vec<Found> {
     let mut found: Vec<Found> = program.calls.iter().filter_map(garbled).collect();
-    for call in program.calls.iter().filter(|call| TAKERS.contains(&call.name.as_str())) {
+    let takers = program.catalog.distributed_functions();
+    for call in program.calls.iter().filter(|call| takers.is(&call.name, Kind::Timeout)) {
         let Some(timeout) = call.keyword("timeout") else { continue };
         if number(&timeout.text).is_some() {
             let message =

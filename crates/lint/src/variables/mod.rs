@@ -24,19 +24,6 @@ use super::rule::Found;
 use checks::{self, CHECKS, Verdict};
 use facts::{Fact, Facts};
 
-/// Variables that belong to the launchers: torchrun and DeepSpeed's set them for each rank (sources:
-/// catalog/variables.yaml).
-pub(crate) const SET_BY_LAUNCHERS: [&str; 8] = [
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "NODE_RANK",
-    "GROUP_RANK",
-];
-
 /// What checks of machines say where what a file sets is set there.
 fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
     let mut found = Vec::new();

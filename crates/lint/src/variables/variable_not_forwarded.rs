@@ -1,6 +1,5 @@
 //! A variable does not reach the ranks that are started on other machines.
 
-use super::SET_BY_LAUNCHERS;
 use crate::read::settings::{Held, Launch, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::Catalog;
@@ -30,9 +29,6 @@ pub(crate) const RULE: Rule = Rule {
         named("etc/profile", "export EDITOR=vi\n"),
     ],
 };
-
-/// What DeepSpeed's launcher hands on: EXPORT_ENVS, its accelerator's `NCCL`, and Nebula's.
-const DEEPSPEED: &[&str] = &["MLFLOW", "PYTHON", "MV2", "UCX", "NCCL", "DLTS_"];
 
 fn judge(settings: &Settings) -> Vec<Found> {
     let mut found = Vec::new();
@@ -73,11 +69,11 @@ fn is_of_the_stack(catalog: &Catalog, name: &str) -> bool {
         "PDSH_SSH_ARGS_APPEND",
         "DS_ENV_FILE",
     ];
-    let runs = catalog.variable(name).is_some_and(|row| row.status != Status::Build);
+    let runs = catalog.variable(name).is_some_and(|row| row.status != Status::Build && !row.set_by_launcher);
     let build = name.starts_with("DS_BUILD_")
         || name.to_ascii_uppercase().ends_with("_PROXY")
         || name.starts_with("OMPI_");
-    runs && !SET_BY_LAUNCHERS.contains(&name) && !shells.contains(&name) && !build
+    runs && !shells.contains(&name) && !build
 }
 
 /// What a login shell alone reads.
@@ -116,7 +112,7 @@ fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
     exported
         .filter(|one| is_of_the_stack(settings.catalog, &one.name) && seen.insert(one.name.clone()))
         .filter(|one| match launch.program.as_str() {
-            "deepspeed" => !DEEPSPEED.iter().any(|start| one.name.starts_with(start)),
+            "deepspeed" => !settings.catalog.deepspeed_exports().forwards(&one.name),
             _ => !launch.forwards.contains(&one.name) && !one.name.starts_with("CUDA_VISIBLE"),
         })
         .map(|one| {

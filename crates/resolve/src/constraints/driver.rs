@@ -5,6 +5,7 @@ use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
 use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
+use catalog::Catalog;
 use catalog::driver_support::DriverSupport;
 use facts::Fact;
 use facts::driver::DriverVersion;
@@ -37,7 +38,7 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
 
 /// Machine code runs, PTX of a newer CUDA than the driver's is not translated.
 fn minor_version(criteria: &Criteria, build: &Build, driver: DriverVersion) -> Judgement {
-    let Some(gpu) = criteria.gpus.iter().find(|gpu| by_ptx_alone(build, gpu)) else {
+    let Some(gpu) = criteria.gpus.iter().find(|gpu| by_ptx_alone(criteria.catalog, build, gpu)) else {
         return Judgement::Holds;
     };
     let gpu = gpu.name.clone();
@@ -49,10 +50,10 @@ fn minor_version(criteria: &Criteria, build: &Build, driver: DriverVersion) -> J
     }
 }
 
-fn by_ptx_alone(build: &Build, gpu: &Gpu) -> bool {
+fn by_ptx_alone(catalog: &Catalog, build: &Build, gpu: &Gpu) -> bool {
     let (Some(compiled), ptx) = (&build.compiled, build.ptx.as_deref()) else { return false };
-    code_for(compiled, Some(&[]), gpu.capability) == Fact::Known(false)
-        && code_for(compiled, ptx, gpu.capability) == Fact::Known(true)
+    code_for(catalog, compiled, Some(&[]), gpu.capability) == Fact::Known(false)
+        && code_for(catalog, compiled, ptx, gpu.capability) == Fact::Known(true)
 }
 
 /// Whether all drivers are the same, so that it is clear which GPU has which.

@@ -30,7 +30,7 @@ fn has(criteria: &Criteria, build: &Build, gpu: &Gpu) -> Judgement {
         return Judgement::Unknown(Gap::Kernels);
     };
     let (gpu, capability) = (gpu.name.clone(), gpu.capability);
-    match code_for(compiled, build.ptx.as_deref(), capability) {
+    match code_for(criteria.catalog, compiled, build.ptx.as_deref(), capability) {
         Fact::Known(true) => Judgement::Holds,
         Fact::Unknown(_) => Judgement::Unknown(Gap::KernelsOfGpu { gpu, capability }),
         Fact::Known(false) | Fact::Absent => {

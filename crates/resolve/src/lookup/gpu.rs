@@ -105,7 +105,7 @@ fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u3
     }
     let with = |build: &&Build| {
         build.build.architectures.as_ref().is_some_and(|compiled| {
-            has_code(compiled, build.build.ptx.as_deref(), capability) == Fact::Known(true)
+            has_code(universe.catalog, compiled, build.build.ptx.as_deref(), capability) == Fact::Known(true)
         })
     };
     let order = |build: &&Build| (build.version.clone(), build.pypi, build.cuda.clone());

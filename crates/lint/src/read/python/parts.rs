@@ -1,0 +1,78 @@
+//! What a script is made of, as far as rules look at it.
+
+use std::ops::Range;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// What is called, imports written out: `torch.distributed.init_process_group`; `.set_epoch` for a method
+    /// of something else.
+    pub name: String,
+    pub arguments: Vec<Argument>,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its byte range.
+    pub at: Range<usize>,
+    /// True if it is behind an `if`, in a handler, or in one branch of a condition.
+    pub conditional: bool,
+    /// The enclosing function, byte range; empty at the top.
+    pub function: Range<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Argument {
+    pub name: Option<String>,
+    /// As written.
+    pub text: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Byte range of its value.
+    pub at: Range<usize>,
+}
+
+/// `name = value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Assignment {
+    pub name: String,
+    /// The value as written.
+    pub text: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// Byte range of the value.
+    pub at: Range<usize>,
+    /// The enclosing function, byte range.
+    pub function: Range<usize>,
+}
+
+/// A `for`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Loop {
+    /// What runs: `epoch`.
+    pub over: String,
+    /// Through what: `range(args.epochs)`.
+    pub through: String,
+}
+
+/// A `try`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Try {
+    /// Its body, bytes.
+    pub body: Range<usize>,
+    /// Its handlers, bytes.
+    pub handlers: Vec<Range<usize>>,
+}
+
+impl Call {
+    /// An argument by its keyword.
+    pub(crate) fn keyword(&self, name: &str) -> Option<&Argument> {
+        self.arguments.iter().find(|one| one.name.as_deref() == Some(name))
+    }
+
+    /// An argument by its place or its keyword.
+    pub(crate) fn argument(&self, place: usize, name: &str) -> Option<&Argument> {
+        let plain = self
+            .arguments
+            .get(place)
+            .filter(|_| self.arguments[..=place].iter().all(|one| one.name.is_none()));
+        self.keyword(name).or(plain)
+    }
+}
