@@ -23,7 +23,7 @@ use ::cluster::smoke::{bandwidth, baseline, cluster, memory_kills};
 use ::cluster::worker::bundle::Bundle;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::render::{github, json, sarif};
+use diagnostic::render::json;
 use diagnostic::terminal;
 use docker::{interrupted, runtime};
 use host::file;
@@ -358,13 +358,13 @@ impl Args {
             }
         }
         terminal::print(&match self.format {
-            Format::Json => json::text(&report::json(outcome))?,
             Format::Junit => report::junit(outcome)?,
             Format::Markdown => report::markdown(outcome),
             Format::Html => page::html(outcome),
-            Format::Sarif => json::text(&sarif::report(&findings::report(outcome)))?,
-            Format::Github => github::report(&findings::report(outcome)),
-            Format::Text => report::text::report(outcome, &Layout::of_screen(self.verbose)),
+            format => {
+                let text = || report::text::report(outcome, &Layout::of_screen(self.verbose));
+                format.write(|| findings::report(outcome), text, || json::text(&report::json(outcome)))?
+            }
         })
     }
 }
