@@ -48,7 +48,7 @@ fn the_drawing_is_the_graph() {
     }
     assert!(
         page == now || std::env::var_os("ENVDOC_REGENERATE").is_some(),
-        "run: ENVDOC_REGENERATE=1 cargo test --test it architecture"
+        "run: ENVDOC_REGENERATE=1 cargo test -p envdoc --test it architecture"
     );
 }
 

@@ -1,5 +1,5 @@
 //! The worked examples in compose/ are what envdoc renders, without keys and secrets. `ENVDOC_REGENERATE=1
-//! cargo test --test compose` writes them.
+//! cargo test -p envdoc --test it compose` writes them.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
 
 use std::fs;
@@ -49,8 +49,8 @@ fn same(path: &Path, file: &File) {
     let committed = fs::read(path).unwrap_or_default();
     assert!(
         committed == file.bytes,
-        "{} is not what envdoc renders; run: ENVDOC_REGENERATE=1 cargo test --test compose, and review the \
-            change",
+        "{} is not what envdoc renders; run: ENVDOC_REGENERATE=1 cargo test -p envdoc --test it compose, and \
+            review the change",
         path.display()
     );
 }

@@ -1,5 +1,5 @@
-//! What is generated and committed is made again and compared. `ENVDOC_REGENERATE=1 cargo test --test
-//! generated` writes it.
+//! What is generated and committed is made again and compared. `ENVDOC_REGENERATE=1 cargo test -p envdoc
+//! --test it generated` writes it.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
 
 use std::fmt::Write;
@@ -32,8 +32,8 @@ fn same(name: &str, generated: &str) {
     let committed = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         committed == generated,
-        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test generated, and review \
-            the change"
+        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test -p envdoc --test it \
+            generated, and review the change"
     );
 }
 

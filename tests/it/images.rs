@@ -1,5 +1,5 @@
-//! The worked examples in images/ are what envdoc renders. `ENVDOC_REGENERATE=1 cargo test --test images`
-//! writes them.
+//! The worked examples in images/ are what envdoc renders. `ENVDOC_REGENERATE=1 cargo test -p envdoc --test
+//! it images` writes them.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read and write the source tree")]
 
 use std::fs;
@@ -100,8 +100,8 @@ fn same(path: &Path, text: &str) {
     let name = path.display();
     assert!(
         committed == text,
-        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test --test images, and review \
-            the change"
+        "{name} is not what the code gives; run: ENVDOC_REGENERATE=1 cargo test -p envdoc --test it images, \
+            and review the change"
     );
 }
 

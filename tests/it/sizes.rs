@@ -131,8 +131,8 @@ fn files_and_functions_do_not_grow() {
     }
     assert!(
         shorter.is_empty(),
-        "the list shrinks; run: ENVDOC_REGENERATE=1 cargo test --test it sizes, and review the difference:\n\
-         {shorter}"
+        "the list shrinks; run: ENVDOC_REGENERATE=1 cargo test -p envdoc --test it sizes, and review the \
+         difference:\n{shorter}"
     );
 }
 

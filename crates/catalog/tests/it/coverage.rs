@@ -1,5 +1,5 @@
-//! What the catalog knows and what it does not, counted into `docs/catalog.md`. `ENVDOC_REGENERATE=1 cargo test --test
-//! catalog_coverage` writes the counts; everything else on that page is written by hand.
+//! What the catalog knows and what it does not, counted into `docs/catalog.md`. `ENVDOC_REGENERATE=1 cargo test -p
+//! envdoc-catalog --test it` writes the counts; everything else on that page is written by hand.
 #![expect(clippy::disallowed_methods, reason = "tests read and write the source tree")]
 
 use std::fmt::Write;
@@ -157,6 +157,7 @@ fn the_page_counts_what_is_known() {
     }
     assert!(
         page == now,
-        "run: ENVDOC_REGENERATE=1 cargo test --test catalog_coverage, and review the change"
+        "docs/catalog.md does not count the rows of catalog/; run: ENVDOC_REGENERATE=1 cargo test -p \
+            envdoc-catalog --test it, and review the change"
     );
 }

@@ -1,5 +1,5 @@
 //! Recorded and composed servers (`tests/servers/*.json`) are judged, and compared with the findings kept
-//! next to them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks` writes those; what
+//! next to them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks --test it` writes those; what
 //! changed is to be read before it is committed.
 //!
 //! An `.expected` file begins with lines that a person writes and that regenerating keeps:
@@ -120,7 +120,7 @@ fn every_server_is_judged_as_kept() {
     }
     assert!(
         different.is_empty(),
-        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test -p envdoc-checks, and read the change",
+        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test -p envdoc-checks --test it, and read the change",
         different.join("\n")
     );
     assert_eq!(stems(".json"), stems(".expected"), "an .expected without its server");
@@ -145,7 +145,12 @@ fn redaction_changes_no_answer() {
             }
         }
     }
-    assert!(different.is_empty(), "{}", different.join("\n"));
+    assert!(
+        different.is_empty(),
+        "{}\nThe redacted snapshot lacks what these checks judge: keep that part of the reading in \
+            crates/host/src/redact, or give the file or program a line in crates/host/src/sensitivity.rs",
+        different.join("\n")
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The sentences of the resolver's verdicts: formed in this module only.
 
 mod cost;
+mod forward;
 mod gap;
 mod names;
 mod refusal;

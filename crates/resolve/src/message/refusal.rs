@@ -2,8 +2,9 @@
 
 use diagnostic::words::{and, span};
 
+use super::forward::forward_text;
 use super::{Clause, Names, Phrase, Subject, Verb};
-use crate::verdict::{Capability, Forward, Party, Refusal, Wheels};
+use crate::verdict::{Capability, Party, Refusal, Wheels};
 
 const HAS: Verb = ("has", "have");
 const IS: Verb = ("is", "are");
@@ -277,28 +278,6 @@ fn of_party(names: &Names, party: &Party, verb: Verb, text: String) -> Clause {
         other => {
             let Phrase { text: name, several } = names.party(other);
             Clause::whole(format!("{name} {} {text}", if several { verb.1 } else { verb.0 }))
-        }
-    }
-}
-
-fn forward_text(forward: &Forward) -> String {
-    match forward {
-        Forward::NoGpuNamed => {
-            "forward compatibility requires data-centre GPUs, and no GPU was named".to_owned()
-        }
-        Forward::OnDataCentreGpus => {
-            "forward compatibility works on data-centre GPUs: name your GPU with --gpu".to_owned()
-        }
-        Forward::NotDataCentre(gpu) => format!("the {gpu} does not support forward compatibility"),
-        Forward::Branches(branches) => {
-            let list: Vec<String> = branches.iter().map(u32::to_string).collect();
-            format!("its cuda-compat package supports only the driver branches {}", list.join(", "))
-        }
-        Forward::OtherDrivers { several: false } => {
-            "its cuda-compat package does not support this driver".to_owned()
-        }
-        Forward::OtherDrivers { several: true } => {
-            "their cuda-compat packages do not support this driver".to_owned()
         }
     }
 }
