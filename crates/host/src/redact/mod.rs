@@ -149,7 +149,10 @@ impl Redactor {
     fn text(&mut self, sensitivity: Sensitivity, ask: &str, text: &str) -> String {
         let text = match ask {
             "read /proc/net/route" => self.route(text),
-            "read /proc/sys/kernel/hostname" | "read /etc/hostname" if !text.trim().is_empty() => {
+            // localhost names no machine, and checks judge it.
+            "read /proc/sys/kernel/hostname" | "read /etc/hostname"
+                if !matches!(text.trim(), "" | "localhost") =>
+            {
                 "host-1\n".to_owned()
             }
             "read /etc/hosts" => self.hosts_file(text),

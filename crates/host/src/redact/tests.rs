@@ -196,7 +196,9 @@ fn a_log_holds_no_credentials_and_no_names() {
 }
 
 #[test]
-fn a_host_called_like_a_distribution_does_not_take_it_along() {
+fn a_host_called_like_a_distribution_does_not_take_it_along_and_localhost_stays() {
+    let ask = "read /proc/sys/kernel/hostname";
+    assert_eq!(text(&redacted(&[(ask, "localhost\n")]), ask), "localhost\n");
     let readings = redacted(&[
         ("read /etc/hosts", "127.0.1.1 ubuntu\n"),
         ("read /proc/sys/kernel/hostname", "ubuntu\n"),
