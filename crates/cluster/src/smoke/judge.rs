@@ -4,8 +4,10 @@ use super::bandwidth::{median, size};
 use super::noise::{Interval, Packets};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
+use super::processor::Usage;
 use super::repeated::{Doubts, spread, spreads};
-use catalog::Catalog;
+use super::straggler::{longest_own, slowest_own, straggler, straggles};
+use super::unjudged::{unmeasured, unrepeated};
 use catalog::expected_bandwidth::Kind;
 
 /// The part of what the path carries that the ring must reach: below it something other than the network is
@@ -13,7 +15,7 @@ use catalog::expected_bandwidth::Kind;
 /// sockets (docs/measurements/smoke.md).
 pub const TOLERANCE: f64 = 0.6;
 /// From this size on bandwidth is judged, in bytes: small data is a matter of latency.
-const JUDGED_FROM_BYTES: usize = 16 << 20;
+pub(super) const JUDGED_FROM_BYTES: usize = 16 << 20;
 /// Longest round trip in milliseconds; within one data center it takes less than one.
 const ROUND_TRIP_LIMIT_MS: f64 = 5.0;
 /// The part of TCP segments that may be sent again at a part of the path's rate, where no queue overflows.
@@ -25,58 +27,25 @@ const LINK_PART: f64 = 0.5;
 const LOOPBACK_PART: f64 = 0.25;
 /// The part of the time from which on a summing thread is the limit of its ring.
 const BUSY_PART: f64 = 0.8;
-/// How many times as long as the others a rank may take for its own part.
-const STRAGGLER_RATIO: f64 = 2.5;
 /// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN
 /// give 0.114 GB/s; a tenth less.
 const GIGABIT_BYTES_PER_SECOND: f64 = 0.1e9;
 
-/// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
-const SMALLER_SIZE_FACTOR: f64 = 0.8;
-/// Below so many bytes an all-reduce of GPUs is a matter of latency, and nothing is demanded.
-const NCCL_JUDGED_FROM_BYTES: usize = 256 << 20;
-
-/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the
-/// InfiniBand cards of one, whose ports have these rates in Gbit/s. `None` where nothing is known, or the
-/// data is too small to tell.
-pub fn expected_of_nccl(
-    catalog: &Catalog,
-    gpu: &str,
-    nodes: usize,
-    ranks: usize,
-    rates: &[u32],
-    bytes: usize,
-) -> Option<(f64, String)> {
-    if bytes < NCCL_JUDGED_FROM_BYTES || nodes == 0 {
-        return None;
-    }
-    if nodes == 1 {
-        let count = u32::try_from(ranks).ok()?;
-        let row = catalog.expected_bandwidth().gpus(gpu, count)?;
-        return Some((row.busbw * 1e9 * SMALLER_SIZE_FACTOR * row.tolerance, format!("{count} {}", row.gpu)));
-    }
-    let card = |rate: &u32| {
-        let link = catalog.expected_bandwidth().link(Kind::Infiniband, *rate)?;
-        Some(link.carries * 1e9 * link.tolerance?)
-    };
-    let cards: Vec<f64> = rates.iter().map(card).collect::<Option<_>>()?;
-    // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
-    let used = cards.len().min(ranks / nodes);
-    (used > 0).then(|| {
-        (
-            cards[..used].iter().sum::<f64>() * SMALLER_SIZE_FACTOR,
-            format!("{used} InfiniBand adapters per node"),
-        )
-    })
-}
-
 /// What is wrong, or worth knowing.
-enum Found {
+pub(super) enum Found {
     /// Makes the run slow: why, and what to do.
     Slow(String, &'static str),
     /// Does not.
     Note(String),
+    /// Leaves the run without a judgement: what could not be told and why, and what to do.
+    Unknown(String, &'static str),
 }
+
+/// Rounds that a fault must be seen in.
+pub(super) const ROUNDS_MIN: usize = 3;
+/// What to do where the processors are in the way.
+pub(super) const LESS_LOAD: &str = "Run the test again while the machines are idle (the load and what causes it: \
+    `uptime; top`)";
 
 /// What a first look makes doubtful: it is measured again before it is judged.
 pub fn doubts(outcome: &Outcome) -> Doubts {
@@ -88,11 +57,35 @@ pub fn doubts(outcome: &Outcome) -> Doubts {
     }
 }
 
+/// What is still doubtful after some rounds. Up to ten rounds count with their whole range, which only widens:
+/// what is not slow after some of them will not be slow after more.
+pub fn still(outcome: &Outcome, doubts: Doubts) -> Doubts {
+    let repeated = &outcome.network.repeated;
+    let lossless = |packets: &Packets| packets.interval().high < RETRANSMIT_LIMIT;
+    Doubts {
+        links: doubts.links && slowest(outcome).is_none_or(|slowest| is_slow_link(outcome, &slowest)),
+        ring: doubts.ring
+            && spread(&repeated.ring)
+                .zip(spread(&repeated.path))
+                .is_none_or(|(ring, path)| ring.is_below(TOLERANCE, path)),
+        loss: doubts.loss && !repeated.paced.iter().all(lossless),
+        own: doubts.own && slowest_own(outcome).is_none_or(|(_, longest, usual)| straggles(longest, usual)),
+    }
+}
+
+/// Whether a link alone carries less than the others, or than it should, in every round.
+fn is_slow_link(outcome: &Outcome, (to, link, _): &(usize, Interval, Interval)) -> bool {
+    let links = spreads(&outcome.network.repeated.links).unwrap_or_default();
+    link.is_below(LINK_PART, middle(&others(&links, *to)))
+        || thin(outcome).is_some_and(|(least, ..)| link.high < least)
+}
+
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
     let found =
         [slow_link(outcome), resent(outcome), far(outcome), path(outcome), straggler(outcome), ring(outcome)];
-    let (mut reasons, mut fixes) = (Vec::new(), Vec::new());
+    let (mut reasons, mut unknown, mut fixes) = (Vec::new(), Vec::new(), Vec::new());
+    unknown.extend(unrepeated(outcome).into_iter().chain(unmeasured(outcome)));
     let found = found.into_iter().flatten();
     let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
     for found in found.chain(changed) {
@@ -102,13 +95,23 @@ pub fn judge(outcome: &mut Outcome) {
                 fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
             }
             Found::Note(says) => outcome.remarks.push(says),
+            Found::Unknown(says, fix) => {
+                unknown.push(says);
+                fixes.push(fix.to_owned());
+            }
         }
     }
     let speed = speed(outcome);
-    outcome.verdict = if reasons.is_empty() { Verdict::Ok } else { Verdict::Slow };
-    outcome.says = match reasons.is_empty() {
-        true => format!("every element correct; {speed}"),
-        false => format!("{speed}; {}", reasons.join("; ")),
+    (outcome.verdict, outcome.says) = match (reasons.is_empty(), unknown.is_empty()) {
+        (true, true) => (Verdict::Ok, format!("every element correct; {speed}")),
+        (true, false) => {
+            let says = format!("every element correct; {speed}; not judged: {}", unknown.join("; "));
+            (Verdict::Unknown, says)
+        }
+        (false, _) => {
+            outcome.remarks.extend(unknown.into_iter().map(|says| format!("not judged: {says}")));
+            (Verdict::Slow, format!("{speed}; {}", reasons.join("; ")))
+        }
     };
     outcome.fix.extend(fixes);
 }
@@ -137,13 +140,13 @@ fn unlike(links: &[f64]) -> bool {
 }
 
 /// The middle one.
-fn middle(of: &[Interval]) -> Interval {
+pub(super) fn middle(of: &[Interval]) -> Interval {
     let side = |side: fn(&Interval) -> f64| median(&of.iter().map(side).collect::<Vec<_>>());
     Interval { low: side(|one| one.low), high: side(|one| one.high) }
 }
 
 /// All but one.
-fn others(of: &[Interval], but: usize) -> Vec<Interval> {
+pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
     of.iter().enumerate().filter(|(place, _)| *place != but).map(|(_, one)| *one).collect()
 }
 
@@ -164,13 +167,21 @@ fn slow_link(outcome: &Outcome) -> Option<Found> {
     let (to, link, loopback) = slowest(outcome)?;
     let links = spreads(&outcome.network.repeated.links)?;
     let other = middle(&others(&links, to));
-    if !link.is_below(LINK_PART, other) || !link.is_below(LOOPBACK_PART, loopback) {
+    if !link.is_below(LINK_PART, other) || outcome.network.repeated.links[to].len() < ROUNDS_MIN {
         return None;
     }
     let from = outcome.ranks.get((to + links.len() - 1) % links.len())?;
     let to = outcome.ranks.get(to)?;
+    let carries =
+        format!("the link from {from} to {to} carries {}, the other links {}", range(link), rate(other.low));
+    if !link.is_below(LOOPBACK_PART, loopback) {
+        return Some(Found::Unknown(
+            format!("{carries}, and {}", processors_in_the_way(loopback)),
+            LESS_LOAD,
+        ));
+    }
     Some(Found::Slow(
-        format!("the link from {from} to {to} carries {}, the other links {}", range(link), rate(other.low)),
+        carries,
         "Check speed, duplex, errors and drops of its port and cable on both nodes: `ethtool INTERFACE; ip \
             -s link`",
     ))
@@ -254,53 +265,23 @@ fn thin(outcome: &Outcome) -> Option<(f64, String, &'static str)> {
 /// Less than the link's speed, or than gigabit Ethernet, whatever the link is.
 fn path(outcome: &Outcome) -> Option<Found> {
     let (least, than, fix) = thin(outcome)?;
-    let (_, link, loopback) = slowest(outcome)?;
-    if link.high >= least {
+    let (to, link, loopback) = slowest(outcome)?;
+    if link.high >= least || outcome.network.repeated.links[to].len() < ROUNDS_MIN {
         return None;
     }
     let carries = format!("the path carries {}, {than}", range(link));
     Some(match link.is_below(LOOPBACK_PART, loopback) {
         true => Found::Slow(carries, fix),
-        false => Found::Note(format!(
-            "cpu-bound: {carries}; a rank carries only {} over its own loopback at the same time, so the \
-                processors may be the limit, and the speed of the network is unknown",
-            range(loopback)
-        )),
+        false => Found::Unknown(format!("{carries}; {}", processors_in_the_way(loopback)), LESS_LOAD),
     })
 }
 
-/// The rank that took longest for its own part, how long, and how long the others took.
-fn longest<T: Copy>(own: &[T], long: impl Fn(&T) -> f64) -> Option<(usize, T)> {
-    own.iter().copied().enumerate().max_by(|one, other| long(&one.1).total_cmp(&long(&other.1)))
-}
-
-/// Whether a rank's own part took longer than that of the others at first sight.
-fn longest_own(outcome: &Outcome) -> bool {
-    let own = &outcome.network.own;
-    let large = outcome.results.last().is_some_and(|last| last.bytes >= JUDGED_FROM_BYTES);
-    longest(own, |own| *own).is_some_and(|(rank, longest)| {
-        let others = own.iter().enumerate().filter(|(other, _)| *other != rank);
-        large && longest > median(&others.map(|(_, own)| *own).collect::<Vec<_>>()) * STRAGGLER_RATIO
-    })
-}
-
-/// A rank whose own part takes longer than that of the others: they all wait for it.
-fn straggler(outcome: &Outcome) -> Option<Found> {
-    let own = spreads(&outcome.network.repeated.own)?;
-    let (rank, longest) = longest(&own, |own| own.low)?;
-    let usual = middle(&others(&own, rank));
-    usual.is_below(1.0 / STRAGGLER_RATIO, longest).then(|| {
-        let name = outcome.ranks.get(rank).map_or("", String::as_str);
-        Found::Slow(
-            format!(
-                "{name} takes {:.1} times as long as the others to write and check the same numbers: its \
-                    CPU or memory is busy, limited or slow",
-                (longest.low + longest.high) / (usual.low + usual.high)
-            ),
-            "Find what else runs on that machine, and the CPU limit of its container: `top; docker inspect \
-                --format '{{.HostConfig.NanoCpus}}' NODE; envdoc check`",
-        )
-    })
+fn processors_in_the_way(loopback: Interval) -> String {
+    format!(
+        "a rank carries only {} over its own loopback at the same time, so the processors may be the limit, \
+            and the speed of the network is unknown",
+        range(loopback)
+    )
 }
 
 /// Whether the ring was slower than its sockets at first sight.
@@ -315,22 +296,29 @@ fn ring(outcome: &Outcome) -> Option<Found> {
     let repeated = &outcome.network.repeated;
     let (ring, path) = spread(&repeated.ring).zip(spread(&repeated.path))?;
     if !ring.is_below(TOLERANCE, path) {
-        let doubtful = ring.low < TOLERANCE * path.high;
+        let doubtful = repeated.ring.len() > 1 && ring.low < TOLERANCE * path.high;
         return doubtful.then(|| {
             let (ring, path, rounds) = (range(ring), range(path), repeated.ring.len());
             Found::Note(format!(
-                "in {rounds} repeated rounds the all-reduce carries {ring}, the path {path}: too wide a \
-                    spread to call it slow"
+                "in {rounds} repeated rounds the all-reduce carries {ring}, the path {path}: not slow in every \
+                    round"
             ))
         });
     }
+    if repeated.ring.len() < ROUNDS_MIN {
+        return None;
+    }
     let reaches = format!("the all-reduce carries {}, the path {}", range(ring), range(path));
     let percent = median(&repeated.busy) * 100.0;
+    let waits = outcome.network.usage.iter().flatten().any(Usage::is_starved);
     Some(match percent / 100.0 {
         busy if busy >= BUSY_PART => Found::Note(format!(
             "cpu-bound: the network was not the limit: {reaches}, and a rank's summing thread ran or waited \
                 for a processor {percent:.0} % of the time"
         )),
+        busy if busy < BUSY_PART && waits => {
+            Found::Unknown(format!("{reaches}, while threads of the ranks waited for processors"), LESS_LOAD)
+        }
         busy if busy < BUSY_PART => Found::Slow(
             format!(
                 "{reaches}, though no summing thread was busy for more than {percent:.0} % of the time: \
@@ -355,6 +343,7 @@ fn range(of: Interval) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::unjudged::judge_interrupted;
     use super::*;
     use crate::smoke::outcome::{Expected, Measured};
 
@@ -444,7 +433,7 @@ mod tests {
     #[test]
     fn processors_that_are_the_limit_are_a_note_and_no_slow_network() {
         type Noise = (fn(&mut Outcome), &'static str);
-        let cases: [Noise; 3] = [
+        let cases: [Noise; 2] = [
             (
                 |outcome| {
                     outcome.network.repeated.ring = vec![0.3e9; 7];
@@ -453,7 +442,6 @@ mod tests {
                 },
                 "cpu-bound: the network was not the limit",
             ),
-            (|outcome| links(outcome, &[0.09e9; 3], 0.2e9), "cpu-bound: the path carries"),
             (
                 |outcome| {
                     outcome.network.packets[0] = sent(480);
@@ -472,6 +460,100 @@ mod tests {
             outcome.network.repeated.busy = vec![0.2; 7];
         });
         assert!(verdict == Verdict::Slow && says.contains("cause unknown"), "{says}");
+    }
+
+    #[test]
+    fn what_the_processors_hide_is_unknown_and_no_pass() {
+        type Hidden = (fn(&mut Outcome), &'static str);
+        let cases: [Hidden; 5] = [
+            (|outcome| links(outcome, &[0.09e9; 3], 0.2e9), "the speed of the network is unknown"),
+            (
+                |outcome| links(outcome, &[1.2e9, 1.2e9, 0.3e9], 0.9e9),
+                "the other links 1.20 GB/s, and a rank",
+            ),
+            (
+                |outcome| {
+                    outcome.network.repeated.ring = vec![0.3e9; 7];
+                    outcome.network.repeated.path = vec![1.2e9; 7];
+                    outcome.network.repeated.busy = vec![0.69; 7];
+                    let usage = Usage { seconds: 16.0, ran: 5.0, waited: 12.0, throttled: None };
+                    outcome.network.usage = vec![None, Some(usage), None];
+                },
+                "while threads of the ranks waited for processors",
+            ),
+            (
+                |outcome| outcome.network.skipped_from = Some(4 << 20),
+                "all-reduces from 4 MiB up would take too long here",
+            ),
+            (
+                |outcome| {
+                    outcome.network.repeated.doubts = Doubts { ring: true, ..Doubts::default() };
+                    outcome.network.repeated.ring = vec![0.3e9; 2];
+                    outcome.network.repeated.path = vec![1.2e9; 2];
+                },
+                "only 2 rounds could be repeated",
+            ),
+        ];
+        for (change, says) in cases {
+            let (verdict, told, _) = judged(change);
+            assert!(verdict == Verdict::Unknown && told.contains(says), "{told}");
+            assert_eq!(verdict.exit_code(), 3);
+        }
+        // A size above those that are judged may be left out.
+        assert_eq!(judged(|outcome| outcome.network.skipped_from = Some(32 << 20)).0, Verdict::Ok);
+    }
+
+    #[test]
+    fn a_doubt_ends_with_the_first_round_that_is_not_slow() {
+        let mut outcome = healthy();
+        let doubts = Doubts { links: true, ring: true, own: true, loss: true };
+        assert_eq!(still(&outcome, doubts), Doubts { loss: false, ..doubts }, "nothing was repeated yet");
+        links(&mut outcome, &[1.2e9, 1.2e9, 0.3e9], 2e9);
+        let repeated = &mut outcome.network.repeated;
+        (repeated.ring, repeated.path) = (vec![0.3e9; 3], vec![1.2e9; 3]);
+        repeated.own = rounds(&[0.1, 0.1, 0.31]);
+        repeated.paced = vec![Packets { sent: 5000, resent: 55 }; 3];
+        assert_eq!(still(&outcome, doubts), doubts, "slow in every round");
+        let repeated = &mut outcome.network.repeated;
+        repeated.links[2].push(1.2e9);
+        repeated.ring.push(1.0e9);
+        repeated.own[2].push(0.1);
+        repeated.paced = vec![Packets { sent: 500_000, resent: 55 }; 3];
+        assert!(!still(&outcome, doubts).any());
+    }
+
+    #[test]
+    fn a_stall_while_something_is_repeated_forgets_nothing() {
+        let interrupted = |verdict, change: fn(&mut Outcome)| {
+            let mut outcome = healthy();
+            change(&mut outcome);
+            (outcome.verdict, outcome.says) = (verdict, "repeat: node2: the connection stalled".into());
+            judge_interrupted(&mut outcome);
+            (outcome.verdict, outcome.says, outcome.remarks)
+        };
+        let slow: fn(&mut Outcome) = |outcome| outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.31]);
+        // The processors may be why it stalled: what was seen before decides.
+        let (verdict, says, remarks) = interrupted(Verdict::Unknown, slow);
+        assert!(verdict == Verdict::Slow && says.contains("node3 takes 3.1 times"), "{says}");
+        assert!(remarks.iter().any(|remark| remark.contains("stalled")), "{remarks:?}");
+        let (verdict, says, _) = interrupted(Verdict::Failed, slow);
+        assert!(verdict == Verdict::Failed && says.starts_with("repeat: node2"), "{says}");
+        assert!(says.contains("node3 takes 3.1 times"), "{says}");
+        // Nothing was found before: the stall is all there is.
+        for verdict in [Verdict::Unknown, Verdict::Failed] {
+            let (judged, says, _) = interrupted(verdict, |_| {});
+            assert!(judged == verdict && says == "repeat: node2: the connection stalled", "{says}");
+        }
+    }
+
+    #[test]
+    fn a_rank_that_takes_long_for_small_data_is_doubtful_too() {
+        let mut outcome = healthy();
+        outcome.results[0].bytes = 4 << 20;
+        outcome.network.own = vec![0.3, 0.3, 3.0];
+        assert!(doubts(&outcome).own);
+        outcome.network.own = vec![0.003, 0.003, 0.03];
+        assert!(!doubts(&outcome).own);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub fn junit(outcome: &Outcome) -> Result<String, Error> {
         let status = match phase.status {
             Status::Passed => TestCaseStatus::success(),
             Status::Failed => failure(&phase.says),
-            Status::Skipped => {
+            Status::Skipped | Status::Unknown => {
                 let mut status = TestCaseStatus::skipped();
                 status.set_message(phase.says.clone());
                 status

@@ -34,7 +34,7 @@ pub struct SmokeReport {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
-    /// `ok`, `slow`, `wrong` or `failed`.
+    /// `ok`, `slow`, `wrong`, `failed`, or `unknown` where it could not be judged.
     pub verdict: String,
     /// Why, in a sentence or two.
     pub says: String,
@@ -200,7 +200,7 @@ pub struct PhaseEntry {
     pub name: String,
     /// On which node; null where it is the ring's.
     pub node: Option<String>,
-    /// `passed`, `failed` or `skipped`.
+    /// `passed`, `failed`, `skipped`, or `unknown` where it ended without an answer.
     pub status: String,
     /// How long it took.
     pub seconds: f64,

@@ -24,7 +24,7 @@ const STYLE: &str = ":root{color-scheme:light \
 pub fn html(outcome: &Outcome) -> String {
     let kind = match outcome.verdict {
         Verdict::Ok => "ok",
-        Verdict::Slow => "slow",
+        Verdict::Slow | Verdict::Unknown => "slow",
         Verdict::Wrong | Verdict::Failed => "bad",
     };
     let verdict = outcome.verdict.id();
@@ -44,7 +44,7 @@ pub fn html(outcome: &Outcome) -> String {
         let class = match phase.status {
             Status::Passed => "passed",
             Status::Failed => "failed",
-            Status::Skipped => "skipped",
+            Status::Skipped | Status::Unknown => "skipped",
         };
         let _ = writeln!(
             text,
