@@ -38,8 +38,7 @@ use host::file;
 ///
 /// Bandwidths are those of nccl-tests: algbw is bytes / time, busbw is algbw * 2(n-1)/n.
 ///
-/// Exit code 0: ok; 1: slow, wrong or failed; 2: the test could not run; 3: it could not be judged
-/// (unknown).
+/// Exit code 0: ok; 1: slow, wrong or failed; 2: the test could not run; 3: it could not be judged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::noise::Packets;
 
-/// TCP segments that this network namespace has sent, and those of them that it sent again because they were
-/// lost (RFC 4022: tcpOutSegs, tcpRetransSegs); `None` where the kernel does not tell. What a receiver reports
-/// as a duplicate (RFC 2883, TCPDSACKRecvSegs) was not lost: a receiver that waits for a processor acknowledges
-/// late, and Linux sends a tail loss probe (RFC 8985) for nothing.
+/// TCP segments that this network namespace has sent, and those of them that it sent again because they
+/// were lost (RFC 4022: tcpOutSegs, tcpRetransSegs); `None` where the kernel does not tell. What a receiver
+/// reports as a duplicate (RFC 2883, TCPDSACKRecvSegs) was not lost: a receiver that waits for a processor
+/// acknowledges late, and Linux sends a tail loss probe (RFC 8985) for nothing.
 pub(super) fn segments() -> Option<Packets> {
     let text = |file: &str| host::file::read(Path::new(file)).ok()?;
     let snmp = text("/proc/net/snmp")?;

@@ -1,6 +1,7 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
 use super::bandwidth::{median, size};
+pub(super) use super::expected_nccl::expected_of_nccl;
 use super::noise::{Interval, Packets};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
@@ -44,8 +45,8 @@ pub(super) enum Found {
 /// Rounds that a fault must be seen in.
 pub(super) const ROUNDS_MIN: usize = 3;
 /// What to do where the processors are in the way.
-pub(super) const LESS_LOAD: &str = "Run the test again while the machines are idle (the load and what causes it: \
-    `uptime; top`)";
+pub(super) const LESS_LOAD: &str = "Run the test again while the machines are idle (the load and what \
+    causes it: `uptime; top`)";
 
 /// What a first look makes doubtful: it is measured again before it is judged.
 pub fn doubts(outcome: &Outcome) -> Doubts {
@@ -57,8 +58,8 @@ pub fn doubts(outcome: &Outcome) -> Doubts {
     }
 }
 
-/// What is still doubtful after some rounds. Up to ten rounds count with their whole range, which only widens:
-/// what is not slow after some of them will not be slow after more.
+/// What is still doubtful after some rounds. Up to ten rounds count with their whole range, which only
+/// widens: what is not slow after some of them will not be slow after more.
 pub fn still(outcome: &Outcome, doubts: Doubts) -> Doubts {
     let repeated = &outcome.network.repeated;
     let lossless = |packets: &Packets| packets.interval().high < RETRANSMIT_LIMIT;
@@ -278,8 +279,8 @@ fn path(outcome: &Outcome) -> Option<Found> {
 
 fn processors_in_the_way(loopback: Interval) -> String {
     format!(
-        "a rank carries only {} over its own loopback at the same time, so the processors may be the limit, \
-            and the speed of the network is unknown",
+        "a rank carries only {} over its own loopback at the same time, so the processors may be the \
+            limit, and the speed of the network is unknown",
         range(loopback)
     )
 }
@@ -300,8 +301,8 @@ fn ring(outcome: &Outcome) -> Option<Found> {
         return doubtful.then(|| {
             let (ring, path, rounds) = (range(ring), range(path), repeated.ring.len());
             Found::Note(format!(
-                "in {rounds} repeated rounds the all-reduce carries {ring}, the path {path}: not slow in every \
-                    round"
+                "in {rounds} repeated rounds the all-reduce carries {ring}, the path {path}: not slow in \
+                    every round"
             ))
         });
     }
@@ -313,8 +314,8 @@ fn ring(outcome: &Outcome) -> Option<Found> {
     let waits = outcome.network.usage.iter().flatten().any(Usage::is_starved);
     Some(match percent / 100.0 {
         busy if busy >= BUSY_PART => Found::Note(format!(
-            "cpu-bound: the network was not the limit: {reaches}, and a rank's summing thread ran or waited \
-                for a processor {percent:.0} % of the time"
+            "cpu-bound: the network was not the limit: {reaches}, and a rank's summing thread ran or \
+                waited for a processor {percent:.0} % of the time"
         )),
         busy if busy < BUSY_PART && waits => {
             Found::Unknown(format!("{reaches}, while threads of the ranks waited for processors"), LESS_LOAD)

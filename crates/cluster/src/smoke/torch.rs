@@ -10,8 +10,7 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::bandwidth::{bus, median};
-use super::expected_nccl::expected_of_nccl;
-use super::judge::rate;
+use super::judge::{expected_of_nccl, rate};
 use super::nccl_log;
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;

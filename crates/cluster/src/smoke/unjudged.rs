@@ -24,8 +24,8 @@ pub fn judge_interrupted(outcome: &mut Outcome) {
 pub(super) fn unmeasured(outcome: &Outcome) -> Option<String> {
     let from = outcome.network.skipped_from.filter(|from| *from <= JUDGED_FROM_BYTES)?;
     Some(format!(
-        "all-reduces from {} up would take too long here, and smaller ones do not show whether the ring is as \
-            fast as its path",
+        "all-reduces from {} up would take too long here, and smaller ones do not show whether the ring is \
+            as fast as its path",
         size(from)
     ))
 }

@@ -70,8 +70,8 @@ fn message(node: &str, usage: &Usage) -> String {
         None => String::new(),
     };
     format!(
-        "the threads of {node} ran {ran:.1} s and waited {waited:.1} s for a processor in the last {seconds:.1} \
-            s{limit}"
+        "the threads of {node} ran {ran:.1} s and waited {waited:.1} s for a processor in the last \
+            {seconds:.1} s{limit}"
     )
 }
 
@@ -84,8 +84,8 @@ mod tests {
         let usage = |throttled| Usage { seconds: 8.0, ran: 0.8, waited: 7.1, throttled };
         assert_eq!(
             message("node2", &usage(Some(6.4))),
-            "the threads of node2 ran 0.8 s and waited 7.1 s for a processor in the last 8.0 s (its CPU limit \
-                throttled it for 6.4 s)"
+            "the threads of node2 ran 0.8 s and waited 7.1 s for a processor in the last 8.0 s (its CPU \
+                limit throttled it for 6.4 s)"
         );
         assert!(!message("node2", &usage(Some(0.0))).contains("limit"));
         assert!(!message("node2", &usage(None)).contains("limit"));

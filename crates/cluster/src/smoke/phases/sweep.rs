@@ -14,8 +14,8 @@ use crate::smoke::wrong_elements::WrongElements;
 const ALL_REDUCE_LIMIT_SECONDS: f64 = 2.0;
 /// Seconds that the rounds of one size should take together.
 const SECONDS_PER_SIZE: f64 = 0.2;
-/// The longest that a rank may take to write and check the numbers of one size, in seconds, before larger ones
-/// are left out: the others wait for it.
+/// The longest that a rank may take to write and check the numbers of one size, in seconds, before larger
+/// ones are left out: the others wait for it.
 const OWN_LIMIT_SECONDS: f64 = 20.0;
 
 impl PhaseRunner<'_> {
