@@ -1,6 +1,7 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
 use super::bandwidth::{median, size};
+use super::cpu_limit;
 pub(super) use super::expected_nccl::expected_of_nccl;
 use super::noise::{Interval, Packets};
 use super::outcome::{Outcome, Verdict};
@@ -8,7 +9,7 @@ use super::packets;
 use super::processor::Usage;
 use super::repeated::{Doubts, spread, spreads};
 use super::straggler::{longest_own, slowest_own, straggler, straggles};
-use super::unjudged::{unmeasured, unrepeated};
+use super::unjudged::{judged_from, unmeasured, unrepeated};
 use catalog::expected_bandwidth::Kind;
 
 /// The part of what the path carries that the ring must reach: below it something other than the network is
@@ -83,11 +84,18 @@ fn is_slow_link(outcome: &Outcome, (to, link, _): &(usize, Interval, Interval)) 
 
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
-    let found =
-        [slow_link(outcome), resent(outcome), far(outcome), path(outcome), straggler(outcome), ring(outcome)];
-    let (mut reasons, mut unknown, mut fixes) = (Vec::new(), Vec::new(), Vec::new());
-    unknown.extend(unrepeated(outcome).into_iter().chain(unmeasured(outcome)));
-    let found = found.into_iter().flatten();
+    let limits = cpu_limit::judge(outcome);
+    // Rates of a rank that its CPU limit throttles are those of the limit.
+    let hidden = |found: Option<Found>| match found {
+        Some(Found::Slow(says, _)) if !limits.is_empty() => Some(Found::Unknown(says, "")),
+        found => found,
+    };
+    let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
+    let (mut reasons, mut fixes): (Vec<_>, Vec<_>) = limits.into_iter().unzip();
+    let mut fixes = fixes.drain(..).flatten().collect::<Vec<_>>();
+    let mut unknown = unrepeated(outcome);
+    unknown.extend(unmeasured(outcome));
+    let found = rates.into_iter().chain([resent(outcome), far(outcome)]).flatten();
     let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
     for found in found.chain(changed) {
         match found {
@@ -98,7 +106,7 @@ pub fn judge(outcome: &mut Outcome) {
             Found::Note(says) => outcome.remarks.push(says),
             Found::Unknown(says, fix) => {
                 unknown.push(says);
-                fixes.push(fix.to_owned());
+                fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
             }
         }
     }
@@ -288,7 +296,7 @@ fn processors_in_the_way(loopback: Interval) -> String {
 /// Whether the ring was slower than its sockets at first sight.
 fn beneath_path(outcome: &Outcome) -> bool {
     outcome.results.last().zip(outcome.expected.as_ref()).is_some_and(|(last, expected)| {
-        last.bytes >= JUDGED_FROM_BYTES && last.bus < expected.bus * expected.tolerance
+        last.bytes >= judged_from(outcome) && last.bus < expected.bus * expected.tolerance
     })
 }
 
@@ -320,6 +328,10 @@ fn ring(outcome: &Outcome) -> Option<Found> {
         busy if busy < BUSY_PART && waits => {
             Found::Unknown(format!("{reaches}, while threads of the ranks waited for processors"), LESS_LOAD)
         }
+        busy if busy < BUSY_PART && judged_from(outcome) < JUDGED_FROM_BYTES => Found::Unknown(
+            format!("{reaches}, and only sizes were summed that latency slows down"),
+            LESS_LOAD,
+        ),
         busy if busy < BUSY_PART => Found::Slow(
             format!(
                 "{reaches}, though no summing thread was busy for more than {percent:.0} % of the time: \
@@ -344,6 +356,7 @@ fn range(of: Interval) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu_limit::{Reading, tests::throttled};
     use super::super::unjudged::judge_interrupted;
     use super::*;
     use crate::smoke::outcome::{Expected, Measured};
@@ -483,7 +496,10 @@ mod tests {
                 "while threads of the ranks waited for processors",
             ),
             (
-                |outcome| outcome.network.skipped_from = Some(4 << 20),
+                |outcome| {
+                    outcome.network.skipped_from = Some(4 << 20);
+                    outcome.results[0].bytes = 1 << 20;
+                },
                 "all-reduces from 4 MiB up would take too long here",
             ),
             (
@@ -502,6 +518,52 @@ mod tests {
         }
         // A size above those that are judged may be left out.
         assert_eq!(judged(|outcome| outcome.network.skipped_from = Some(32 << 20)).0, Verdict::Ok);
+    }
+
+    /// A run in which 16 MiB would have taken too long.
+    fn small(change: fn(&mut Outcome)) -> (Verdict, String, Vec<String>) {
+        judged(|outcome| {
+            outcome.network.skipped_from = Some(16 << 20);
+            outcome.results[0].bytes = 4 << 20;
+            change(outcome);
+        })
+    }
+
+    #[test]
+    fn slow_writing_of_large_messages_alone_is_no_reason_for_unknown() {
+        let (verdict, says, _) = small(|_| {});
+        assert!(verdict == Verdict::Ok && says.contains("1.10 GB/s busbw at 4 MiB, 92 %"), "{says}");
+        // What is slow at that size is measured again, as nothing larger was.
+        let mut outcome = healthy();
+        outcome.results[0].bytes = 4 << 20;
+        outcome.results[0].bus = 0.3e9;
+        assert!(!doubts(&outcome).ring, "a larger size was not asked for");
+        outcome.network.skipped_from = Some(16 << 20);
+        assert!(doubts(&outcome).ring);
+        let (verdict, says, _) = small(|outcome| {
+            outcome.network.repeated.ring = vec![0.3e9; 7];
+            outcome.network.repeated.path = vec![1.2e9; 7];
+            outcome.network.repeated.busy = vec![0.2; 7];
+        });
+        assert!(verdict == Verdict::Unknown && says.contains("latency"), "{says}");
+    }
+
+    #[test]
+    fn a_throttled_rank_is_the_cause_of_what_its_rates_look_like() {
+        let (verdict, says, remarks) = judged(|outcome| {
+            let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
+            outcome.network.cpu_limits = vec![Reading { container, found }];
+            outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.9]);
+            links(outcome, &[1.2e6; 3], 2e9);
+        });
+        assert!(verdict == Verdict::Slow && says.contains("throttled container node3 in 60"), "{says}");
+        assert!(!says.contains("gigabit") && remarks.join("; ").contains("not judged: the path"), "{says}");
+        // As fast as its path, because both are throttled.
+        let (verdict, says, _) = judged(|outcome| {
+            let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
+            outcome.network.cpu_limits = vec![Reading { container, found }];
+        });
+        assert!(verdict == Verdict::Slow && says.contains("the CPU limit of 0.1 CPUs"), "{says}");
     }
 
     #[test]
@@ -541,7 +603,7 @@ mod tests {
         assert!(verdict == Verdict::Failed && says.starts_with("repeat: node2"), "{says}");
         assert!(says.contains("node3 takes 3.1 times"), "{says}");
         // Nothing was found before: the stall is all there is.
-        for verdict in [Verdict::Unknown, Verdict::Failed] {
+        for verdict in [Verdict::Unknown, Verdict::Failed, Verdict::Slow] {
             let (judged, says, _) = interrupted(verdict, |_| {});
             assert!(judged == verdict && says == "repeat: node2: the connection stalled", "{says}");
         }

@@ -14,6 +14,7 @@ pub mod baseline;
 pub mod broken;
 pub mod cluster;
 mod counters;
+pub mod cpu_limit;
 pub mod deepspeed;
 pub mod expected_nccl;
 pub mod judge;

@@ -4,6 +4,7 @@ use catalog::Catalog;
 use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
+use super::cpu_limit;
 use super::noise::Packets;
 use super::packets::Changed;
 use super::pairs::Pair;
@@ -111,6 +112,8 @@ pub struct Network {
     /// What each rank got of the processors while a slow ring was measured again; `None` where it does not
     /// tell.
     pub usage: Vec<Option<Usage>>,
+    /// What CPU limits did while the ranks were measured; one entry for all ranks of this machine.
+    pub cpu_limits: Vec<cpu_limit::Reading>,
     /// What looked slow at first, measured again.
     pub repeated: Repeated,
     /// What pairs of ranks carry; empty where they were not tried.

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::cpu_limit;
+
 /// How often the kernel's counts are read.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Samples that are kept: two minutes.
@@ -18,8 +20,6 @@ const STALL_PART: f64 = 0.5;
 const STARVED_PART: f64 = 0.2;
 /// The part of its time from which a group of processes is held back by its CPU limit.
 const THROTTLED_PART: f64 = 0.2;
-/// Counts of the rank's control group: version 2, version 1. A container sees its own.
-const GROUP_FILES: [&str; 2] = ["/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"];
 
 /// What the threads of a rank got in a while.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,9 +36,10 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Whether the wait for a processor may have been the cause of a connection that stalled for so long.
+    /// Whether the wait for a processor may have been the cause of a connection that stalled for so long. A
+    /// thread that its CPU limit throttles waits too, which kernels from 6.18 on no longer count as waiting.
     pub fn explains(&self, stall: Duration) -> bool {
-        self.waited >= stall.as_secs_f64() * STALL_PART
+        self.waited.max(self.throttled.unwrap_or_default()) >= stall.as_secs_f64() * STALL_PART
     }
 
     /// Whether its threads waited for a processor for a part of the time that counts.
@@ -135,19 +136,10 @@ fn read() -> BTreeMap<PathBuf, (f64, f64)> {
     host::file::entries(Path::new("/proc/self/task")).into_iter().filter_map(of).collect()
 }
 
-/// Seconds for which this control group was throttled.
+/// Seconds for which CPU limits have throttled this process's control groups.
 fn throttled() -> Option<f64> {
-    GROUP_FILES.iter().find_map(|file| throttled_in(&host::file::read(Path::new(file)).ok()??))
-}
-
-/// `throttled_usec` of version 2, `throttled_time` (nanoseconds) of version 1
-/// (Documentation/admin-guide/cgroup-v2.rst, Documentation/scheduler/sched-bwc.rst).
-fn throttled_in(text: &str) -> Option<f64> {
-    let of = |key: &str, unit: f64| {
-        let rest = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
-        Some(rest.trim().parse::<u64>().ok()? as f64 / unit)
-    };
-    of("throttled_usec", 1e6).or_else(|| of("throttled_time", 1e9))
+    let groups = cpu_limit::own_groups().ok()?;
+    Some(groups.iter().map(|group| group.throttled_seconds).sum())
 }
 
 #[cfg(test)]
@@ -164,6 +156,7 @@ mod tests {
         assert!(usage(7.0, None).explains(stall));
         assert!(!usage(0.3, None).explains(stall));
         assert!(usage(2.0, None).is_starved() && !usage(0.3, None).is_starved());
+        assert!(usage(0.3, Some(6.5)).explains(stall) && !usage(0.3, Some(0.5)).explains(stall));
         assert!(usage(7.0, Some(6.5)).is_limited());
         assert!(!usage(7.0, Some(0.1)).is_limited() && !usage(7.0, None).is_limited());
     }
@@ -186,12 +179,5 @@ mod tests {
         let mut watched = Watched::default();
         watched.sample(BTreeMap::new());
         assert_eq!(watched.usage(60.0), None);
-    }
-
-    #[test]
-    fn the_time_that_a_limit_took_in_both_versions() {
-        assert_eq!(throttled_in("usage_usec 5\nnr_throttled 3\nthrottled_usec 2500000\n"), Some(2.5));
-        assert_eq!(throttled_in("nr_periods 5\nnr_throttled 3\nthrottled_time 2500000000\n"), Some(2.5));
-        assert_eq!(throttled_in("usage_usec 5\n"), None);
     }
 }

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 pub use super::broken::Broken;
 use super::counters::{segments, segments_since};
+use super::cpu_limit;
 use super::noise::Packets;
 use super::processor::{self, Usage};
 use super::reduce::reduce;
@@ -98,6 +99,8 @@ pub enum Task {
         /// How far back, in seconds.
         seconds: f64,
     },
+    /// Reads the counters of its CPU limits; [`Answer::CpuLimit`].
+    CpuLimit,
     /// Closes the connections; [`Answer::Left`].
     Leave,
 }
@@ -143,6 +146,11 @@ pub enum Answer {
     Processor {
         /// What its threads got.
         usage: Option<Usage>,
+    },
+    /// Of [`Task::CpuLimit`].
+    CpuLimit {
+        /// Its control groups that a limit can throttle, or why they are unknown.
+        groups: Result<Vec<cpu_limit::Group>, cpu_limit::Unread>,
     },
     /// Of [`Task::Leave`].
     Left,
@@ -193,6 +201,7 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
             .await
         }
         Task::Loopback { bytes } => loopback(bytes, deadline).await,
+        Task::CpuLimit => Ok(Answer::CpuLimit { groups: cpu_limit::own_groups() }),
         Task::Processor { seconds } => Ok(Answer::Processor { usage: processor::lately(seconds) }),
     };
     done.unwrap_or_else(Answer::Broken)

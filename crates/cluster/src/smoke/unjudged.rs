@@ -20,10 +20,23 @@ pub fn judge_interrupted(outcome: &mut Outcome) {
     outcome.fix.splice(..0, fixes);
 }
 
+/// Where larger sizes would take too long, this one shows too that the ring is as fast as its path, though
+/// not that it is slow.
+const SHOWN_FROM_BYTES: usize = 4 << 20;
+
+/// From this size on a bandwidth is judged, in bytes.
+pub(super) fn judged_from(outcome: &Outcome) -> usize {
+    match outcome.network.skipped_from {
+        Some(from) if from <= JUDGED_FROM_BYTES => SHOWN_FROM_BYTES,
+        _ => JUDGED_FROM_BYTES,
+    }
+}
+
 /// Whether the sizes that tell of bandwidth were left out.
 pub(super) fn unmeasured(outcome: &Outcome) -> Option<String> {
     let from = outcome.network.skipped_from.filter(|from| *from <= JUDGED_FROM_BYTES)?;
-    Some(format!(
+    let largest = outcome.results.last().map_or(0, |last| last.bytes);
+    (largest < SHOWN_FROM_BYTES).then(|| format!(
         "all-reduces from {} up would take too long here, and smaller ones do not show whether the ring is \
             as fast as its path",
         size(from)

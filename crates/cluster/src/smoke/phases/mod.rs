@@ -2,6 +2,7 @@
 //! is named by the first phase that fails.
 
 mod ask;
+mod cpu_limits;
 mod each;
 mod options;
 mod path;
@@ -21,6 +22,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::cpu_limit;
 use super::judge;
 use super::outcome::{Outcome, Phase, PhaseFailed, Status, Verdict};
 use super::pairs;
@@ -83,8 +85,9 @@ impl<'p> PhaseRunner<'p> {
 
     /// From the rendezvous to the bandwidths, and the verdict.
     pub async fn sums(&mut self) -> Result<(), PhaseFailed> {
-        let before = self.counters().await;
+        let (before, limits) = (self.counters().await, self.cpu_limits().await);
         let done = self.phases().await;
+        self.outcome.network.cpu_limits = self.throttled(limits).await;
         if done.is_ok() {
             let after = self.counters().await;
             let since = |(after, before): (&Option<Counters>, &Option<Counters>)| {
@@ -94,6 +97,8 @@ impl<'p> PhaseRunner<'p> {
             judge::judge(&mut self.outcome);
         } else if self.outcome.network.repeated.doubts.any() && self.outcome.verdict != Verdict::Wrong {
             unjudged::judge_interrupted(&mut self.outcome);
+        } else {
+            cpu_limit::add(&mut self.outcome);
         }
         let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
         if self.options.pairs || bad && self.places.len() > 2 {

@@ -54,11 +54,22 @@ impl PhaseRunner<'_> {
             format!("Raise the CPU limit of the container on {node}: `docker update --cpus N {node}`")
         });
         self.outcome.fix.extend(limits.chain((!load.is_empty()).then(|| LESS_LOAD.to_owned())));
-        self.outcome.verdict = Verdict::Unknown;
+        let (verdict, status, not_judged) = stalled_verdict(id, !limited.is_empty());
         let why: Vec<&str> = rows.iter().map(|(_, says)| says.as_str()).collect();
-        self.outcome.says = format!("{}: not judged: {stalled}, while {}", id.id(), why.join("; "));
-        self.outcome.end_phase(id, Status::Unknown, start.elapsed().as_secs_f64(), rows);
+        self.outcome.says = format!("{}: {not_judged}{stalled}, while {}", id.id(), why.join("; "));
+        self.outcome.verdict = verdict;
+        self.outcome.end_phase(id, status, start.elapsed().as_secs_f64(), rows);
         Err(PhaseFailed)
+    }
+}
+
+/// Of a stall while ranks waited for a processor. A CPU limit is a cause that can be named; other load may be
+/// gone the next time. Before the phase `repeat` every sum was correct.
+fn stalled_verdict(id: PhaseId, is_limited: bool) -> (Verdict, Status, &'static str) {
+    match (is_limited, id) {
+        (false, _) => (Verdict::Unknown, Status::Unknown, "not judged: "),
+        (true, PhaseId::Repeat) => (Verdict::Slow, Status::Unknown, ""),
+        (true, _) => (Verdict::Failed, Status::Failed, ""),
     }
 }
 
@@ -78,6 +89,13 @@ fn message(node: &str, usage: &Usage) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stall_under_a_cpu_limit_is_not_unknown() {
+        assert_eq!(stalled_verdict(PhaseId::Bandwidth, false).0, Verdict::Unknown);
+        assert_eq!(stalled_verdict(PhaseId::Bandwidth, true).0, Verdict::Failed);
+        assert_eq!(stalled_verdict(PhaseId::Repeat, true).0, Verdict::Slow);
+    }
 
     #[test]
     fn the_cause_is_the_limit_only_where_there_is_one() {
