@@ -13,7 +13,7 @@ mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
 check_that "up: status 0" ended_with 0
 [ "$code" -eq 0 ] || { printf '%s\n%s\n' "$answer" "$error"; return 1; }
-throttled() { jq -r '[.cpu_limits[] | select(.throttled_periods > 0).container // "this machine"] | join(",")' <<<"$answer"; }
+throttled() { jq -r '[.cpu_limits[] | select(.throttled_periods > 0) | .container // "this machine"] | join(",")' <<<"$answer"; }
 fixes() { jq -r '.fix[]' <<<"$answer"; }
 
 smoke --format json

@@ -7,10 +7,10 @@ use super::noise::{Interval, Packets};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
 use super::processor::Usage;
-use super::repeated::{Doubts, spread, spreads};
+use super::repeated::{Doubts, spread};
+use super::slow_link::{is_slow_link, path, slow_link, slowest, thin, unlike};
 use super::straggler::{longest_own, slowest_own, straggler, straggles};
 use super::unjudged::{judged_from, unmeasured, unrepeated};
-use catalog::expected_bandwidth::Kind;
 
 /// The part of what the path carries that the ring must reach: below it something other than the network is
 /// the limit. Measured on two cores, where the ranks share the processors with the kernel's side of the
@@ -22,17 +22,8 @@ pub(super) const JUDGED_FROM_BYTES: usize = 16 << 20;
 const ROUND_TRIP_LIMIT_MS: f64 = 5.0;
 /// The part of TCP segments that may be sent again at a part of the path's rate, where no queue overflows.
 const RETRANSMIT_LIMIT: f64 = 0.001;
-/// The part of the other links' rate that a link must carry.
-const LINK_PART: f64 = 0.5;
-/// The part of a rank's own loopback rate up to which the network may be held responsible for what a path
-/// carries: an overlay takes two to four times the processor time of the loopback.
-const LOOPBACK_PART: f64 = 0.25;
 /// The part of the time from which on a summing thread is the limit of its ring.
 const BUSY_PART: f64 = 0.8;
-/// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN
-/// give 0.114 GB/s; a tenth less.
-const GIGABIT_BYTES_PER_SECOND: f64 = 0.1e9;
-
 /// What is wrong, or worth knowing.
 pub(super) enum Found {
     /// Makes the run slow: why, and what to do.
@@ -75,40 +66,32 @@ pub fn still(outcome: &Outcome, doubts: Doubts) -> Doubts {
     }
 }
 
-/// Whether a link alone carries less than the others, or than it should, in every round.
-fn is_slow_link(outcome: &Outcome, (to, link, _): &(usize, Interval, Interval)) -> bool {
-    let links = spreads(&outcome.network.repeated.links).unwrap_or_default();
-    link.is_below(LINK_PART, middle(&others(&links, *to)))
-        || thin(outcome).is_some_and(|(least, ..)| link.high < least)
-}
-
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
-    let limits = cpu_limit::judge(outcome);
-    // Rates of a rank that its CPU limit throttles are those of the limit.
-    let hidden = |found: Option<Found>| match found {
-        Some(Found::Slow(says, _)) if !limits.is_empty() => Some(Found::Unknown(says, "")),
-        found => found,
-    };
-    let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
-    let (mut reasons, mut fixes): (Vec<_>, Vec<_>) = limits.into_iter().unzip();
-    let mut fixes = fixes.drain(..).flatten().collect::<Vec<_>>();
-    let mut unknown = unrepeated(outcome);
+    let (mut reasons, mut unknown, mut fixes) = (Vec::new(), unrepeated(outcome), Vec::new());
     unknown.extend(unmeasured(outcome));
-    let found = rates.into_iter().chain([resent(outcome), far(outcome)]).flatten();
-    let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
-    for found in found.chain(changed) {
-        match found {
+    let limits = cpu_limit::judge(outcome);
+    let found = found(outcome, !limits.is_empty());
+    for (says, fix) in limits {
+        reasons.push(says);
+        fixes.extend(fix);
+    }
+    for found in found {
+        let fix = match found {
             Found::Slow(says, fix) => {
                 reasons.push(says);
-                fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
+                fix
             }
-            Found::Note(says) => outcome.remarks.push(says),
             Found::Unknown(says, fix) => {
                 unknown.push(says);
-                fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
+                fix
             }
-        }
+            Found::Note(says) => {
+                outcome.remarks.push(says);
+                ""
+            }
+        };
+        fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
     }
     let speed = speed(outcome);
     (outcome.verdict, outcome.says) = match (reasons.is_empty(), unknown.is_empty()) {
@@ -123,6 +106,18 @@ pub fn judge(outcome: &mut Outcome) {
         }
     };
     outcome.fix.extend(fixes);
+}
+
+/// What the measurements show. Rates of a rank that its CPU limit throttles are those of the limit.
+fn found(outcome: &Outcome, is_throttled: bool) -> Vec<Found> {
+    let hidden = |found: Option<Found>| match found {
+        Some(Found::Slow(says, _)) if is_throttled => Some(Found::Unknown(says, "")),
+        found => found,
+    };
+    let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
+    let network = [resent(outcome), far(outcome)];
+    let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
+    rates.into_iter().chain(network).flatten().chain(changed).collect()
 }
 
 fn speed(outcome: &Outcome) -> String {
@@ -143,11 +138,6 @@ pub fn rate(bytes: f64) -> String {
     if bytes >= 1e8 { format!("{:.2} GB/s", bytes / 1e9) } else { format!("{:.1} MB/s", bytes / 1e6) }
 }
 
-/// Whether a link carries less than half of what the others do.
-fn unlike(links: &[f64]) -> bool {
-    links.iter().copied().fold(f64::INFINITY, f64::min) < median(links) * LINK_PART
-}
-
 /// The middle one.
 pub(super) fn middle(of: &[Interval]) -> Interval {
     let side = |side: fn(&Interval) -> f64| median(&of.iter().map(side).collect::<Vec<_>>());
@@ -157,43 +147,6 @@ pub(super) fn middle(of: &[Interval]) -> Interval {
 /// All but one.
 pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
     of.iter().enumerate().filter(|(place, _)| *place != but).map(|(_, one)| *one).collect()
-}
-
-/// The slowest link of the repeated rounds: the rank that it goes to, what it carries alone, and what the
-/// slower of its two ranks carries on the loopback.
-fn slowest(outcome: &Outcome) -> Option<(usize, Interval, Interval)> {
-    let repeated = &outcome.network.repeated;
-    let (links, loopback) = spreads(&repeated.links).zip(spreads(&repeated.loopback))?;
-    let (to, link) = links.iter().enumerate().min_by(|one, other| one.1.high.total_cmp(&other.1.high))?;
-    let from = (to + links.len() - 1) % links.len();
-    let ends = [loopback.get(from)?, loopback.get(to)?];
-    let slower = ends.into_iter().min_by(|one, other| one.low.total_cmp(&other.low))?;
-    Some((to, *link, *slower))
-}
-
-/// A link that carries less than half of what the others do, though its ranks carry more on the loopback.
-fn slow_link(outcome: &Outcome) -> Option<Found> {
-    let (to, link, loopback) = slowest(outcome)?;
-    let links = spreads(&outcome.network.repeated.links)?;
-    let other = middle(&others(&links, to));
-    if !link.is_below(LINK_PART, other) || outcome.network.repeated.links[to].len() < ROUNDS_MIN {
-        return None;
-    }
-    let from = outcome.ranks.get((to + links.len() - 1) % links.len())?;
-    let to = outcome.ranks.get(to)?;
-    let carries =
-        format!("the link from {from} to {to} carries {}, the other links {}", range(link), rate(other.low));
-    if !link.is_below(LOOPBACK_PART, loopback) {
-        return Some(Found::Unknown(
-            format!("{carries}, and {}", processors_in_the_way(loopback)),
-            LESS_LOAD,
-        ));
-    }
-    Some(Found::Slow(
-        carries,
-        "Check speed, duplex, errors and drops of its port and cable on both nodes: `ethtool INTERFACE; ip \
-            -s link`",
-    ))
 }
 
 /// Segments that got lost: where no queue of the path overflows, the network loses them.
@@ -239,58 +192,6 @@ fn far(outcome: &Outcome) -> Option<Found> {
         "Check that the nodes are in one data center, and the route between them: `ping NODE; traceroute \
             NODE`",
     ))
-}
-
-/// What a path carries less than it should: the least that it should carry in bytes per second, of what, and
-/// what to do.
-fn thin(outcome: &Outcome) -> Option<(f64, String, &'static str)> {
-    let path = outcome.expected.as_ref()?.bus;
-    if let Some(link) = outcome
-        .network
-        .speed
-        .and_then(|speed| outcome.catalog.expected_bandwidth().link(Kind::Ethernet, speed / 1000))
-    {
-        let least = link.carries * 1e9 * link.tolerance.unwrap_or(0.0);
-        return (path < least).then(|| {
-            let carries = rate(link.carries * 1e9);
-            (
-                least,
-                format!("but {} carries {carries}", link.name),
-                "Read the error and pause counters, then check the MTU and other traffic on the link: \
-                    `ethtool -S INTERFACE; envdoc explain overlay-mtu-too-large`",
-            )
-        });
-    }
-    (path < GIGABIT_BYTES_PER_SECOND).then(|| {
-        (
-            GIGABIT_BYTES_PER_SECOND,
-            "less than gigabit Ethernet".into(),
-            "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
-                provider, a tunnel): `ethtool INTERFACE`",
-        )
-    })
-}
-
-/// Less than the link's speed, or than gigabit Ethernet, whatever the link is.
-fn path(outcome: &Outcome) -> Option<Found> {
-    let (least, than, fix) = thin(outcome)?;
-    let (to, link, loopback) = slowest(outcome)?;
-    if link.high >= least || outcome.network.repeated.links[to].len() < ROUNDS_MIN {
-        return None;
-    }
-    let carries = format!("the path carries {}, {than}", range(link));
-    Some(match link.is_below(LOOPBACK_PART, loopback) {
-        true => Found::Slow(carries, fix),
-        false => Found::Unknown(format!("{carries}; {}", processors_in_the_way(loopback)), LESS_LOAD),
-    })
-}
-
-fn processors_in_the_way(loopback: Interval) -> String {
-    format!(
-        "a rank carries only {} over its own loopback at the same time, so the processors may be the \
-            limit, and the speed of the network is unknown",
-        range(loopback)
-    )
 }
 
 /// Whether the ring was slower than its sockets at first sight.
@@ -347,7 +248,7 @@ fn ring(outcome: &Outcome) -> Option<Found> {
 }
 
 /// `1.24 GB/s`, or `0.91 to 1.30 GB/s` where it varies by more than a tenth.
-fn range(of: Interval) -> String {
+pub(super) fn range(of: Interval) -> String {
     match of.high > of.low * 1.1 {
         true => format!("{} to {}", rate(of.low), rate(of.high)),
         false => rate(f64::midpoint(of.low, of.high)),

@@ -38,6 +38,7 @@ pub mod repeated;
 pub mod report;
 pub mod ring;
 mod shm;
+mod slow_link;
 mod straggler;
 pub mod torch;
 pub mod transport;

@@ -68,19 +68,19 @@ fn fixes(reading: &Reading, found: &Throttled) -> Vec<String> {
     let Some(name) = &reading.container else {
         return vec![
             format!("Confirm the CPU limit: `cat {max} {stat}`"),
-            "Raise the CPU limit of this session's cgroup: in a container `docker update --cpus N CONTAINER` on \
-             its machine, of a systemd unit `sudo systemctl set-property UNIT CPUQuota=`"
+            "Raise the CPU limit of this session's cgroup: in a container `docker update --cpus N CONTAINER` \
+             on its machine, of a systemd unit `sudo systemctl set-property UNIT CPUQuota=`"
                 .to_owned(),
         ];
     };
     vec![
         format!(
-            "Confirm the CPU limit on the machine of {name}: `docker exec {name} cat {max} {stat}; docker inspect \
-             -f '{{{{.HostConfig.NanoCpus}}}} {{{{.HostConfig.CpuQuota}}}}' {name}`"
+            "Confirm the CPU limit on the machine of {name}: `docker exec {name} cat {max} {stat}; docker \
+             inspect -f '{{{{.HostConfig.NanoCpus}}}} {{{{.HostConfig.CpuQuota}}}}' {name}`"
         ),
         format!(
-            "Raise the CPU limit of the container on the machine of {name}: `docker update --cpus N {name}` (where \
-             CpuQuota is set: `docker update --cpu-quota -1 {name}`)"
+            "Raise the CPU limit of the container on the machine of {name}: `docker update --cpus N {name}` \
+             (where CpuQuota is set: `docker update --cpu-quota -1 {name}`)"
         ),
     ]
 }
@@ -91,20 +91,21 @@ mod tests {
     use super::super::tests::throttled;
     use super::*;
 
-    fn outcome(readings: Vec<(Option<&str>, Result<Option<Throttled>, Unread>)>) -> Outcome {
+    fn reading(container: Option<&str>, found: Result<Option<Throttled>, Unread>) -> Reading {
+        Reading { container: container.map(str::to_owned), found }
+    }
+
+    fn outcome(readings: Vec<Reading>) -> Outcome {
         let names = ["node1", "node2"].map(str::to_owned).to_vec();
         let mut outcome = Outcome::new(catalog::testing::catalog(), names);
-        let reading = |(container, found): (Option<&str>, _)| Reading {
-            container: container.map(str::to_owned),
-            found,
-        };
-        outcome.network.cpu_limits = readings.into_iter().map(reading).collect();
+        outcome.network.cpu_limits = readings;
         outcome
     }
 
     #[test]
     fn a_throttled_container_is_named_with_its_limit_and_the_commands() {
-        let mut outcome = outcome(vec![(Some("node1"), Ok(None)), (Some("node2"), Ok(Some(throttled(60))))]);
+        let mut outcome =
+            outcome(vec![reading(Some("node1"), Ok(None)), reading(Some("node2"), Ok(Some(throttled(60))))]);
         let [(says, fixes)] = &judge(&mut outcome)[..] else { panic!() };
         assert_eq!(
             says,
@@ -118,8 +119,10 @@ mod tests {
 
     #[test]
     fn a_counter_that_was_not_read_is_said_and_a_moment_is_no_cause() {
-        let mut outcome =
-            outcome(vec![(Some("node1"), Err(Unread::NoCounter)), (Some("node2"), Ok(Some(throttled(2))))]);
+        let mut outcome = outcome(vec![
+            reading(Some("node1"), Err(Unread::NoCounter)),
+            reading(Some("node2"), Ok(Some(throttled(2)))),
+        ]);
         assert!(judge(&mut outcome).is_empty());
         assert_eq!(
             outcome.remarks[0],
@@ -131,18 +134,19 @@ mod tests {
 
     #[test]
     fn a_failed_phase_keeps_its_words_and_a_wrong_sum_has_another_cause() {
-        let mut failed = outcome(vec![(None, Ok(Some(throttled(70))))]);
+        let mut failed = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
         (failed.verdict, failed.says) = (Verdict::Failed, "bandwidth: the connection stalled".into());
         add(&mut failed);
         assert!(
             failed.says.starts_with(
-                "bandwidth: the connection stalled; the CPU limit of 0.1 CPUs throttled the ranks of this machine"
+                "bandwidth: the connection stalled; the CPU limit of 0.1 CPUs throttled the ranks of this \
+                    machine"
             ),
             "{}",
             failed.says
         );
         assert!(failed.fix[1].starts_with("Raise the CPU limit"), "{:?}", failed.fix);
-        let mut wrong = outcome(vec![(None, Ok(Some(throttled(70))))]);
+        let mut wrong = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
         (wrong.verdict, wrong.says) = (Verdict::Wrong, "3 elements are wrong".into());
         add(&mut wrong);
         assert!(wrong.says == "3 elements are wrong" && wrong.remarks.len() == 1 && wrong.fix.is_empty());

@@ -133,7 +133,7 @@ pub(super) mod tests {
 
     #[test]
     fn seconds_of_several_processors_are_not_more_than_have_passed() {
-        // Eight processors that were throttled for 40 ms of each of ten periods: 3.2 s of 8 s, but 1 s at most.
+        // Eight processors that were throttled for 40 ms of each of ten periods: 1 s of 8 s at most.
         let limit = Limit::Cpus(2.0);
         let (before, after) = (group(limit, 0, 0, 0.0), group(limit, 80, 10, 3.2));
         let found = Throttled::between(&[before], &[after], 8.0).unwrap();
