@@ -38,7 +38,7 @@ use host::file;
 ///
 /// Bandwidths are those of nccl-tests: algbw is bytes / time, busbw is algbw * 2(n-1)/n.
 ///
-/// Exit code 0: ok; 1: slow, wrong or failed; 2: the test could not run.
+/// Exit code 0: ok; 1: slow, wrong or failed; 2: the test could not run; 3: it could not be judged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -231,7 +231,7 @@ impl Args {
             (false, _) => self.cluster(&options),
         }?;
         if let Some((path, kept)) = &kept
-            && outcome.verdict != Verdict::Failed
+            && !matches!(outcome.verdict, Verdict::Failed | Verdict::Unknown)
         {
             baseline::compare(&mut outcome, kept).map_err(|why| {
                 Error::new(Kind::Usage, format!("cannot compare with the baseline {path}: {why}"))
@@ -244,7 +244,7 @@ impl Args {
             }
         }
         self.print(&outcome)?;
-        Ok(u8::from(outcome.verdict != Verdict::Ok))
+        Ok(outcome.verdict.exit_code())
     }
 
     fn local(&self, options: &Options) -> Result<Outcome, Error> {

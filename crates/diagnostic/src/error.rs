@@ -46,7 +46,8 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
     (
         3,
         "With `--strict`: no finding, but something could not be checked; `cluster check`, `cluster init`: a \
-         machine is unreachable; `build`: an expectation could not be verified.",
+         machine is unreachable; `build`: an expectation could not be verified; \
+         `smoke`: the verdict is `unknown`.",
     ),
     (130, "Interrupted (Ctrl-C); everything that was started has been removed."),
 ];

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A rank is killed, a rank is stopped, a node is cut off: in every phase; and a rank that is slower than the others
+# A rank is killed, a rank is stopped, a node is cut off: in every phase; and an image without a C library
 # needs: fleet
 # slow
 # shellcheck source=tests/lab/fleet.sh
@@ -53,14 +53,6 @@ for phase in worker names rendezvous all-reduce path; do
     done
 done
 GRACE=25 clean "nodes cut off"
-
-# A rank that gets a tenth of a processor: a limit that somebody set, or neighbours that take the rest.
-docker_on node2 update --cpus 0.1 node2 >/dev/null
-SIZES=16M smoke_start --format json
-smoke_reaches containers 0
-smoke_ends
-docker_on node2 update --cpus "$(nproc)" node2 >/dev/null
-named "a rank that gets a tenth of a processor" slow '' 'node2 takes [0-9.]+ times as long as the others'
 
 # An image with nothing in it but one static program: no C library, no shell, no /etc. The worker brings what it needs.
 bare=$LAB/bare

@@ -4,17 +4,30 @@ use std::path::Path;
 
 use super::noise::Packets;
 
-/// TCP segments that this network namespace has sent, and those of them that it sent again (RFC 4022:
-/// tcpOutSegs, tcpRetransSegs); `None` where the kernel does not tell.
+/// TCP segments that this network namespace has sent, and those of them that it sent again because they
+/// were lost (RFC 4022: tcpOutSegs, tcpRetransSegs); `None` where the kernel does not tell. What a receiver
+/// reports as a duplicate (RFC 2883, TCPDSACKRecvSegs) was not lost: a receiver that waits for a processor
+/// acknowledges late, and Linux sends a tail loss probe (RFC 8985) for nothing.
 pub(super) fn segments() -> Option<Packets> {
-    let text = host::file::read(Path::new("/proc/net/snmp")).ok()??;
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let text = |file: &str| host::file::read(Path::new(file)).ok()?;
+    let snmp = text("/proc/net/snmp")?;
+    let netstat = text("/proc/net/netstat").unwrap_or_default();
+    packets(&snmp, &netstat)
+}
+
+fn packets(snmp: &str, netstat: &str) -> Option<Packets> {
+    let of = |name| counted(snmp, "Tcp: ", name);
+    let ext = |name| counted(netstat, "TcpExt: ", name);
+    let needless = ext("TCPDSACKRecvSegs").or_else(|| ext("TCPDSACKRecv")).unwrap_or(0);
+    Some(Packets { sent: of("OutSegs")?, resent: of("RetransSegs")?.saturating_sub(needless) })
+}
+
+/// A count of a file with a line of names and one of numbers for each protocol.
+fn counted(text: &str, protocol: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol));
     let (names, numbers) = (lines.next()?, lines.next()?);
-    let of = |name: &str| {
-        let place = names.split(' ').position(|other| other == name)?;
-        numbers.split(' ').nth(place)?.parse().ok()
-    };
-    Some(Packets { sent: of("OutSegs")?, resent: of("RetransSegs")? })
+    let place = names.split(' ').position(|other| other == name)?;
+    numbers.split(' ').nth(place)?.parse().ok()
 }
 
 /// The segments since then.
@@ -54,6 +67,18 @@ mod tests {
         }
         let computed = busy_seconds().unwrap() - before - slept;
         assert!(computed > 0.2 && slept < awake, "{computed} {slept} {awake}");
+    }
+
+    #[test]
+    fn what_arrived_twice_was_not_lost() {
+        let snmp = "Tcp: RtoMin OutSegs RetransSegs\nTcp: 200 500000 9848\n";
+        let netstat =
+            "TcpExt: TCPDSACKRecv TCPDSACKRecvSegs\nTcpExt: 9733 9762\nIpExt: InNoRoutes\nIpExt: 0\n";
+        assert_eq!(packets(snmp, netstat), Some(Packets { sent: 500_000, resent: 86 }));
+        let older = "TcpExt: TCPDSACKRecv\nTcpExt: 9733\n";
+        assert_eq!(packets(snmp, older), Some(Packets { sent: 500_000, resent: 115 }));
+        assert_eq!(packets(snmp, ""), Some(Packets { sent: 500_000, resent: 9848 }));
+        assert_eq!(packets("", netstat), None);
     }
 
     #[test]

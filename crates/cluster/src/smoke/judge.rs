@@ -1,82 +1,44 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
 use super::bandwidth::{median, size};
+use super::cpu_limit;
+pub(super) use super::expected_nccl::expected_of_nccl;
 use super::noise::{Interval, Packets};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
-use super::repeated::{Doubts, spread, spreads};
-use catalog::Catalog;
-use catalog::expected_bandwidth::Kind;
+use super::processor::Usage;
+use super::repeated::{Doubts, spread};
+use super::slow_link::{is_slow_link, path, slow_link, slowest, thin, unlike};
+use super::straggler::{longest_own, slowest_own, straggler, straggles};
+use super::unjudged::{judged_from, unmeasured, unrepeated};
 
 /// The part of what the path carries that the ring must reach: below it something other than the network is
 /// the limit. Measured on two cores, where the ranks share the processors with the kernel's side of the
 /// sockets (docs/measurements/smoke.md).
 pub const TOLERANCE: f64 = 0.6;
 /// From this size on bandwidth is judged, in bytes: small data is a matter of latency.
-const JUDGED_FROM_BYTES: usize = 16 << 20;
+pub(super) const JUDGED_FROM_BYTES: usize = 16 << 20;
 /// Longest round trip in milliseconds; within one data center it takes less than one.
 const ROUND_TRIP_LIMIT_MS: f64 = 5.0;
 /// The part of TCP segments that may be sent again at a part of the path's rate, where no queue overflows.
 const RETRANSMIT_LIMIT: f64 = 0.001;
-/// The part of the other links' rate that a link must carry.
-const LINK_PART: f64 = 0.5;
-/// The part of a rank's own loopback rate up to which the network may be held responsible for what a path
-/// carries: an overlay takes two to four times the processor time of the loopback.
-const LOOPBACK_PART: f64 = 0.25;
 /// The part of the time from which on a summing thread is the limit of its ring.
 const BUSY_PART: f64 = 0.8;
-/// How many times as long as the others a rank may take for its own part.
-const STRAGGLER_RATIO: f64 = 2.5;
-/// Bytes per second of gigabit Ethernet less its frames: 1398 bytes of data in 1538 on the wire under VXLAN
-/// give 0.114 GB/s; a tenth less.
-const GIGABIT_BYTES_PER_SECOND: f64 = 0.1e9;
-
-/// The part of what the catalog's rows tell of many GiB that 512 MiB reach.
-const SMALLER_SIZE_FACTOR: f64 = 0.8;
-/// Below so many bytes an all-reduce of GPUs is a matter of latency, and nothing is demanded.
-const NCCL_JUDGED_FROM_BYTES: usize = 256 << 20;
-
-/// The least that NCCL should reach, in bytes per second, and of what: the GPUs of one node, else the
-/// InfiniBand cards of one, whose ports have these rates in Gbit/s. `None` where nothing is known, or the
-/// data is too small to tell.
-pub fn expected_of_nccl(
-    catalog: &Catalog,
-    gpu: &str,
-    nodes: usize,
-    ranks: usize,
-    rates: &[u32],
-    bytes: usize,
-) -> Option<(f64, String)> {
-    if bytes < NCCL_JUDGED_FROM_BYTES || nodes == 0 {
-        return None;
-    }
-    if nodes == 1 {
-        let count = u32::try_from(ranks).ok()?;
-        let row = catalog.expected_bandwidth().gpus(gpu, count)?;
-        return Some((row.busbw * 1e9 * SMALLER_SIZE_FACTOR * row.tolerance, format!("{count} {}", row.gpu)));
-    }
-    let card = |rate: &u32| {
-        let link = catalog.expected_bandwidth().link(Kind::Infiniband, *rate)?;
-        Some(link.carries * 1e9 * link.tolerance?)
-    };
-    let cards: Vec<f64> = rates.iter().map(card).collect::<Option<_>>()?;
-    // A rank can use no more cards than there are, and a node with fewer GPUs not all of them.
-    let used = cards.len().min(ranks / nodes);
-    (used > 0).then(|| {
-        (
-            cards[..used].iter().sum::<f64>() * SMALLER_SIZE_FACTOR,
-            format!("{used} InfiniBand adapters per node"),
-        )
-    })
-}
-
 /// What is wrong, or worth knowing.
-enum Found {
+pub(super) enum Found {
     /// Makes the run slow: why, and what to do.
     Slow(String, &'static str),
     /// Does not.
     Note(String),
+    /// Leaves the run without a judgement: what could not be told and why, and what to do.
+    Unknown(String, &'static str),
 }
+
+/// Rounds that a fault must be seen in.
+pub(super) const ROUNDS_MIN: usize = 3;
+/// What to do where the processors are in the way.
+pub(super) const LESS_LOAD: &str = "Run the test again while the machines are idle (the load and what \
+    causes it: `uptime; top`)";
 
 /// What a first look makes doubtful: it is measured again before it is judged.
 pub fn doubts(outcome: &Outcome) -> Doubts {
@@ -88,29 +50,74 @@ pub fn doubts(outcome: &Outcome) -> Doubts {
     }
 }
 
+/// What is still doubtful after some rounds. Up to ten rounds count with their whole range, which only
+/// widens: what is not slow after some of them will not be slow after more.
+pub fn still(outcome: &Outcome, doubts: Doubts) -> Doubts {
+    let repeated = &outcome.network.repeated;
+    let lossless = |packets: &Packets| packets.interval().high < RETRANSMIT_LIMIT;
+    Doubts {
+        links: doubts.links && slowest(outcome).is_none_or(|slowest| is_slow_link(outcome, &slowest)),
+        ring: doubts.ring
+            && spread(&repeated.ring)
+                .zip(spread(&repeated.path))
+                .is_none_or(|(ring, path)| ring.is_below(TOLERANCE, path)),
+        loss: doubts.loss && !repeated.paced.iter().all(lossless),
+        own: doubts.own && slowest_own(outcome).is_none_or(|(_, longest, usual)| straggles(longest, usual)),
+    }
+}
+
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
-    let found =
-        [slow_link(outcome), resent(outcome), far(outcome), path(outcome), straggler(outcome), ring(outcome)];
-    let (mut reasons, mut fixes) = (Vec::new(), Vec::new());
-    let found = found.into_iter().flatten();
-    let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
-    for found in found.chain(changed) {
-        match found {
+    let (mut reasons, mut unknown, mut fixes) = (Vec::new(), unrepeated(outcome), Vec::new());
+    unknown.extend(unmeasured(outcome));
+    let limits = cpu_limit::judge(outcome);
+    let found = found(outcome, !limits.is_empty());
+    for (says, fix) in limits {
+        reasons.push(says);
+        fixes.extend(fix);
+    }
+    for found in found {
+        let fix = match found {
             Found::Slow(says, fix) => {
                 reasons.push(says);
-                fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
+                fix
             }
-            Found::Note(says) => outcome.remarks.push(says),
-        }
+            Found::Unknown(says, fix) => {
+                unknown.push(says);
+                fix
+            }
+            Found::Note(says) => {
+                outcome.remarks.push(says);
+                ""
+            }
+        };
+        fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
     }
     let speed = speed(outcome);
-    outcome.verdict = if reasons.is_empty() { Verdict::Ok } else { Verdict::Slow };
-    outcome.says = match reasons.is_empty() {
-        true => format!("every element correct; {speed}"),
-        false => format!("{speed}; {}", reasons.join("; ")),
+    (outcome.verdict, outcome.says) = match (reasons.is_empty(), unknown.is_empty()) {
+        (true, true) => (Verdict::Ok, format!("every element correct; {speed}")),
+        (true, false) => {
+            let says = format!("every element correct; {speed}; not judged: {}", unknown.join("; "));
+            (Verdict::Unknown, says)
+        }
+        (false, _) => {
+            outcome.remarks.extend(unknown.into_iter().map(|says| format!("not judged: {says}")));
+            (Verdict::Slow, format!("{speed}; {}", reasons.join("; ")))
+        }
     };
     outcome.fix.extend(fixes);
+}
+
+/// What the measurements show. Rates of a rank that its CPU limit throttles are those of the limit.
+fn found(outcome: &Outcome, is_throttled: bool) -> Vec<Found> {
+    let hidden = |found: Option<Found>| match found {
+        Some(Found::Slow(says, _)) if is_throttled => Some(Found::Unknown(says, "")),
+        found => found,
+    };
+    let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
+    let network = [resent(outcome), far(outcome)];
+    let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
+    rates.into_iter().chain(network).flatten().chain(changed).collect()
 }
 
 fn speed(outcome: &Outcome) -> String {
@@ -131,49 +138,15 @@ pub fn rate(bytes: f64) -> String {
     if bytes >= 1e8 { format!("{:.2} GB/s", bytes / 1e9) } else { format!("{:.1} MB/s", bytes / 1e6) }
 }
 
-/// Whether a link carries less than half of what the others do.
-fn unlike(links: &[f64]) -> bool {
-    links.iter().copied().fold(f64::INFINITY, f64::min) < median(links) * LINK_PART
-}
-
 /// The middle one.
-fn middle(of: &[Interval]) -> Interval {
+pub(super) fn middle(of: &[Interval]) -> Interval {
     let side = |side: fn(&Interval) -> f64| median(&of.iter().map(side).collect::<Vec<_>>());
     Interval { low: side(|one| one.low), high: side(|one| one.high) }
 }
 
 /// All but one.
-fn others(of: &[Interval], but: usize) -> Vec<Interval> {
+pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
     of.iter().enumerate().filter(|(place, _)| *place != but).map(|(_, one)| *one).collect()
-}
-
-/// The slowest link of the repeated rounds: the rank that it goes to, what it carries alone, and what the
-/// slower of its two ranks carries on the loopback.
-fn slowest(outcome: &Outcome) -> Option<(usize, Interval, Interval)> {
-    let repeated = &outcome.network.repeated;
-    let (links, loopback) = spreads(&repeated.links).zip(spreads(&repeated.loopback))?;
-    let (to, link) = links.iter().enumerate().min_by(|one, other| one.1.high.total_cmp(&other.1.high))?;
-    let from = (to + links.len() - 1) % links.len();
-    let ends = [loopback.get(from)?, loopback.get(to)?];
-    let slower = ends.into_iter().min_by(|one, other| one.low.total_cmp(&other.low))?;
-    Some((to, *link, *slower))
-}
-
-/// A link that carries less than half of what the others do, though its ranks carry more on the loopback.
-fn slow_link(outcome: &Outcome) -> Option<Found> {
-    let (to, link, loopback) = slowest(outcome)?;
-    let links = spreads(&outcome.network.repeated.links)?;
-    let other = middle(&others(&links, to));
-    if !link.is_below(LINK_PART, other) || !link.is_below(LOOPBACK_PART, loopback) {
-        return None;
-    }
-    let from = outcome.ranks.get((to + links.len() - 1) % links.len())?;
-    let to = outcome.ranks.get(to)?;
-    Some(Found::Slow(
-        format!("the link from {from} to {to} carries {}, the other links {}", range(link), rate(other.low)),
-        "Check speed, duplex, errors and drops of its port and cable on both nodes: `ethtool INTERFACE; ip \
-            -s link`",
-    ))
 }
 
 /// Segments that got lost: where no queue of the path overflows, the network loses them.
@@ -221,92 +194,10 @@ fn far(outcome: &Outcome) -> Option<Found> {
     ))
 }
 
-/// What a path carries less than it should: the least that it should carry in bytes per second, of what, and
-/// what to do.
-fn thin(outcome: &Outcome) -> Option<(f64, String, &'static str)> {
-    let path = outcome.expected.as_ref()?.bus;
-    if let Some(link) = outcome
-        .network
-        .speed
-        .and_then(|speed| outcome.catalog.expected_bandwidth().link(Kind::Ethernet, speed / 1000))
-    {
-        let least = link.carries * 1e9 * link.tolerance.unwrap_or(0.0);
-        return (path < least).then(|| {
-            let carries = rate(link.carries * 1e9);
-            (
-                least,
-                format!("but {} carries {carries}", link.name),
-                "Read the error and pause counters, then check the MTU and other traffic on the link: \
-                    `ethtool -S INTERFACE; envdoc explain overlay-mtu-too-large`",
-            )
-        });
-    }
-    (path < GIGABIT_BYTES_PER_SECOND).then(|| {
-        (
-            GIGABIT_BYTES_PER_SECOND,
-            "less than gigabit Ethernet".into(),
-            "Show the link speed on the machines (other possible causes: a bandwidth limit of the \
-                provider, a tunnel): `ethtool INTERFACE`",
-        )
-    })
-}
-
-/// Less than the link's speed, or than gigabit Ethernet, whatever the link is.
-fn path(outcome: &Outcome) -> Option<Found> {
-    let (least, than, fix) = thin(outcome)?;
-    let (_, link, loopback) = slowest(outcome)?;
-    if link.high >= least {
-        return None;
-    }
-    let carries = format!("the path carries {}, {than}", range(link));
-    Some(match link.is_below(LOOPBACK_PART, loopback) {
-        true => Found::Slow(carries, fix),
-        false => Found::Note(format!(
-            "cpu-bound: {carries}; a rank carries only {} over its own loopback at the same time, so the \
-                processors may be the limit, and the speed of the network is unknown",
-            range(loopback)
-        )),
-    })
-}
-
-/// The rank that took longest for its own part, how long, and how long the others took.
-fn longest<T: Copy>(own: &[T], long: impl Fn(&T) -> f64) -> Option<(usize, T)> {
-    own.iter().copied().enumerate().max_by(|one, other| long(&one.1).total_cmp(&long(&other.1)))
-}
-
-/// Whether a rank's own part took longer than that of the others at first sight.
-fn longest_own(outcome: &Outcome) -> bool {
-    let own = &outcome.network.own;
-    let large = outcome.results.last().is_some_and(|last| last.bytes >= JUDGED_FROM_BYTES);
-    longest(own, |own| *own).is_some_and(|(rank, longest)| {
-        let others = own.iter().enumerate().filter(|(other, _)| *other != rank);
-        large && longest > median(&others.map(|(_, own)| *own).collect::<Vec<_>>()) * STRAGGLER_RATIO
-    })
-}
-
-/// A rank whose own part takes longer than that of the others: they all wait for it.
-fn straggler(outcome: &Outcome) -> Option<Found> {
-    let own = spreads(&outcome.network.repeated.own)?;
-    let (rank, longest) = longest(&own, |own| own.low)?;
-    let usual = middle(&others(&own, rank));
-    usual.is_below(1.0 / STRAGGLER_RATIO, longest).then(|| {
-        let name = outcome.ranks.get(rank).map_or("", String::as_str);
-        Found::Slow(
-            format!(
-                "{name} takes {:.1} times as long as the others to write and check the same numbers: its \
-                    CPU or memory is busy, limited or slow",
-                (longest.low + longest.high) / (usual.low + usual.high)
-            ),
-            "Find what else runs on that machine, and the CPU limit of its container: `top; docker inspect \
-                --format '{{.HostConfig.NanoCpus}}' NODE; envdoc check`",
-        )
-    })
-}
-
 /// Whether the ring was slower than its sockets at first sight.
 fn beneath_path(outcome: &Outcome) -> bool {
     outcome.results.last().zip(outcome.expected.as_ref()).is_some_and(|(last, expected)| {
-        last.bytes >= JUDGED_FROM_BYTES && last.bus < expected.bus * expected.tolerance
+        last.bytes >= judged_from(outcome) && last.bus < expected.bus * expected.tolerance
     })
 }
 
@@ -315,22 +206,33 @@ fn ring(outcome: &Outcome) -> Option<Found> {
     let repeated = &outcome.network.repeated;
     let (ring, path) = spread(&repeated.ring).zip(spread(&repeated.path))?;
     if !ring.is_below(TOLERANCE, path) {
-        let doubtful = ring.low < TOLERANCE * path.high;
+        let doubtful = repeated.ring.len() > 1 && ring.low < TOLERANCE * path.high;
         return doubtful.then(|| {
             let (ring, path, rounds) = (range(ring), range(path), repeated.ring.len());
             Found::Note(format!(
-                "in {rounds} repeated rounds the all-reduce carries {ring}, the path {path}: too wide a \
-                    spread to call it slow"
+                "in {rounds} repeated rounds the all-reduce carries {ring}, the path {path}: not slow in \
+                    every round"
             ))
         });
     }
+    if repeated.ring.len() < ROUNDS_MIN {
+        return None;
+    }
     let reaches = format!("the all-reduce carries {}, the path {}", range(ring), range(path));
     let percent = median(&repeated.busy) * 100.0;
+    let waits = outcome.network.usage.iter().flatten().any(Usage::is_starved);
     Some(match percent / 100.0 {
         busy if busy >= BUSY_PART => Found::Note(format!(
-            "cpu-bound: the network was not the limit: {reaches}, and a rank's summing thread ran or waited \
-                for a processor {percent:.0} % of the time"
+            "cpu-bound: the network was not the limit: {reaches}, and a rank's summing thread ran or \
+                waited for a processor {percent:.0} % of the time"
         )),
+        busy if busy < BUSY_PART && waits => {
+            Found::Unknown(format!("{reaches}, while threads of the ranks waited for processors"), LESS_LOAD)
+        }
+        busy if busy < BUSY_PART && judged_from(outcome) < JUDGED_FROM_BYTES => Found::Unknown(
+            format!("{reaches}, and only sizes were summed that latency slows down"),
+            LESS_LOAD,
+        ),
         busy if busy < BUSY_PART => Found::Slow(
             format!(
                 "{reaches}, though no summing thread was busy for more than {percent:.0} % of the time: \
@@ -346,7 +248,7 @@ fn ring(outcome: &Outcome) -> Option<Found> {
 }
 
 /// `1.24 GB/s`, or `0.91 to 1.30 GB/s` where it varies by more than a tenth.
-fn range(of: Interval) -> String {
+pub(super) fn range(of: Interval) -> String {
     match of.high > of.low * 1.1 {
         true => format!("{} to {}", rate(of.low), rate(of.high)),
         false => rate(f64::midpoint(of.low, of.high)),
@@ -355,6 +257,8 @@ fn range(of: Interval) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu_limit::{Reading, tests::throttled};
+    use super::super::unjudged::judge_interrupted;
     use super::*;
     use crate::smoke::outcome::{Expected, Measured};
 
@@ -444,7 +348,7 @@ mod tests {
     #[test]
     fn processors_that_are_the_limit_are_a_note_and_no_slow_network() {
         type Noise = (fn(&mut Outcome), &'static str);
-        let cases: [Noise; 3] = [
+        let cases: [Noise; 2] = [
             (
                 |outcome| {
                     outcome.network.repeated.ring = vec![0.3e9; 7];
@@ -453,7 +357,6 @@ mod tests {
                 },
                 "cpu-bound: the network was not the limit",
             ),
-            (|outcome| links(outcome, &[0.09e9; 3], 0.2e9), "cpu-bound: the path carries"),
             (
                 |outcome| {
                     outcome.network.packets[0] = sent(480);
@@ -472,6 +375,149 @@ mod tests {
             outcome.network.repeated.busy = vec![0.2; 7];
         });
         assert!(verdict == Verdict::Slow && says.contains("cause unknown"), "{says}");
+    }
+
+    #[test]
+    fn what_the_processors_hide_is_unknown_and_no_pass() {
+        type Hidden = (fn(&mut Outcome), &'static str);
+        let cases: [Hidden; 5] = [
+            (|outcome| links(outcome, &[0.09e9; 3], 0.2e9), "the speed of the network is unknown"),
+            (
+                |outcome| links(outcome, &[1.2e9, 1.2e9, 0.3e9], 0.9e9),
+                "the other links 1.20 GB/s, and a rank",
+            ),
+            (
+                |outcome| {
+                    outcome.network.repeated.ring = vec![0.3e9; 7];
+                    outcome.network.repeated.path = vec![1.2e9; 7];
+                    outcome.network.repeated.busy = vec![0.69; 7];
+                    let usage = Usage { seconds: 16.0, ran: 5.0, waited: 12.0, throttled: None };
+                    outcome.network.usage = vec![None, Some(usage), None];
+                },
+                "while threads of the ranks waited for processors",
+            ),
+            (
+                |outcome| {
+                    outcome.network.skipped_from = Some(4 << 20);
+                    outcome.results[0].bytes = 1 << 20;
+                },
+                "all-reduces from 4 MiB up would take too long here",
+            ),
+            (
+                |outcome| {
+                    outcome.network.repeated.doubts = Doubts { ring: true, ..Doubts::default() };
+                    outcome.network.repeated.ring = vec![0.3e9; 2];
+                    outcome.network.repeated.path = vec![1.2e9; 2];
+                },
+                "only 2 rounds could be repeated",
+            ),
+        ];
+        for (change, says) in cases {
+            let (verdict, told, _) = judged(change);
+            assert!(verdict == Verdict::Unknown && told.contains(says), "{told}");
+            assert_eq!(verdict.exit_code(), 3);
+        }
+        // A size above those that are judged may be left out.
+        assert_eq!(judged(|outcome| outcome.network.skipped_from = Some(32 << 20)).0, Verdict::Ok);
+    }
+
+    /// A run in which 16 MiB would have taken too long.
+    fn small(change: fn(&mut Outcome)) -> (Verdict, String, Vec<String>) {
+        judged(|outcome| {
+            outcome.network.skipped_from = Some(16 << 20);
+            outcome.results[0].bytes = 4 << 20;
+            change(outcome);
+        })
+    }
+
+    #[test]
+    fn slow_writing_of_large_messages_alone_is_no_reason_for_unknown() {
+        let (verdict, says, _) = small(|_| {});
+        assert!(verdict == Verdict::Ok && says.contains("1.10 GB/s busbw at 4 MiB, 92 %"), "{says}");
+        // What is slow at that size is measured again, as nothing larger was.
+        let mut outcome = healthy();
+        outcome.results[0].bytes = 4 << 20;
+        outcome.results[0].bus = 0.3e9;
+        assert!(!doubts(&outcome).ring, "a larger size was not asked for");
+        outcome.network.skipped_from = Some(16 << 20);
+        assert!(doubts(&outcome).ring);
+        let (verdict, says, _) = small(|outcome| {
+            outcome.network.repeated.ring = vec![0.3e9; 7];
+            outcome.network.repeated.path = vec![1.2e9; 7];
+            outcome.network.repeated.busy = vec![0.2; 7];
+        });
+        assert!(verdict == Verdict::Unknown && says.contains("latency"), "{says}");
+    }
+
+    #[test]
+    fn a_throttled_rank_is_the_cause_of_what_its_rates_look_like() {
+        let (verdict, says, remarks) = judged(|outcome| {
+            let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
+            outcome.network.cpu_limits = vec![Reading { container, found }];
+            outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.9]);
+            links(outcome, &[1.2e6; 3], 2e9);
+        });
+        assert!(verdict == Verdict::Slow && says.contains("throttled container node3 in 60"), "{says}");
+        assert!(!says.contains("gigabit") && remarks.join("; ").contains("not judged: the path"), "{says}");
+        // As fast as its path, because both are throttled.
+        let (verdict, says, _) = judged(|outcome| {
+            let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
+            outcome.network.cpu_limits = vec![Reading { container, found }];
+        });
+        assert!(verdict == Verdict::Slow && says.contains("the CPU limit of 0.1 CPUs"), "{says}");
+    }
+
+    #[test]
+    fn a_doubt_ends_with_the_first_round_that_is_not_slow() {
+        let mut outcome = healthy();
+        let doubts = Doubts { links: true, ring: true, own: true, loss: true };
+        assert_eq!(still(&outcome, doubts), Doubts { loss: false, ..doubts }, "nothing was repeated yet");
+        links(&mut outcome, &[1.2e9, 1.2e9, 0.3e9], 2e9);
+        let repeated = &mut outcome.network.repeated;
+        (repeated.ring, repeated.path) = (vec![0.3e9; 3], vec![1.2e9; 3]);
+        repeated.own = rounds(&[0.1, 0.1, 0.31]);
+        repeated.paced = vec![Packets { sent: 5000, resent: 55 }; 3];
+        assert_eq!(still(&outcome, doubts), doubts, "slow in every round");
+        let repeated = &mut outcome.network.repeated;
+        repeated.links[2].push(1.2e9);
+        repeated.ring.push(1.0e9);
+        repeated.own[2].push(0.1);
+        repeated.paced = vec![Packets { sent: 500_000, resent: 55 }; 3];
+        assert!(!still(&outcome, doubts).any());
+    }
+
+    #[test]
+    fn a_stall_while_something_is_repeated_forgets_nothing() {
+        let interrupted = |verdict, change: fn(&mut Outcome)| {
+            let mut outcome = healthy();
+            change(&mut outcome);
+            (outcome.verdict, outcome.says) = (verdict, "repeat: node2: the connection stalled".into());
+            judge_interrupted(&mut outcome);
+            (outcome.verdict, outcome.says, outcome.remarks)
+        };
+        let slow: fn(&mut Outcome) = |outcome| outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.31]);
+        // The processors may be why it stalled: what was seen before decides.
+        let (verdict, says, remarks) = interrupted(Verdict::Unknown, slow);
+        assert!(verdict == Verdict::Slow && says.contains("node3 takes 3.1 times"), "{says}");
+        assert!(remarks.iter().any(|remark| remark.contains("stalled")), "{remarks:?}");
+        let (verdict, says, _) = interrupted(Verdict::Failed, slow);
+        assert!(verdict == Verdict::Failed && says.starts_with("repeat: node2"), "{says}");
+        assert!(says.contains("node3 takes 3.1 times"), "{says}");
+        // Nothing was found before: the stall is all there is.
+        for verdict in [Verdict::Unknown, Verdict::Failed, Verdict::Slow] {
+            let (judged, says, _) = interrupted(verdict, |_| {});
+            assert!(judged == verdict && says == "repeat: node2: the connection stalled", "{says}");
+        }
+    }
+
+    #[test]
+    fn a_rank_that_takes_long_for_small_data_is_doubtful_too() {
+        let mut outcome = healthy();
+        outcome.results[0].bytes = 4 << 20;
+        outcome.network.own = vec![0.3, 0.3, 3.0];
+        assert!(doubts(&outcome).own);
+        outcome.network.own = vec![0.003, 0.003, 0.03];
+        assert!(!doubts(&outcome).own);
     }
 
     #[test]

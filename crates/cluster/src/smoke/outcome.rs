@@ -4,10 +4,12 @@ use catalog::Catalog;
 use std::time::Instant;
 
 use super::bandwidth::{algorithm, bus};
+use super::cpu_limit;
 use super::noise::Packets;
 use super::packets::Changed;
 use super::pairs::Pair;
 use super::phase::PhaseId;
+use super::processor::Usage;
 use super::repeated::Repeated;
 use crate::flow::Counters;
 use crate::flow::rate::Way;
@@ -105,6 +107,13 @@ pub struct Network {
     pub counters: Vec<Option<Counters>>,
     /// The part of the last all-reduces in which the busiest summing thread ran or waited for a processor.
     pub busy: Option<f64>,
+    /// The smallest size that was left out because it would take too long, in bytes.
+    pub skipped_from: Option<usize>,
+    /// What each rank got of the processors while a slow ring was measured again; `None` where it does not
+    /// tell.
+    pub usage: Vec<Option<Usage>>,
+    /// What CPU limits did while the ranks were measured; one entry for all ranks of this machine.
+    pub cpu_limits: Vec<cpu_limit::Reading>,
     /// What looked slow at first, measured again.
     pub repeated: Repeated,
     /// What pairs of ranks carry; empty where they were not tried.
@@ -162,10 +171,20 @@ impl Outcome {
             return Ok(());
         };
         self.says = format!("{}: {first}", id.id());
-        for (node, says) in failed {
-            self.phases.push(Phase { id, node: Some(node), status: Status::Failed, seconds, says });
-        }
+        self.end_phase(id, Status::Failed, seconds, failed);
         Err(PhaseFailed)
+    }
+
+    /// Rows of a phase that ended the test.
+    pub(super) fn end_phase(
+        &mut self,
+        id: PhaseId,
+        status: Status,
+        seconds: f64,
+        rows: Vec<(String, String)>,
+    ) {
+        let rows = rows.into_iter();
+        self.phases.extend(rows.map(|(node, says)| Phase { id, node: Some(node), status, seconds, says }));
     }
 }
 
@@ -180,9 +199,20 @@ pub enum Verdict {
     Wrong,
     /// A phase failed.
     Failed,
+    /// It could not be judged: nothing wrong was found, and not everything could be told.
+    Unknown,
 }
 
 impl Verdict {
+    /// Of `envdoc smoke`: unknown is no pass.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Ok => 0,
+            Verdict::Slow | Verdict::Wrong | Verdict::Failed => 1,
+            Verdict::Unknown => 3,
+        }
+    }
+
     /// As written in JSON.
     pub fn id(self) -> &'static str {
         match self {
@@ -190,6 +220,7 @@ impl Verdict {
             Verdict::Slow => "slow",
             Verdict::Wrong => "wrong",
             Verdict::Failed => "failed",
+            Verdict::Unknown => "unknown",
         }
     }
 }
@@ -218,6 +249,8 @@ pub enum Status {
     Failed,
     /// It was not tried.
     Skipped,
+    /// It ended without an answer.
+    Unknown,
 }
 
 impl Status {
@@ -227,6 +260,7 @@ impl Status {
             Status::Passed => "passed",
             Status::Failed => "failed",
             Status::Skipped => "skipped",
+            Status::Unknown => "unknown",
         }
     }
 }
@@ -251,45 +285,6 @@ impl Measured {
     pub fn new(bytes: usize, seconds: f64, world: usize, wrong: usize) -> Measured {
         let (algorithm, bus) = (algorithm(bytes, seconds), bus(bytes, seconds, world));
         Measured { bytes, seconds, algorithm, bus, wrong }
-    }
-}
-
-/// Elements that were not the sum of all ranks, rank by rank.
-pub(super) struct WrongElements {
-    elements: usize,
-    count: usize,
-    failed: Vec<(String, String)>,
-}
-
-impl WrongElements {
-    /// None yet, of so many elements a rank.
-    pub(super) fn of(elements: usize) -> WrongElements {
-        WrongElements { elements, count: 0, failed: Vec::new() }
-    }
-
-    /// Those of a rank.
-    pub(super) fn add(&mut self, node: &str, rank: &str, count: usize, first: Option<usize>) {
-        if count > 0 {
-            let (elements, first) = (self.elements, first.unwrap_or_default());
-            let message =
-                format!("{rank}: {count} of {elements} elements are wrong, the first at index {first}");
-            self.failed.push((node.to_owned(), message));
-        }
-        self.count += count;
-    }
-
-    /// Fails the phase where there is any. How many there are.
-    pub(super) fn check(
-        self,
-        phase: PhaseId,
-        start: Instant,
-        outcome: &mut Outcome,
-    ) -> Result<usize, PhaseFailed> {
-        if self.count > 0 {
-            outcome.verdict = Verdict::Wrong;
-            outcome.finish_phase(phase, start, self.failed, "")?;
-        }
-        Ok(self.count)
     }
 }
 

@@ -7,16 +7,20 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::counters::{busy_seconds, segments, segments_since};
+pub use super::broken::Broken;
+use super::counters::{segments, segments_since};
+use super::cpu_limit;
 use super::noise::Packets;
-use super::ring::{Data, Pace, Ring};
+use super::processor::{self, Usage};
+use super::reduce::reduce;
+use super::ring::{Pace, Ring};
 use crate::worker::auth::{self, Refusal, Secret, Seen};
 use crate::worker::tcp;
 
@@ -90,6 +94,13 @@ pub enum Task {
         /// How many bytes.
         bytes: usize,
     },
+    /// Tells what its threads got of the processors lately; [`Answer::Processor`].
+    Processor {
+        /// How far back, in seconds.
+        seconds: f64,
+    },
+    /// Reads the counters of its CPU limits; [`Answer::CpuLimit`].
+    CpuLimit,
     /// Closes the connections; [`Answer::Left`].
     Leave,
 }
@@ -131,73 +142,20 @@ pub enum Answer {
         /// The TCP segments of this network namespace meanwhile.
         packets: Option<Packets>,
     },
+    /// Of [`Task::Processor`]; `None` where the kernel does not tell.
+    Processor {
+        /// What its threads got.
+        usage: Option<Usage>,
+    },
+    /// Of [`Task::CpuLimit`].
+    CpuLimit {
+        /// Its control groups that a limit can throttle, or why they are unknown.
+        groups: Result<Vec<cpu_limit::Group>, cpu_limit::Unread>,
+    },
     /// Of [`Task::Leave`].
     Left,
     /// It could not be done.
     Broken(Broken),
-}
-
-/// Why a rank could not do its part. Ranks are numbers here; [`Broken::message`] names them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "broken", rename_all = "kebab-case")]
-pub enum Broken {
-    /// A neighbor did not do its part.
-    Peer {
-        /// The neighbor.
-        rank: usize,
-        /// What it did not do, without its name: `did not connect within 9.0 s`.
-        fault: String,
-    },
-    /// Nothing could be sent to a neighbor.
-    Sending {
-        /// The rank on the right.
-        rank: usize,
-        /// The system's error.
-        why: String,
-    },
-    /// Nothing came from a neighbor.
-    Receiving {
-        /// The rank on the left.
-        rank: usize,
-        /// The system's error.
-        why: String,
-    },
-    /// A fault of this rank itself.
-    Own {
-        /// The error.
-        why: String,
-    },
-}
-
-impl Broken {
-    /// The rank that did not do its part, where that is known.
-    pub fn culprit(&self) -> Option<usize> {
-        match self {
-            Broken::Peer { rank, .. } | Broken::Sending { rank, .. } | Broken::Receiving { rank, .. } => {
-                Some(*rank)
-            }
-            Broken::Own { .. } => None,
-        }
-    }
-
-    /// The fault as text, with ranks named by `name`.
-    pub fn message(&self, name: &dyn Fn(usize) -> String) -> String {
-        match self {
-            Broken::Peer { rank, fault } => format!("{} {fault}", name(*rank)),
-            Broken::Sending { rank, why } => format!("sending to {}: {why}", name(*rank)),
-            Broken::Receiving { rank, why } => format!("receiving from {}: {why}", name(*rank)),
-            Broken::Own { why } => why.clone(),
-        }
-    }
-}
-
-impl From<super::ring::Broken> for Broken {
-    fn from(broken: super::ring::Broken) -> Broken {
-        match broken {
-            super::ring::Broken::Sending { rank, why } => Broken::Sending { rank, why },
-            super::ring::Broken::Receiving { rank, why } => Broken::Receiving { rank, why },
-        }
-    }
 }
 
 /// Between two tasks.
@@ -243,11 +201,14 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
             .await
         }
         Task::Loopback { bytes } => loopback(bytes, deadline).await,
+        Task::CpuLimit => Ok(Answer::CpuLimit { groups: cpu_limit::own_groups() }),
+        Task::Processor { seconds } => Ok(Answer::Processor { usage: processor::lately(seconds) }),
     };
     done.unwrap_or_else(Answer::Broken)
 }
 
 async fn listen(address: Option<IpAddr>) -> Result<Answer, Broken> {
+    processor::watch();
     let listener = tcp::bind(address, 0).await.map_err(|error| of_no_rank(&error.to_string()))?;
     let port = listener.local_addr().map_err(|error| of_no_rank(&error.to_string()))?.port();
     *state() = State { listener: Some(Arc::new(listener)), ring: None };
@@ -445,56 +406,6 @@ async fn loopback(bytes: usize, deadline: Duration) -> Result<Answer, Broken> {
     let streamed = tokio::task::spawn_blocking(move || ring.stream(bytes, (true, true), None)).await;
     let seconds = streamed.map_err(|error| of_no_rank(&error.to_string()))??.as_secs_f64();
     Ok(Answer::Streamed { seconds, packets: None })
-}
-
-fn reduce(
-    ring: &mut Ring,
-    (number, world): (usize, usize),
-    elements: usize,
-    (warmup, iterations): (usize, usize),
-    corrupt: Option<usize>,
-) -> Result<Answer, super::ring::Broken> {
-    let mut data = Data::new(elements, world);
-    let (mut wrong, mut first_wrong, mut own) = (0, None, 0.0);
-    let together = Data::new(world, world);
-    let timed = |ring: &mut Ring, data: &Data| {
-        // Everybody begins at the same time; else the wait for the last one would count as bandwidth.
-        ring.all_reduce(&together)?;
-        let start = Instant::now();
-        ring.all_reduce(data)?;
-        Ok(start.elapsed().as_secs_f64())
-    };
-    let mut checked = |ring: &mut Ring, data: &mut Data, corrupt: Option<usize>| {
-        let start = Instant::now();
-        data.fill(number);
-        own += start.elapsed().as_secs_f64();
-        if let Some(index) = corrupt {
-            data.corrupt(index);
-        }
-        let seconds = timed(ring, data)?;
-        let start = Instant::now();
-        let (count, first) = data.wrong(world);
-        own += start.elapsed().as_secs_f64();
-        wrong += count;
-        first_wrong = first_wrong.or(first);
-        Ok(seconds)
-    };
-    checked(ring, &mut data, corrupt)?;
-    // What is summed again and again would soon be infinite, which costs other time than numbers do.
-    data.zero();
-    for _ in 0..warmup {
-        timed(ring, &data)?;
-    }
-    let mut seconds = Vec::with_capacity(iterations);
-    let (start, before) = (Instant::now(), busy_seconds());
-    for _ in 1..iterations {
-        seconds.push(timed(ring, &data)?);
-    }
-    let busy = before.zip(busy_seconds()).map(|(before, now)| (now - before) / start.elapsed().as_secs_f64());
-    let busy = busy.filter(|_| iterations > 1);
-    let last = checked(ring, &mut data, None)?;
-    seconds.extend((iterations > 0).then_some(last));
-    Ok(Answer::Reduced { seconds, own, busy, wrong, first_wrong })
 }
 
 fn of_no_rank(says: &str) -> Broken {

@@ -26,6 +26,8 @@ impl Doubts {
 /// The rounds; what was not doubtful is empty. Rates are bytes per second.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Repeated {
+    /// What was doubtful at first sight.
+    pub doubts: Doubts,
     /// Of each link of the ring, its rates while the other links rest: from the rank before to this one.
     pub links: Vec<Vec<f64>>,
     /// Of each rank, the rates of a connection with itself.

@@ -13,6 +13,9 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use super::broken::Fault;
+use super::pace::PACED_BLOCK_BYTES;
+pub use super::pace::Pace;
 use super::pattern;
 
 /// Elements of a slice: 256 KiB, which stay in the processor's cache between being received, added and sent
@@ -31,33 +34,17 @@ pub enum Broken {
     Sending {
         /// The rank on the right.
         rank: usize,
-        /// What the system said.
-        why: String,
+        /// What happened to the connection.
+        why: Fault,
     },
     /// Nothing came from this rank.
     #[error("receiving from rank {rank}: {why}")]
     Receiving {
         /// The rank on the left.
         rank: usize,
-        /// What the system said.
-        why: String,
+        /// What happened to the connection.
+        why: Fault,
     },
-}
-
-/// Bytes that are sent at once where the pace is set: no queue of the path is too short for them.
-const PACED_BLOCK_BYTES: usize = 16 << 10;
-
-/// How fast is sent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
-    seconds_per_byte: f64,
-}
-
-impl Pace {
-    /// So many bytes per second at most, and 1024 at least.
-    pub fn new(rate: f64) -> Pace {
-        Pace { seconds_per_byte: 1.0 / rate.max(1024.0) }
-    }
 }
 
 /// A rank of a ring.
@@ -67,6 +54,7 @@ pub struct Ring {
     world: usize,
     right: TcpStream,
     left: TcpStream,
+    stall: Duration,
     scratch: Vec<f32>,
 }
 
@@ -156,7 +144,19 @@ impl Ring {
             stream.set_read_timeout(Some(stall))?;
             stream.set_write_timeout(Some(stall))?;
         }
-        Ok(Ring { rank, world, right, left, scratch: vec![0.0; SLICE_ELEMENTS] })
+        Ok(Ring { rank, world, right, left, stall, scratch: vec![0.0; SLICE_ELEMENTS] })
+    }
+
+    /// An all-reduce that waits so much longer for a rank that is busy with its own part.
+    pub fn meet(&mut self, data: &Data, longer: Duration) -> Result<(), Broken> {
+        let (from, stall) = ((self.rank + self.world - 1) % self.world, self.stall);
+        let limit = |left: &TcpStream, limit| {
+            let failed = |error: std::io::Error| Broken::Receiving { rank: from, why: (&error).into() };
+            left.set_read_timeout(Some(limit)).map_err(failed)
+        };
+        limit(&self.left, stall + longer)?;
+        self.all_reduce(data)?;
+        limit(&self.left, stall)
     }
 
     /// Sums the data of all ranks; every rank has the sum after it.
@@ -176,9 +176,9 @@ impl Ring {
                 let _ = if step + 1 < steps(world) { reduced.send(()) } else { Ok(()) };
             });
             drop(reduced);
-            let sent = sending.join().unwrap_or_else(|_| {
-                Err(Broken::Sending { rank: (rank + 1) % world, why: "the sending thread panicked".into() })
-            });
+            let sent = sending
+                .join()
+                .unwrap_or_else(|_| Err(Broken::Sending { rank: (rank + 1) % world, why: panicked() }));
             received.and(sent)
         })
     }
@@ -207,9 +207,9 @@ impl Ring {
             }
             let came = start.elapsed();
             let Some(sending) = sending else { return Ok(came) };
-            let sent = sending.join().unwrap_or_else(|_| {
-                Err(Broken::Sending { rank: (rank + 1) % world, why: "the sending thread panicked".into() })
-            });
+            let sent = sending
+                .join()
+                .unwrap_or_else(|_| Err(Broken::Sending { rank: (rank + 1) % world, why: panicked() }));
             sent.map(|()| if receives { came } else { start.elapsed() })
         })
     }
@@ -330,22 +330,15 @@ fn receive(
 }
 
 fn sending_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken {
-    Broken::Sending { rank: (rank + 1) % world, why: words(error) }
+    Broken::Sending { rank: (rank + 1) % world, why: error.into() }
 }
 
 fn receiving_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken {
-    Broken::Receiving { rank: (rank + world - 1) % world, why: words(error) }
+    Broken::Receiving { rank: (rank + world - 1) % world, why: error.into() }
 }
 
-/// The system calls a stall "Resource temporarily unavailable", and a closed connection "failed to fill whole
-/// buffer".
-fn words(error: &std::io::Error) -> String {
-    use std::io::ErrorKind;
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the connection stalled".into(),
-        ErrorKind::UnexpectedEof => "the peer closed the connection".into(),
-        _ => error.to_string(),
-    }
+fn panicked() -> Fault {
+    Fault::System("the sending thread panicked".into())
 }
 
 #[cfg(test)]
@@ -356,7 +349,8 @@ mod tests {
 
     use super::*;
 
-    const STALL: Duration = Duration::from_secs(10);
+    /// Of rings that hold: 64 ranks on a busy machine wait long for a processor.
+    const STALL: Duration = Duration::from_secs(120);
 
     /// A ring of so many ranks on the loopback.
     #[expect(clippy::disallowed_methods, reason = "the ranks of this test are threads of its own")]
@@ -433,7 +427,7 @@ mod tests {
                     .collect();
                 started.into_iter().map(|rank| rank.join().unwrap()).collect()
             });
-            let at_two = Broken::Receiving { rank: 1, why: "the connection stalled".into() };
+            let at_two = Broken::Receiving { rank: 1, why: Fault::Stalled };
             assert!(broken.contains(&at_two), "{broken:?}");
             drop(silent);
         }
@@ -444,6 +438,23 @@ mod tests {
             matches!(&error, Broken::Receiving { rank: 1, .. } | Broken::Sending { rank: 1, .. }),
             "{error:?}"
         );
+    }
+
+    #[test]
+    fn a_rank_that_computes_for_long_is_waited_for_where_the_ranks_meet() {
+        let mut ranks = ring(2, Duration::from_secs(1));
+        let (mut late, mut early) = (ranks.pop().unwrap(), ranks.pop().unwrap());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(move || {
+                early.meet(&Data::new(2, 2), Duration::from_secs(60)).unwrap();
+                // After it a silent rank is a stalled connection again.
+                (early.all_reduce(&Data::new(2, 2)), early)
+            });
+            std::thread::sleep(Duration::from_secs(3));
+            late.meet(&Data::new(2, 2), Duration::from_secs(60)).unwrap();
+            let stalled = Broken::Receiving { rank: 1, why: Fault::Stalled };
+            assert_eq!(waits.join().unwrap().0, Err(stalled));
+        });
     }
 
     #[test]

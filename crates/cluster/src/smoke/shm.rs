@@ -65,8 +65,11 @@ pub(super) async fn check(
 /// Its size in bytes, or what is wrong.
 fn judged(answer: Result<Answer, Failure>) -> Result<u64, Fault> {
     match answer {
+        // One that is too small is full as well.
+        Ok(Answer::Space { total, unusable: None | Some(Unusable::Full), .. }) if total < SHM_MIN_BYTES => {
+            Err(Fault::TooSmall(total))
+        }
         Ok(Answer::Space { unusable: Some(why), .. }) => Err(Fault::Unusable(why)),
-        Ok(Answer::Space { total, .. }) if total < SHM_MIN_BYTES => Err(Fault::TooSmall(total)),
         Ok(Answer::Space { total, .. }) => Ok(total),
         Ok(other) => Err(Fault::Unknown(crate::worker::unexpected(&other))),
         Err(failure) if failure.why == Why::NotFound => Err(Fault::Missing),
@@ -173,6 +176,8 @@ mod tests {
         assert_eq!(space(64 << 20, None).ok(), Some(64 << 20));
         let says = |judged: Result<u64, Fault>| judged.err().map(|fault| fault.says()).unwrap_or_default();
         assert!(says(space(1 << 20, None)).starts_with("/dev/shm has 1 MiB, less than Docker's default"));
+        // A full one of 64 KiB: its size is what is wrong.
+        assert!(says(space(64 << 10, Some(Unusable::Full))).starts_with("/dev/shm has 64 KiB, less than"));
         assert!(says(space(1 << 30, Some(Unusable::ReadOnly))).starts_with("/dev/shm is read-only"));
         let full = says(space(1 << 30, Some(Unusable::Full)));
         assert!(full.starts_with("/dev/shm is full: it has no room for a file of 4 MiB"), "{full}");

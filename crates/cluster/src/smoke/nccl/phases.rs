@@ -12,12 +12,11 @@ use super::transport_used;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Gpu, Loaded, Opened, Task};
 use crate::smoke::bandwidth::size;
-use crate::smoke::outcome::{
-    Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict, WrongElements,
-};
+use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
 use crate::smoke::progress::Progress;
+use crate::smoke::wrong_elements::WrongElements;
 
 /// The longest that opening a library of hundreds of MB and a GPU may take.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(40);

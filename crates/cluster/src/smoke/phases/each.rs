@@ -16,6 +16,8 @@ struct Fault {
     rank: usize,
     /// The rank that did not do its part, where that is known.
     culprit: Option<usize>,
+    /// Whether a time limit ended it.
+    late: bool,
     says: String,
 }
 
@@ -41,10 +43,16 @@ impl PhaseRunner<'_> {
         if faults.is_empty() {
             return Ok(answers.into_iter().flatten().collect());
         }
+        if faults.iter().all(|fault| fault.late) {
+            let starved = self.starved().await;
+            if !starved.is_empty() {
+                return self.not_judged(id, start, &faults[0].says, starved).map(|()| Vec::new());
+            }
+        }
         // One that ended was the first; then one that is silent; the others tell of those two.
         let ended = faults.iter().take_while(|fault| Some(fault.rank) == fault.culprit).count();
         for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
-            faults.insert(ended, Fault { rank, culprit: Some(rank), says: UNRESPONSIVE.into() });
+            faults.insert(ended, Fault { rank, culprit: Some(rank), late: true, says: UNRESPONSIVE.into() });
         }
         let failed = faults.into_iter().map(|fault| {
             let node = self.places[fault.rank].node.clone();
@@ -83,12 +91,14 @@ impl PhaseRunner<'_> {
             match answer {
                 Ok(Answer::Broken(why)) => {
                     let says = why.message(&|rank| self.rank_name(rank));
-                    all.faults.push(Fault { rank, culprit: why.culprit(), says });
+                    let (culprit, late) = (why.culprit(), why.is_late());
+                    all.faults.push(Fault { rank, culprit, late, says });
                 }
                 Ok(answer) => all.answers[rank] = Some(answer),
                 // It ended: nobody else can have been the first.
                 Err(failure) => {
-                    all.faults.insert(0, Fault { rank, culprit: Some(rank), says: failure.says });
+                    let (culprit, says) = (Some(rank), failure.says);
+                    all.faults.insert(0, Fault { rank, culprit, late: false, says });
                 }
             }
         }

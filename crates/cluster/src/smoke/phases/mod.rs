@@ -2,42 +2,42 @@
 //! is named by the first phase that fails.
 
 mod ask;
+mod cpu_limits;
 mod each;
 mod options;
 mod path;
 mod repeat;
 mod shm;
+mod starved;
+mod sweep;
 mod tcp;
 
 pub use ask::NoAnswer;
 pub(super) use ask::{ask, expected, gone};
 pub use options::{Options, When};
+pub(super) use sweep::rounds;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::bandwidth::{bus, median, size};
+use super::cpu_limit;
 use super::judge;
-use super::outcome::{Measured, Outcome, Phase, PhaseFailed, Status, Verdict, WrongElements};
+use super::outcome::{Outcome, Phase, PhaseFailed, Status, Verdict};
 use super::pairs;
 use super::phase::PhaseId;
 use super::progress::Progress;
 use super::rank::{Answer, Task};
+use super::unjudged;
 use crate::flow::Counters;
 use crate::flow::measure::{self, Peer};
 use crate::worker::session::Session;
 use docker::fan_out;
 
-/// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and
-/// said.
-const ALL_REDUCE_LIMIT_SECONDS: f64 = 2.0;
 /// How long to wait for the other ranks after one reported that the ring broke: a broken ring stalls
 /// everywhere within moments.
 pub(super) const PEER_GRACE: Duration = Duration::from_secs(2);
-/// Seconds that the rounds of one size should take together.
-pub(super) const SECONDS_PER_SIZE: f64 = 0.2;
 /// Element counts of the first all-reduces: fewer than there are ranks, not divisible, more than a slice.
 pub(super) const CHECKED_COUNTS: &[usize] = &[1, 1009, 262_147];
 
@@ -85,8 +85,9 @@ impl<'p> PhaseRunner<'p> {
 
     /// From the rendezvous to the bandwidths, and the verdict.
     pub async fn sums(&mut self) -> Result<(), PhaseFailed> {
-        let before = self.counters().await;
+        let (before, limits) = (self.counters().await, self.cpu_limits().await);
         let done = self.phases().await;
+        self.outcome.network.cpu_limits = self.throttled(limits).await;
         if done.is_ok() {
             let after = self.counters().await;
             let since = |(after, before): (&Option<Counters>, &Option<Counters>)| {
@@ -94,6 +95,10 @@ impl<'p> PhaseRunner<'p> {
             };
             self.outcome.network.counters = after.iter().zip(&before).map(since).collect();
             judge::judge(&mut self.outcome);
+        } else if self.outcome.network.repeated.doubts.any() && self.outcome.verdict != Verdict::Wrong {
+            unjudged::judge_interrupted(&mut self.outcome);
+        } else {
+            cpu_limit::add(&mut self.outcome);
         }
         let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
         if self.options.pairs || bad && self.places.len() > 2 {
@@ -218,76 +223,6 @@ impl<'p> PhaseRunner<'p> {
         )
     }
 
-    /// Bandwidth over size.
-    async fn sweep(&mut self) -> Result<(), PhaseFailed> {
-        let start = Instant::now();
-        let mut last = (0_usize, 0.0);
-        for bytes in &self.options.sizes {
-            self.progress.phase(PhaseId::Bandwidth, &format!("bandwidth of {}", size(*bytes)));
-            let world = self.places.len();
-            let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
-            let guess = last.1 * (*bytes as f64 / last.0.max(1) as f64);
-            // Small data says little of large.
-            let least = bus(*bytes, 1.0, world) / carried;
-            if least > ALL_REDUCE_LIMIT_SECONDS || last.0 > 1 << 20 && guess > ALL_REDUCE_LIMIT_SECONDS * 2.0
-            {
-                let seconds = if least > ALL_REDUCE_LIMIT_SECONDS { least } else { guess };
-                self.outcome.remarks.push(format!(
-                    "sizes from {} up are skipped: one all-reduce would take about {seconds:.0} s",
-                    size(*bytes)
-                ));
-                break;
-            }
-            let rounds = rounds(last, *bytes, self.options.iterations);
-            // Before these one is checked, over the same memory: that is warm-up enough where each takes
-            // long.
-            let warmup = if guess > SECONDS_PER_SIZE / 5.0 { 0 } else { rounds.min(5) };
-            let measured =
-                self.reduce(PhaseId::Bandwidth, start, bytes / size_of::<f32>(), warmup, rounds).await?;
-            last = (*bytes, measured.seconds);
-            self.outcome.results.push(measured);
-        }
-        let says = match self.outcome.results.last() {
-            Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
-            None => "no size was requested".into(),
-        };
-        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &says)
-    }
-
-    /// One size on all ranks.
-    async fn reduce(
-        &mut self,
-        name: PhaseId,
-        start: Instant,
-        elements: usize,
-        warmup: usize,
-        iterations: usize,
-    ) -> Result<Measured, PhaseFailed> {
-        let corrupt = self.options.corrupt;
-        let task = |rank: usize| Task::AllReduce {
-            elements,
-            warmup,
-            iterations,
-            corrupt: corrupt.filter(|(at, index)| *at == rank && *index < elements).map(|(_, index)| index),
-        };
-        let answers = self.each(task, name, start).await?;
-        let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
-        self.outcome.network.own = vec![0.0; self.places.len()];
-        self.outcome.network.busy = None;
-        for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
-            let Answer::Reduced { seconds, own, busy, wrong: here, first_wrong } = answer else { continue };
-            self.outcome.network.own[rank] = own;
-            let busiest = self.outcome.network.busy;
-            self.outcome.network.busy = busiest.into_iter().chain(busy).reduce(f64::max);
-            for (round, seconds) in rounds.iter_mut().zip(seconds) {
-                *round = round.max(seconds);
-            }
-            wrong.add(&place.node, &place.node, here, first_wrong);
-        }
-        let wrong = wrong.check(name, start, &mut self.outcome)?;
-        Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.places.len(), wrong))
-    }
-
     async fn all(&mut self, task: Task, name: PhaseId, start: Instant) -> Result<Vec<Answer>, PhaseFailed> {
         self.each(|_| task.clone(), name, start).await
     }
@@ -299,11 +234,4 @@ impl<'p> PhaseRunner<'p> {
             _ => format!("rank {rank}"),
         }
     }
-}
-
-/// Timed rounds of a size: as many as take [`SECONDS_PER_SIZE`], estimated from the size before, or as
-/// `wanted`.
-pub(super) fn rounds(last: (usize, f64), bytes: usize, wanted: Option<usize>) -> usize {
-    let guess = last.1 * (bytes as f64 / last.0.max(1) as f64);
-    wanted.unwrap_or(if guess > 0.0 { (SECONDS_PER_SIZE / guess).clamp(3.0, 50.0) as usize } else { 20 })
 }

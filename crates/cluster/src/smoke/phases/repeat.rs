@@ -21,23 +21,53 @@ const PACE: f64 = 0.2;
 const PACED_SECONDS: f64 = 0.3;
 /// All-reduces of a round.
 const ITERATIONS: usize = 3;
-/// The largest size that is summed again, in bytes, and the longest that it may have taken, in seconds.
-const RING_LIMIT_BYTES: usize = 32 << 20;
-const RING_LIMIT_SECONDS: f64 = 0.4;
-/// After so long no further round begins.
-const TIME_LIMIT: Duration = Duration::from_secs(20);
+/// Seconds that the all-reduces of a round may take, with the ranks' own part: the largest size within it is
+/// summed again. Where none is, the smallest one that is not a matter of latency.
+const RING_SECONDS: f64 = 1.2;
+/// See [`RING_SECONDS`], in bytes; from [`RING_BYTES`].0 on the ring is compared with its path.
+const RING_BYTES: (usize, usize) = (4 << 20, 32 << 20);
+/// A rank's own part is measured from this size on, in bytes.
+const OWN_BYTES: usize = 1 << 18;
+/// After so long no further round begins, but for those that a fault must be seen in.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
 
 impl PhaseRunner<'_> {
-    /// Measures again whatever is doubtful.
+    /// Measures again whatever is doubtful, for as long as it is.
     pub(super) async fn repeat(&mut self) -> Result<(), PhaseFailed> {
-        let doubts = judge::doubts(&self.outcome);
+        let mut doubts = judge::doubts(&self.outcome);
         if !doubts.any() {
             return Ok(());
         }
         let start = Instant::now();
         self.progress.phase(PhaseId::Repeat, "measuring again what looked slow");
+        self.outcome.network.repeated = self.no_round(doubts);
+        let (own, mut rounds) = (self.outcome.network.own.clone(), 0);
+        let mut done = Ok(());
+        while done.is_ok()
+            && doubts.any()
+            && rounds < ROUNDS
+            && (rounds < judge::ROUNDS_MIN || start.elapsed() < TIME_LIMIT)
+        {
+            let mut repeated = std::mem::take(&mut self.outcome.network.repeated);
+            done = self.round(doubts, &own, &mut repeated, start).await;
+            self.outcome.network.repeated = repeated;
+            rounds += 1;
+            doubts = judge::still(&self.outcome, doubts);
+        }
+        let network = &mut self.outcome.network;
+        network.alone = network.repeated.links.iter().map(|link| median(link)).collect();
+        network.own = own;
+        done?;
+        if doubts.ring {
+            self.outcome.network.usage = self.usage(start.elapsed()).await;
+        }
+        self.outcome.finish_phase(PhaseId::Repeat, start, Vec::new(), &format!("{rounds} rounds"))
+    }
+
+    /// Room for what is doubtful.
+    fn no_round(&self, doubts: Doubts) -> Repeated {
         let world = self.places.len();
-        let mut repeated = Repeated::default();
+        let mut repeated = Repeated { doubts, ..Repeated::default() };
         if doubts.links {
             repeated.links = vec![Vec::new(); world];
             repeated.loopback = vec![Vec::new(); world];
@@ -49,19 +79,13 @@ impl PhaseRunner<'_> {
             repeated.paced = vec![Packets::default(); world];
             repeated.pace = self.slowest_link() * PACE;
         }
-        let mut rounds = 0;
-        while rounds < ROUNDS && start.elapsed() < TIME_LIMIT {
-            self.round(doubts, &mut repeated, start).await?;
-            rounds += 1;
-        }
-        self.outcome.network.alone = repeated.links.iter().map(|link| median(link)).collect();
-        self.outcome.network.repeated = repeated;
-        self.outcome.finish_phase(PhaseId::Repeat, start, Vec::new(), &format!("{rounds} rounds"))
+        repeated
     }
 
     async fn round(
         &mut self,
         doubts: Doubts,
+        own: &[f64],
         repeated: &mut Repeated,
         start: Instant,
     ) -> Result<(), PhaseFailed> {
@@ -75,7 +99,7 @@ impl PhaseRunner<'_> {
             repeated.path.extend(streamed.iter().map(|(rate, _)| *rate).reduce(f64::min));
         }
         if doubts.ring || doubts.own {
-            self.ring_again(repeated, start).await?;
+            self.ring_again(own, repeated, start).await?;
         }
         if doubts.loss {
             let bytes = (repeated.pace * PACED_SECONDS) as usize;
@@ -115,17 +139,20 @@ impl PhaseRunner<'_> {
     }
 
     /// The ring once more, as large as is quickly done.
-    async fn ring_again(&mut self, repeated: &mut Repeated, start: Instant) -> Result<(), PhaseFailed> {
-        let quick = |bytes: usize, seconds: f64| bytes <= RING_LIMIT_BYTES && seconds <= RING_LIMIT_SECONDS;
-        let results = self.outcome.results.iter().rev();
-        let Some(bytes) =
-            results.map(|one| (one.bytes, one.seconds)).find(|(bytes, seconds)| quick(*bytes, *seconds))
-        else {
-            return Ok(());
-        };
-        let measured = self.reduce(PhaseId::Repeat, start, bytes.0 / size_of::<f32>(), 0, ITERATIONS).await?;
-        repeated.ring.push(measured.bus);
-        repeated.busy.extend(self.outcome.network.busy);
+    async fn ring_again(
+        &mut self,
+        own: &[f64],
+        repeated: &mut Repeated,
+        start: Instant,
+    ) -> Result<(), PhaseFailed> {
+        let own = own.iter().copied().fold(0.0, f64::max);
+        let sizes: Vec<_> = self.outcome.results.iter().map(|one| (one.bytes, one.seconds)).collect();
+        let Some(bytes) = quick(&sizes, own) else { return Ok(()) };
+        let measured = self.reduce(PhaseId::Repeat, start, bytes / size_of::<f32>(), 0, ITERATIONS).await?;
+        if bytes >= RING_BYTES.0 {
+            repeated.ring.push(measured.bus);
+            repeated.busy.extend(self.outcome.network.busy);
+        }
         for (rounds, own) in repeated.own.iter_mut().zip(&self.outcome.network.own) {
             rounds.push(*own);
         }
@@ -139,5 +166,40 @@ impl PhaseRunner<'_> {
 
     fn slowest_link(&self) -> f64 {
         self.outcome.links.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The size to sum again, in bytes: `sizes` with the seconds that each took, ascending, and the seconds that
+/// the slowest rank took for its own part of the largest.
+fn quick(sizes: &[(usize, f64)], own: f64) -> Option<usize> {
+    let largest = sizes.last()?.0 as f64;
+    let takes =
+        |(bytes, seconds): (usize, f64)| own * bytes as f64 / largest + seconds * (ITERATIONS as f64 + 1.0);
+    let fits = |one: &&(usize, f64)| one.0 <= RING_BYTES.1 && takes(**one) <= RING_SECONDS;
+    let found = sizes.iter().rev().find(fits).map(|one| one.0).filter(|bytes| *bytes >= RING_BYTES.0);
+    let smallest = |least: usize| sizes.iter().find(|one| one.0 >= least && one.0 <= RING_BYTES.1);
+    let small = || smallest(RING_BYTES.0).filter(|one| takes(**one) <= RING_SECONDS * 3.0);
+    let smaller = || smallest(OWN_BYTES).or_else(|| sizes.iter().rev().find(|one| one.0 <= RING_BYTES.1));
+    found.or_else(|| small().or_else(smaller).map(|one| one.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn a_slow_rank_sums_less_again() {
+        let sizes = |slow: f64| {
+            [(8, 1e-4), (MIB / 4, 0.002), (4 * MIB, 0.02), (16 * MIB, 0.08), (64 * MIB, 0.3)]
+                .map(|(bytes, seconds)| (bytes, seconds * slow))
+        };
+        assert_eq!(quick(&sizes(1.0), 0.5), Some(16 * MIB), "the largest that is quickly done");
+        assert_eq!(quick(&sizes(1.0), 12.0), Some(4 * MIB), "a rank whose own part takes long");
+        assert_eq!(quick(&sizes(10.0), 40.0), Some(4 * MIB), "up to three times as long as it should");
+        assert_eq!(quick(&sizes(10.0), 200.0), Some(MIB / 4), "a part of what it takes is its own");
+        assert_eq!(quick(&[(8, 0.1)], 0.1), Some(8));
+        assert_eq!(quick(&[], 0.1), None);
     }
 }

@@ -71,6 +71,7 @@ fn of_phase(phase: &Phase) -> report::Outcome {
     let verdict = match phase.status {
         Status::Passed => diagnostic::Verdict::Pass,
         Status::Skipped => diagnostic::Verdict::NotApplicable(phase.says.clone()),
+        Status::Unknown => diagnostic::Verdict::unknown(phase.says.clone()),
         Status::Failed => {
             let found = Diagnostic { subject: subject.clone(), ..Diagnostic::error(&phase.says) };
             diagnostic::Verdict::Found(Box::new(found))
@@ -83,6 +84,9 @@ fn of_phase(phase: &Phase) -> report::Outcome {
 fn verdict(outcome: &Outcome) -> diagnostic::Verdict {
     if outcome.verdict == Verdict::Ok {
         return diagnostic::Verdict::Pass;
+    }
+    if outcome.verdict == Verdict::Unknown {
+        return diagnostic::Verdict::unknown(outcome.says.clone());
     }
     let message = format!("{}: {}", outcome.verdict.id(), outcome.says);
     let evidence = outcome.causes.causes.iter().flat_map(of_cause).collect();

@@ -1,10 +1,13 @@
 //! The report of a smoke test: [`text`] for people, JSON for machines; [`findings`] for the formats that all
 //! commands share, with the plot of [`plot`]; [`live`] shows it as it goes on.
 
+mod cpu_limits;
 pub mod findings;
 pub mod live;
 pub mod plot;
 pub mod text;
+
+pub use cpu_limits::CpuLimitEntry;
 
 use std::collections::BTreeMap;
 
@@ -28,7 +31,7 @@ pub struct SmokeReport {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
-    /// `ok`, `slow`, `wrong` or `failed`.
+    /// `ok`, `slow`, `wrong`, `failed`, or `unknown` where it could not be judged.
     pub verdict: String,
     /// Why, in a sentence or two.
     pub says: String,
@@ -59,6 +62,9 @@ pub struct SmokeReport {
     /// Seconds that each rank took for writing and checking its own numbers of the largest size, in the order
     /// of the ranks.
     pub own_seconds: Vec<f64>,
+    /// What the CPU limit of each container did while the ranks were measured, in the order of the nodes; one
+    /// entry for all ranks of this machine. Empty where nothing was measured.
+    pub cpu_limits: Vec<CpuLimitEntry>,
     /// What pairs of ranks carried alone; empty where they were not tried.
     pub pairs: Vec<PairEntry>,
     /// What NCCL did on the GPUs; null where it was not tried.
@@ -189,12 +195,12 @@ pub struct ConnectEntry {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PhaseEntry {
     /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`,
-    /// `all-reduce`, `path`, `bandwidth`, `pairs`, `devices`, `communicator`, `nccl-all-reduce`,
+    /// `all-reduce`, `path`, `bandwidth`, `repeat`, `pairs`, `devices`, `communicator`, `nccl-all-reduce`,
     /// `nccl-bandwidth`, `transport`, `torch`, `deepspeed`.
     pub name: String,
     /// On which node; null where it is the ring's.
     pub node: Option<String>,
-    /// `passed`, `failed` or `skipped`.
+    /// `passed`, `failed`, `skipped`, or `unknown` where it ended without an answer.
     pub status: String,
     /// How long it took.
     pub seconds: f64,
@@ -264,6 +270,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
         packets: outcome.network.ways.iter().map(|way| packets(way, &outcome.ranks)).collect(),
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
+        cpu_limits: outcome.network.cpu_limits.iter().map(cpu_limits::entry).collect(),
         pairs: outcome.network.pairs.iter().map(|pair| entry(pair, &outcome.ranks)).collect(),
         nccl: outcome.nccl.as_ref().map(nccl),
         causes: diagnosis_json::report(&outcome.causes).causes,

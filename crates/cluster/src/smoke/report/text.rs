@@ -28,6 +28,7 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
             (Status::Passed, false) => ("+", colour(AnsiColor::Green)),
             (Status::Failed, true) => ("✗", colour(AnsiColor::Red).bold()),
             (Status::Failed, false) => ("x", colour(AnsiColor::Red).bold()),
+            (Status::Unknown, _) => ("?", colour(AnsiColor::Yellow).bold()),
             (Status::Skipped, _) => ("-", colour(AnsiColor::BrightBlack)),
         };
         let indent = " ".repeat(27);
@@ -49,7 +50,7 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     }
     let style = match outcome.verdict {
         Verdict::Ok => colour(AnsiColor::Green).bold(),
-        Verdict::Slow => colour(AnsiColor::Yellow).bold(),
+        Verdict::Slow | Verdict::Unknown => colour(AnsiColor::Yellow).bold(),
         Verdict::Wrong | Verdict::Failed => colour(AnsiColor::Red).bold(),
     };
     let verdict = format!("{}: {}", outcome.verdict.id(), outcome.says);

@@ -1,0 +1,154 @@
+//! CPU limits in words.
+
+use super::{Limit, REMARK_PART, Reading, Throttled};
+use crate::smoke::outcome::{Outcome, Verdict};
+
+/// What CPU limits explain of a run that was measured: reasons, each with what to do. What explains nothing
+/// becomes a remark, and so does a counter that was not read.
+pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>)> {
+    let mut reasons = Vec::new();
+    for reading in &outcome.network.cpu_limits {
+        match &reading.found {
+            Ok(Some(found)) if found.is_cause() => {
+                reasons.push((says(reading, found), fixes(reading, found)))
+            }
+            Ok(Some(found)) if found.part() >= REMARK_PART => outcome.remarks.push(says(reading, found)),
+            Ok(_) => {}
+            Err(why) => outcome
+                .remarks
+                .push(format!("could not check whether a CPU limit throttled {}: {why}", place(reading))),
+        }
+    }
+    reasons
+}
+
+/// Adds the CPU limits that throttled a rank to a run in which a phase failed. Whether they are why it failed
+/// is not known: a worker that exits exits for another reason.
+pub(in crate::smoke) fn add(outcome: &mut Outcome) {
+    for (says, fixes) in judge(outcome) {
+        // What makes a sum wrong is no CPU limit.
+        if outcome.verdict == Verdict::Wrong {
+            outcome.remarks.push(says);
+        } else {
+            outcome.says += &format!("; {says}");
+            outcome.fix.extend(fixes);
+        }
+    }
+}
+
+fn place(reading: &Reading) -> String {
+    reading
+        .container
+        .as_ref()
+        .map_or("the ranks of this machine".to_owned(), |name| format!("container {name}"))
+}
+
+/// `0.1 CPUs`.
+fn limit(limit: Limit) -> String {
+    match limit {
+        Limit::Cpus(cpus) => format!("the CPU limit of {} CPUs", (cpus * 100.0).round() / 100.0),
+        Limit::Unlimited => "a CPU limit".to_owned(),
+        Limit::Unknown => "a CPU limit that could not be read".to_owned(),
+    }
+}
+
+fn says(reading: &Reading, found: &Throttled) -> String {
+    let Throttled { group, periods, throttled_periods, throttled_seconds, seconds } = found;
+    format!(
+        "{} throttled {} in {throttled_periods} of {periods} periods (nr_throttled in {}), for \
+            {throttled_seconds:.1} s (sum over CPUs) in {seconds:.1} s",
+        limit(group.limit),
+        place(reading),
+        group.file,
+    )
+}
+
+fn fixes(reading: &Reading, found: &Throttled) -> Vec<String> {
+    let (stat, max) = (&found.group.file, &found.group.limit_file);
+    let Some(name) = &reading.container else {
+        return vec![
+            format!("Confirm the CPU limit: `cat {max} {stat}`"),
+            "Raise the CPU limit of this session's cgroup: in a container `docker update --cpus N CONTAINER` \
+             on its machine, of a systemd unit `sudo systemctl set-property UNIT CPUQuota=`"
+                .to_owned(),
+        ];
+    };
+    vec![
+        format!(
+            "Confirm the CPU limit on the machine of {name}: `docker exec {name} cat {max} {stat}; docker \
+             inspect -f '{{{{.HostConfig.NanoCpus}}}} {{{{.HostConfig.CpuQuota}}}}' {name}`"
+        ),
+        format!(
+            "Raise the CPU limit of the container on the machine of {name}: `docker update --cpus N {name}` \
+             (where CpuQuota is set: `docker update --cpu-quota -1 {name}`)"
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Unread;
+    use super::super::tests::throttled;
+    use super::*;
+
+    fn reading(container: Option<&str>, found: Result<Option<Throttled>, Unread>) -> Reading {
+        Reading { container: container.map(str::to_owned), found }
+    }
+
+    fn outcome(readings: Vec<Reading>) -> Outcome {
+        let names = ["node1", "node2"].map(str::to_owned).to_vec();
+        let mut outcome = Outcome::new(catalog::testing::catalog(), names);
+        outcome.network.cpu_limits = readings;
+        outcome
+    }
+
+    #[test]
+    fn a_throttled_container_is_named_with_its_limit_and_the_commands() {
+        let mut outcome =
+            outcome(vec![reading(Some("node1"), Ok(None)), reading(Some("node2"), Ok(Some(throttled(60))))]);
+        let [(says, fixes)] = &judge(&mut outcome)[..] else { panic!() };
+        assert_eq!(
+            says,
+            "the CPU limit of 0.1 CPUs throttled container node2 in 60 of 80 periods (nr_throttled in \
+                /sys/fs/cgroup/cpu.stat), for 5.4 s (sum over CPUs) in 8.0 s"
+        );
+        assert!(fixes[0].contains("`docker exec node2 cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.stat;"));
+        assert!(fixes[1].contains("`docker update --cpus N node2`"), "{fixes:?}");
+        assert!(outcome.remarks.is_empty());
+    }
+
+    #[test]
+    fn a_counter_that_was_not_read_is_said_and_a_moment_is_no_cause() {
+        let mut outcome = outcome(vec![
+            reading(Some("node1"), Err(Unread::NoCounter)),
+            reading(Some("node2"), Ok(Some(throttled(2)))),
+        ]);
+        assert!(judge(&mut outcome).is_empty());
+        assert_eq!(
+            outcome.remarks[0],
+            "could not check whether a CPU limit throttled container node1: no `cpu.stat` of its cgroup in \
+                /sys/fs/cgroup"
+        );
+        assert!(outcome.remarks[1].contains("container node2 in 2 of 80 periods"), "{:?}", outcome.remarks);
+    }
+
+    #[test]
+    fn a_failed_phase_keeps_its_words_and_a_wrong_sum_has_another_cause() {
+        let mut failed = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
+        (failed.verdict, failed.says) = (Verdict::Failed, "bandwidth: the connection stalled".into());
+        add(&mut failed);
+        assert!(
+            failed.says.starts_with(
+                "bandwidth: the connection stalled; the CPU limit of 0.1 CPUs throttled the ranks of this \
+                    machine"
+            ),
+            "{}",
+            failed.says
+        );
+        assert!(failed.fix[1].starts_with("Raise the CPU limit"), "{:?}", failed.fix);
+        let mut wrong = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
+        (wrong.verdict, wrong.says) = (Verdict::Wrong, "3 elements are wrong".into());
+        add(&mut wrong);
+        assert!(wrong.says == "3 elements are wrong" && wrong.remarks.len() == 1 && wrong.fix.is_empty());
+    }
+}
