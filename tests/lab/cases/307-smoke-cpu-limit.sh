@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A CPU limit that throttles a container, or the ranks of this machine, is named by the kernel's counters, whatever the load; without it no word
+# A CPU limit that throttles a container, or the ranks of this machine, is named by the kernel's counters; without it no word
 # needs: fleet
 # slow
 # shellcheck source=tests/lab/fleet.sh
@@ -38,8 +38,8 @@ hosts_stop
 for base in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
     group=$base/$LAB_GROUP-throttled
     mkdir -p "$group" 2>/dev/null || continue
-    [ ! -e "$group/cpu.cfs_quota_us" ] || { echo 20000 >"$group/cpu.cfs_quota_us" && break; }
-    [ ! -e "$group/cpu.max" ] || { echo '20000 100000' >"$group/cpu.max" && break; }
+    [ ! -e "$group/cpu.cfs_quota_us" ] || { echo 5000 >"$group/cpu.cfs_quota_us" && break; }
+    [ ! -e "$group/cpu.max" ] || { echo '5000 100000' >"$group/cpu.max" && break; }
     rmdir "$group" 2>/dev/null || true
     group=
 done
@@ -47,7 +47,7 @@ if [ -n "${group:-}" ]; then
     AS=(sh -c "echo \$\$ >$group/cgroup.procs && exec \"\$@\"" sh)
     LIMIT=180 envdoc smoke --local --ranks 2 --sizes "$SIZES" --format json
     AS=(env)
-    named "ranks of this machine with a fifth of a CPU" slow '' 'the CPU limit of 0\.2 CPUs throttled the ranks of this machine in [1-9]'
+    named "ranks of this machine with a twentieth of a CPU" slow '' 'the CPU limit of 0\.05 CPUs throttled the ranks of this machine in [1-9]'
     check_that "this machine: the file that confirms it" grep -qF "$group/cpu.stat" < <(fixes)
     check_that "this machine: one entry in JSON" same "$(throttled)" "this machine"
     rmdir "$group" 2>/dev/null || true
