@@ -10,7 +10,7 @@ mod shm;
 mod tcp;
 
 pub use ask::NoAnswer;
-pub(super) use ask::{ask, expected, gone};
+pub(super) use ask::{ask, expected, gone, silent};
 pub use options::{Options, When};
 
 use std::collections::BTreeSet;
