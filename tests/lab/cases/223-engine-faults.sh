@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Images of another processor or content, a read-only root, a containerd that is dead or hangs: named with the node
 # needs: fleet
+# slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
