@@ -418,9 +418,9 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
     assert!(report["says"].as_str().unwrap().contains("the first at index 700"), "{report}");
     for (format, word) in [
         ("junit", "<testcase name=\"all-reduce rank 0\""),
-        ("markdown", "| all-reduce | rank 0 | failed |"),
+        ("markdown", "| all-reduce | rank 0 | error |"),
         ("text", "wrong: all-reduce: rank 0"),
-        ("html", "<strong>wrong</strong>: all-reduce: rank 0"),
+        ("html", "<p>wrong: all-reduce: rank 0"),
         ("github", "::error title=rank 0%3A all-reduce::rank 0: "),
         ("sarif", "\"ruleId\": \"all-reduce\""),
     ] {
@@ -491,9 +491,9 @@ fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_noth
     // It tells the value that is a text, in the line before the traceback alone.
     let log = "tests/logs/failures/h18-da12-config.log";
     let config = "'optim': {'lr': '3e-4'";
-    for format in ["text", "markdown"] {
+    for (format, heading) in [("text", "Log context:"), ("markdown", "## Log context")] {
         let said = text(&envdoc(&["diagnose", log, "--format", format]).stdout);
-        assert!(said.split_once("Log context:").is_some_and(|(_, rest)| rest.contains(config)), "{said}");
+        assert!(said.split_once(heading).is_some_and(|(_, rest)| rest.contains(config)), "{said}");
     }
     let report = json(&envdoc(&["diagnose", log, "--format", "json"]));
     assert!(report["causes"][0]["around"].to_string().contains(config), "{report}");

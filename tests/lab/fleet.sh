@@ -298,7 +298,7 @@ in_cluster() {
 }
 
 # faults_start [NAME]: the table of what envdoc says of faults, $LAB_KEPT/cluster-NAME.md (cluster-faults.md), from which
-# docs/measurements/cluster-faults.md is taken.
+# docs/measurements/faults.md is taken.
 faults_start() {
     FAULTS=$LAB_KEPT/cluster-${1:-faults}.md
     printf '| fault | what envdoc says | what to do | seconds |\n|---|---|---|---|\n' >"$FAULTS"

@@ -45,7 +45,7 @@ smoke_ends() {
     answer=$(cat "$LAB/smoke.answer") error=$(cat "$LAB/smoke.error")
 }
 
-# The table of docs/measurements/smoke-faults.md.
+# A table from which docs/measurements/faults.md is taken.
 TABLE=$LAB_KEPT/smoke-faults.md
 # named FAULT VERDICT PHASE PATTERN: the last answer gives this verdict, at this phase, in these words.
 named() {

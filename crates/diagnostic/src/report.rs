@@ -69,7 +69,7 @@ impl Column {
 }
 
 impl Section {
-    /// A section; `None` where nothing stands in it.
+    /// A section; `None` where it would be empty.
     pub fn new(heading: impl Into<Cow<'static, str>>, body: Body) -> Option<Section> {
         let empty = match &body {
             Body::Table { rows, .. } => rows.is_empty(),
@@ -134,6 +134,12 @@ impl Outcome {
     pub fn new(rule: impl Into<RuleInfo>, verdict: Verdict) -> Outcome {
         let subject = verdict.found().map(|found| found.subject.clone()).unwrap_or_default();
         Outcome { rule: rule.into(), subject, verdict, step: None }
+    }
+
+    /// The same of this subject.
+    #[must_use]
+    pub fn on(self, subject: Subject) -> Outcome {
+        Outcome { subject, ..self }
     }
 }
 

@@ -8,11 +8,13 @@ use bollard::Docker;
 use super::transport::{self, Transport};
 use crate::bollard_request::fix_request;
 use crate::bounded;
-use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError};
+use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError, Waited};
 use diagnostic::error::{Error, Kind};
 
 /// The longest that connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest that `/_ping` may take, for which dockerd asks no other program.
+const PING_TIMEOUT: Duration = Duration::from_secs(3);
 /// The first API with BuildKit behind `/build`; Docker 18.09.
 const BUILDKIT_SINCE: (u32, u32) = (1, 39);
 
@@ -53,7 +55,7 @@ impl Engine {
             let version = match version {
                 Ok(Ok(version)) => version,
                 Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
-                Err(_) => return Err(unreachable(endpoint, &EngineError::answer_timeout(CONNECT_TIMEOUT))),
+                Err(_) => return Err(unreachable(endpoint, &unanswered(&docker, CONNECT_TIMEOUT).await)),
             };
             let components = version.components.unwrap_or_default();
             let podman = components.iter().any(|component| component.name.starts_with("Podman"));
@@ -99,9 +101,17 @@ pub(super) async fn open(endpoint: &str, deadline: Duration) -> Result<Docker, E
         return Err(EngineError::Invalid { text: endpoint.to_owned(), expected: "a local endpoint" });
     }
     let docker = bounded::open(endpoint, seconds)?;
-    match tokio::time::timeout(deadline, docker.negotiate_version()).await {
+    match tokio::time::timeout(deadline, docker.clone().negotiate_version()).await {
         Ok(result) => Ok(result?),
-        Err(_) => Err(EngineError::answer_timeout(deadline)),
+        Err(_) => Err(unanswered(&docker, deadline).await),
+    }
+}
+
+/// Why there was no answer to `/version`: the engine hangs, or what it asks for that.
+async fn unanswered(docker: &Docker, after: Duration) -> EngineError {
+    match tokio::time::timeout(PING_TIMEOUT, docker.ping()).await {
+        Ok(Ok(_)) => EngineError::TimedOut { what: Waited::EngineVersion, after },
+        _ => EngineError::answer_timeout(after),
     }
 }
 
@@ -141,6 +151,10 @@ fn unreachable(endpoint: &str, why: &EngineError) -> Error {
         (_, Cause::TlsRequired) => error.hint(
             "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
                 of ca.pem, cert.pem and key.pem",
+        ),
+        (EngineError::TimedOut { what: Waited::EngineVersion, .. }, _) => error.hint(
+            "containerd likely hangs. Check it on that machine: `systemctl status containerd; journalctl -u \
+                containerd`; then restart it: `systemctl restart containerd`",
         ),
         _ => error.hint("Find the cause: `envdoc check --only docker`"),
     }

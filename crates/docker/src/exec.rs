@@ -78,7 +78,21 @@ async fn attach(endpoint: &str, id: &str) -> Result<hyper::upgrade::Upgraded, Er
     hyper::upgrade::on(answer).await.map_err(Error::from)
 }
 
+/// What an engine calls a program that it started in a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecId(String);
+
+/// The exit status of a program; `None` where it runs still. Engines know it for some minutes.
+pub async fn ended(engine: &Engine, id: &ExecId) -> Result<Option<i64>, Error> {
+    exit_status(engine, &id.0).await
+}
+
 impl Running {
+    /// By which [`ended`] finds it.
+    pub fn id(&self) -> ExecId {
+        ExecId(self.id.clone())
+    }
+
     /// Its exit status once its output has ended; `None` where it runs still.
     pub async fn status(&self, engine: &Engine) -> Result<Option<i64>, Error> {
         exit_status(engine, &self.id).await

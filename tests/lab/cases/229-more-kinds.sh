@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A container that is paused or whose interface is down, an engine or containerd that hangs: named with the node
+# A container that is paused or whose interface is down, an engine that hangs: named with the node
 # needs: fleet
 # slow
 # shellcheck source=tests/lab/fleet.sh
@@ -55,8 +55,5 @@ check_that "an interface that is down: what was said repairs it" ended_with 0
 on node2 sh -c 'kill -STOP $(cat /run/docker.pid)'
 smoke_names "an engine that hangs" failed containers 'node2: the engine at ssh://10\.77\.10\.2 cannot be used: SSH connected, but the engine at .* did not answer'
 on node2 sh -c 'kill -CONT $(cat /run/docker.pid)'
-on node2 sh -c 'kill -STOP $(cat /run/docker/containerd/containerd.pid)'
-smoke_names "a containerd that hangs" failed containers 'node2: the engine at ssh://10\.77\.10\.2 cannot be used: the engine did not answer within 10 s'
-on node2 sh -c 'kill -CONT $(cat /run/docker/containerd/containerd.pid)'
 in_cluster down --leave-swarm >/dev/null
 hosts_stop

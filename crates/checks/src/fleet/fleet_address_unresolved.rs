@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::{FleetCheck, Severity, tried};
 use crate::{Fix, Judged, Subject, Verdict};
 use facts::Fact;
-use facts::fleet::Fleet;
+use facts::fleet::{Fleet, Member, Pair};
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-address-unresolved",
@@ -35,6 +35,9 @@ fn judge(fleet: &Fleet) -> Judged {
                         address(pair.to),
                         list(found)
                     );
+                    return Ok(Verdict::error(message, fix()).about(Subject::node(from)));
+                }
+                if let Some(message) = wrong_machine(fleet, pair, found) {
                     return Ok(Verdict::error(message, fix()).about(Subject::node(from)));
                 }
                 let mut sorted = found.clone();
@@ -67,6 +70,41 @@ fn judge(fleet: &Fleet) -> Judged {
     }
 }
 
+/// What is wrong where a name gives the address of another machine of the fleet.
+fn wrong_machine(fleet: &Fleet, pair: &Pair, found: &[IpAddr]) -> Option<String> {
+    let (from, to) = (&fleet.members.get(pair.from)?.name, fleet.members.get(pair.to)?);
+    let other = elsewhere(fleet, pair.to, found)?;
+    Some(format!(
+        "on {from}, {} resolves to {}, an address of {other} and not of {name}, so {from} connects to \
+         {other} instead of {name}",
+        to.address,
+        list(found),
+        name = to.name
+    ))
+}
+
+/// The machine that has one of these addresses, where `to` has none of them. An address that no machine has
+/// may be translated on the way.
+fn elsewhere<'f>(fleet: &'f Fleet, to: usize, found: &[IpAddr]) -> Option<&'f str> {
+    let has = |member: &Member| Some(own(member)?.iter().any(|address| found.contains(address)));
+    if has(fleet.members.get(to)?)? {
+        return None;
+    }
+    let other = fleet.members.iter().find(|member| has(member) == Some(true))?;
+    Some(&other.name)
+}
+
+/// All addresses of a machine but those of its loopback; `None` where not all are known.
+fn own(member: &Member) -> Option<Vec<IpAddr>> {
+    let interfaces = member.facts.network.interfaces.known()?;
+    let mut own = Vec::new();
+    for interface in interfaces.iter().filter(|interface| interface.kind != "loopback") {
+        let addresses = interface.ipv4.known()?.iter().chain(&interface.ipv6);
+        own.extend(addresses.filter_map(|text| text.split('/').next()?.parse::<IpAddr>().ok()));
+    }
+    Some(own)
+}
+
 fn list(addresses: &[IpAddr]) -> String {
     addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -75,7 +113,7 @@ fn list(addresses: &[IpAddr]) -> String {
 mod tests {
     use super::super::testing::{says, two};
     use super::*;
-    use facts::fleet::Pair;
+    use facts::network::Interface;
 
     #[test]
     fn a_name_must_mean_the_same_everywhere() {
@@ -89,5 +127,38 @@ mod tests {
         assert_eq!(of(Fact::Absent), "error: node1 cannot resolve node2.lan, the address of node2");
         assert!(of(Fact::Known(vec!["127.0.1.1".parse().unwrap()])).contains("connects to itself"));
         assert!(of(Fact::Unknown("no worker".into())).starts_with("unknown: from node1 to node2: no worker"));
+    }
+
+    #[test]
+    fn an_address_of_another_machine_of_the_fleet() {
+        let interface = |address: &str| Interface {
+            name: "eth0".into(),
+            state: "up".into(),
+            mtu: 1500,
+            speed: Fact::Absent,
+            ipv4: Fact::Known(vec![address.into()]),
+            networks: Vec::new(),
+            ipv6: Vec::new(),
+            physical: true,
+            kind: "ethernet".into(),
+            master: None,
+        };
+        let mut fleet = two();
+        fleet.members[1].address = "node2.lan".into();
+        fleet.members[0].facts.network.interfaces = Fact::Known(vec![interface("10.0.0.1/24")]);
+        fleet.members[1].facts.network.interfaces = Fact::Known(vec![interface("10.0.0.2/24")]);
+        let of = |fleet: &Fleet, address: &str| {
+            let resolved = Fact::Known(vec![address.parse().unwrap()]);
+            let pairs = vec![Pair { from: 0, to: 1, resolved, mtu: Fact::Absent, ports: Vec::new() }];
+            says(&CHECK, &Fleet { pairs, ..fleet.clone() })
+        };
+        assert_eq!(of(&fleet, "10.0.0.2"), "pass");
+        assert_eq!(
+            of(&fleet, "10.0.0.1"),
+            "error: on node1, node2.lan resolves to 10.0.0.1, an address of node1 and not of node2, so node1 \
+             connects to node1 instead of node2"
+        );
+        // Translated on the way, perhaps.
+        assert_eq!(of(&fleet, "192.0.2.7"), "pass");
     }
 }

@@ -96,10 +96,8 @@ fn verdicts(node: &NodeResults) -> impl Iterator<Item = &Verdict> {
 pub fn report(looked: &Looked, results: &[FleetResult]) -> Report {
     let fleet = results.iter().map(|result| Outcome::new(result.check, result.verdict.clone()));
     let own = looked.nodes.iter().flat_map(|node| {
-        node.results.iter().map(|result| Outcome {
-            subject: Subject::node(&node.name),
-            ..Outcome::new(result.check, result.verdict.clone())
-        })
+        let on_node = |outcome: Outcome| outcome.on(Subject::node(&node.name));
+        node.results.iter().map(move |one| on_node(Outcome::new(one.check, one.verdict.clone())))
     });
     Report {
         command: "envdoc cluster check",

@@ -49,6 +49,7 @@ pub async fn session(engine: &Engine, name: &str, bundle: &Bundle) -> Result<Ses
 pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Session, Error> {
     let running = start(engine, name, &Command { argv, input: true, ..Command::default() }).await?;
     let (reader, mut pipe) = tokio::io::duplex(PIPE_BYTES);
+    let id = running.id();
     let mut output = running.output;
     tokio::spawn(async move {
         while let Some(Ok(printed)) = output.next().await {
@@ -58,7 +59,9 @@ pub async fn worker(engine: &Engine, name: &str, argv: Vec<String>) -> Result<Se
             }
         }
     });
-    Session::open(reader, running.input, START_TIMEOUT).await
+    let mut session = Session::open(reader, running.input, START_TIMEOUT).await?;
+    session.exec = Some(id);
+    Ok(session)
 }
 
 /// Takes the worker's files out of a container.

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, auth};
 use crate::Error;
+use docker::exec::ExecId;
 
 /// What the way there and back may take beyond the task's own deadline.
 const ROUND_TRIP_SLACK: Duration = Duration::from_secs(5);
@@ -36,6 +37,8 @@ pub struct Session {
     alive: JoinHandle<()>,
     /// What it said of itself.
     pub hello: Hello,
+    /// What its engine calls it, where one started it in a container.
+    pub exec: Option<ExecId>,
 }
 
 impl Session {
@@ -58,7 +61,7 @@ impl Session {
         let reader = tokio::spawn(read(lines, Arc::clone(&waiting)));
         let writer: Writer = Arc::new(tokio::sync::Mutex::new(Box::new(writer)));
         let alive = tokio::spawn(sign_of_life(Arc::clone(&writer)));
-        Ok(Session { writer, waiting, next: AtomicU64::new(1), reader, alive, hello })
+        Ok(Session { writer, waiting, next: AtomicU64::new(1), reader, alive, hello, exec: None })
     }
 
     /// Does a task, which may take as long as `deadline`.

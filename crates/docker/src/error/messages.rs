@@ -41,6 +41,8 @@ pub enum Cause {
     /// No interface of the machine has the address.
     AddressNotLocal,
     AddressInUse,
+    /// dockerd cannot connect to containerd.
+    NoContainerd,
     /// The image does not have the program, its interpreter or its loader.
     ProgramNotFound,
     /// Another file or directory is missing.
@@ -56,6 +58,7 @@ pub enum Cause {
 /// Causes in the order in which they are looked for: one of the words, all in lower case.
 const CAUSES: &[(&[&str], Cause)] = &[
     (&["context canceled"], Cause::Canceled),
+    (&["containerd.sock: connect:"], Cause::NoContainerd),
     (&["no such container"], Cause::NoSuchContainer),
     (&["no such image"], Cause::NoSuchImage),
     (&["is already in use by container"], Cause::NameInUse),
@@ -185,6 +188,11 @@ mod tests {
             ("network a has active endpoints", Cause::InUse),
             ("network a not found", Cause::NetworkNotAttached),
             ("listen tcp 0.0.0.0:2377: bind: address already in use", Cause::AddressInUse),
+            (
+                "connection error: desc = \"transport: Error while dialing dial unix \
+                 /var/run/docker/containerd/containerd.sock: connect: connection refused\": unavailable",
+                Cause::NoContainerd,
+            ),
             ("Pool overlaps with other one on this address space", Cause::SubnetOverlap),
         ];
         for (message, cause) in cases {

@@ -90,6 +90,9 @@ pub struct AnswerTooLarge {
 pub enum Waited {
     #[error("the engine did not answer")]
     EngineAnswer,
+    /// For it dockerd asks containerd and runc; it answers `/_ping` by itself.
+    #[error("dockerd answers, but did not report the versions of containerd and runc")]
+    EngineVersion,
     #[error("the engine reported no progress")]
     EngineProgress,
     #[error("the engine sent no data")]

@@ -96,7 +96,7 @@ fn outcomes(report: &BuildReport, several: bool) -> Vec<Outcome> {
     };
     let outcome = |rule: &BuildRule, subject: Subject, verdict: Verdict| {
         let verdict = verdict.id(rule.id).about(subject.clone());
-        Outcome { subject, ..Outcome::new(rule, verdict) }
+        Outcome::new(rule, verdict).on(subject)
     };
     let failure = report.failure.as_ref();
     let mut outcomes = vec![outcome(&BUILD_FAILED, about("build"), build(failure))];

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use docker::engine::Engine;
-use docker::{container, fan_out};
+use docker::{Cause, container, fan_out};
 
 use super::{Reached, Site};
 use crate::Error;
@@ -117,16 +117,17 @@ impl Site<'_> {
             let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
             let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: DEPLOY_TIMEOUT }));
             self.progress.node(&node.name, entered.is_ok());
-            entered.map_err(|why| {
-                let says = format!("{}: cannot run envdoc's worker in its container: {why}", node.name);
-                (node.name.clone(), says)
-            })
+            entered.map_err(|why| (node.name.clone(), why))
         }));
         let (mut containers, mut failed) = (Vec::new(), Vec::new());
         for entered in all.await {
             match entered {
                 Ok(one) => containers.push(one),
-                Err(says) => failed.push(says),
+                Err((node, why)) => {
+                    outcome.fix.extend(containerd(&node, &why));
+                    let says = format!("{node}: cannot run envdoc's worker in its container: {why}");
+                    failed.push((node, says));
+                }
             }
         }
         let says =
@@ -152,4 +153,14 @@ impl Site<'_> {
             .collect();
         shm::check(&places, self.options.deadline, start, outcome).await
     }
+}
+
+/// What to do where no program can be started because the engine has no containerd.
+fn containerd(node: &str, why: &Error) -> Option<String> {
+    (why.cause() == Cause::NoContainerd).then(|| {
+        format!(
+            "Find out why containerd does not run, then start it, on {node}: `systemctl status containerd; \
+                journalctl -u containerd; systemctl restart containerd docker`"
+        )
+    })
 }

@@ -4,13 +4,14 @@ mod containers;
 mod loss;
 mod network;
 mod pin;
+mod silent;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use docker::fan_out;
 
-use super::outcome::{Outcome, PhaseFailed};
+use super::outcome::{Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;
 use super::phases::{Options, PhaseRunner, Place, When};
 use super::progress::Progress;
@@ -61,18 +62,20 @@ impl Site<'_> {
         mut outcome: Outcome,
         mark: &str,
     ) -> Outcome {
-        let containers = match self.foot(nodes, &mut outcome).await {
-            Ok(containers) => containers,
-            Err(PhaseFailed) => return outcome,
-        };
-        let speed = |one: &ContainerProbe<'_>| {
-            one.interfaces
-                .iter()
-                .find(|interface| interface.name == one.interface)
-                .and_then(|found| found.speed)
-        };
-        // `None` is less than everything: one that does not tell leaves it open.
-        outcome.network.speed = containers.iter().map(speed).min().flatten();
+        let Ok(containers) = self.enter(nodes, &mut outcome).await else { return outcome };
+        let mut outcome = self.phases(&containers, outcome, mark).await;
+        if outcome.verdict == Verdict::Failed {
+            self.silent(&containers, &mut outcome).await;
+        }
+        outcome
+    }
+
+    /// The phases after a worker was started in every container.
+    async fn phases(&self, containers: &[ContainerProbe<'_>], mut outcome: Outcome, mark: &str) -> Outcome {
+        if self.foot(containers, &mut outcome).await.is_err() {
+            return outcome;
+        }
+        outcome.network.speed = slowest(containers);
         let places: Vec<Place> = containers
             .iter()
             .map(|one| Place {
@@ -82,25 +85,35 @@ impl Site<'_> {
                 session: Arc::clone(&one.session),
             })
             .collect();
-        if self.loss(&containers, &mut outcome).await.is_err() {
+        if self.loss(containers, &mut outcome).await.is_err() {
             return outcome;
         }
         let mut runner = PhaseRunner::new(&places, self.options, self.progress, outcome);
         match runner.reach().await {
             Ok(()) => {
-                let passed = self.packets(&containers, &mut runner.outcome).await.is_ok()
-                    && self.ssh(&containers, &mut runner.outcome).await.is_ok();
+                let passed = self.packets(containers, &mut runner.outcome).await.is_ok()
+                    && self.ssh(containers, &mut runner.outcome).await.is_ok();
                 if passed && runner.sums().await.is_ok() {
-                    let _ = self.programs(&containers, mark, &mut runner.outcome).await;
+                    let _ = self.programs(containers, mark, &mut runner.outcome).await;
                 }
             }
-            Err(PhaseFailed) if self.gone(&containers).await.is_empty() => {
-                self.why(&containers, &mut runner.outcome, PhaseId::Tcp).await;
+            Err(PhaseFailed) if self.gone(containers).await.is_empty() => {
+                self.why(containers, &mut runner.outcome, PhaseId::Tcp).await;
             }
             Err(PhaseFailed) => {}
         }
         runner.end().await
     }
+}
+
+/// The speed of the slowest interface in Mbit/s; `None`, which is less than everything, where one does not
+/// tell.
+fn slowest(containers: &[ContainerProbe<'_>]) -> Option<u32> {
+    let speed = |one: &ContainerProbe<'_>| {
+        let own = one.interfaces.iter().find(|interface| interface.name == one.interface);
+        own.and_then(|found| found.speed)
+    };
+    containers.iter().map(speed).min().flatten()
 }
 
 /// Removes the worker's files from every container; what is left where that is not possible. A worker whose
@@ -183,15 +196,13 @@ impl Site<'_> {
     }
 
     /// What must hold before anybody connects.
-    async fn foot<'w>(
+    async fn foot(
         &self,
-        nodes: Vec<(&'w Node, &'w Engine)>,
+        containers: &[ContainerProbe<'_>],
         outcome: &mut Outcome,
-    ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
-        let containers = self.enter(nodes, outcome).await?;
-        self.shared_memory(&containers, outcome).await?;
-        self.interface(&containers, outcome).await?;
-        self.names(&containers, outcome).await?;
-        Ok(containers)
+    ) -> Result<(), PhaseFailed> {
+        self.shared_memory(containers, outcome).await?;
+        self.interface(containers, outcome).await?;
+        self.names(containers, outcome).await
     }
 }

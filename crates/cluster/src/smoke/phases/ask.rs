@@ -19,13 +19,18 @@ pub(in crate::smoke) async fn gone(
     sessions: impl Iterator<Item = (&str, &Session)>,
 ) -> Vec<(String, String)> {
     let asked = sessions.map(|(node, session)| async move {
-        let says = match session.ask(worker::Task::Identity, LIVENESS_TIMEOUT).await.err()?.why {
+        let says = match silent(session).await?.why {
             worker::Why::Gone => "the worker exited or its connection closed",
             _ => UNRESPONSIVE,
         };
         Some((node.to_owned(), format!("{node}: {says}")))
     });
     fan_out(asked).await.into_iter().flatten().collect()
+}
+
+/// Why a worker does not say that it is there; `None` where it does.
+pub(in crate::smoke) async fn silent(session: &Session) -> Option<Failure> {
+    session.ask(worker::Task::Identity, LIVENESS_TIMEOUT).await.err()
 }
 
 /// Has a rank do a task.

@@ -13,7 +13,7 @@ mod sweep;
 mod tcp;
 
 pub use ask::NoAnswer;
-pub(super) use ask::{ask, expected, gone};
+pub(super) use ask::{ask, expected, gone, silent};
 pub use options::{Options, When};
 pub(super) use sweep::rounds;
 

@@ -88,10 +88,8 @@ pub fn summary(machines: &[Machine]) -> Summary {
 /// The answers about every machine, for every renderer.
 pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
     let of_machine = |machine: &Machine| -> Vec<Outcome> {
-        let outcome = |judged: &Judged| Outcome {
-            subject: Subject::node(&machine.name),
-            ..Outcome::new(judged.rule, judged.verdict.clone())
-        };
+        let subject = || Subject::node(&machine.name);
+        let outcome = |judged: &Judged| Outcome::new(judged.rule, judged.verdict.clone()).on(subject());
         machine.judged.iter().map(outcome).collect()
     };
     results::Report {

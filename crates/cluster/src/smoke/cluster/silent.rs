@@ -1,0 +1,142 @@
+//! Why a worker does not answer: its process ended or is stopped, or its engine cannot be reached any more.
+
+use std::time::{Duration, Instant};
+
+use docker::transport::Transport;
+use docker::{exec, fan_out};
+use tokio::time::timeout;
+
+use super::Site;
+use crate::container_probe::ContainerProbe;
+use crate::smoke::outcome::{Outcome, Status};
+use crate::smoke::phases;
+
+/// The longest that reading the state of a process may take.
+const STATE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest that a new connection to an engine may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
+/// Prints the `stat` of each process that was started from the worker's directory.
+const SCRIPT: &str = r#"
+for entry in /proc/[0-9]*; do
+    case $(tr '\0' ' ' 2>/dev/null <"$entry/cmdline") in
+        /envdoc-worker/*) cat "$entry/stat" 2>/dev/null ;;
+    esac
+done
+"#;
+
+/// Why a worker does not answer.
+#[derive(Debug, PartialEq, Eq)]
+enum Reason {
+    /// Its process ended.
+    Ended { status: i64 },
+    /// Its process has this id in the container, and is stopped by a signal or by a debugger.
+    Stopped { process: u32, debugger: bool },
+    /// A new connection to its engine fails.
+    Unreachable { why: String, hints: Vec<String> },
+}
+
+impl Site<'_> {
+    /// Adds to the failed phases of nodes whose workers are silent why they are. The workers must not have
+    /// been ended: the newest one in a container is the one of this run.
+    pub(super) async fn silent(&self, containers: &[ContainerProbe<'_>], outcome: &mut Outcome) {
+        let asked = containers.iter().map(|one| async move {
+            let (silent, reason) = tokio::join!(phases::silent(&one.session), reason(one));
+            silent.and(reason).map(|reason| (one.node.name.as_str(), reason))
+        });
+        for (node, reason) in fan_out(asked).await.into_iter().flatten() {
+            let says = reason.says(node);
+            for phase in &mut outcome.phases {
+                if phase.status == Status::Failed && phase.node.as_deref() == Some(node) {
+                    phase.says += &format!("; {says}");
+                }
+            }
+            outcome.says += &format!("; {node}: {says}");
+            outcome.fix.splice(..0, reason.fixes(node));
+        }
+    }
+}
+
+async fn reason(one: &ContainerProbe<'_>) -> Option<Reason> {
+    let ended = async {
+        let id = one.session.exec.as_ref()?;
+        timeout(STATE_TIMEOUT, exec::ended(one.engine, id)).await.ok()?.ok().flatten()
+    };
+    let argv = ["sh", "-c", SCRIPT];
+    let listed = exec::run(one.engine, &one.node.name, &argv, STATE_TIMEOUT);
+    match tokio::join!(ended, listed) {
+        (Some(status), _) => Some(Reason::Ended { status }),
+        (None, Ok(ran)) => newest(&ran.stdout),
+        (None, Err(_)) => unreachable(one).await,
+    }
+}
+
+/// Whether a new connection to the engine fails. One over SSH is asked for an answer.
+async fn unreachable(one: &ContainerProbe<'_>) -> Option<Reason> {
+    let deadline = Instant::now() + CONNECT_TIMEOUT;
+    let blocked = match Transport::connect(&one.node.engine, one.node.tls.as_deref(), deadline).await {
+        Ok(transport) => transport.ssh()?.check_engine(deadline).await.err()?,
+        Err(blocked) => blocked,
+    };
+    Some(Reason::Unreachable { why: blocked.message, hints: blocked.hints })
+}
+
+/// From what [`SCRIPT`] printed: whether the newest process is stopped.
+fn newest(printed: &str) -> Option<Reason> {
+    let (_, process, state) = printed.lines().filter_map(process).max_by_key(|(start, ..)| *start)?;
+    matches!(state, 'T' | 't').then_some(Reason::Stopped { process, debugger: state == 't' })
+}
+
+/// When it was started, its id and its state; the name in `12 (name) S 1 …` may contain anything.
+fn process(stat: &str) -> Option<(u64, u32, char)> {
+    let (id, rest) = stat.split_once(" (")?;
+    let fields: Vec<&str> = rest.rsplit_once(") ")?.1.split_whitespace().collect();
+    let state = fields.first()?.chars().next()?;
+    Some((fields.get(19)?.parse().ok()?, id.trim().parse().ok()?, state))
+}
+
+impl Reason {
+    fn says(&self, node: &str) -> String {
+        match self {
+            Reason::Ended { status: 137 } => {
+                "its worker process was killed (exit status 137, SIGKILL)".into()
+            }
+            Reason::Ended { status } => format!("its worker process ended with exit status {status}"),
+            Reason::Stopped { process, debugger } => {
+                let by = if *debugger { "a debugger (state t)" } else { "a signal (state T)" };
+                format!("its worker process (pid {process} in the container) is stopped by {by}")
+            }
+            Reason::Unreachable { why, .. } => {
+                format!("a new connection to the engine of {node} fails: {why}")
+            }
+        }
+    }
+
+    fn fixes(&self, node: &str) -> Vec<String> {
+        match self {
+            Reason::Ended { .. } => Vec::new(),
+            Reason::Stopped { process, .. } => {
+                vec![format!("Continue it: `envdoc cluster exec {node} -- kill -CONT {process}`")]
+            }
+            Reason::Unreachable { hints, .. } => hints.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(id: u32, state: char, start: u64) -> String {
+        format!("{id} (ld-linux (x) y) {state} 0 {id} {id} 0 -1 {}{start} 4096 9\n", "0 ".repeat(13))
+    }
+
+    #[test]
+    fn the_newest_worker_counts() {
+        let old = stat(40, 'T', 1000);
+        assert_eq!(newest(&(old.clone() + &stat(50, 'S', 2000))), None);
+        assert_eq!(newest(&old), Some(Reason::Stopped { process: 40, debugger: false }));
+        let traced = stat(50, 't', 2000) + &old;
+        assert_eq!(newest(&traced), Some(Reason::Stopped { process: 50, debugger: true }));
+        assert_eq!(newest("no line\n"), None);
+    }
+}
