@@ -153,20 +153,40 @@ fn cgroup_memory(host: &dyn Host) -> Fact<u64> {
 /// 0::/user.slice/user-1000.slice/session-3.scope
 /// ```
 pub fn memory_controller(text: &str) -> Option<(&'static str, &'static str, &str)> {
+    Some(match own_cgroup(text, "memory")? {
+        OwnCgroup { is_v1: true, path } => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", path),
+        OwnCgroup { is_v1: false, path } => ("/sys/fs/cgroup", "memory.max", path),
+    })
+}
+
+/// This process's group of a controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnCgroup<'t> {
+    /// Whether the controller has a hierarchy of its own (cgroup v1).
+    pub is_v1: bool,
+    /// The group below the controller's mount point: `/docker/4c0e0c7f1f7c`.
+    pub path: &'t str,
+}
+
+/// By the text of `/proc/self/cgroup`; `None` where it names no group of the controller.
+pub fn own_cgroup<'t>(text: &'t str, controller: &str) -> Option<OwnCgroup<'t>> {
     let groups = || {
         text.lines().filter_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);
             Some((fields.next()?, fields.next()?))
         })
     };
-    let v1 = groups().find(|(controllers, _)| controllers.split(',').any(|name| name == "memory"));
-    match v1 {
-        Some((_, path)) => Some(("/sys/fs/cgroup/memory", "memory.limit_in_bytes", path)),
-        None => {
-            let (_, path) = groups().find(|(controllers, _)| controllers.is_empty())?;
-            Some(("/sys/fs/cgroup", "memory.max", path))
-        }
-    }
+    let v1 = groups().find(|(controllers, _)| controllers.split(',').any(|name| name == controller));
+    let (is_v1, (_, path)) = match v1 {
+        Some(group) => (true, group),
+        None => (false, groups().find(|(controllers, _)| controllers.is_empty())?),
+    };
+    Some(OwnCgroup { is_v1, path })
+}
+
+/// `oom_kill 3` among lines of a name and a number, as files of counters of a control group have.
+pub fn cgroup_counter(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The OOM killer's counter of a memory cgroup, on cgroup v1 and v2.
 
-use facts::limits::{self, memory_controller, parse_cgroup_limit};
+use facts::limits::{self, cgroup_counter, memory_controller, parse_cgroup_limit};
 
 /// What the kernel counts of a memory cgroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,20 +89,15 @@ pub(super) fn candidates(own: &str) -> Vec<Files> {
 pub(super) fn counter(candidates: &[Files], read: impl Fn(&str) -> Option<String>) -> Option<Counter> {
     candidates.iter().find_map(|files| {
         let events = read(&files.events)?;
-        let kills = field(&events, "oom_kill")?;
+        let kills = cgroup_counter(&events, "oom_kill")?;
         let failures = || files.failures.iter().filter_map(|file| read(file)?.trim().parse::<u64>().ok());
         let limit_reached = match files.failures.is_empty() {
-            true => field(&events, "oom").map_or(Reached::Unknown, Reached::Times),
+            true => cgroup_counter(&events, "oom").map_or(Reached::Unknown, Reached::Times),
             false => failures().reduce(u64::saturating_add).map_or(Reached::Unknown, Reached::AtLeast),
         };
         let limit = read(&files.limit).map_or(Limit::Unknown, |text| limit(&text));
         Some(Counter { file: files.events.clone(), kills, limit_reached, limit })
     })
-}
-
-/// `oom_kill 3` among lines of a name and a number.
-fn field(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 fn limit(text: &str) -> Limit {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::cpu_limit;
+use super::cpu_limit::{self, THROTTLED_PART};
 
 /// How often the kernel's counts are read.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
@@ -18,8 +18,6 @@ const SAMPLES_MAX: usize = 600;
 const STALL_PART: f64 = 0.5;
 /// The part of a while from which on a wait for processors counts.
 const STARVED_PART: f64 = 0.2;
-/// The part of its time from which a group of processes is held back by its CPU limit.
-const THROTTLED_PART: f64 = 0.2;
 
 /// What the threads of a rank got in a while.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

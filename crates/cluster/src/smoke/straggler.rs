@@ -11,7 +11,7 @@ const OWN_JUDGED_FROM_SECONDS: f64 = 0.5;
 /// How many times as long as the others a rank may take for its own part.
 const STRAGGLER_RATIO: f64 = 2.5;
 
-/// The rank that took longest for its own part, how long, and how long the others took.
+/// The rank that took longest for its own part, and how long.
 fn longest<T: Copy>(own: &[T], long: impl Fn(&T) -> f64) -> Option<(usize, T)> {
     own.iter().copied().enumerate().max_by(|one, other| long(&one.1).total_cmp(&long(&other.1)))
 }

@@ -3,7 +3,7 @@
 
 use super::text::look;
 use super::{noticed, seconds};
-use crate::root_cause::{Diagnosis, Evidence};
+use crate::root_cause::{Diagnosis, Evidence, Moment};
 use diagnostic::report::{Body, Column, Section};
 
 const TIMELINE: &[Column] = &[
@@ -32,7 +32,7 @@ pub(super) fn sections(diagnosis: &Diagnosis, timeline: bool) -> Vec<Section> {
 
 fn rows(diagnosis: &Diagnosis, timeline: bool) -> Vec<Vec<String>> {
     let moments = if timeline { &diagnosis.timeline[..] } else { &[] };
-    let row = |moment: &crate::root_cause::Moment| {
+    let row = |moment: &Moment| {
         vec![
             seconds(moment.seconds),
             moment.whose.clone().unwrap_or_default(),
@@ -44,7 +44,7 @@ fn rows(diagnosis: &Diagnosis, timeline: bool) -> Vec<Vec<String>> {
 }
 
 fn notes(diagnosis: &Diagnosis) -> Vec<String> {
-    let note = |moment: &&crate::root_cause::Moment| {
+    let note = |moment: &&Moment| {
         format!("{} ({}, {}:{})", moment.message, moment.id, moment.evidence.file, moment.evidence.line)
     };
     noticed(diagnosis).iter().map(note).collect()

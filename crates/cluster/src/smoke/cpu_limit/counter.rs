@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Unread;
+use facts::limits::{OwnCgroup, cgroup_counter, own_cgroup};
 
 /// A control group that may have a CPU limit, with the counts since it was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,18 +49,8 @@ struct Controller<'o> {
 
 /// By the text of `/proc/self/cgroup`.
 fn controller(own: &str) -> Option<Controller<'_>> {
-    let groups = || {
-        own.lines().filter_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            Some((fields.next()?, fields.next()?))
-        })
-    };
-    let v1 = groups().find(|(controllers, _)| controllers.split(',').any(|name| name == "cpu"));
-    if let Some((_, path)) = v1 {
-        return Some(Controller { base: "/sys/fs/cgroup/cpu", is_v1: true, path });
-    }
-    let (_, path) = groups().find(|(controllers, _)| controllers.is_empty())?;
-    Some(Controller { base: "/sys/fs/cgroup", is_v1: false, path })
+    let OwnCgroup { is_v1, path } = own_cgroup(own, "cpu")?;
+    Some(Controller { base: if is_v1 { "/sys/fs/cgroup/cpu" } else { "/sys/fs/cgroup" }, is_v1, path })
 }
 
 impl Controller<'_> {
@@ -104,10 +95,11 @@ fn group(
     text: &str,
     read: impl Fn(&str) -> Result<Option<String>, Unread>,
 ) -> Result<Option<Group>, Unread> {
-    let throttled_seconds = field(text, "throttled_usec")
+    let throttled_seconds = cgroup_counter(text, "throttled_usec")
         .map(|micros| micros as f64 / 1e6)
-        .or_else(|| field(text, "throttled_time").map(|nanos| nanos as f64 / 1e9));
-    let counts = field(text, "nr_periods").zip(field(text, "nr_throttled")).zip(throttled_seconds);
+        .or_else(|| cgroup_counter(text, "throttled_time").map(|nanos| nanos as f64 / 1e9));
+    let counts =
+        cgroup_counter(text, "nr_periods").zip(cgroup_counter(text, "nr_throttled")).zip(throttled_seconds);
     let Some(((periods, throttled_periods), throttled_seconds)) = counts else { return Ok(None) };
     let limit_file = format!("{directory}/{}", if controller.is_v1 { "cpu.cfs_quota_us" } else { "cpu.max" });
     let quota = read(&limit_file)?.unwrap_or_default();
@@ -124,11 +116,6 @@ fn group(
     };
     let period = period.map_or(PERIOD_SECONDS, |micros| micros / 1e6);
     Ok(Some(Group { file, limit_file, limit, period, periods, throttled_periods, throttled_seconds }))
-}
-
-/// `nr_throttled 3` among lines of a name and a number.
-fn field(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>
 /// is not known: a worker that exits exits for another reason.
 pub(in crate::smoke) fn add(outcome: &mut Outcome) {
     for (says, fixes) in judge(outcome) {
-        // What makes a sum wrong is no CPU limit.
+        // A CPU limit does not make sums wrong.
         if outcome.verdict == Verdict::Wrong {
             outcome.remarks.push(says);
         } else {

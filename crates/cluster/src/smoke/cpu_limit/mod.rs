@@ -12,7 +12,7 @@ pub use counter::{Group, Limit};
 pub(super) use message::{add, judge};
 
 /// The part of the measured time from which on a throttled rank is the cause of what was measured.
-const THROTTLED_PART: f64 = 0.2;
+pub(super) const THROTTLED_PART: f64 = 0.2;
 /// From this part on it is worth a remark.
 const REMARK_PART: f64 = 0.01;
 /// Names this process's control groups.
@@ -125,7 +125,7 @@ pub(super) mod tests {
         assert_eq!((found.periods, found.throttled_periods), (80, 60));
         assert!((found.throttled_seconds - 5.4).abs() < 1e-9 && found.is_cause(), "{found:?}");
         assert!(!throttled(0).is_cause() && !throttled(9).is_cause());
-        // One that counts less than before was made anew.
+        // A group that counts less than before was created again.
         let limit = Limit::Cpus(0.1);
         assert_eq!(Throttled::between(&[group(limit, 9, 9, 9.0)], &[group(limit, 1, 1, 0.1)], 8.0), None);
         assert_eq!(Throttled::between(&[], &[], 8.0), None);

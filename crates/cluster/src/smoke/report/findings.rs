@@ -35,7 +35,10 @@ fn sections(outcome: &Outcome) -> Vec<Section> {
         [] => String::new(),
         _ => plot::drawn(results, expected),
     };
+    // The finding of any other verdict has the fixes.
+    let fixes = if outcome.verdict == Verdict::Unknown { &outcome.fix[..] } else { &[] };
     let all = [
+        ("What to do", Body::List(fixes.to_vec())),
         ("Plot", Body::Svg(plot(&outcome.results, outcome.expected.as_ref()))),
         ("Bandwidth", sizes(&outcome.results)),
         ("Plot of NCCL on the GPUs", Body::Svg(plot(gpus, None))),
@@ -107,7 +110,7 @@ mod tests {
     use super::*;
     use crate::smoke::outcome::Captured;
     use crate::smoke::phase::PhaseId;
-    use diagnostic::render::{github, sarif};
+    use diagnostic::render::{github, markdown, sarif};
 
     /// Two ranks; the second node's torch cannot be imported.
     fn failed() -> Outcome {
@@ -151,6 +154,16 @@ mod tests {
         let rules: Vec<_> = results.iter().map(|result| result["ruleId"].as_str().unwrap()).collect();
         assert_eq!(rules, ["torch", "verdict"]);
         assert_eq!(sarif["runs"][0]["properties"]["verdict"], "failed");
+    }
+
+    #[test]
+    fn an_unknown_verdict_says_what_to_do() {
+        let mut outcome = failed();
+        outcome.verdict = Verdict::Unknown;
+        let text = markdown::report(&report(&outcome));
+        assert!(text.contains("## What to do\n\n- Install torch in the image\n"), "{text}");
+        assert_eq!(text.matches("Install torch in the image").count(), 1, "{text}");
+        assert_eq!(markdown::report(&report(&failed())).matches("Install torch").count(), 1);
     }
 
     #[test]

@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(plain(&live.line(&live.rows.borrow()[0])), "worker          .      x      +      ");
         live.step(Event::Phase { name: "shm", says: "" });
         assert_eq!(plain(&live.line(&live.rows.borrow()[0])), "worker          +      +      +      ");
-        // Something else on the same rung begins anew, without a row of its own.
+        // The same phase starts again, without a row of its own.
         live.step(Event::Node { node: "node1", held: true });
         live.step(Event::Phase { name: "shm", says: "again" });
         assert_eq!(plain(&live.line(&live.rows.borrow()[1])), "shm             .      .      .      ");
