@@ -2,6 +2,7 @@
 //! is created with.
 
 mod confined;
+mod found;
 pub(crate) mod request;
 
 use futures_util::future::BoxFuture;
@@ -10,7 +11,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bollard::Docker;
-use bollard::models::{ContainerCreateBody, HealthStatusEnum};
+use bollard::models::ContainerCreateBody;
 use bollard::query_parameters::{
     CreateContainerOptionsBuilder, InspectContainerOptions, ListContainersOptionsBuilder,
     RemoveContainerOptionsBuilder, StartContainerOptions, StopContainerOptionsBuilder,
@@ -24,103 +25,20 @@ use crate::printed::{self, Log};
 use crate::spec::Container;
 
 pub use crate::printed::Printed;
+pub use found::Found;
 
 /// What a container may take to end by itself before it is killed, in seconds.
 const STOP_GRACE_SECONDS: i32 = 10;
 /// The longest that starting may take: the engine may have to unpack, to mount shares, to set up GPUs.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// A container as its engine has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Its id.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
-    /// The id of the image that it was made from.
-    pub image: String,
-    /// The arguments of its entrypoint.
-    pub command: Vec<String>,
-    /// Whether it runs.
-    pub running: bool,
-    /// `running`, `exited`, `restarting`.
-    pub status: String,
-    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check.
-    pub health: Option<String>,
-    /// What the last health check printed.
-    pub health_output: String,
-    /// When it was started last, as RFC 3339.
-    pub since: String,
-    /// Its exit status, where it has ended.
-    pub exit: Option<i64>,
-    /// What kept it from starting, in the engine's words.
-    pub error: String,
-    /// Whether the kernel killed a process of it for lack of memory, according to the engine.
-    pub out_of_memory: bool,
-    /// Its memory limit in bytes; `None` where it has none.
-    pub memory_limit: Option<u64>,
-    /// How often it was started again.
-    pub restarts: i64,
-    /// Its networks: name and address.
-    pub addresses: BTreeMap<String, String>,
-}
-
-impl Found {
-    /// Whether programs can be started in it: it runs, is not paused, and is not between two attempts to
-    /// start.
-    pub fn enterable(&self) -> bool {
-        self.running && self.status != "restarting" && !self.paused()
-    }
-
-    /// Whether `docker pause` froze its processes; the engine calls such a container running, too.
-    pub fn paused(&self) -> bool {
-        self.status == "paused"
-    }
-}
-
 /// A container by name; `None` where there is none.
 pub fn inspect<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<Option<Found>, Error>> {
     Box::pin(async move {
         Ok(optional(engine.docker.inspect_container(name, None::<InspectContainerOptions>))
             .await?
-            .map(from_inspect))
+            .map(Found::from_inspect))
     })
-}
-
-fn from_inspect(container: bollard::models::ContainerInspectResponse) -> Found {
-    let state = container.state.unwrap_or_default();
-    let config = container.config.unwrap_or_default();
-    let health = state.health.unwrap_or_default();
-    let running = state.running.unwrap_or(false);
-    let last = health.log.unwrap_or_default().pop();
-    let networks = container.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
-    let address = |endpoint: bollard::models::EndpointSettings| endpoint.ip_address.unwrap_or_default();
-    Found {
-        id: container.id.unwrap_or_default(),
-        name: container.name.unwrap_or_default().trim_start_matches('/').to_owned(),
-        labels: config.labels.unwrap_or_default().into_iter().collect(),
-        command: config.cmd.unwrap_or_default(),
-        image: container.image.unwrap_or_default(),
-        running,
-        status: state.status.map(|status| status.to_string()).unwrap_or_default(),
-        health: match health.status {
-            None | Some(HealthStatusEnum::EMPTY | HealthStatusEnum::NONE) => None,
-            Some(status) => Some(status.to_string()),
-        },
-        health_output: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
-        since: state.started_at.unwrap_or_default(),
-        exit: state.exit_code.filter(|_| !running),
-        error: state.error.unwrap_or_default(),
-        out_of_memory: state.oom_killed.unwrap_or(false),
-        memory_limit: container
-            .host_config
-            .and_then(|host| u64::try_from(host.memory?).ok())
-            .filter(|bytes| *bytes > 0),
-        restarts: container.restart_count.unwrap_or(0),
-        addresses: networks.into_iter().map(|(name, endpoint)| (name, address(endpoint))).collect(),
-    }
 }
 
 /// The names of the containers with a label, running or not.
