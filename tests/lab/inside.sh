@@ -10,6 +10,7 @@ mkdir -p "$LAB/etc" "$LAB/cgroup" "$LAB/docker" || exit 2
 cp -a /etc/. "$LAB/etc/" && mount --bind "$LAB/etc" /etc && rm -rf /etc/docker || exit 2
 mount -t tmpfs -o mode=755 lab /run || exit 2
 mkdir -p /run/lock "$HOME"
+stored python "$LAB_DATA" || exit 2
 [ -d /var/lib/docker ] && mount -t tmpfs -o mode=710 lab /var/lib/docker
 # /sys shows the network of whoever mounted it: a new one, with the cgroups of before.
 if mount --rbind /sys/fs/cgroup "$LAB/cgroup" && mount -t sysfs sysfs /sys 2>/dev/null; then

@@ -4,8 +4,7 @@
 # needs: fleet torch
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 || return 1
-docker_on node1 import "$LAB_TORCH" lab:fleet >/dev/null
+IMAGE_KIND=torch WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster"
 cluster_yaml 'launcher: torchrun' 'environment: {USE_LIBUV: "0", OMP_NUM_THREADS: "1"}' \
     'storage: [{from: /root/code, to: /workspace}]' >"$LAB/cluster/cluster.yaml"
