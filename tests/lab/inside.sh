@@ -24,8 +24,8 @@ if ip netns add far 2>/dev/null && ip link add eth0 type veth peer name wire net
     ip link set eth0 up && ip addr add 10.77.0.2/24 dev eth0 && ip route add default via 10.77.0.1
 fi
 install -m 755 "$LAB_ENVDOC" /run/lab/envdoc
-# It is brought into containers and to hosts, over and over: without what only a debugger reads.
-strip --strip-debug /run/lab/envdoc 2>/dev/null
+# It is brought into containers and to hosts, over and over: without its symbols, a third of it.
+strip /run/lab/envdoc 2>/dev/null
 chmod 755 /run/lab
 
 # However a case ends: its hosts do not outlive it, nor do the interfaces that they hang on.
