@@ -8,6 +8,7 @@ images_with() {
     export PATH="$folder:$PATH"
     # An older engine does not read what a newer one has written.
     LAB_DATA="$LAB/docker-$version"
+    mkdir "$LAB_DATA" && stored python "$LAB_DATA" || return 1
     for one in 100-build 105-base-image 110-build-interrupted 120-push; do
         echo "  $one"
         CASE="$own$one: "

@@ -28,6 +28,7 @@ docker_on() {
 }
 
 # hosts_start N [VERSION…]: N hosts, engines and sshds that answer; engine versions other than this machine's by host: `26.1`.
+# WITH_IMAGE names the hosts that have lab:fleet from the start (`all`: each of them), IMAGE_KIND which base image that is.
 hosts_start() {
     local count=$1 number host
     shift
@@ -44,8 +45,16 @@ hosts_start() {
         shift 2>/dev/null
         HOSTS+=("node$number")
     done
-    for host in "${HOSTS[@]}"; do host_make "$host" && host_boot "$host" || return 1; done
+    local image=" ${WITH_IMAGE:-} "
+    [ "${WITH_IMAGE:-}" != all ] || image=" ${HOSTS[*]} "
+    for host in "${HOSTS[@]}"; do
+        host_make "$host" || return 1
+        [[ $image != *" $host "* ]] || stored "${IMAGE_KIND:-fleet}" "$FLEET/$host/docker" || return 1
+        host_boot "$host" || return 1
+    done
     for host in "${HOSTS[@]}"; do host_ready "$host" || return 1; done
+    # shellcheck disable=SC2086
+    [ -z "${image// /}" ] || image_on $image
 }
 
 # The controller: a home of root's own in the lab's /etc/passwd (ssh asks there, not HOME), one key, and the hosts' keys pinned.
@@ -171,13 +180,14 @@ host_ready() {
     return 1
 }
 
-# image_on [HOST…]: the base image of the fleet (sshd, pdsh, Python, iproute2) as lab:fleet.
+# image_on [HOST…]: the base image of the fleet (sshd, pdsh, Python, iproute2) as lab:fleet, imported where it is not stored.
 image_on() {
-    local host pids=()
+    local host file=$LAB_FLEET pids=()
+    [ "${IMAGE_KIND:-fleet}" != torch ] || file=$LAB_TORCH
     [ $# -gt 0 ] || set -- "${HOSTS[@]}"
     for host in "$@"; do
         docker_on "$host" image inspect lab:fleet >/dev/null 2>&1 && continue
-        docker_on "$host" import "$LAB_FLEET" lab:fleet >/dev/null &
+        docker_on "$host" import "$file" lab:fleet >/dev/null &
         pids+=($!)
     done
     [ ${#pids[@]} -eq 0 ] || wait "${pids[@]}"

@@ -10,6 +10,7 @@ mkdir -p "$LAB/etc" "$LAB/cgroup" "$LAB/docker" || exit 2
 cp -a /etc/. "$LAB/etc/" && mount --bind "$LAB/etc" /etc && rm -rf /etc/docker || exit 2
 mount -t tmpfs -o mode=755 lab /run || exit 2
 mkdir -p /run/lock "$HOME"
+stored python "$LAB_DATA" || exit 2
 [ -d /var/lib/docker ] && mount -t tmpfs -o mode=710 lab /var/lib/docker
 # /sys shows the network of whoever mounted it: a new one, with the cgroups of before.
 if mount --rbind /sys/fs/cgroup "$LAB/cgroup" && mount -t sysfs sysfs /sys 2>/dev/null; then
@@ -23,8 +24,8 @@ if ip netns add far 2>/dev/null && ip link add eth0 type veth peer name wire net
     ip link set eth0 up && ip addr add 10.77.0.2/24 dev eth0 && ip route add default via 10.77.0.1
 fi
 install -m 755 "$LAB_ENVDOC" /run/lab/envdoc
-# It is brought into containers and to hosts, over and over: without what only a debugger reads.
-strip --strip-debug /run/lab/envdoc 2>/dev/null
+# It is brought into containers and to hosts, over and over: without its symbols, a third of it.
+strip /run/lab/envdoc 2>/dev/null
 chmod 755 /run/lab
 
 # However a case ends: its hosts do not outlive it, nor do the interfaces that they hang on.

@@ -137,5 +137,15 @@ mounted_below() {
         sort -r
 }
 
+# stored KIND ROOT: what tests/lab/run.sh has imported, linked into the data root of an engine that was not started yet.
+stored() {
+    local store=$LAB_KEPT/store-$1 one
+    for one in "$store"/*/; do
+        [ ! -d "$one" ] || cp -a --link "$one" "$2/" || return 1
+    done
+    # What the engine rewrites, it must not rewrite in the store.
+    [ ! -d "$store/image" ] || { rm -rf "$2/image" && cp -a "$store/image" "$2/"; }
+}
+
 # The base image, in the engine that runs.
 image() { docker image inspect lab:base >/dev/null 2>&1 || docker import "$LAB_BASE" lab:base >/dev/null; }

@@ -10,7 +10,8 @@
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
 # /run, its own copy of /etc, its own network and its own dockerd, and whatever it started ends with it, however it ends. The
-# machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base images.
+# machine's own engine and files are not touched. What is kept: target/lab/base-*.tar, the base images, and target/lab/store-*, the same
+# as the engine stores them.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 repository=$PWD
@@ -113,7 +114,8 @@ base() {
         echo "$FINISH failed"
         exit 2
     fi
-    rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/* "$lab/base/debootstrap"
+    rm -rf "$lab"/base/var/cache/apt/archives/*.deb "$lab"/base/var/lib/apt/lists/* "$lab"/base/var/cache/debconf/*-old \
+        "$lab"/base/usr/share/{doc,man,locale,info}/* "$lab/base/debootstrap"
     tar -C "$lab/base" -cf "$lab/base.tar" . && mv "$lab/base.tar" "$file" && rm -rf "$lab/base"
 }
 # DeepSpeed from PyPI (pure Python; what it needs are packages of Debian), and a fault of Debian 13's torch repaired: it is built without
@@ -136,6 +138,32 @@ deepspeed_into() {
 mpi_into() {
     cp benches/reduce.c "$1/root/reduce.c" && chroot "$1" mpicc -O2 /root/reduce.c -o /usr/local/bin/reduce &&
         rm -rf "$1/usr/share/doc" "$1/usr/share/man" "$1/usr/lib/libtorch-test"
+}
+# store KIND FILE TAG: target/lab/store-KIND, what this machine's engine writes below its data root when it imports FILE as TAG. Cases
+# link it into the data root of an engine before they start that: an import unpacks and hashes hundreds of MB, each time.
+store() {
+    local kind=$1 file=target/lab/$2 tag=$3 folder=target/lab/store-$1 written driver
+    written="$(dockerd --version), $(stat --format %Y "$file"), $tag"
+    [ "$(cat "$folder/written" 2>/dev/null)" != "$written" ] || return 0
+    rm -rf "$folder" && mkdir -p "$lab/store"
+    # Its processes and mounts end with the shell that is process 1 there.
+    if ! unshare --mount --net --pid --fork --kill-child --mount-proc --propagation private bash -c '
+        dockerd --data-root "$1/data" --exec-root "$1/run" --pidfile "$1/pid" --host "unix://$1/socket" --bridge none --iptables=false &
+        for _ in $(seq 300); do docker --host "unix://$1/socket" version >/dev/null 2>&1 && break; sleep 0.1; done
+        docker --host "unix://$1/socket" import "$2" "$3" || exit 1
+        kill $!
+        wait $!
+        exit 0' import "$lab/store" "$file" "$tag" >"$lab/store.log" 2>&1; then
+        tail -20 "$lab/store.log"
+        echo "$file cannot be imported"
+        exit 2
+    fi
+    # image/DRIVER has what is known of the layers, DRIVER the layers. An engine that keeps them in containerd has neither.
+    mkdir "$lab/store/kept"
+    for driver in $(ls "$lab/store/data/image" 2>/dev/null); do
+        mv "$lab/store/data/image" "$lab/store/data/$driver" "$lab/store/kept/"
+    done
+    echo "$written" >"$lab/store/kept/written" && mv "$lab/store/kept" "$folder" && rm -rf "$lab/store"
 }
 # needed WORD PATTERN…: whether one of the cases that will run says that it needs it.
 needed() {
@@ -181,6 +209,9 @@ done
 if needed podman-5.4 "$@"; then base base-podman-trixie.tar trixie podman runc netavark aardvark-dns containers-storage; fi
 # Not set up, only unpacked: what its C library is, counts.
 if needed old "$@"; then DEBOOTSTRAP=--foreign base base-old.tar bullseye; fi
+store python "base-python-$codename.tar" lab:base
+if needed fleet "$@"; then store fleet "base-fleet-$codename.tar" lab:fleet; fi
+if needed torch "$@"; then store torch base-torch-trixie.tar lab:fleet; fi
 [ -z "$only_images" ] || exit 0
 
 # The shards share a folder in which each claims the case that it runs next.

@@ -4,7 +4,7 @@
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 # ENGINES: versions of the two, for the cases that try others than the machine's own.
-hosts_start 2 ${ENGINES:-} && image_on node1 || return 1
+WITH_IMAGE=node1 hosts_start 2 ${ENGINES:-} || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --output "$LAB/cluster/first.yaml"
 check_that "init: status 0" ended_with 0

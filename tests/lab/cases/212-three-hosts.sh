@@ -6,7 +6,7 @@
 . ./fleet.sh
 newer=
 [ ! -x "$LAB_KEPT/engine-26.1/usr/sbin/dockerd" ] || newer=26.1
-hosts_start 3 "" "$newer" && image_on node2 || return 1
+WITH_IMAGE=node2 hosts_start 3 "" "$newer" || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
 check_that "up: status 0" ended_with 0

@@ -3,7 +3,7 @@
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on node1 && image_on node2 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" "$LAB/second" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_second() { local verb=$1; shift; LIMIT=150 envdoc cluster "$verb" --file "$LAB/second/cluster.yaml" "$@"; }
 swarm_of() { docker_on "$1" info --format '{{.Swarm.LocalNodeState}}'; }

@@ -3,7 +3,7 @@
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on node1 && image_on node2 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 shown() { [ "$code" -eq "$1" ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'; }
 # job HOST SECONDS: a process that envdoc did not start. running HOST SECONDS: whether it is there.

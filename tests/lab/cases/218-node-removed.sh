@@ -3,7 +3,7 @@
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 3 && image_on || return 1
+WITH_IMAGE=all hosts_start 3 || return 1
 mkdir -p "$LAB/cluster"
 three() { cluster_yaml >"$LAB/cluster/cluster.yaml"; }
 two() { cluster_yaml | grep -v 10.77.10.3 >"$LAB/cluster/cluster.yaml"; }

@@ -4,7 +4,7 @@
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster"
 ask_for() { cluster_yaml "$@" >"$LAB/cluster/cluster.yaml"; }
 faults_start
@@ -41,8 +41,7 @@ again
 ask_for && on node1 true && sed -i 's/memlock: 8m/memlock: unlimited/' "$LAB/cluster/cluster.yaml"
 fault "memlock that cannot be raised" 'memlock' up
 again
-# An image that has the shell is on both nodes: the limits of both are tried before anything is changed.
-image_on node2
+# The image, which has a shell, is on both nodes: the limits of both are tried before anything is changed.
 ask_for && sed -i 's/memlock: 8m, nofile: 1024/memlock: unlimited, nofile: 1000000000/' "$LAB/cluster/cluster.yaml"
 fault "memlock and nofile that cannot be raised" 'node1: memlock to unlimited.*node1: nofile to 1000000000.*node2: memlock to unlimited.*node2: nofile to 1000000000' up
 check_that "memlock and nofile: one problem" same "$(jq -s 'last.problems | length' <<<"$answer")" 1
@@ -53,7 +52,6 @@ in_cluster up
 check_that "memlock and nofile: with the block that was given: status 0" ended_with 0
 [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
 again
-docker_on node2 image rm lab:fleet >/dev/null
 
 ask_for 'network: {kind: host}'
 on node2 python3 -c 'import socket, time; l = socket.create_server(("", 2222)); time.sleep(600)' &

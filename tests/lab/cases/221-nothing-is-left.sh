@@ -3,7 +3,7 @@
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on node1 && image_on node2 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 rm -rf "$LAB/cluster"
 mkdir -p "$LAB/cluster" "$LAB/t" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 export TMPDIR=$LAB/t

@@ -3,7 +3,7 @@
 # needs: fleet
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 faults_start ssh-faults
 etc=$FLEET/node2/etc root=$FLEET/node2/root

@@ -8,7 +8,7 @@
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-engine.md
 printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=node1 hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" "$LAB/arm" && faults_start engine-faults
 offered() { check_that "$1: what to type" grep -qF -- "$2" <<<"$answer"; }
 

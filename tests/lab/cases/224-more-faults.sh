@@ -4,7 +4,7 @@
 # slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=node1 hosts_start 2 || return 1
 mkdir -p "$LAB/cluster"
 ask_for() { cluster_yaml >"$LAB/cluster/cluster.yaml"; }
 faults_start more-faults

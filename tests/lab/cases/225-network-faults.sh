@@ -8,7 +8,7 @@
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-network.md
 printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
-hosts_start 2 && image_on || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
 check_that "up: status 0" ended_with 0

@@ -4,7 +4,7 @@
 # slow
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 && image_on || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && faults_start addresses
 
 on node2 ip route add 10.211.0.0/16 via 10.77.10.254

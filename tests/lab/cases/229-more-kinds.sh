@@ -6,7 +6,7 @@
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
 . ./smoke.sh
-hosts_start 2 && image_on || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && faults_start kinds
 TABLE=$LAB_KEPT/smoke-faults-kinds.md
 : >"$TABLE"

@@ -5,7 +5,7 @@
 . ./fleet.sh
 compose=$LAB_KEPT/engine-26.1/usr/libexec/docker/cli-plugins/docker-compose
 [ -x "$compose" ] || { skip "docker-compose 2.26 is not here: it could not be fetched from this machine's Debian mirror"; return 0; }
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" "$FLEET/node1/root/code" "$FLEET/node2/root/code"
 cluster_yaml 'environment: {NCCL_DEBUG: WARN}' 'storage: [{from: /root/code, to: /workspace, read_only: true}]' >"$LAB/cluster/cluster.yaml"
 in_cluster up

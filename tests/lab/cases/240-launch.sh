@@ -5,8 +5,7 @@
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
 [ -x "$LAB_KEPT/engine-26.1/usr/sbin/dockerd" ] || { skip "Docker 26.1 is not here: it could not be fetched from this machine's Debian mirror"; return 0; }
-hosts_start 2 "" 26.1 || return 1
-docker_on node1 import "$LAB_TORCH" lab:fleet >/dev/null
+IMAGE_KIND=torch WITH_IMAGE=all hosts_start 2 "" 26.1 || return 1
 versions="$(docker_on node1 version --format '{{.Server.Version}}') and $(docker_on node2 version --format '{{.Server.Version}}')"
 echo "    engines $versions"
 check_that "the engines are 20.10 and 26.1, or this machine's and 26.1" grep -q "and 26.1" <<<"$versions"

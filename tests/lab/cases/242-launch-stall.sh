@@ -4,8 +4,7 @@
 # needs: fleet torch
 # shellcheck source=tests/lab/fleet.sh
 . ./fleet.sh
-hosts_start 2 || return 1
-docker_on node1 import "$LAB_TORCH" lab:fleet >/dev/null
+IMAGE_KIND=torch WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster"
 cluster_yaml 'launcher: torchrun' 'environment: {USE_LIBUV: "0", OMP_NUM_THREADS: "1"}' \
     'storage: [{from: /root/code, to: /workspace}]' >"$LAB/cluster/cluster.yaml"
@@ -16,12 +15,12 @@ dist.init_process_group("gloo")
 rank = dist.get_rank()
 with open(f"/workspace/rank{rank}", "w") as file: file.write(str(os.getpid()))
 print(f"rank {rank} is there", flush=True)
-going = torch.ones(1 << 20)
+going = torch.ones(1 << 14)
 try:
     while going[0] > 0:
         going.fill_(0 if os.path.exists("/workspace/stop") else 1)
         dist.all_reduce(going, op=dist.ReduceOp.MIN)
-        time.sleep(0.02)
+        time.sleep(0.05)
 except RuntimeError as error:
     # A rank that does not end when it has lost the others.
     print(f"rank {rank} lost the others: {error}", flush=True)

@@ -6,7 +6,7 @@
 . ./fleet.sh
 # An engine accepts a registry without TLS only where its configuration says so.
 ENGINE_ARGUMENTS=(--insecure-registry 10.77.10.254:5000)
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster/context" "$LAB/registry"
 printf 'version: 0.1\nlog: {level: warn}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "10.77.10.254:5000"}\n' "$LAB/registry" >"$LAB/registry.yml"
 docker-registry serve "$LAB/registry.yml" >"$LAB/registry.log" 2>&1 &

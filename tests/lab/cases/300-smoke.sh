@@ -6,7 +6,7 @@
 . ./fleet.sh
 # shellcheck source=tests/lab/smoke.sh
 . ./smoke.sh
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 

@@ -8,7 +8,7 @@
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-delay.md
 [ -c /dev/net/tun ] || { skip "this machine has no /dev/net/tun: no cable with a delay can be made"; return 0; }
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
 in_cluster up

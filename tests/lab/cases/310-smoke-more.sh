@@ -8,7 +8,7 @@
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-more.md
 printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
-hosts_start 3 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 3 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
 check_that "up: status 0" ended_with 0
@@ -38,7 +38,7 @@ engine_boot_on node3 && host_ready node3
 in_cluster down --leave-swarm >/dev/null
 hosts_stop
 
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=all hosts_start 2 || return 1
 cluster_yaml 'network: {interface: eth1}' >"$LAB/cluster/cluster.yaml"
 in_cluster up
 smoke_names "the wrong interface is pinned" failed interface 'pinned to =?eth1'

@@ -8,8 +8,7 @@
 . ./smoke.sh
 TABLE=$LAB_KEPT/smoke-faults-torch.md
 printf '| fault | verdict | phase | node | what envdoc says | seconds |\n|---|---|---|---|---|---:|\n' >"$TABLE"
-hosts_start 2 || return 1
-docker_on node1 import "$LAB_TORCH" lab:fleet >/dev/null
+IMAGE_KIND=torch WITH_IMAGE=all hosts_start 2 || return 1
 mkdir -p "$LAB/cluster"
 cluster_yaml 'environment: {DS_ACCELERATOR: cpu, USE_LIBUV: "0", OMP_NUM_THREADS: "1"}' >"$LAB/cluster/cluster.yaml"
 in_cluster up

@@ -34,7 +34,7 @@ next_to_another() {
 }
 at_once() { "$@"; }
 
-hosts_start 2 && image_on node1 || return 1
+WITH_IMAGE=node1 hosts_start 2 || return 1
 mkdir -p "$LAB/cluster" && cluster_yaml >"$LAB/cluster/cluster.yaml"
 in_cluster up
 check_that "up: status 0" ended_with 0
