@@ -3,6 +3,7 @@
 use diagnostic::rule::Rule;
 use diagnostic::{Judged, Severity, Verdict};
 use facts::{Fact, Facts};
+use host::redact::hide_credentials;
 
 /// A check: a struct of constants with a function pointer.
 #[derive(Debug)]
@@ -156,7 +157,12 @@ pub struct CheckResult {
 
 /// Runs `checks` on one machine.
 pub fn judge(checks: &[&'static Check], facts: &Facts) -> Vec<CheckResult> {
-    checks.iter().map(|check| CheckResult { check, verdict: judge_one(check, facts) }).collect()
+    let result = |&check: &&'static Check| CheckResult {
+        check,
+        // Reports end up in tickets and in the logs of CI.
+        verdict: judge_one(check, facts).map_texts(hide_credentials),
+    };
+    checks.iter().map(result).collect()
 }
 
 /// Runs one check: first whether it applies to this machine at all, then its own judgement.

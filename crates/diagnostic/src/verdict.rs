@@ -56,6 +56,29 @@ impl Verdict {
         Verdict::Unknown(why.into())
     }
 
+    /// The same verdict with every text changed: what was seen, what to do, why nothing could be seen.
+    #[must_use]
+    pub fn map_texts(self, change: impl Fn(String) -> String) -> Verdict {
+        match self {
+            Verdict::Pass => Verdict::Pass,
+            Verdict::NotApplicable(why) => Verdict::NotApplicable(change(why)),
+            Verdict::Unknown(Missing { kind, detail }) => {
+                Verdict::Unknown(Missing { kind, detail: change(detail) })
+            }
+            Verdict::Found(mut found) => {
+                let each = |text: &mut String| *text = change(std::mem::take(text));
+                each(&mut found.message);
+                found.evidence.iter_mut().for_each(each);
+                for fix in &mut found.fixes {
+                    each(&mut fix.title);
+                    fix.commands.iter_mut().for_each(each);
+                    fix.edits.iter_mut().for_each(|edit| each(&mut edit.text));
+                }
+                Verdict::Found(found)
+            }
+        }
+    }
+
     /// The finding, if it is one.
     pub fn found(&self) -> Option<&Diagnostic> {
         match self {

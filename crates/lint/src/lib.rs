@@ -44,6 +44,7 @@ use read::script::Script;
 use read::settings::Settings;
 
 use facts::Facts;
+use host::redact::hide_credentials;
 use rule::Judge;
 
 /// One thing that a rule found in a file.
@@ -170,6 +171,9 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         },
         None => file.name.clone(),
     };
+    // Reports end up in the logs of CI, which more people read than the file.
+    found.message = hide_credentials(found.message);
+    found.fix = hide_credentials(found.fix);
     Finding { rule, file: name, found }
 }
 

@@ -19,6 +19,7 @@ mod names;
 mod planted;
 mod secrets;
 mod settings;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod token_shapes;
@@ -28,6 +29,7 @@ use super::{Missing, MissingKind};
 use crate::sensitivity::Sensitivity;
 
 use names::{particular, uncommon};
+pub use shown::hide_credentials;
 pub use token_shapes::{TOKEN_SHAPES, TokenShape, UNREAD};
 
 /// What a credential becomes.

@@ -83,8 +83,12 @@ static QUERY: LazyLock<Regex> =
 
 /// The forms that are credentials in whatever text they are.
 pub(super) fn tokens(text: &str) -> String {
+    issued(&PLAIN_LOGIN.replace_all(text, format!("://{HIDDEN}@")))
+}
+
+/// What somebody issued or generated: keys, tokens, hashes, addresses with a secret path.
+pub(super) fn issued(text: &str) -> String {
     let text = commands::keys(&PEM.replace_all(text, HIDDEN));
-    let text = PLAIN_LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
     let text = TOKEN.replace_all(&text, format!("${{1}}{HIDDEN}"));
     let text = CRYPT.replace_all(&text, HIDDEN);
     WEBHOOK.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned()

@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nRUN git clone \
              https://ghp_0123456789abcdefghijABCDEFGHIJ012345@github.com/x/y\n",
         ),
+        dockerfile("FROM ubuntu:22.04\nRUN git clone https://ci:k8Tq2vLx9wZb@git.example.com/x/y\n"),
         dockerfile("FROM ubuntu:22.04\nENV WANDB_API_KEY=\"0123456789abcdef0123456789abcdef01234567\"\n"),
     ],
     silent: &[
@@ -29,6 +30,10 @@ pub(crate) const RULE: Rule = Rule {
             "FROM ubuntu:22.04\nENV API_KEY=<your-key> X_TOKEN=your_token_here\n\
              RUN echo hf_transfer sk-learn\n",
         ),
+        dockerfile(
+            "FROM ubuntu:22.04\nENV A=postgres://postgres:postgres@db B=http://user:password@proxy\n\
+             RUN --mount=type=secret,id=t git clone https://ci:$(cat /run/secrets/t)@git.example.com/x/y\n",
+        ),
     ],
 };
 
@@ -36,7 +41,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for instruction in &file.instructions {
         let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);
-        let shaped: Vec<Found> = bodies.filter_map(shaped).collect();
+        let shaped: Vec<Found> = bodies.filter_map(|text| shaped(text).or_else(|| login(text))).collect();
         if !shaped.is_empty() {
             found.extend(shaped);
             continue;
@@ -87,6 +92,27 @@ fn shaped(text: &Text) -> Option<Found> {
                      time",
                 )
             })
+        })
+    })
+}
+
+/// `scheme://user:password@host`
+fn login(text: &Text) -> Option<Found> {
+    text.text.match_indices("://").find_map(|(place, separator)| {
+        let address = &text.text[place + separator.len()..];
+        let authority = address.split(|c: char| c.is_whitespace() || "/?#\"'".contains(c)).next()?;
+        let (login, host) = authority.rsplit_once('@')?;
+        let (_, password) = login.split_once(':')?;
+        let given = !password.contains(['$', '<', '{', '`']) && !placeholder(password);
+        given.then(|| {
+            let message = format!(
+                "the file contains the password of a URL of {host}, which also ends up in the image history"
+            );
+            Found::error(
+                text.line_at(place),
+                message,
+                "Change the password, and use `RUN --mount=type=secret` or a .netrc mounted as a secret",
+            )
         })
     })
 }

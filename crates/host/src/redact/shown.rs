@@ -1,0 +1,73 @@
+//! Credentials in what envdoc itself prints: its reports are pasted into tickets and kept by CI.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{HIDDEN, pattern, secrets};
+
+/// The password of an address; its user stays.
+static PASSWORD: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(://[^\s/@:"'`]*):[^\s/@"'`$<{]+@"#));
+/// Values of an address's query that open it.
+static QUERY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i)([?&][a-z0-9_.-]*(?:token|key|secret|password|sig|signature)=)[^&\s"'`#$<{]+"#)
+});
+/// The fewest characters of a token.
+const SHORTEST_TOKEN: usize = 11;
+
+/// The same text without passwords in addresses, and without tokens. Names and places stay: this is no redaction.
+pub fn hide_credentials(text: String) -> String {
+    if !suspicious(&text) {
+        return text;
+    }
+    let text = PASSWORD.replace_all(&text, format!("$1:{HIDDEN}@"));
+    secrets::issued(&QUERY.replace_all(&text, format!("${{1}}{HIDDEN}")))
+}
+
+/// Compiling the expressions takes milliseconds, and most texts have neither an address nor a long word of mixed
+/// characters.
+fn suspicious(text: &str) -> bool {
+    let mixed = |word: &str| {
+        let any = |of: fn(&u8) -> bool| word.bytes().any(|byte| of(&byte));
+        any(u8::is_ascii_digit) || any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase)
+    };
+    let long = |word: &str| word.len() >= SHORTEST_TOKEN && mixed(word);
+    let part_of_word = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    text.contains("://") || text.contains("PRIVATE KEY") || text.split(|c| !part_of_word(c)).any(long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(text: &str) -> String {
+        hide_credentials(text.to_owned())
+    }
+
+    #[test]
+    fn passwords_and_tokens_go_and_names_stay() {
+        assert_eq!(
+            hidden("uses tcp://u:PWsecret1@10.0.0.1:2375 (DOCKER_HOST)"),
+            "uses tcp://u:***@10.0.0.1:2375 (DOCKER_HOST)"
+        );
+        assert_eq!(hidden("https://h/simple?token=hunter2&x=1"), "https://h/simple?token=***&x=1");
+        let token = "NCCL_DEBUG=hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh";
+        assert_eq!(
+            hidden(&format!("{token} is not an accepted value")),
+            "NCCL_DEBUG=*** is not an accepted value"
+        );
+    }
+
+    #[test]
+    fn what_is_no_credential_stays() {
+        for text in [
+            "ssh://root@node2 does not answer",
+            "git clone https://$USER:$TOKEN@github.com/x/y",
+            "https://user:<password>@host",
+            "GPU-5f3c0c1e-2a77-4f0c-9d0e-111111111111 at 00000000:17:00.0",
+            "driver 550.54.14 is older than 570.26; commit 0123456789abcdef0123456789abcdef01234567",
+        ] {
+            assert_eq!(hidden(text), text);
+        }
+    }
+}
