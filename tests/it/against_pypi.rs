@@ -238,7 +238,7 @@ fn stacks_install_and_refusals_are_refused() {
     });
     let count = |wanted: &Outcome| outcomes.iter().filter(|(_, outcome)| outcome == wanted).count();
     let disagrees = |(name, outcome): &(String, Outcome)| match outcome {
-        Outcome::Disagrees(says) => Some((name.clone(), says.clone())),
+        Outcome::Disagrees(message) => Some((name.clone(), message.clone())),
         _ => None,
     };
     let (known, disagreements): (Vec<_>, Vec<_>) =

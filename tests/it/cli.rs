@@ -106,10 +106,10 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["resolve", "--preset", "rll"], "did you mean rl?"),
     ];
     let mut wrong = Vec::new();
-    for (arguments, says) in cases {
+    for (arguments, expected) in cases {
         let (code, error) = refused(arguments);
-        if code != 2 || !error.contains(says) {
-            wrong.push(format!("{arguments:?} ended with {code}, expected {says:?}: {error}"));
+        if code != 2 || !error.contains(expected) {
+            wrong.push(format!("{arguments:?} ended with {code}, expected {expected:?}: {error}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -239,12 +239,15 @@ fn an_error_is_explained_or_said_to_be_unknown() {
         );
         assert!(!shown.contains('{'), "{shown}");
     }
-    let (code, says) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
-    assert!(code == 2 && says.contains("its meaning is unknown") && !says.contains("did you mean"), "{says}");
-    let (_, says) = refused(&["explain", "torch failed to do something odd here"]);
-    assert!(says.contains("its meaning is unknown"), "{says}");
-    let (_, says) = refused(&["explain", "docker: weird"]);
-    assert!(says.contains("its meaning is unknown") && !says.contains("did you mean"), "{says}");
+    let (code, message) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
+    assert!(
+        code == 2 && message.contains("its meaning is unknown") && !message.contains("did you mean"),
+        "{message}"
+    );
+    let (_, message) = refused(&["explain", "torch failed to do something odd here"]);
+    assert!(message.contains("its meaning is unknown"), "{message}");
+    let (_, message) = refused(&["explain", "docker: weird"]);
+    assert!(message.contains("its meaning is unknown") && !message.contains("did you mean"), "{message}");
     assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
 }
 
@@ -311,9 +314,10 @@ fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
     let report =
         json(&["--from", "tests/servers/healthy-l40s.json", "tests/servers/healthy-t4-cloud-vm.json"]);
     let wishes = report["wishes"].to_string();
-    for says in ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
+    for expected in
+        ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
     {
-        assert!(wishes.contains(says), "{wishes}");
+        assert!(wishes.contains(expected), "{wishes}");
     }
     let report = json(&["--from", &quiet(dir.path())]);
     assert_eq!(report["wishes"], serde_json::json!([]));
@@ -409,8 +413,8 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
     assert_eq!(bytes, [8, 4096, 262_144]);
     assert!(fs::read_to_string(&html).unwrap().contains("</html>"));
     assert!(fs::read_to_string(&svg).unwrap().contains("<polyline"));
-    let (code, says) = refused(&[&common[..], &["--html", &html]].concat());
-    assert!(code == 2 && says.contains("--force"), "{says}");
+    let (code, message) = refused(&[&common[..], &["--html", &html]].concat());
+    assert!(code == 2 && message.contains("--force"), "{message}");
 
     let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
     let report = json(&output);
@@ -439,9 +443,9 @@ fn smoke_refuses_what_cannot_be() {
         (&["smoke", "--local", "--sizes", "7"], "a multiple of 4"),
         (&["smoke", "--local", "--corrupt", "5:1"], "no rank 5 of 2"),
     ];
-    for (arguments, says) in cases {
+    for (arguments, expected) in cases {
         let (code, told) = refused(arguments);
-        assert!(code == 2 && told.contains(says), "{arguments:?}: {told}");
+        assert!(code == 2 && told.contains(expected), "{arguments:?}: {told}");
     }
 }
 

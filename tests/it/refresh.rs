@@ -378,12 +378,12 @@ fn nobody_there_ends_with_2_and_changes_nothing() {
     assert!(error.contains("no source was reachable") && error.contains("refused"), "{error}");
     assert!(!cache.path().join("x").exists());
 
-    for (arguments, says) in
+    for (arguments, expected) in
         [(&["--only", "drivers"][..], "cannot be refreshed"), (&["--timeout", "0"], "greater than 0")]
     {
         let (code, _, error) = refresh(&server, cache.path(), arguments);
         assert_eq!(code, 2);
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     let (code, _, error) = refresh(&server, Path::new(""), &[]);
     assert_eq!(code, 2);

@@ -20,7 +20,7 @@ pub enum Class {
 
 impl Class {
     /// In words.
-    pub fn says(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Class::NonFatal => "not fatal",
             Class::Fatal => "fatal to the link or the guest",

@@ -225,7 +225,7 @@ fn seen(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
 
 /// A path whose MTU is smaller than that of the interfaces.
 pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Problem {
-    let says = match plan.network.kind {
+    let message = match plan.network.kind {
         NetworkKind::Host => format!(
             "packets above {bytes} bytes are lost between {a} and {b}, but the interface MTU is {mtu}: a \
                 link between the machines has a smaller MTU"
@@ -236,7 +236,7 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
             bytes + 50
         ),
     };
-    Problem::of(STEP, a, format!("{says}. Small messages pass, large ones hang"))
+    Problem::of(STEP, a, format!("{message}. Small messages pass, large ones hang"))
         .fix(format!(
             "Set `network: {{ mtu: {bytes} }}` in cluster.yaml and recreate the network: `envdoc \
             cluster down && envdoc cluster up`"
@@ -254,10 +254,10 @@ pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
         );
     }
     if matches!(why, LoginError::KeyPermissions(_)) {
-        let says = format!(
+        let message = format!(
             "ssh in the container of {a} rejects its private key because other users can read it: {why}"
         );
-        return Problem::of(STEP, a, says)
+        return Problem::of(STEP, a, message)
             .fix(format!(
                 "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
                     `docker restart {a}`"
@@ -323,8 +323,8 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
 fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tried) -> Problem {
     let (a, b) = (&one.node.name, &other.node.name);
     let why = match (&tried.name, &tried.connects) {
-        (_, Err(failure)) => failure.says.clone(),
-        (Err(why), _) => why.says.clone(),
+        (_, Err(failure)) => failure.message.clone(),
+        (Err(why), _) => why.message.clone(),
         _ => String::new(),
     };
     Problem::of(
@@ -524,8 +524,8 @@ async fn resolver(
         true => None,
         false => container_probe::own_server(one, b, &servers).await,
     };
-    let why = answer.map_or_else(|| why.to_string(), |failure| failure.says);
-    let says = match (&engine, servers.contains(&own)) {
+    let why = answer.map_or_else(|| why.to_string(), |failure| failure.message);
+    let message = match (&engine, servers.contains(&own)) {
         (Err(failure), _) => format!(
             "the DNS server of the engine ({server}) does not answer in the container of {a} ({failure}), so \
                 {b} cannot be resolved there"
@@ -542,7 +542,7 @@ async fn resolver(
         ),
     };
     Some(
-        Problem::of(STEP, a, says)
+        Problem::of(STEP, a, message)
             .fix(format!(
                 "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
             ))
@@ -577,8 +577,8 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
 mod tests {
     use super::*;
 
-    fn problem(says: &str) -> Problem {
-        Problem::new(STEP, says)
+    fn problem(message: &str) -> Problem {
+        Problem::new(STEP, message)
     }
 
     #[test]
@@ -593,9 +593,9 @@ mod tests {
             ((2, 3), Cause::StaleEntry(problem("the engine of 2 lost 3"))),
             ((3, 2), Cause::Seen(problem("7946/tcp is blocked"))),
         ];
-        let says: Vec<_> = best(found).into_iter().map(|problem| problem.says).collect();
+        let message: Vec<_> = best(found).into_iter().map(|problem| problem.message).collect();
         assert_eq!(
-            says,
+            message,
             ["7946/tcp is blocked", "4789/udp is left", "the engine of 2 lost 1", "7946/tcp is blocked"]
         );
     }

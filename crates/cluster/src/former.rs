@@ -46,7 +46,7 @@ pub async fn connect(plan: &ClusterPlan, recorded: Vec<Recorded>) -> Vec<Former>
     let all = recorded.into_iter().zip(engines).zip(nodes.iter()).map(|((recorded, engine), node)| async {
         let engine = match engine {
             Ok(engine) => verified(&recorded, engine).await,
-            Err(problem) => Err(Unreached::Connection(problem.says)),
+            Err(problem) => Err(Unreached::Connection(problem.message)),
         };
         Former { recorded, node: node.clone(), engine }
     });

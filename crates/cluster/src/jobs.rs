@@ -50,7 +50,7 @@ pub struct Job<'a> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The node's engine cannot be used.
-    #[error("{}", .0.says)]
+    #[error("{}", .0.message)]
     Unreachable(Box<Problem>),
     /// The engine refused a request.
     #[error(transparent)]

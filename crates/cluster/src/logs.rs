@@ -26,7 +26,7 @@ pub async fn containers(plan: &ClusterPlan) -> Vec<Read> {
                 let read = container::read(engine, &node.name, Some(&node.name)).await;
                 read.unwrap_or_else(|why| missing(&why.to_string()))
             }
-            Err(problem) => missing(&problem.says),
+            Err(problem) => missing(&problem.message),
         }
     }));
     reads.await

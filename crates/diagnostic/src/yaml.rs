@@ -50,12 +50,12 @@ pub fn too_deep(text: &str) -> Option<usize> {
 /// An error of the parser as a message: the line, its text, and the nearest key.
 fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
     let whole = error.to_string();
-    let says = whole.split(" at line ").next().unwrap_or(&whole);
+    let message = whole.split(" at line ").next().unwrap_or(&whole);
     let mut hints = Vec::new();
-    let unknown = says.split("unknown field `").nth(1).and_then(|rest| rest.split('`').next());
-    let mut short = says.to_owned();
+    let unknown = message.split("unknown field `").nth(1).and_then(|rest| rest.split('`').next());
+    let mut short = message.to_owned();
     if let Some(key) = unknown {
-        let listed = says.split("expected ").nth(1).unwrap_or_default();
+        let listed = message.split("expected ").nth(1).unwrap_or_default();
         let keys: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
         short = format!("there is no key {key:?}");
         let score = |known: &&&str| strsim::jaro_winkler(key, known);
@@ -68,7 +68,7 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
         }
         hints.push(format!("the keys are {}", keys.join(", ")));
     }
-    let says = match error.location() {
+    let message = match error.location() {
         Some(at) => {
             // The parser tells where a mapping begins when a key in it is wrong: the key's own line is looked
             // up.
@@ -83,7 +83,7 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
         }
         None => format!("{name}: {short}"),
     };
-    Error { kind: Kind::Usage, message: says, hints }
+    Error { kind: Kind::Usage, message, hints }
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ async fn attempt(docker: &Docker, local: &str, image: &str, request: &Request) -
     let outcome = match (outcome?, removed) {
         (Ok(_), Err(error)) => Err(Failure {
             step: "removing the container",
-            says: Error::LeftBehind { name, source: Box::new(error) }.to_string(),
+            message: Error::LeftBehind { name, source: Box::new(error) }.to_string(),
             of_container: true,
         }),
         (outcome, _) => outcome,
@@ -106,7 +106,7 @@ async fn snapshot(
     request: &Request,
 ) -> Result<Result<String, Failure>, NotTried> {
     let failed =
-        |step, of_container| move |error: Error| Failure { step, says: error.to_string(), of_container };
+        |step, of_container| move |error: Error| Failure { step, message: error.to_string(), of_container };
     let body = container::request::snapshot(image, PROGRAM, request.gpus, LABEL);
     let created = container::create(docker, name, body, request.step).await;
     if created.as_ref().is_err_and(|error| *error.cause() == Cause::NoSuchImage) {
@@ -132,10 +132,12 @@ async fn within<T>(
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(request.step, work).await {
-        Ok(result) => result.map_err(|error| Failure { step, says: error.to_string(), of_container: false }),
+        Ok(result) => {
+            result.map_err(|error| Failure { step, message: error.to_string(), of_container: false })
+        }
         Err(_) => {
-            let says = Error::answer_timeout(request.step).to_string();
-            Err(Failure { step, says, of_container: false })
+            let message = Error::answer_timeout(request.step).to_string();
+            Err(Failure { step, message, of_container: false })
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Failure {
     /// What was being done: `creating the container`, `starting it`, …
     pub step: &'static str,
     /// Message of the engine.
-    pub says: String,
+    pub message: String,
     /// Whether the container itself failed, rather than envdoc's way of looking into it.
     pub of_container: bool,
 }
@@ -57,7 +57,7 @@ pub fn of(answer: Result<Answer, NotTried>, gpus: bool, catalog: &'static Catalo
         Ok(snapshot) => Ok(Box::new(facts(&snapshot.host(), catalog))),
         Err(error) => Err(Failure {
             step: "reading what envdoc said inside",
-            says: format!("not a snapshot: {error}"),
+            message: format!("not a snapshot: {error}"),
             of_container: false,
         }),
     });

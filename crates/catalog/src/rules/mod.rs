@@ -25,13 +25,13 @@ pub struct Broken {
     /// The rule's name.
     pub rule: &'static str,
     /// What is wrong.
-    pub says: String,
+    pub message: String,
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let space = if self.row.is_empty() { "" } else { " " };
-        write!(f, "{}{space}{}: {}: {}", self.file, self.row, self.rule, self.says)
+        write!(f, "{}{space}{}: {}: {}", self.file, self.row, self.rule, self.message)
     }
 }
 
@@ -48,8 +48,8 @@ struct Row<'f> {
 }
 
 impl Row<'_> {
-    fn broken(&self, rule: &'static str, says: impl Into<String>) -> Broken {
-        Broken { file: self.file.name.to_string(), row: self.key.clone(), rule, says: says.into() }
+    fn broken(&self, rule: &'static str, message: impl Into<String>) -> Broken {
+        Broken { file: self.file.name.to_string(), row: self.key.clone(), rule, message: message.into() }
     }
 }
 
@@ -69,7 +69,8 @@ const ROW_RULES: &[RowRule] = &[
 
 /// What is wrong with a file; empty when it keeps every rule.
 pub fn broken(name: &str, text: &str, others: Others<'_>) -> Vec<Broken> {
-    let whole_file = |rule, says: String| Broken { file: name.to_owned(), row: String::new(), rule, says };
+    let whole_file =
+        |rule, message: String| Broken { file: name.to_owned(), row: String::new(), rule, message };
     let Some(file) = embedded::file_named(name) else {
         return vec![whole_file("name", "the catalog has no file of this name".into())];
     };
@@ -173,13 +174,13 @@ fn walk<'v>(name: &'v str, value: &'v Value, visit: &mut dyn FnMut(&'v str, &'v 
 }
 
 fn first_wrong(value: &Value, wrong: impl Fn(&str, &Value) -> Option<String>) -> Option<String> {
-    let mut says = None;
+    let mut message = None;
     walk("", value, &mut |name, value| {
-        if says.is_none() {
-            says = wrong(name, value);
+        if message.is_none() {
+            message = wrong(name, value);
         }
     });
-    says
+    message
 }
 
 fn without_nulls(value: &Value) -> Option<String> {

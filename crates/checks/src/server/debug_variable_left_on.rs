@@ -68,7 +68,7 @@ pub fn effect(name: &str, value: &str, log: bool) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{expect, says};
+    use crate::testing::{expect, verdict_line};
     use facts::Fact;
     use facts::testing::roles::*;
 
@@ -83,7 +83,7 @@ mod tests {
         for (name, value) in
             [("CUDA_LAUNCH_BLOCKING", "0"), ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "ALL")]
         {
-            assert_eq!(says(&CHECK, &node(name, value)), "pass", "{name}={value}");
+            assert_eq!(verdict_line(&CHECK, &node(name, value)), "pass", "{name}={value}");
         }
         expect(&CHECK, &build_host(), "not-applicable", "");
         let mut unread = gpu_node();

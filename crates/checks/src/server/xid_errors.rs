@@ -95,8 +95,8 @@ mod tests {
             "NVRM: Xid (PCI:0000:38:00): 13, pid=1, name=python, Graphics SM Warp Exception\n".repeat(157);
         let log = format!("{storm}NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n");
         let Ok(Verdict::Found(found)) = judge(&logged(&log)) else { panic!() };
-        let (says, evidence, severity) = (&found.message, &found.evidence, found.severity);
-        assert!(says.starts_with("Xid 79") && severity == crate::Severity::Error, "{says}");
+        let (message, evidence, severity) = (&found.message, &found.evidence, found.severity);
+        assert!(message.starts_with("Xid 79") && severity == crate::Severity::Error, "{message}");
         assert!(
             evidence[0].contains("79, GPU") && evidence[1].starts_with("157 times on 0000:38:00"),
             "{evidence:?}"

@@ -125,8 +125,9 @@ async fn over_ssh(
             return (Err(crate::Error::Connection(message)), Some(talk));
         }
         Err(_) => {
-            let says = format!("envdoc on {} did not finish within {:.0} s", node.name, limit.as_secs_f64());
-            return (Err(crate::Error::Connection(says)), Some(talk));
+            let message =
+                format!("envdoc on {} did not finish within {:.0} s", node.name, limit.as_secs_f64());
+            return (Err(crate::Error::Connection(message)), Some(talk));
         }
     };
     let command = match found {

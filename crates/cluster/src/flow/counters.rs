@@ -49,7 +49,7 @@ impl Counters {
 pub(super) fn read() -> Result<Counters, Failure> {
     let text = |path: &str| host::file::read(Path::new(path)).ok().flatten();
     let Some(snmp) = text("/proc/net/snmp") else {
-        return Err(Failure { why: Why::NotFound, says: "cannot read /proc/net/snmp".into() });
+        return Err(Failure { why: Why::NotFound, message: "cannot read /proc/net/snmp".into() });
     };
     let six = text("/proc/net/snmp6").unwrap_or_default();
     let netstat = text("/proc/net/netstat").unwrap_or_default();

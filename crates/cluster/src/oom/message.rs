@@ -29,7 +29,7 @@ pub(crate) fn unread(why: &Unread) -> String {
 
 impl Kill {
     /// A sentence without its end; `container`: its name, `None` for this machine.
-    pub fn says(&self, container: Option<&str>) -> String {
+    pub fn message(&self, container: Option<&str>) -> String {
         let place = place(container);
         let limit = self.limit(if container.is_some() { "the container" } else { "the cgroup" });
         match &self.evidence {
@@ -137,7 +137,7 @@ mod tests {
         let evidence = Evidence::Counter { file, before: 0, after: 1 };
         let kill = Kill { evidence, limit: Limit::Bytes(512 << 20), own_limit: Some(true) };
         assert_eq!(
-            kill.says(Some("node2")),
+            kill.message(Some("node2")),
             "the kernel's OOM killer killed 1 process in container node2 (oom_kill in \
              /sys/fs/cgroup/memory.events went from 0 to 1); the container reached its memory limit of 512 \
              MiB"
@@ -150,9 +150,9 @@ mod tests {
         );
         let other = Kill { limit: Limit::Unlimited, own_limit: Some(true), ..kill };
         assert!(
-            other.says(None).contains("the cgroup has no memory limit of its own"),
+            other.message(None).contains("the cgroup has no memory limit of its own"),
             "{}",
-            other.says(None)
+            other.message(None)
         );
     }
 

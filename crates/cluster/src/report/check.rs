@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::Style;
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,7 @@ pub struct ClusterCheckReport {
 
 /// The result of a check of all machines.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct FleetEntry {
     /// Id of the check.
     pub check: String,
@@ -52,9 +54,9 @@ pub struct FleetEntry {
     pub status: String,
     /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
     /// empty for `pass`.
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The same as `message`, as schema 1 named it.
-    pub says: String,
     /// The readings that a finding rests on.
     pub evidence: Vec<String>,
     /// What to do about a finding, the best first.
@@ -133,7 +135,6 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
             check: result.check.id.into(),
             status: verdict.status().into(),
             message: verdict.message().into(),
-            says: verdict.message().into(),
             evidence: evidence(verdict),
             fixes: fixes(verdict),
             fix: old_fix(verdict),

@@ -204,7 +204,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
         .collect();
     let usual = median(&links.iter().map(|(_, _, rate)| *rate).collect::<Vec<_>>());
     let slow: Vec<_> = links.iter().filter(|(_, _, rate)| *rate < usual / 2.0).collect();
-    let mut says = Vec::new();
+    let mut message = Vec::new();
     // Fewer than three do not tell a node from a link.
     let nodes = if names.len() > 2 { 0..names.len() } else { 0..0 };
     let mut blamed = Vec::new();
@@ -219,7 +219,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
                 .iter()
                 .find(|(ranks, _)| ranks.0 == node || ranks.1 == node)
                 .map_or(String::new(), |(_, why)| why.to_string());
-            says.push(format!("{name} fails with all {others} other ranks: {why}"));
+            message.push(format!("{name} fails with all {others} other ranks: {why}"));
         } else if sends == others || receives == others {
             let way = match (sends == others, receives == others) {
                 (true, true) => "sends and receives",
@@ -229,7 +229,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
             let own =
                 slow.iter().filter(|(from, to, _)| *from == node || *to == node).map(|(.., rate)| *rate);
             let least = own.fold(f64::INFINITY, f64::min);
-            says.push(format!(
+            message.push(format!(
                 "{name} {way} slowly with every peer: {}, other pairs {}",
                 rate(least),
                 rate(usual)
@@ -241,10 +241,10 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
     }
     let free = |one: usize, other: usize| !blamed.contains(&one) && !blamed.contains(&other);
     for ((one, other), why) in failed.iter().filter(|((one, other), _)| free(*one, *other)) {
-        says.push(format!("{} and {}: {why}", names[*one], names[*other]));
+        message.push(format!("{} and {}: {why}", names[*one], names[*other]));
     }
     for (from, to, carries) in slow.into_iter().filter(|(from, to, _)| free(*from, *to)) {
-        says.push(format!(
+        message.push(format!(
             "{} to {}: only {}, other pairs {}",
             names[*from],
             names[*to],
@@ -252,7 +252,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
             rate(usual)
         ));
     }
-    says
+    message
 }
 
 #[cfg(test)]

@@ -202,9 +202,9 @@ mod tests {
     }
 
     /// What is said of two nodes that both have written this.
-    fn says(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband) -> Option<String> {
+    fn message(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband) -> Option<String> {
         let of = |node: &str| Site { node: node.into(), read: read.clone(), infiniband: seen.clone() };
-        unlike(&[of("node1"), of("node2")], wish).first().map(|(_, says)| says.clone())
+        unlike(&[of("node1"), of("node2")], wish).first().map(|(_, message)| message.clone())
     }
 
     #[test]
@@ -217,20 +217,20 @@ mod tests {
             ("socket-two-nodes", ExpectedTransport::Socket),
             ("socket-shm-two-nodes", ExpectedTransport::Socket),
         ] {
-            assert_eq!(says(&log(name), Some(wish), &sees()), None, "{name}");
+            assert_eq!(message(&log(name), Some(wish), &sees()), None, "{name}");
         }
         // A network that was chosen is enough where no connection is told.
-        assert_eq!(says(&log("roce-p2p-without-nvlink"), Some(ExpectedTransport::Ib), &sees()), None);
+        assert_eq!(message(&log("roce-p2p-without-nvlink"), Some(ExpectedTransport::Ib), &sees()), None);
         for name in ["ib-two-nodes", "efa-two-nodes", "efa-p5en"] {
-            assert_eq!(says(&log(name), None, &sees()), None, "{name}");
+            assert_eq!(message(&log(name), None, &sees()), None, "{name}");
         }
         // Sockets are no fault where there is nothing better.
-        assert_eq!(says(&log("socket-two-nodes"), None, &Infiniband::default()), None);
+        assert_eq!(message(&log("socket-two-nodes"), None, &Infiniband::default()), None);
     }
 
     #[test]
     fn what_is_wished_for_and_not_there_is_named() {
-        let told = |name: &str, wish| says(&log(name), Some(wish), &sees()).unwrap();
+        let told = |name: &str, wish| message(&log(name), Some(wish), &sees()).unwrap();
         assert!(told("ib-two-nodes", ExpectedTransport::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
         assert!(told("efa-two-nodes", ExpectedTransport::Ib).contains("no InfiniBand between the nodes"));
         assert!(told("efa-p5en", ExpectedTransport::Ib).contains("NCCL uses network Libfabric"));
@@ -244,16 +244,16 @@ mod tests {
         ));
         let mut pcie = log("pcie-without-nvlink");
         pcie.connections.insert(Connection::P2p(Some("CUMEM".into())), 8);
-        let why = says(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
+        let why = message(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
         assert!(why.contains("not all GPUs of a node are connected by NVLink") && why.contains("PHB, SYS"));
         pcie.paths = log("libibverbs-missing-nvlink").paths;
-        assert_eq!(says(&pcie, Some(ExpectedTransport::Nvlink), &sees()), None);
+        assert_eq!(message(&pcie, Some(ExpectedTransport::Nvlink), &sees()), None);
     }
 
     #[test]
     fn infiniband_that_is_there_and_unused_is_a_fault_with_its_reasons() {
         let blocked = log("infiniband-not-opened");
-        let told = says(&blocked, None, &sees()).unwrap();
+        let told = message(&blocked, None, &sees()).unwrap();
         for reason in [
             "node1: NCCL uses sockets between the nodes",
             "ibv_open_device failed",
@@ -262,11 +262,11 @@ mod tests {
             assert!(told.contains(reason), "{told}");
         }
         let socket = log("socket-two-nodes");
-        assert!(says(&socket, None, &sees()).unwrap().contains("NCCL's log gives no reason"));
+        assert!(message(&socket, None, &sees()).unwrap().contains("NCCL's log gives no reason"));
         let mut bad = Infiniband { memlock: Some(65_536), mounted: false, library: false, ..sees() };
         bad.variables.insert("NCCL_IB_HCA".into(), "mlx4".into());
         bad.variables.insert("NCCL_IB_DISABLE".into(), "1".into());
-        let told = says(&socket, None, &bad).unwrap();
+        let told = message(&socket, None, &bad).unwrap();
         for reason in [
             "uverbs* is missing",
             "no libibverbs.so.1",

@@ -32,8 +32,8 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
 
 /// An engine that answered when `up` began, and does not now.
 fn went_away(step: &str, node: &str, why: &str) -> Problem {
-    let says = format!("the Docker engine on {node} stopped responding during `up`: {why}");
-    Problem::of(step, node, says)
+    let message = format!("the Docker engine on {node} stopped responding during `up`: {why}");
+    Problem::of(step, node, message)
         .fix(
             "Find out why on that node, then start it: `systemctl status docker; journalctl -u docker; \
             systemctl start docker`",
@@ -46,9 +46,9 @@ fn went_away(step: &str, node: &str, why: &str) -> Problem {
 fn returned(mut problem: Problem) -> Problem {
     let Some(node) = problem.node.clone() else { return problem };
     if problem.connection_closed {
-        problem.says = format!(
+        problem.message = format!(
             "the Docker engine on {node} restarted during `up`; the request in progress failed: {}",
-            problem.says
+            problem.message
         );
         problem.fix = vec![
             "Find out on that node why it restarted: `journalctl -u docker`".into(),
@@ -68,7 +68,7 @@ mod tests {
             .closed(true)
             .fix("nc -vz");
         let told = returned(torn);
-        assert!(told.says.starts_with("the Docker engine on node2 restarted during `up`"), "{told:?}");
+        assert!(told.message.starts_with("the Docker engine on node2 restarted during `up`"), "{told:?}");
         assert_eq!(told.fix.len(), 2);
         let other = Problem::of("swarm", "node2", "2377/tcp is blocked").fix("open it");
         assert_eq!(returned(other.clone()), other);

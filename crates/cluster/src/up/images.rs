@@ -73,13 +73,13 @@ fn fits(image: &Identity, observed: &[ObservedState]) -> Result<(), Vec<Problem>
 }
 
 fn unchanged(work: &Work<'_>, image: &Identity) {
-    let says = format!(
+    let message = format!(
         "{} is the same on every node: {} ({})",
         work.plan.image_name(),
         short(&image.id),
         short_size(image.bytes)
     );
-    work.done(STEP, &work.plan.name, says, Outcome::Unchanged);
+    work.done(STEP, &work.plan.name, message, Outcome::Unchanged);
 }
 
 /// A digest's first letters.
@@ -189,9 +189,9 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     for (result, (node, _)) in results.into_iter().zip(&targets) {
         match result {
             Ok(()) => {
-                let says =
+                let message =
                     format!("copied {name} from {} ({}, {took})", source.name, short_size(whole.bytes));
-                work.done(STEP, &node.name, says, Outcome::Changed);
+                work.done(STEP, &node.name, message, Outcome::Changed);
             }
             Err(why) => {
                 work.done(STEP, &node.name, "image not copied", Outcome::Failed);

@@ -139,11 +139,11 @@ async fn restart(work: &Work<'_>, node: &Node, engine: &Engine, resolver: bool) 
         return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}"))
             .closed(why.is_closed()));
     }
-    let says = match resolver {
+    let message = match resolver {
         true => "resolver not set to the engine's DNS server: restarted to set it up",
         false => "overlay entry missing on an engine: restarted to reattach it to the network",
     };
-    work.done(STEP, &node.name, says, Outcome::Changed);
+    work.done(STEP, &node.name, message, Outcome::Changed);
     containers::one(work, node, engine).await?;
     healthy::one(work, node, engine).await.map(drop)
 }
@@ -156,8 +156,8 @@ async fn enter<'w>(
     work.progress.doing(STEP, &node.name, "starting a worker in its container");
     container_probe::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
         work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
-        let says = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
-        Problem::of(STEP, &node.name, says).closed(why.is_closed())
+        let message = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
+        Problem::of(STEP, &node.name, message).closed(why.is_closed())
     })
 }
 
@@ -206,8 +206,8 @@ async fn lost(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem
     let ways = measure::all(&peers, &measure::directions(peers.len())).await.unwrap_or_default();
     let heavy = rate::heavy(STEP, &ways, &names);
     if heavy.is_empty() {
-        rate::losses(&ways, &names, Way::is_lossy).into_iter().for_each(|(_, says)| work.note(says));
-        rate::disorder(&ways, &names).into_iter().for_each(|says| work.note(says));
+        rate::losses(&ways, &names, Way::is_lossy).into_iter().for_each(|(_, message)| work.note(message));
+        rate::disorder(&ways, &names).into_iter().for_each(|message| work.note(message));
     }
     heavy
 }
@@ -219,7 +219,7 @@ async fn told(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried
         let own: Vec<_> = tried.iter().filter(|tried| tried.from == place).collect();
         let bad = own.iter().any(|tried| !tried.well(one.mtu));
         let outcome = if bad { Outcome::Failed } else { Outcome::Unchanged };
-        work.done(STEP, &one.node.name, says(one, &own, pinned.as_deref()), outcome);
+        work.done(STEP, &one.node.name, message(one, &own, pinned.as_deref()), outcome);
         if let Some(pinned) =
             pinned.filter(|pinned| *pinned != one.interface && work.plan.network.interface.is_none())
         {
@@ -243,7 +243,7 @@ async fn of_pairs(
         .await
 }
 
-fn says(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
+fn message(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
     let count = tried.len();
     let all = |what: &str, good: usize| {
         if good == count {

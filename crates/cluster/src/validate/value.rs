@@ -29,8 +29,8 @@ impl At {
     }
 
     /// An error about the value there.
-    pub fn wrong(&self, says: impl std::fmt::Display, hint: impl Into<String>) -> Error {
-        Error::new(Kind::Usage, format!("{}: {says}", self.0)).hint(hint)
+    pub fn wrong(&self, message: impl std::fmt::Display, hint: impl Into<String>) -> Error {
+        Error::new(Kind::Usage, format!("{}: {message}", self.0)).hint(hint)
     }
 
     /// The value, where it fits.

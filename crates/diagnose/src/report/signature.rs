@@ -114,7 +114,7 @@ pub fn of_xid(row: &Xid, width: usize) -> String {
 /// An SXid.
 pub fn of_sxid(row: &Sxid, width: usize) -> String {
     let severity = format!("{:?}", row.severity).to_lowercase();
-    let place = format!("NVSwitch error reported by the driver · {severity} · {}", row.class.says());
+    let place = format!("NVSwitch error reported by the driver · {severity} · {}", row.class.description());
     let message = [
         row.meaning.as_str(),
         row.action.as_str(),

@@ -95,8 +95,8 @@ pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target)
 }
 
 fn changed(path: &Path) -> Error {
-    let says = format!("{} changed while envdoc was working on it", path.display());
-    Error::new(Kind::File, says).hint("run the command again")
+    let message = format!("{} changed while envdoc was working on it", path.display());
+    Error::new(Kind::File, message).hint("run the command again")
 }
 
 /// Gives a file a name that must be free; whether it was.

@@ -48,10 +48,10 @@ impl Site<'_> {
         let heavy = rate::losses(ways, &names, Way::is_heavy);
         if heavy.is_empty() {
             match blocked(ways, &names) {
-                Some(says) => skip(outcome, start, says),
+                Some(message) => skip(outcome, start, message),
                 None => {
-                    let says = summary(ways);
-                    outcome.finish_phase(PhaseId::Loss, start, Vec::new(), &says)?;
+                    let message = summary(ways);
+                    outcome.finish_phase(PhaseId::Loss, start, Vec::new(), &message)?;
                 }
             }
             return Ok(());
@@ -61,7 +61,7 @@ impl Site<'_> {
             outcome.network.changed.iter().partition(|changed| changed.explains(ways));
         let message = |changed: &Changed| (names[changed.to].clone(), changed.message(&names));
         let mut failed: Vec<_> = explains.into_iter().map(message).collect();
-        failed.extend(heavy.into_iter().map(|(place, says)| (names[place].clone(), says)));
+        failed.extend(heavy.into_iter().map(|(place, message)| (names[place].clone(), message)));
         let mut remarks: Vec<String> = rest.into_iter().map(|changed| message(changed).1).collect();
         remarks.push("later phases were skipped: at this rate TCP stalls, and measures nothing".into());
         outcome.remarks.extend(remarks);
@@ -129,17 +129,17 @@ fn changed(rises: impl Iterator<Item = (usize, u64)>, sent: &[Way]) -> Vec<Chang
     counts.into_iter().filter(|(_, count)| *count >= CHANGED_MIN).map(of).collect()
 }
 
-fn skip(outcome: &mut Outcome, start: Instant, says: String) {
+fn skip(outcome: &mut Outcome, start: Instant, message: String) {
     let seconds = start.elapsed().as_secs_f64();
-    outcome.phases.push(Phase { id: PhaseId::Loss, node: None, status: Status::Skipped, seconds, says });
+    outcome.phases.push(Phase { id: PhaseId::Loss, node: None, status: Status::Skipped, seconds, message });
 }
 
 /// Directions in which nothing arrives.
 fn blocked(ways: &[Way], names: &[String]) -> Option<String> {
     let blocked = ways.iter().filter(|way| way.is_blocked());
-    let says: Vec<String> =
+    let message: Vec<String> =
         blocked.map(|way| format!("nothing from {} arrives at {}", names[way.from], names[way.to])).collect();
-    (!says.is_empty()).then(|| says.join("; "))
+    (!message.is_empty()).then(|| message.join("; "))
 }
 
 fn summary(ways: &[Way]) -> String {

@@ -138,7 +138,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             Err(_) => Some((node, format!("no answer within {} s", CLEANUP_TIMEOUT.as_secs()))),
         }
     }));
-    let says = |(node, why): (&Node, String)| {
+    let message = |(node, why): (&Node, String)| {
         format!(
             "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
                 contact",
@@ -146,7 +146,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             worker_container::SILENCE_LIMIT.as_secs()
         )
     };
-    left.await.into_iter().flatten().map(says).collect()
+    left.await.into_iter().flatten().map(message).collect()
 }
 
 struct Site<'s> {

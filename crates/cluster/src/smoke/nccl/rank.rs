@@ -58,15 +58,15 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
     // What gives up by itself does it a little before this.
     match tokio::time::timeout(deadline.mul_f64(f64::midpoint(OWN_DEADLINE_RATIO, 1.0)), working).await {
         Ok(Ok(Ok(answer))) => answer,
-        Ok(Ok(Err(error))) => Answer::Broken { says: error.into() },
-        Ok(Err(error)) => Answer::Broken { says: Reported(format!("{what}: {error}")) },
+        Ok(Ok(Err(error))) => Answer::Broken { message: error.into() },
+        Ok(Err(error)) => Answer::Broken { message: Reported(format!("{what}: {error}")) },
         Err(_) => {
             end_within(ANSWER_GRACE);
-            let says = format!(
+            let message = format!(
                 "{what} did not return within {:.1} s; the rank's process is killed",
                 early.as_secs_f64()
             );
-            Answer::Broken { says: Reported(says) }
+            Answer::Broken { message: Reported(message) }
         }
     }
 }

@@ -19,11 +19,11 @@ pub(in crate::smoke) async fn gone(
     sessions: impl Iterator<Item = (&str, &Session)>,
 ) -> Vec<(String, String)> {
     let asked = sessions.map(|(node, session)| async move {
-        let says = match silent(session).await?.why {
+        let message = match silent(session).await?.why {
             worker::Why::Gone => "the worker exited or its connection closed",
             _ => UNRESPONSIVE,
         };
-        Some((node.to_owned(), format!("{node}: {says}")))
+        Some((node.to_owned(), format!("{node}: {message}")))
     });
     fan_out(asked).await.into_iter().flatten().collect()
 }

@@ -18,7 +18,7 @@ struct Fault {
     culprit: Option<usize>,
     /// Whether a time limit ended it.
     late: bool,
-    says: String,
+    message: String,
 }
 
 /// What came of one task on every rank.
@@ -46,18 +46,19 @@ impl PhaseRunner<'_> {
         if faults.iter().all(|fault| fault.late) {
             let starved = self.starved().await;
             if !starved.is_empty() {
-                return self.not_judged(id, start, &faults[0].says, starved).map(|()| Vec::new());
+                return self.not_judged(id, start, &faults[0].message, starved).map(|()| Vec::new());
             }
         }
         // One that ended was the first; then one that is silent; the others tell of those two.
         let ended = faults.iter().take_while(|fault| Some(fault.rank) == fault.culprit).count();
         for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
-            faults.insert(ended, Fault { rank, culprit: Some(rank), late: true, says: UNRESPONSIVE.into() });
+            faults
+                .insert(ended, Fault { rank, culprit: Some(rank), late: true, message: UNRESPONSIVE.into() });
         }
         let failed = faults.into_iter().map(|fault| {
             let node = self.places[fault.rank].node.clone();
-            let says = format!("{node}: {}", fault.says);
-            (node, says)
+            let message = format!("{node}: {}", fault.message);
+            (node, message)
         });
         let failed = failed.collect();
         self.outcome.finish_phase(id, start, failed, "").map(|()| Vec::new())
@@ -90,15 +91,15 @@ impl PhaseRunner<'_> {
             self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
                 Ok(Answer::Broken(why)) => {
-                    let says = why.message(&|rank| self.rank_name(rank));
+                    let message = why.message(&|rank| self.rank_name(rank));
                     let (culprit, late) = (why.culprit(), why.is_late());
-                    all.faults.push(Fault { rank, culprit, late, says });
+                    all.faults.push(Fault { rank, culprit, late, message });
                 }
                 Ok(answer) => all.answers[rank] = Some(answer),
                 // It ended: nobody else can have been the first.
                 Err(failure) => {
-                    let (culprit, says) = (Some(rank), failure.says);
-                    all.faults.insert(0, Fault { rank, culprit, late: false, says });
+                    let (culprit, message) = (Some(rank), failure.message);
+                    all.faults.insert(0, Fault { rank, culprit, late: false, message });
                 }
             }
         }

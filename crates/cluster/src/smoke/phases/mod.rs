@@ -131,15 +131,15 @@ impl<'p> PhaseRunner<'p> {
         let blamed = pairs::blame(&pairs, &self.outcome.ranks);
         let status =
             if pairs.iter().any(|pair| pair.came.is_err()) { Status::Failed } else { Status::Passed };
-        let says = match blamed.is_empty() {
+        let message = match blamed.is_empty() {
             true => format!("{} pairs, no outlier", pairs.len()),
             false => blamed.join("; "),
         };
         if !blamed.is_empty() {
-            self.outcome.says += &format!("; pair by pair: {says}");
+            self.outcome.message += &format!("; pair by pair: {message}");
         }
         let seconds = start.elapsed().as_secs_f64();
-        self.outcome.phases.push(Phase { id: PhaseId::Pairs, node: None, status, seconds, says });
+        self.outcome.phases.push(Phase { id: PhaseId::Pairs, node: None, status, seconds, message });
         self.outcome.network.pairs = pairs;
     }
 

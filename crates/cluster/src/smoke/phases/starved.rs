@@ -55,8 +55,8 @@ impl PhaseRunner<'_> {
         });
         self.outcome.fix.extend(limits.chain((!load.is_empty()).then(|| LESS_LOAD.to_owned())));
         let (verdict, status, not_judged) = stalled_verdict(id, !limited.is_empty());
-        let why: Vec<&str> = rows.iter().map(|(_, says)| says.as_str()).collect();
-        self.outcome.says = format!("{}: {not_judged}{stalled}, while {}", id.id(), why.join("; "));
+        let why: Vec<&str> = rows.iter().map(|(_, message)| message.as_str()).collect();
+        self.outcome.message = format!("{}: {not_judged}{stalled}, while {}", id.id(), why.join("; "));
         self.outcome.verdict = verdict;
         self.outcome.end_phase(id, status, start.elapsed().as_secs_f64(), rows);
         Err(PhaseFailed)

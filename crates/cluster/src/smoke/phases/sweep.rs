@@ -40,11 +40,11 @@ impl PhaseRunner<'_> {
             last = (*bytes, measured.seconds);
             self.outcome.results.push(measured);
         }
-        let says = match self.outcome.results.last() {
+        let message = match self.outcome.results.last() {
             Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
             None => "no size was requested".into(),
         };
-        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &says)
+        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &message)
     }
 
     /// Why a size would take too long.

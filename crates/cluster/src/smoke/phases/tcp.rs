@@ -49,8 +49,8 @@ impl PhaseRunner<'_> {
         self.stop(&listeners).await;
         let world = self.places.len();
         let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
-        let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
-        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &says)
+        let message = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
+        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &message)
     }
 
     async fn listen(&self) -> Vec<Listener> {
@@ -92,9 +92,9 @@ impl PhaseRunner<'_> {
                     }
                 }
                 Err(why) => {
-                    let says =
+                    let message =
                         format!("{} cannot reach {} at {}: {why}", one.node, other.node, other.address);
-                    failed.push((one.node.clone(), says));
+                    failed.push((one.node.clone(), message));
                 }
             }
         }
