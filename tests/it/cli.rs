@@ -313,11 +313,11 @@ fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
     };
     let report =
         json(&["--from", "tests/servers/healthy-l40s.json", "tests/servers/healthy-t4-cloud-vm.json"]);
-    let wishes = report["wishes"].to_string();
+    let requirements = report["wishes"].to_string();
     for expected in
         ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
     {
-        assert!(wishes.contains(expected), "{wishes}");
+        assert!(requirements.contains(expected), "{requirements}");
     }
     let report = json(&["--from", &quiet(dir.path())]);
     assert_eq!(report["wishes"], serde_json::json!([]));
@@ -444,8 +444,8 @@ fn smoke_refuses_what_cannot_be() {
         (&["smoke", "--local", "--corrupt", "5:1"], "no rank 5 of 2"),
     ];
     for (arguments, expected) in cases {
-        let (code, told) = refused(arguments);
-        assert!(code == 2 && told.contains(expected), "{arguments:?}: {told}");
+        let (code, error) = refused(arguments);
+        assert!(code == 2 && error.contains(expected), "{arguments:?}: {error}");
     }
 }
 
@@ -523,15 +523,15 @@ fn diagnose_follows_what_another_program_writes() {
         .spawn()
         .unwrap();
     let mut writes = following.stdin.take().unwrap();
-    let mut told = BufReader::new(following.stdout.take().unwrap());
+    let mut output = BufReader::new(following.stdout.take().unwrap());
     writes.write_all(b"step 1\nOSError: [Errno 28] No space left on device\n").unwrap();
     // It is told while the other program still runs.
     let mut said = String::new();
     while !said.contains("root cause disk-full") {
-        assert!(told.read_line(&mut said).unwrap() > 0, "{said}");
+        assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
     }
     drop(writes);
-    told.read_to_string(&mut said).unwrap();
+    output.read_to_string(&mut said).unwrap();
     assert_eq!(following.wait().unwrap().code(), Some(1), "{said}");
     assert_eq!(said.matches("root cause disk-full").count(), 1, "{said}");
 
@@ -543,10 +543,10 @@ fn diagnose_follows_what_another_program_writes() {
     assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
     assert!(text(&nothing.stderr).contains("the logs are empty"), "{}", text(&nothing.stderr));
 
-    let (code, told) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
-    assert!(code == 2 && told.contains("--follow reads one file or one container"), "{told}");
-    let (code, told) = refused(&["diagnose", "--follow", "--kernel"]);
-    assert!(code == 2 && told.contains("cannot be used with"), "{told}");
+    let (code, error) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
+    assert!(code == 2 && error.contains("--follow reads one file or one container"), "{error}");
+    let (code, error) = refused(&["diagnose", "--follow", "--kernel"]);
+    assert!(code == 2 && error.contains("cannot be used with"), "{error}");
 }
 
 #[test]
@@ -559,9 +559,9 @@ fn diagnose_asks_the_machine_and_writes_for_an_issue() {
     let log = file.to_string_lossy();
     let from = "tests/servers/broken-driver-library-mismatch.json";
     let report = json(&envdoc(&["diagnose", &log, "--from", from, "--format", "json"]));
-    let looked = &report["causes"][0]["looked"];
+    let evidence = &report["causes"][0]["looked"];
     assert_eq!(report["causes"][0]["id"], "driver-nvml-version-mismatch", "{report}");
-    assert!(looked.as_array().unwrap().iter().any(|one| one["outcome"] == "confirmed"), "{looked}");
+    assert!(evidence.as_array().unwrap().iter().any(|one| one["outcome"] == "confirmed"), "{evidence}");
     let said = text(&envdoc(&["diagnose", &log, "--from", from]).stdout);
     assert!(said.contains("confirmed: "), "{said}");
     let said = text(&envdoc(&["diagnose", &log, "--format", "markdown"]).stdout);

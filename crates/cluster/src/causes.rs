@@ -96,11 +96,11 @@ pub async fn unreached(
     if problems.is_empty() {
         let found = dead.into_iter().map(|one| {
             let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
-            let seen = Seen { back, traces: &traces, reattached };
+            let observed = Observed { back, traces: &traces, reattached };
             let (from, to) = (hosts[one.from], hosts[one.to]);
             async move {
                 let cause = match from.zip(to) {
-                    Some(hosts) => between(plan, containers, one, &seen, hosts).await,
+                    Some(hosts) => between(plan, containers, one, &observed, hosts).await,
                     None => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
                 };
                 ((one.from, one.to), cause)
@@ -117,13 +117,13 @@ pub async fn unreached(
 }
 
 /// What is known of a pair in addition to its own attempt.
-struct Seen<'s> {
+struct Observed<'s> {
     back: Option<&'s Tried>,
     traces: &'s [Trace],
     reattached: bool,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     fn trace(&self, from: usize, to: usize) -> Option<&Trace> {
         self.traces.iter().find(|trace| (trace.way.from, trace.way.to) == (from, to))
     }
@@ -188,13 +188,13 @@ fn resolvers(found: &[((usize, usize), Cause)]) -> Vec<usize> {
 fn stale(found: &[((usize, usize), Cause)]) -> Vec<(usize, usize)> {
     let pairs = found.iter().filter(|((from, to), cause)| match cause {
         // Where something was seen the other way round, reattaching repairs nothing.
-        Cause::StaleEntry(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
+        Cause::StaleEntry(_) | Cause::Left(_) if has_observed_cause(found, (*to, *from)) => false,
         Cause::StaleEntry(_) => true,
         // What one engine lost shows both ways.
         Cause::Left(_) => {
             !found.iter().any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::StaleEntry(_)))
         }
-        Cause::Seen(_) | Cause::Resolver(_) | Cause::Guessed(_) => false,
+        Cause::Observed(_) | Cause::Resolver(_) | Cause::Guessed(_) => false,
     });
     pairs.map(|(pair, _)| *pair).collect()
 }
@@ -219,8 +219,10 @@ pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Ve
 }
 
 /// Whether it was seen why the first of a pair does not reach the second.
-fn seen(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
-    found.iter().any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Seen(_) | Cause::Resolver(_)))
+fn has_observed_cause(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
+    found
+        .iter()
+        .any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Observed(_) | Cause::Resolver(_)))
 }
 
 /// A path whose MTU is smaller than that of the interfaces.
@@ -272,7 +274,7 @@ pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
 /// How well a cause is known.
 enum Cause {
     /// It was seen.
-    Seen(Problem),
+    Observed(Problem),
     /// It was seen that the first container does not ask the engine for names.
     Resolver(Problem),
     /// An engine was seen to have lost an entry.
@@ -287,7 +289,7 @@ enum Cause {
 /// makes the other way fail as well, and an engine lacks the entries that a blocked port kept from it.
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
-        Cause::Seen(_) | Cause::Resolver(_) => 0,
+        Cause::Observed(_) | Cause::Resolver(_) => 0,
         Cause::StaleEntry(_) => 1,
         Cause::Left(_) => 2,
         Cause::Guessed(_) => 3,
@@ -309,7 +311,7 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
         // What is seen may differ from one way to the other; what is left is the same both ways.
         let kept = if top <= 1 { of_pair.len() } else { 1 };
         for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
-            let (Cause::Seen(problem)
+            let (Cause::Observed(problem)
             | Cause::Resolver(problem)
             | Cause::StaleEntry(problem)
             | Cause::Left(problem)
@@ -343,10 +345,10 @@ async fn between(
     plan: &ClusterPlan,
     containers: &[ContainerProbe<'_>],
     tried: &Tried,
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     (from, to): (&Probe<'_>, &Probe<'_>),
 ) -> Cause {
-    let (back, reattached) = (seen.back, seen.reattached);
+    let (back, reattached) = (observed.back, observed.reattached);
     let (one, other) = (&containers[tried.from], &containers[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
     let firewall = format!(
@@ -364,14 +366,14 @@ async fn between(
         None => tried,
     };
     if let Some(failure) = blocked::no_port(tried) {
-        return Cause::Seen(blocked::ports(STEP, one, failure).await);
+        return Cause::Observed(blocked::ports(STEP, one, failure).await);
     }
     if plan.network.kind != NetworkKind::Overlay {
         return Cause::Guessed(unexplained(one, other, tried));
     }
     if let Err(failure) = from.connects(address, GOSSIP).await {
         let word = if failure.why == Why::Refused { "is refused" } else { "is blocked" };
-        return Cause::Seen(
+        return Cause::Observed(
             Problem::of(
                 STEP,
                 a,
@@ -387,7 +389,7 @@ async fn between(
         );
     }
     let back_connects = back.is_some_and(|back| back.connects.is_ok());
-    let (trace, reverse) = (seen.trace(tried.from, tried.to), seen.trace(tried.to, tried.from));
+    let (trace, reverse) = (observed.trace(tried.from, tried.to), observed.trace(tried.to, tried.from));
     let stop = trace.and_then(|trace| Some((trace, trace.stop()?)));
     if let Some(stop) = stop.filter(|(_, stop)| *stop != Stop::NotSent) {
         let problem = blocked::overlay(STEP, one, other, stop, reverse, back_connects);
@@ -397,7 +399,7 @@ async fn between(
         }
         return match stop.1 {
             Stop::Elsewhere(_) => Cause::StaleEntry(problem),
-            _ => Cause::Seen(problem),
+            _ => Cause::Observed(problem),
         };
     }
     if let (Some(trace), Some(reverse), Err(_)) = (trace, reverse, &tried.connects)
@@ -411,7 +413,7 @@ async fn between(
         // What engines tell each other late works by now, and is judged by what was seen before.
         if let Err(failure) = container_probe::connects(plan, one, other).await {
             let problem = blocked::tcp(STEP, one, other, &failure).await;
-            return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Seen);
+            return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Observed);
         }
     }
     // Only where it tells something: it waits for what does not come.
@@ -419,14 +421,14 @@ async fn between(
         true => Some(container_probe::datagram(one, other).await),
         false => None,
     };
-    if let Some(lost) = stale_entries::stale_entry(tried, back, within.as_ref()) {
-        return Cause::StaleEntry(lost.problem(STEP, one, other, tried, reattached));
+    if let Some(stale_entry) = stale_entries::stale_entry(tried, back, within.as_ref()) {
+        return Cause::StaleEntry(stale_entry.problem(STEP, one, other, tried, reattached));
     }
     if let Some(stop) = stop {
         return Cause::Left(blocked::overlay(STEP, one, other, stop, reverse, back_connects));
     }
     if let (Some(Ok(())), Err(failure)) = (&within, &tried.connects) {
-        return Cause::Seen(
+        return Cause::Observed(
             Problem::of(
                 STEP,
                 a,
@@ -442,7 +444,7 @@ async fn between(
             .fix(format!("Restart the container on {b}: `docker restart {b}`")),
         );
     }
-    let lost = match reattached {
+    let stale_entry = match reattached {
         true => String::new(),
         false => ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` \
             reattaches their containers)"
@@ -450,7 +452,7 @@ async fn between(
     };
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
-        (_, _, Err(failure)) => Cause::Seen(
+        (_, _, Err(failure)) => Cause::Observed(
             Problem::of(
                 STEP,
                 a,
@@ -474,7 +476,7 @@ async fn between(
                         and 7946/tcp \
                         are open, UDP on another port passes between {} and {address}. Likely cause: \
                         4789/udp (VXLAN) \
-                        is blocked in one direction or both{lost}",
+                        is blocked in one direction or both{stale_entry}",
                     one.node.address
                 ),
             )
@@ -496,7 +498,7 @@ async fn between(
                     "the container of {a} cannot \
                         resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
                         Likely cause: \
-                        7946/udp between {a} and {b} is blocked in one direction or both{lost}"
+                        7946/udp between {a} and {b} is blocked in one direction or both{stale_entry}"
                 ),
             )
             .fix(format!("Open 7946/udp between all nodes in both directions: {firewall}")),
@@ -585,13 +587,13 @@ mod tests {
     fn what_was_seen_one_way_counts_before_what_is_left_the_other_way() {
         let found = vec![
             ((0, 1), Cause::Left(problem("7946/udp is left"))),
-            ((1, 0), Cause::Seen(problem("7946/tcp is blocked"))),
+            ((1, 0), Cause::Observed(problem("7946/tcp is blocked"))),
             ((0, 2), Cause::Left(problem("4789/udp is left"))),
             ((2, 0), Cause::Left(problem("4789/udp is left, the other way"))),
             ((2, 1), Cause::StaleEntry(problem("the engine of 2 lost 1"))),
             ((1, 2), Cause::Left(problem("4789/udp is left"))),
             ((2, 3), Cause::StaleEntry(problem("the engine of 2 lost 3"))),
-            ((3, 2), Cause::Seen(problem("7946/tcp is blocked"))),
+            ((3, 2), Cause::Observed(problem("7946/tcp is blocked"))),
         ];
         let message: Vec<_> = best(found).into_iter().map(|problem| problem.message).collect();
         assert_eq!(
@@ -602,26 +604,26 @@ mod tests {
 
     #[test]
     fn the_fewest_containers_are_attached_anew() {
-        let lost = |from, to| ((from, to), Cause::StaleEntry(problem("")));
+        let stale_entry = |from, to| ((from, to), Cause::StaleEntry(problem("")));
         let left = |from, to| ((from, to), Cause::Left(problem("")));
         let untold = |found: &[((usize, usize), Cause)]| to_reattach(&stale(found), |_| false);
-        assert_eq!(untold(&[lost(0, 1)]), [1]);
-        assert_eq!(untold(&[lost(1, 0)]), [0]);
-        assert_eq!(untold(&[lost(0, 1), left(1, 0)]), [1]);
+        assert_eq!(untold(&[stale_entry(0, 1)]), [1]);
+        assert_eq!(untold(&[stale_entry(1, 0)]), [0]);
+        assert_eq!(untold(&[stale_entry(0, 1), left(1, 0)]), [1]);
         assert_eq!(untold(&[left(0, 1), left(1, 0)]).len(), 1);
         // One of five that nobody reaches and that reaches nobody.
         let alone: Vec<_> =
             [0, 1, 3, 4].iter().flat_map(|other| [left(*other, 2), left(2, *other)]).collect();
         assert_eq!(untold(&alone), [2]);
-        assert_eq!(untold(&[lost(0, 1), lost(2, 3)]), [1, 3]);
+        assert_eq!(untold(&[stale_entry(0, 1), stale_entry(2, 3)]), [1, 3]);
         // Nothing to be gained where a port was seen to be blocked.
-        let seen = |from, to| ((from, to), Cause::Seen(problem("")));
-        assert_eq!(untold(&[seen(0, 1)]), [0; 0]);
-        assert_eq!(untold(&[seen(0, 1), lost(1, 0)]), [0; 0]);
-        assert_eq!(untold(&[left(0, 1), seen(1, 0), lost(2, 1)]), [1]);
+        let observed = |from, to| ((from, to), Cause::Observed(problem("")));
+        assert_eq!(untold(&[observed(0, 1)]), [0; 0]);
+        assert_eq!(untold(&[observed(0, 1), stale_entry(1, 0)]), [0; 0]);
+        assert_eq!(untold(&[left(0, 1), observed(1, 0), stale_entry(2, 1)]), [1]);
         let resolver = |from, to| ((from, to), Cause::Resolver(problem("")));
         assert_eq!(untold(&[resolver(1, 0), left(0, 1)]), [0; 0]);
-        assert_eq!(resolvers(&[resolver(1, 0), resolver(1, 2), lost(0, 2)]), [1]);
+        assert_eq!(resolvers(&[resolver(1, 0), resolver(1, 2), stale_entry(0, 2)]), [1]);
     }
 
     #[test]

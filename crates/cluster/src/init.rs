@@ -170,7 +170,7 @@ mod tests {
     use crate::request::ClusterRequest;
     use crate::validate::validate;
 
-    fn seen(address: &str, gpus: u32, rdma: bool) -> Found {
+    fn inspected(address: &str, gpus: u32, rdma: bool) -> Found {
         Found {
             address: address.into(),
             own: false,
@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn what_was_found_is_written_and_can_be_settled() {
-        let nodes = vec![Found { own: true, ..seen("10.0.18.1", 8, true) }, seen("fd00::2", 8, true)];
+        let nodes =
+            vec![Found { own: true, ..inspected("10.0.18.1", 8, true) }, inspected("fd00::2", 8, true)];
         let asked = Asked {
             name: Some("two".into()),
             image: Some("train:1".into()),
@@ -202,7 +203,7 @@ mod tests {
         let asked = Asked {
             name: Some("two".into()),
             image: Some("a".into()),
-            nodes: vec![seen("10.0.18.1", 8, true), unseen],
+            nodes: vec![inspected("10.0.18.1", 8, true), unseen],
             ..Default::default()
         };
         let text = text(&asked).unwrap();

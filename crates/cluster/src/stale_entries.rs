@@ -62,7 +62,7 @@ impl StaleEntry {
     ) -> Problem {
         let (a, b, address) = (&one.node.name, &other.node.name, other.address);
         let failure = tried.connects.as_ref().err().map_or(String::new(), |failure| failure.message.clone());
-        let seen = match self {
+        let observation = match self {
             StaleEntry::Name(instead) if instead.is_empty() => {
                 format!("{a} cannot resolve {b}, while {b} resolves {a} and 7946/tcp is open")
             }
@@ -78,8 +78,9 @@ impl StaleEntry {
             ),
         };
         let again = if reattached { " even after the container was reattached" } else { "" };
-        let message =
-            format!("the Docker engine on {a} has no overlay entry for the container of {b}{again}: {seen}");
+        let message = format!(
+            "the Docker engine on {a} has no overlay entry for the container of {b}{again}: {observation}"
+        );
         let problem = Problem::of(step, a, message);
         match reattached {
             false => problem

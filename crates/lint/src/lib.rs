@@ -177,7 +177,7 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
 /// given.
 fn config(file: &File) -> Config {
     let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
-    let told = companions.and_then(|other| {
+    let world_of_companions = companions.and_then(|other| {
         let size = Hostfile::read(&other.text).slots()?;
         Some(World { size, from: other.name.clone(), given: false })
     });
@@ -186,7 +186,7 @@ fn config(file: &File) -> Config {
         catalog: file.catalog,
         json: Json::read(&file.text),
         template,
-        world: file.world.clone().or(told),
+        world: file.world.clone().or(world_of_companions),
         facts: file.facts.clone(),
     }
 }

@@ -103,8 +103,8 @@ impl Args {
         if within == "ds_config.json" {
             return Ok(false);
         }
-        let told = file::read(&self.output.join(node).join("settings/node"))?;
-        Ok(told.as_deref().is_some_and(ours))
+        let settings = file::read(&self.output.join(node).join("settings/node"))?;
+        Ok(settings.as_deref().is_some_and(ours))
     }
 }
 

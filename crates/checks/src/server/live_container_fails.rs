@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let live = facts.live.require("only with --live")?;
-    let failure = match &live.inside {
+    let failure = match &live.in_container {
         Ok(_) => return Ok(Verdict::Pass),
         Err(failure) => failure,
     };
@@ -57,13 +57,13 @@ mod tests {
     fn facts(failure: Option<(&'static str, bool)>) -> Facts {
         let mut facts = nothing_known("not looked at");
         facts.expected.role = Some(Role::GpuNode);
-        let inside = match failure {
+        let in_container = match failure {
             None => Ok(Box::new(nothing_known("inside"))),
             Some((message, of_container)) => {
                 Err(Failure { step: "starting the container", message: message.into(), of_container })
             }
         };
-        facts.live = Fact::Known(Live { image: "debian:12".into(), gpus: true, inside });
+        facts.live = Fact::Known(Live { image: "debian:12".into(), gpus: true, in_container });
         facts
     }
 

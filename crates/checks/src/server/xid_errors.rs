@@ -22,8 +22,8 @@ fn judge(facts: &Facts) -> Judged {
     let mut counts: BTreeMap<(u32, &str), (usize, &str)> = BTreeMap::new();
     // Xid 79, and the driver's advice (154) that comes with it, are the matter of another check.
     let fallen = crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts);
-    let told = |number| fallen.is_err() && [79, 154].contains(&number);
-    for xid in xids.iter().filter(|xid| !xid.switch && !told(xid.number)) {
+    let reported_elsewhere = |number| fallen.is_err() && [79, 154].contains(&number);
+    for xid in xids.iter().filter(|xid| !xid.switch && !reported_elsewhere(xid.number)) {
         counts.entry((xid.number, xid.address.as_str())).or_insert((0, xid.line.as_str())).0 += 1;
     }
     let mut events: Vec<_> = counts

@@ -33,7 +33,7 @@ pub struct Options {
 
 /// What was found.
 #[derive(Debug)]
-pub struct Looked {
+pub struct Inspection {
     /// The machines and what lies between them.
     pub fleet: Fleet,
     /// The server checks of each, in the order of the plan.
@@ -75,7 +75,7 @@ pub struct NodeResults {
     pub seconds: f64,
 }
 
-impl Looked {
+impl Inspection {
     /// Whether some machine could not be reached or read, or none could be inspected: then no finding proves
     /// nothing.
     pub fn incomplete(&self) -> bool {
@@ -98,7 +98,7 @@ pub async fn look(
     plan: &ClusterPlan,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
-) -> Result<Looked, Error> {
+) -> Result<Inspection, Error> {
     let (nodes, mut programs) = reached(plan, options, true, consent).await?;
     let width = options.limits.width;
     let workers: Vec<_> = programs
@@ -137,7 +137,7 @@ pub async fn look(
     }
     let results = nodes.iter().zip(&members).zip(&programs);
     let results = results.map(|((node, gathered), program)| result(node, gathered, program)).collect();
-    Ok(Looked {
+    Ok(Inspection {
         fleet: Fleet {
             members: members.into_iter().map(|gathered| gathered.member).collect(),
             pairs,

@@ -9,7 +9,7 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Access, Looked, NodeResults};
+use crate::check::{Access, Inspection, NodeResults};
 use checks::Verdict;
 use checks::fleet::{FleetResult, TRAITS, value};
 use checks::report::json::{self as check_json, CheckEntry};
@@ -95,33 +95,33 @@ fn verdicts(node: &NodeResults) -> impl Iterator<Item = &Verdict> {
 }
 
 /// The results between the machines and of each, for every renderer.
-pub fn report(looked: &Looked, results: &[FleetResult]) -> Report {
+pub fn report(inspection: &Inspection, results: &[FleetResult]) -> Report {
     let fleet = results.iter().map(|result| Outcome::new(result.check, result.verdict.clone()));
-    let own = looked.nodes.iter().flat_map(|node| {
+    let own = inspection.nodes.iter().flat_map(|node| {
         let on_node = |outcome: Outcome| outcome.on(Subject::node(&node.name));
         node.results.iter().map(move |one| on_node(Outcome::new(one.check, one.verdict.clone())))
     });
     Report {
         command: "envdoc cluster check",
-        about: looked.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
-        properties: vec![("nodes", looked.nodes.len().to_string())],
+        about: inspection.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
+        properties: vec![("nodes", inspection.nodes.len().to_string())],
         results: fleet.chain(own).collect(),
         sections: Vec::new(),
     }
 }
 
 /// All results together.
-pub fn summary(looked: &Looked, results: &[FleetResult]) -> Summary {
-    let own = looked.nodes.iter().flat_map(|node| node.results.iter().map(|result| &result.verdict));
+pub fn summary(inspection: &Inspection, results: &[FleetResult]) -> Summary {
+    let own = inspection.nodes.iter().flat_map(|node| node.results.iter().map(|result| &result.verdict));
     Summary::of(own.chain(results.iter().map(|result| &result.verdict)))
 }
 
 /// The report for machines.
-pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
+pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckReport {
     let mut table: BTreeMap<String, BTreeMap<String, Option<String>>> = BTreeMap::new();
     for one in TRAITS {
         let row = table.entry(one.name.to_owned()).or_default();
-        for member in &looked.fleet.members {
+        for member in &inspection.fleet.members {
             let found = match (one.of)(&member.facts) {
                 Fact::Unknown(_) => None,
                 known => Some(value(&known)),
@@ -154,19 +154,19 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
     ClusterCheckReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
-        summary: summary(looked, results),
+        summary: summary(inspection, results),
         results: results.iter().map(entry).collect(),
         table,
-        nodes: looked.nodes.iter().zip(&looked.fleet.members).map(node).collect(),
-        notes: looked.notes.clone(),
+        nodes: inspection.nodes.iter().zip(&inspection.fleet.members).map(node).collect(),
+        notes: inspection.notes.clone(),
     }
 }
 
 /// The report for people.
-pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String {
-    let mut text = access(&looked.nodes, layout);
-    table(&mut text, looked, layout);
-    for node in looked.nodes.iter().filter(|node| !unknown(node)) {
+pub fn text(inspection: &Inspection, results: &[FleetResult], layout: Layout) -> String {
+    let mut text = access(&inspection.nodes, layout);
+    table(&mut text, inspection, layout);
+    for node in inspection.nodes.iter().filter(|node| !unknown(node)) {
         machine(&mut text, node, layout);
     }
     text.push('\n');
@@ -175,10 +175,10 @@ pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String 
     for result in results {
         verdict(&mut text, result.check.id, result.check.summary, &result.verdict, layout);
     }
-    for note in &looked.notes {
+    for note in &inspection.notes {
         wrapped(&mut text, note, "  note: ", "    ", layout);
     }
-    let own = summary(looked, results);
+    let own = summary(inspection, results);
     let _ = writeln!(text, "\n{}", own.words());
     text
 }
@@ -236,8 +236,8 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
 }
 
 /// What differs, a row each; what is the same in one line. Many machines go into groups.
-fn table(text: &mut String, looked: &Looked, layout: Layout) {
-    let members = &looked.fleet.members;
+fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
+    let members = &inspection.fleet.members;
     let (mut same, mut rows): (Vec<String>, Vec<(&str, Vec<String>)>) = (Vec::new(), Vec::new());
     for one in TRAITS {
         let values: Vec<String> = members.iter().map(|member| value(&(one.of)(&member.facts))).collect();

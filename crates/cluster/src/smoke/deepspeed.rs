@@ -63,9 +63,9 @@ pub async fn train(
         outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
     };
     for one in containers {
-        let brought = container::upload(one.engine, &one.node.name, "/", archive());
-        let brought = tokio::time::timeout(UPLOAD_TIMEOUT, brought).await;
-        let why = match brought {
+        let uploaded = container::upload(one.engine, &one.node.name, "/", archive());
+        let uploaded = tokio::time::timeout(UPLOAD_TIMEOUT, uploaded).await;
+        let why = match uploaded {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some("the Docker engine does not answer".to_owned()),
@@ -110,7 +110,7 @@ pub async fn train(
         Ok(ended) => launch::verdict(&ended, &first),
         Err(_) => Some(format!("not finished within {} s", TRAIN_TIMEOUT_SECONDS + 20)),
     };
-    told(plan, &lines.into_inner(), how, start, outcome)
+    report(plan, &lines.into_inner(), how, start, outcome)
 }
 
 /// The script, to be unpacked at the root.
@@ -137,7 +137,7 @@ fn node_of(plan: &ClusterPlan, rank: i64) -> String {
 }
 
 /// What came of it.
-fn told(
+fn report(
     plan: &ClusterPlan,
     lines: &[String],
     how: Option<String>,
@@ -243,7 +243,7 @@ mod tests {
     fn outcome(lines: &[String], how: Option<&str>) -> Outcome {
         let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["node1".into(), "node2".into()]);
         outcome.verdict = Verdict::Ok;
-        let _ = told(&plan(), lines, how.map(str::to_owned), Instant::now(), &mut outcome);
+        let _ = report(&plan(), lines, how.map(str::to_owned), Instant::now(), &mut outcome);
         outcome
     }
 

@@ -340,8 +340,8 @@ mod tests {
             (|outcome| links(outcome, &[1.2e6; 3], 2e9), "1.2 MB/s, less than gigabit"),
         ];
         for (change, message) in cases {
-            let (verdict, told, _) = judged(change);
-            assert!(verdict == Verdict::Slow && told.contains(message), "{told}");
+            let (verdict, reason, _) = judged(change);
+            assert!(verdict == Verdict::Slow && reason.contains(message), "{reason}");
         }
     }
 
@@ -366,8 +366,8 @@ mod tests {
             ),
         ];
         for (change, message) in cases {
-            let (verdict, told, remarks) = judged(change);
-            assert!(verdict == Verdict::Ok && remarks.join("; ").contains(message), "{told} {remarks:?}");
+            let (verdict, reason, remarks) = judged(change);
+            assert!(verdict == Verdict::Ok && remarks.join("; ").contains(message), "{reason} {remarks:?}");
         }
         let (verdict, message, _) = judged(|outcome| {
             outcome.network.repeated.ring = vec![0.3e9; 7];
@@ -413,8 +413,8 @@ mod tests {
             ),
         ];
         for (change, message) in cases {
-            let (verdict, told, _) = judged(change);
-            assert!(verdict == Verdict::Unknown && told.contains(message), "{told}");
+            let (verdict, reason, _) = judged(change);
+            assert!(verdict == Verdict::Unknown && reason.contains(message), "{reason}");
             assert_eq!(verdict.exit_code(), 3);
         }
         // A size above those that are judged may be left out.

@@ -67,7 +67,7 @@ fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
     let fix = "Check cable, transceiver and network adapter on the path (CRC errors), and whether the counts \
         still rise, on both nodes: `ethtool -S INTERFACE; nstat -az TcpInCsumErrors UdpInCsumErrors`";
     let network = &outcome.network;
-    let seen = network.changed.iter().map(|changed| changed.message(&outcome.ranks));
+    let changes = network.changed.iter().map(|changed| changed.message(&outcome.ranks));
     let counted = network.counters.iter().enumerate();
     let wrong = counted.filter_map(|(rank, counters)| Some((rank, (*counters)?.corrupted?)));
     let wrong = wrong
@@ -75,7 +75,7 @@ fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
             *count > CORRUPTED_LIMIT && !network.changed.iter().any(|one| one.to == *rank)
         })
         .map(|(rank, count)| sentence(outcome, rank, count));
-    seen.chain(wrong).map(|message| (message, fix)).collect()
+    changes.chain(wrong).map(|message| (message, fix)).collect()
 }
 
 fn sentence(outcome: &Outcome, rank: usize, count: u64) -> String {

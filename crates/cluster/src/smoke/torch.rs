@@ -102,7 +102,7 @@ pub async fn reduce(
             (end.node, status.unwrap_or_else(|error| error.to_string()))
         })
         .collect();
-    told(containers, wish, &lines.into_inner(), &statuses, start, outcome)
+    report(containers, wish, &lines.into_inner(), &statuses, start, outcome)
 }
 
 /// A port of the first container that nobody listens on.
@@ -169,7 +169,7 @@ enum Suspect {
 }
 
 /// What came of it.
-fn told(
+fn report(
     containers: &[ContainerProbe<'_>],
     wish: Option<ExpectedTransport>,
     lines: &BTreeMap<String, Vec<String>>,
@@ -245,12 +245,12 @@ fn expected(
 fn sites(results: &[(String, Said)], lines: &BTreeMap<String, Vec<String>>) -> Vec<Site> {
     let of = |(node, lines): (&String, &Vec<String>)| {
         let said = results.iter().find(|(other, _)| other == node).map(|(_, said)| &said.infiniband);
-        let infiniband = said.map_or_else(Infiniband::default, |seen| Infiniband {
-            devices: seen.devices.clone(),
-            mounted: seen.mounted,
-            library: seen.library,
-            memlock: seen.memlock,
-            variables: seen.variables.clone(),
+        let infiniband = said.map_or_else(Infiniband::default, |observed| Infiniband {
+            devices: observed.devices.clone(),
+            mounted: observed.mounted,
+            library: observed.library,
+            memlock: observed.memlock,
+            variables: observed.variables.clone(),
         });
         Site { node: node.clone(), read: nccl_log::read(lines.iter().map(String::as_str)), infiniband }
     };

@@ -26,12 +26,12 @@ pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState])
     if decision == Decision::Build {
         build::build(work).await?;
         let observed = work.look().await?;
-        return brought(work, &observed, image::decide(work.plan, &observed, true)).await;
+        return distribute(work, &observed, image::decide(work.plan, &observed, true)).await;
     }
-    brought(work, observed, decision).await
+    distribute(work, observed, decision).await
 }
 
-async fn brought(
+async fn distribute(
     work: &Work<'_>,
     observed: &[ObservedState],
     decision: Decision,

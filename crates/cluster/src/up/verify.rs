@@ -48,13 +48,13 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Result<(), Vec<Problem>> {
     let (first, tried) = pairs(work, &containers, ANNOUNCE_TIMEOUT, false).await?;
     if !first.repairable() {
-        told(work, &containers, &tried).await;
+        report_results(work, &containers, &tried).await;
         return if first.problems.is_empty() { Ok(()) } else { Err(first.problems) };
     }
     let repairs = match repairs(work, &first).await {
         Ok(repairs) => repairs,
         Err(refused) => {
-            told(work, &containers, &tried).await;
+            report_results(work, &containers, &tried).await;
             return Err(first.problems.into_iter().chain(refused).collect());
         }
     };
@@ -70,7 +70,7 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
         containers[repair.place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
     }
     let (second, tried) = pairs(work, &containers, REANNOUNCE_TIMEOUT, true).await?;
-    told(work, &containers, &tried).await;
+    report_results(work, &containers, &tried).await;
     if !second.problems.is_empty() {
         return Err(second.problems);
     }
@@ -171,10 +171,10 @@ async fn pairs(
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
     let start = Instant::now();
     let mut tried = of_pairs(work, containers, ordered).await;
-    let lost = lost(work, containers).await;
-    if !lost.is_empty() {
+    let packet_loss = packet_loss(work, containers).await;
+    if !packet_loss.is_empty() {
         // What else fails, or is slow, follows from that.
-        return Ok((Causes { problems: lost, ..Causes::default() }, tried));
+        return Ok((Causes { problems: packet_loss, ..Causes::default() }, tried));
     }
     let announcing = work.plan.network.kind == NetworkKind::Overlay
         && !tried.iter().any(|tried| blocked::no_port(tried).is_some());
@@ -198,7 +198,7 @@ async fn pairs(
 }
 
 /// Heavy loss of packets between the containers; less is only noted.
-async fn lost(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem> {
+async fn packet_loss(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem> {
     work.progress.doing(STEP, &work.plan.name, "counting packets in each direction");
     let peers: Vec<Peer<'_>> = containers.iter().map(Peer::from).collect();
     let names: Vec<String> = containers.iter().map(|one| one.node.name.clone()).collect();
@@ -213,7 +213,7 @@ async fn lost(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem
 }
 
 /// Says for every node what came of it.
-async fn told(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried]) {
+async fn report_results(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried]) {
     for (place, one) in containers.iter().enumerate() {
         let pinned = pinned(one).await;
         let own: Vec<_> = tried.iter().filter(|tried| tried.from == place).collect();

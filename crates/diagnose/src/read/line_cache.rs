@@ -34,7 +34,7 @@ impl CachedLine {
 pub struct LineCache {
     /// Where in `seen` a line is.
     places: HashMap<u128, usize, RandomState>,
-    seen: Vec<CachedLine>,
+    cached: Vec<CachedLine>,
     other: RandomState,
 }
 
@@ -47,17 +47,17 @@ impl LineCache {
             Some(place) => *place,
             None => self.learn(line, key),
         };
-        &self.seen[place]
+        &self.cached[place]
     }
 
     fn learn(&mut self, line: &[u8], key: u128) -> usize {
-        if self.seen.len() == LINES {
+        if self.cached.len() == LINES {
             self.places.clear();
-            self.seen.clear();
+            self.cached.clear();
         }
-        let place = self.seen.len();
+        let place = self.cached.len();
         let known = scan::line(&String::from_utf8_lossy(line));
-        self.seen.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
+        self.cached.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
         self.places.insert(key, place);
         place
     }
@@ -79,11 +79,11 @@ mod tests {
             if number % 1000 == 0 {
                 let line = "RuntimeError: CUDA error: an illegal memory access was encountered";
                 let wanted: Vec<usize> = scan::line(line).signatures().collect();
-                let seen = known.line(line.as_bytes());
-                assert!(!wanted.is_empty() && seen.line.signatures().eq(wanted));
-                assert_eq!(seen.kinds(line.as_bytes()), &*retention::kinds(&seen.line, line));
+                let cached = known.line(line.as_bytes());
+                assert!(!wanted.is_empty() && cached.line.signatures().eq(wanted));
+                assert_eq!(cached.kinds(line.as_bytes()), &*retention::kinds(&cached.line, line));
             }
         }
-        assert!(known.seen.len() < LINES && known.places.len() == known.seen.len());
+        assert!(known.cached.len() < LINES && known.places.len() == known.cached.len());
     }
 }

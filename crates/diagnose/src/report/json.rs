@@ -70,7 +70,8 @@ pub struct CauseEntry {
     /// The possible causes, and how to confirm each.
     pub choices: Vec<ChoiceEntry>,
     /// Results of the checks of the machine, with `--from`.
-    pub looked: Vec<LookedEntry>,
+    #[serde(rename = "looked")]
+    pub machine_evidence: Vec<MachineEvidenceEntry>,
 }
 
 /// A line of a log.
@@ -117,8 +118,8 @@ pub struct FixEntry {
 
 /// The result of a check of the machine.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[schemars(transform = message_keys::describe)]
-pub struct LookedEntry {
+#[schemars(rename = "LookedEntry", transform = message_keys::describe)]
+pub struct MachineEvidenceEntry {
     /// Id of the check.
     pub check: String,
     /// `confirmed`, `ruled-out` or `unknown`.
@@ -179,10 +180,10 @@ fn cause(one: &root_cause::Cause) -> CauseEntry {
         title: choice.fix.to_owned(),
         commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
     };
-    let looked = |looked: &root_cause::MachineEvidence| LookedEntry {
-        check: looked.check.clone(),
-        outcome: looked.outcome,
-        message: looked.message.clone(),
+    let evidence = |evidence: &root_cause::MachineEvidence| MachineEvidenceEntry {
+        check: evidence.check.clone(),
+        outcome: evidence.outcome,
+        message: evidence.message.clone(),
     };
     CauseEntry {
         id: one.id.clone(),
@@ -197,7 +198,7 @@ fn cause(one: &root_cause::Cause) -> CauseEntry {
         fix: one.choices.first().map_or(String::new(), |choice| choice.fix.to_owned()),
         fixes: one.choices.iter().map(fix).collect(),
         choices: one.choices.iter().map(choice).collect(),
-        looked: one.machine_evidence.iter().map(looked).collect(),
+        machine_evidence: one.machine_evidence.iter().map(evidence).collect(),
     }
 }
 

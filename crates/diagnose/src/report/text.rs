@@ -17,7 +17,7 @@ use diagnostic::words::capital;
 /// Lines that nothing explains are shown up to so many.
 const SHOWN: usize = 10;
 /// A line of a log is cut after so many characters.
-const LONGEST: usize = 240;
+const SHOWN_LINE_LIMIT_CHARS: usize = 240;
 
 /// The report.
 pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
@@ -89,8 +89,8 @@ fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: boo
         text.push_str("\n  Log context:\n");
         cause.context.iter().for_each(|line| evidence(text, line, layout));
     }
-    for looked in &cause.machine_evidence {
-        let line = format!("{}: {}: {}", looked.check, looked.outcome.word(), looked.message);
+    for checked in &cause.machine_evidence {
+        let line = format!("{}: {}: {}", checked.check, checked.outcome.word(), checked.message);
         paragraph(text, &line, "  ", layout);
     }
     text.push('\n');
@@ -143,15 +143,16 @@ const BEFORE: usize = 60;
 
 /// A line, or of a long one what stands around the words that tell most.
 fn cut(line: &str, layout: Layout) -> String {
-    if layout.verbose || line.char_indices().nth(LONGEST).is_none() {
+    if layout.verbose || line.char_indices().nth(SHOWN_LINE_LIMIT_CHARS).is_none() {
         return line.to_owned();
     }
     let dots = if layout.unicode { "…" } else { "..." };
-    let place = scan::place(line).filter(|place| line[..*place].chars().count() + BEFORE > LONGEST);
+    let place =
+        scan::place(line).filter(|place| line[..*place].chars().count() + BEFORE > SHOWN_LINE_LIMIT_CHARS);
     let first = place
         .map_or(0, |place| line[..place].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first));
     let rest = &line[first..];
-    let (shown, after) = match rest.char_indices().nth(LONGEST) {
+    let (shown, after) = match rest.char_indices().nth(SHOWN_LINE_LIMIT_CHARS) {
         Some((end, _)) => (&rest[..end], format!(" {dots}")),
         None => (rest, String::new()),
     };
@@ -229,11 +230,11 @@ mod tests {
     #[test]
     fn a_long_line_is_shown_where_its_words_stand() {
         let layout = Layout { width: 80, unicode: true, verbose: false, root: false };
-        let told = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
-        let line = format!("{} {told} {}", "训".repeat(900), "y".repeat(900));
+        let words = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
+        let line = format!("{} {words} {}", "训".repeat(900), "y".repeat(900));
         let shown = cut(&line, layout);
-        assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(told), "{shown}");
-        assert!(shown.chars().count() < LONGEST + 5);
+        assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(words), "{shown}");
+        assert!(shown.chars().count() < SHOWN_LINE_LIMIT_CHARS + 5);
         assert_eq!(cut("short", layout), "short");
         let plain = cut(&"z".repeat(900), layout);
         assert!(plain.starts_with('z') && plain.ends_with('…'));

@@ -231,8 +231,8 @@ fn known(timeline: &mut Timeline, prefix: &LogPrefix, line: &str) {
     if ["orld", "ORLD", "nranks"].iter().any(|part| line.contains(part))
         && let Some(found) = WORLD.captures(line)
     {
-        let told = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
-        timeline.world = timeline.world.max(told);
+        let reported = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
+        timeline.world = timeline.world.max(reported);
     }
 }
 
@@ -326,15 +326,15 @@ fn builds(timeline: &mut Timeline, place: usize) {
 }
 
 /// An event derived from a traceback, with one capture.
-fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, told: &str) -> Event {
-    let message = message::fill(signature.message, &|name| (name == group).then_some(told));
+fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, reported: &str) -> Event {
+    let message = message::fill(signature.message, &|name| (name == group).then_some(reported));
     Event {
         read: raised.read,
         number: raised.number,
         text: raised.text.clone(),
         prefix: raised.prefix.clone(),
         signature,
-        captures: vec![(group, told.to_owned())],
+        captures: vec![(group, reported.to_owned())],
         message: message.unwrap_or_default(),
         role: signature.role,
         xid: None,
@@ -364,7 +364,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
             event.read == place
                 && event.role != Role::Context
                 && (raised.began..=raised.number).contains(&event.number)
-                && raised.beside(&event.prefix)
+                && raised.same_origin(&event.prefix)
         })
     };
     let here: Vec<&Raised> = timeline
@@ -378,7 +378,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
         raised.in_table && here.iter().copied().any(|other| same(&other))
     };
     let passed_on = timeline.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
-    let told: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
+    let reported: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
     let mut new: Vec<Event> = Vec::new();
     for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
         if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
@@ -400,7 +400,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
     timeline.events.extend(new);
     timeline.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is told is no unknown line.
-    timeline.unknown.retain(|line| line.read != place || !told.contains(&line.number));
+    timeline.unknown.retain(|line| line.read != place || !reported.contains(&line.number));
 }
 
 /// The rank whose entry in a launcher's table a traceback belongs to.
@@ -409,9 +409,9 @@ fn table_rank(timeline: &Timeline, raised: &Raised) -> Option<u32> {
         return None;
     }
     let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
-    let told =
+    let reported =
         timeline.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
-    told.last()?.parse().ok()
+    reported.last()?.parse().ok()
 }
 
 /// Completes times without a year with the year of other lines; a line without a time gets that of the line

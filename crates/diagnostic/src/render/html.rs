@@ -74,8 +74,8 @@ fn item(text: &mut String, outcome: &Outcome) {
     );
     match &outcome.verdict {
         Verdict::Pass => {
-            let seen = outcome.step.as_ref().map_or(outcome.rule.summary.as_ref(), |step| &step.seen);
-            text.push_str(&escape(seen));
+            let observed = outcome.step.as_ref().map_or(outcome.rule.summary.as_ref(), |step| &step.observed);
+            text.push_str(&escape(observed));
         }
         Verdict::NotApplicable(why) => text.push_str(&escape(why)),
         Verdict::Unknown(why) => {

@@ -94,7 +94,7 @@ fn steps(text: &mut String, report: &Report) {
         let node = outcome.subject.node.as_deref().unwrap_or("all");
         let (id, status) = (outcome.rule.id.as_ref(), outcome.verdict.status());
         let seconds = format!("{:.2}", step.seconds);
-        Some([id, node, status, &seconds, &step.seen].map(str::to_owned).to_vec())
+        Some([id, node, status, &seconds, &step.observed].map(str::to_owned).to_vec())
     };
     let rows: Vec<Vec<String>> = report.results.iter().filter_map(row).collect();
     if !rows.is_empty() {

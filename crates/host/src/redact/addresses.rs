@@ -63,9 +63,10 @@ impl Redactor {
             let part =
                 |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
             // `203.0.113.7::203.0.113.1` is no address of version 6.
-            let inside = part(text.as_bytes()[..whole.start].last()) || part(text.as_bytes().get(whole.end));
+            let part_of_word =
+                part(text.as_bytes()[..whole.start].last()) || part(text.as_bytes().get(whole.end));
             match found[0].parse::<Ipv6Addr>() {
-                Ok(address) if !inside && !address.is_loopback() && !address.is_unspecified() => {
+                Ok(address) if !part_of_word && !address.is_loopback() && !address.is_unspecified() => {
                     this.ipv6(address).to_string()
                 }
                 _ => found[0].to_owned(),

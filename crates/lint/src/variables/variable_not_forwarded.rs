@@ -52,7 +52,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
         Found::note(one.place.clone(), message, fix)
     }));
     for launch in &settings.launches {
-        found.extend(lost(settings, launch));
+        found.extend(not_forwarded(settings, launch));
     }
     found
 }
@@ -105,7 +105,7 @@ fn in_profile(settings: &Settings) -> Vec<Found> {
 }
 
 /// What a launcher does not hand on.
-fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
+fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
     let all = settings.scopes.iter().flat_map(|scope| &scope.settings);
     let exported = all.filter(|one| one.held == Held::Script && one.place.line < launch.line);
     let mut seen = std::collections::BTreeSet::new();

@@ -33,13 +33,13 @@ impl Site<'_> {
     ) -> Result<Vec<(&'w Node, &'w Engine)>, PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Containers, "checking that every container runs");
-        let looked = fan_out(reached.iter().map(|(node, engine)| async move {
+        let inspected = fan_out(reached.iter().map(|(node, engine)| async move {
             let found = self.running(node, engine.as_ref()).await;
             self.progress.node(&node.name, found.is_ok());
             found.map(|engine| (*node, engine))
         }));
         let (mut nodes, mut failed) = (Vec::new(), Vec::new());
-        for (result, (node, _)) in looked.await.into_iter().zip(reached) {
+        for (result, (node, _)) in inspected.await.into_iter().zip(reached) {
             match result {
                 Ok(found) => nodes.push(found),
                 Err(NotRunning { message, fix }) => {

@@ -111,7 +111,7 @@ async fn devices(
         Some(NcclRank { node: rank.node.clone(), device: rank.device, gpu, library })
     });
     let ranks: Vec<_> = ranks.collect();
-    let message = told(&ranks);
+    let message = describe_ranks(&ranks);
     let versions: BTreeSet<&str> = ranks.iter().map(|rank| rank.library.version.as_str()).collect();
     if versions.len() > 1 {
         let versions: Vec<_> = versions.into_iter().collect();
@@ -157,7 +157,7 @@ fn state(found: &Opened) -> Result<&Gpu, Missing<'_>> {
 }
 
 /// The GPUs and the library in a sentence.
-fn told(ranks: &[NcclRank]) -> String {
+fn describe_ranks(ranks: &[NcclRank]) -> String {
     let Some(first) = ranks.first() else { return String::new() };
     let nodes: BTreeSet<&str> = ranks.iter().map(|rank| rank.node.as_str()).collect();
     let names: BTreeSet<String> = ranks

@@ -240,14 +240,14 @@ fn infiniband() -> (Infiniband, Vec<u32>) {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), variable(name)?)))
         .collect();
-    let seen = Infiniband {
+    let infiniband = Infiniband {
         devices,
         mounted: entries("/dev/infiniband").iter().any(|name| name.starts_with("uverbs")),
         library: library::loads("libibverbs.so.1"),
         memlock: rustix::process::getrlimit(rustix::process::Resource::Memlock).current,
         variables,
     };
-    (seen, rates)
+    (infiniband, rates)
 }
 
 fn file(path: &str) -> Option<String> {

@@ -52,7 +52,7 @@ pub async fn transport(
     if let Some(nccl) = &mut outcome.nccl {
         nccl.log = read;
     }
-    let failed = transport::unlike(&seen(ranks, opened, &logs), options.transport);
+    let failed = transport::unlike(&sites(ranks, opened, &logs), options.transport);
     if !failed.is_empty() {
         return outcome.finish_phase(PhaseId::Transport, start, failed, "");
     }
@@ -73,7 +73,7 @@ fn listed(words: &BTreeSet<String>) -> String {
 }
 
 /// The nodes, each with what its ranks wrote and what its container sees.
-fn seen(ranks: &[Rank], opened: &[Opened], logs: &[Captured]) -> Vec<Site> {
+fn sites(ranks: &[Rank], opened: &[Opened], logs: &[Captured]) -> Vec<Site> {
     let mut nodes: Vec<&String> = ranks.iter().map(|rank| &rank.node).collect();
     nodes.dedup();
     let of = |node: &String| {

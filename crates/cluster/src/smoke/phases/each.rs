@@ -25,7 +25,7 @@ struct Fault {
 struct Collected {
     answers: Vec<Option<Answer>>,
     /// Whether a rank answered or failed in time.
-    told: Vec<bool>,
+    answered: Vec<bool>,
     /// The likeliest cause first.
     faults: Vec<Fault>,
 }
@@ -39,7 +39,7 @@ impl PhaseRunner<'_> {
         id: PhaseId,
         start: Instant,
     ) -> Result<Vec<Answer>, PhaseFailed> {
-        let Collected { answers, told, mut faults } = self.collect(task).await;
+        let Collected { answers, answered, mut faults } = self.collect(task).await;
         if faults.is_empty() {
             return Ok(answers.into_iter().flatten().collect());
         }
@@ -51,7 +51,7 @@ impl PhaseRunner<'_> {
         }
         // One that ended was the first; then one that is silent; the others tell of those two.
         let ended = faults.iter().take_while(|fault| Some(fault.rank) == fault.culprit).count();
-        for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
+        for (rank, _) in answered.iter().enumerate().filter(|(_, answered)| !**answered) {
             faults
                 .insert(ended, Fault { rank, culprit: Some(rank), late: true, message: UNRESPONSIVE.into() });
         }
@@ -74,7 +74,8 @@ impl PhaseRunner<'_> {
         });
         let mut running: FuturesUnordered<_> = asked.collect();
         let world = self.places.len();
-        let mut all = Collected { answers: vec![None; world], told: vec![false; world], faults: Vec::new() };
+        let mut all =
+            Collected { answers: vec![None; world], answered: vec![false; world], faults: Vec::new() };
         let mut last: Option<tokio::time::Instant> = None;
         loop {
             let next = match last {
@@ -87,7 +88,7 @@ impl PhaseRunner<'_> {
                 let until = tokio::time::Instant::now() + wait;
                 last = Some(last.map_or(until, |last| last.min(until)));
             }
-            all.told[rank] = true;
+            all.answered[rank] = true;
             self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
                 Ok(Answer::Broken(why)) => {

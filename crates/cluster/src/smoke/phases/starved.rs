@@ -19,20 +19,23 @@ impl PhaseRunner<'_> {
     /// The ranks that waited for a processor for so long that a stall of their connections may be theirs.
     pub(super) async fn starved(&self) -> Vec<(usize, Usage)> {
         let (stall, slack) = (self.options.stall, PEER_GRACE + Duration::from_secs(1));
-        let told = self.usage(stall + slack).await.into_iter().enumerate();
-        told.filter_map(|(rank, usage)| Some((rank, usage.filter(|usage| usage.explains(stall))?))).collect()
+        let usages = self.usage(stall + slack).await.into_iter().enumerate();
+        usages
+            .filter_map(|(rank, usage)| Some((rank, usage.filter(|usage| usage.explains(stall))?)))
+            .collect()
     }
 
     /// What each rank got of the processors lately.
     pub(super) async fn usage(&self, lately: Duration) -> Vec<Option<Usage>> {
         let seconds = lately.as_secs_f64();
         let asked = self.places.iter().map(|place| ask(place, Task::Processor { seconds }, USAGE_TIMEOUT));
-        let told = fan_out(asked).await.into_iter();
-        told.map(|answer| match answer {
-            Ok(Answer::Processor { usage }) => usage,
-            _ => None,
-        })
-        .collect()
+        let usages = fan_out(asked).await.into_iter();
+        usages
+            .map(|answer| match answer {
+                Ok(Answer::Processor { usage }) => usage,
+                _ => None,
+            })
+            .collect()
     }
 
     /// Ends the test without a judgement of the network.

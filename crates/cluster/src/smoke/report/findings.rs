@@ -80,7 +80,7 @@ fn of_phase(phase: &Phase) -> report::Outcome {
             diagnostic::Verdict::Found(Box::new(found))
         }
     };
-    let step = Some(Step { seconds: phase.seconds, seen: phase.message.clone() });
+    let step = Some(Step { seconds: phase.seconds, observed: phase.message.clone() });
     report::Outcome { subject, step, ..report::Outcome::new(phase.id, verdict) }
 }
 

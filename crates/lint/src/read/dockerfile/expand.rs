@@ -173,7 +173,7 @@ pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
     let name_length = |text: &str| {
         text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len())
     };
-    let Some(inside) = body.strip_prefix('{') else {
+    let Some(expression) = body.strip_prefix('{') else {
         let length = name_length(body);
         let plain = body.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
         return match plain {
@@ -183,8 +183,8 @@ pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
             false => (None, 1),
         };
     };
-    let Some(end) = closing(inside) else { return (None, text.len()) };
-    let (inner, whole) = (&inside[..end], end + 3);
+    let Some(end) = closing(expression) else { return (None, text.len()) };
+    let (inner, whole) = (&expression[..end], end + 3);
     let length = name_length(inner);
     let (name, rest) = inner.split_at(length);
     let operator = match rest {
