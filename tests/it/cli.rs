@@ -419,7 +419,10 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
     let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
     let report = json(&output);
     assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
-    assert!(report["says"].as_str().unwrap().contains("the first at index 700"), "{report}");
+    assert!(report["message"].as_str().unwrap().contains("the first at index 700"), "{report}");
+    let both_keys =
+        |entry: &serde_json::Value| entry["message"].is_string() && entry["message"] == entry["says"];
+    assert!(both_keys(&report) && report["phases"].as_array().unwrap().iter().all(both_keys), "{report}");
     for (format, word) in [
         ("junit", "<testcase name=\"all-reduce rank 0\""),
         ("markdown", "| all-reduce | rank 0 | error |"),

@@ -317,8 +317,9 @@ fn in_the_repository_only_lines_are_added() {
     let repository = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog");
     assert!(Command::new("cp").arg("-r").arg(&source).arg(repository.path()).status().unwrap().success());
-    let place = repository.path().to_str().unwrap();
-    let (code, _, error) = refresh(&server, Path::new(""), &["--only", "accelerate", "--in-repo", place]);
+    let repository_path = repository.path().to_str().unwrap();
+    let (code, _, error) =
+        refresh(&server, Path::new(""), &["--only", "accelerate", "--in-repo", repository_path]);
     assert_eq!(code, 0, "{error}");
     let read = |root: &Path| fs::read_to_string(root.join("packages/accelerate.yaml")).unwrap();
     let (before, after) = (read(&source), read(&repository.path().join("catalog")));

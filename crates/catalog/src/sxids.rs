@@ -72,7 +72,7 @@ file::table!(Sxid, "sxids.yaml");
 impl Table<Sxid> {
     /// By number: 20034.
     pub fn sxid(&self, number: u32) -> Option<&Sxid> {
-        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|index| &self.all()[index])
     }
 }
 

@@ -205,14 +205,14 @@ pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Ve
     let mut left = pairs.to_vec();
     let mut chosen = Vec::new();
     while let Some((first, last)) = left.last().copied() {
-        let count = |place: usize| left.iter().filter(|(from, to)| *from == place || *to == place).count();
-        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|place| !busy(*place));
-        let most = idle.map(|place| (count(place), place)).max();
+        let count = |index: usize| left.iter().filter(|(from, to)| *from == index || *to == index).count();
+        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|index| !busy(*index));
+        let most = idle.map(|index| (count(index), index)).max();
         // Of two nodes alone it is the one that the other lost.
         let of_pair = if busy(last) && !busy(first) { first } else { last };
-        let place = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, place)| place);
-        chosen.push(place);
-        left.retain(|(from, to)| *from != place && *to != place);
+        let index = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, index)| index);
+        chosen.push(index);
+        left.retain(|(from, to)| *from != index && *to != index);
     }
     chosen.sort_unstable();
     chosen
@@ -628,11 +628,11 @@ mod tests {
 
     #[test]
     fn an_idle_container_is_reattached_rather_than_a_busy_one() {
-        assert_eq!(to_reattach(&[(0, 1)], |place| place == 1), [0]);
-        assert_eq!(to_reattach(&[(0, 1)], |place| place == 0), [1]);
+        assert_eq!(to_reattach(&[(0, 1)], |index| index == 1), [0]);
+        assert_eq!(to_reattach(&[(0, 1)], |index| index == 0), [1]);
         assert_eq!(to_reattach(&[(0, 1)], |_| true), [1]);
         let alone = [(0, 2), (2, 0), (1, 2), (2, 1), (3, 2), (2, 3)];
         assert_eq!(to_reattach(&alone, |_| false), [2]);
-        assert_eq!(to_reattach(&alone, |place| place == 2), [0, 1, 3]);
+        assert_eq!(to_reattach(&alone, |index| index == 2), [0, 1, 3]);
     }
 }

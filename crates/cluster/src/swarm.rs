@@ -103,14 +103,14 @@ pub fn decide(
 /// Nodes that are secretly the same engine.
 fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (place, node) in nodes.iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate() {
         let id = &node.machine.id;
         // Machines that were cloned from one image share the id; their host names differ, or where they keep
         // their images.
         let is =
             |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
         let same =
-            nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
+            nodes[..index].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
         if let Some(other) = same {
             problems.push(
                 Problem::of(
@@ -134,10 +134,10 @@ fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
 /// Nodes whose machines have the same host name: no fault here, but confusing elsewhere.
 pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
     let mut notes = Vec::new();
-    for (place, node) in nodes.iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate() {
         let name = &node.machine.hostname;
         if let Some(other) =
-            nodes[..place].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
+            nodes[..index].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
         {
             notes.push(format!(
                 "{} and {} have the same host name, {name}; `docker node ls` shows both alike (containers \

@@ -79,7 +79,7 @@ pub fn scan(text: &str) -> Vec<Hit> {
 }
 
 /// Where in a line the words stand that tell most, in bytes from its start.
-pub fn place(line: &str) -> Option<usize> {
+pub fn offset(line: &str) -> Option<usize> {
     let strongest = scan(line).first()?.signature;
     let number = signatures::all().iter().position(|one| std::ptr::eq(one, strongest))?;
     let start = pattern(number)?.start(line)?;
@@ -91,10 +91,10 @@ pub fn place(line: &str) -> Option<usize> {
 pub fn line(line: &str) -> Line {
     let literals = Literals::get();
     let (mut signatures, mut words) = (Vec::new(), Vec::new());
-    literals.each(line.as_bytes(), |place| {
-        signatures.extend_from_slice(literals.owners(place.literal));
-        if literals.is_word(place.literal) {
-            words.push(place.start..place.end);
+    literals.each(line.as_bytes(), |occurrence| {
+        signatures.extend_from_slice(literals.owners(occurrence.literal));
+        if literals.is_word(occurrence.literal) {
+            words.push(occurrence.start..occurrence.end);
         }
     });
     signatures.sort_unstable();

@@ -28,7 +28,7 @@ const DEPTH_MAX: usize = 1000;
 /// they stand, in strings and comments too: no file that people write has a thousand that are not closed.
 pub fn too_deep(text: &str) -> Option<usize> {
     let mut open = 0_usize;
-    for (place, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let markers = line.bytes().take_while(|byte| matches!(byte, b' ' | b'-' | b'?' | b'\t')).count();
         for byte in line.bytes() {
             match byte {
@@ -37,11 +37,11 @@ pub fn too_deep(text: &str) -> Option<usize> {
                 _ => {}
             }
             if open > DEPTH_MAX {
-                return Some(place + 1);
+                return Some(index + 1);
             }
         }
         if markers > DEPTH_MAX {
-            return Some(place + 1);
+            return Some(index + 1);
         }
     }
     None
@@ -77,7 +77,7 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
                     line.trim_start().trim_start_matches("- ").starts_with(&format!("{key}:"))
                 })
             });
-            let line = own.map_or(at.line(), |place| place + 1);
+            let line = own.map_or(at.line(), |index| index + 1);
             let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
             format!("{name}, line {line}: {short}\n  {line} | {shown}")
         }

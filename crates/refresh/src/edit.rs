@@ -56,8 +56,8 @@ const WIDTH: usize = 118;
 /// A row in flow style, broken into lines: `- {version: "1.0", source: …}`.
 pub(crate) fn flow(parts: &[String]) -> String {
     let (mut text, mut line) = (String::new(), "- {".to_owned());
-    for (place, part) in parts.iter().enumerate() {
-        let part = format!("{part}{}", if place + 1 < parts.len() { "," } else { "}" });
+    for (index, part) in parts.iter().enumerate() {
+        let part = format!("{part}{}", if index + 1 < parts.len() { "," } else { "}" });
         if line.len() + part.len() + 1 > WIDTH && line.trim() != "- {" {
             text.push_str(line.trim_end());
             text.push('\n');

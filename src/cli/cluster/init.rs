@@ -109,7 +109,7 @@ impl Args {
         };
         let mut found_nodes: Vec<Found> = nodes.iter().zip(&members).map(of).collect();
         let found = |address: &String| match found_nodes.iter().position(|found| found.address == *address) {
-            Some(place) => found_nodes.swap_remove(place),
+            Some(index) => found_nodes.swap_remove(index),
             None => here(catalog, address, interrupts),
         };
         Ok((self.nodes.iter().map(found).collect(), unreachable))

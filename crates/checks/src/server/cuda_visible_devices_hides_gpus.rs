@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let Some(setting) = settings.iter().find(|setting| setting.name == "CUDA_VISIBLE_DEVICES") else {
         return Err(Verdict::NotApplicable("CUDA_VISIBLE_DEVICES is not set".into()));
     };
-    let assignment = format!("CUDA_VISIBLE_DEVICES={} in {}", setting.value, setting.place);
+    let assignment = format!("CUDA_VISIBLE_DEVICES={} in {}", setting.value, setting.source);
     let fix = || Fix::safe("Remove CUDA_VISIBLE_DEVICES where it is set:", &["unset CUDA_VISIBLE_DEVICES"]);
     let entries: Vec<&str> = setting.value.split(',').map(str::trim).collect();
     let first = entries.first().copied().unwrap_or_default();

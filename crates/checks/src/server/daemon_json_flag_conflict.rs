@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let Ok(value) = &file.value else {
         return Err(Verdict::NotApplicable("the file is not valid JSON".into()));
     };
-    let (argv, place) = match (docker.unit.decided()?, docker.command_line.decided()?) {
+    let (argv, source) = match (docker.unit.decided()?, docker.command_line.decided()?) {
         (Some(unit), _) => (&unit.argv, unit.path.clone()),
         (None, Some(argv)) => (argv, "the running dockerd's command line".to_owned()),
         (None, None) => {
@@ -48,7 +48,7 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo systemctl edit docker.service"],
     );
     let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
-    Ok(Verdict::error(message, fix).about(subject).evidence(format!("flags: {} ({place})", argv.join(" "))))
+    Ok(Verdict::error(message, fix).about(subject).evidence(format!("flags: {} ({source})", argv.join(" "))))
 }
 
 #[cfg(test)]

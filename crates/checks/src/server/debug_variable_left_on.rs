@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
     let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
         .about(Subject::name(first.name));
     Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
-        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
+        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.source))
     }))
 }
 

@@ -56,7 +56,7 @@ fn closing(facts: &Facts, address: &str) -> Fix {
         .into_iter()
         .flatten()
         .any(|argv| flags(facts.catalog, argv).contains(&("host".into(), url.clone())));
-    let title = |place: &str| format!("Remove {url} from {place}:");
+    let title = |location: &str| format!("Remove {url} from {location}:");
     match docker.daemon_json.known() {
         _ if is_flag => Fix::restarts_service(
             title("the options of dockerd"),

@@ -27,7 +27,7 @@ fn judge(facts: &Facts) -> Judged {
     {
         return Err(Verdict::NotApplicable("see nvidia-visible-devices-void".into()));
     }
-    let (found, place) = if facts.system.wsl.decided()?.is_some() {
+    let (found, location) = if facts.system.wsl.decided()?.is_some() {
         (facts.gpu.list.decided()?.map_or(0, Vec::len), "WSL2")
     } else if in_container {
         (facts.driver.device_nodes.decided()?.map_or(0, |nodes| nodes.gpus.len()), "this container")
@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
     if found == expected as usize {
         return Ok(Verdict::Pass);
     }
-    let message = format!("{place} has {}, but {expected} were expected", count(found));
+    let message = format!("{location} has {}, but {expected} were expected", count(found));
     if found > expected as usize {
         return Ok(Verdict::warning(
             message,
@@ -47,7 +47,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     let fix = if in_container {
         Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"])
-    } else if place == "WSL2" {
+    } else if location == "WSL2" {
         Fix::safe("Check the driver on Windows:", &["nvidia-smi"])
     } else {
         Fix::needs_reboot(

@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
         )
         .about(Subject::name(setting.name))
         .evidence(evidence)
-        .evidence(format!("set in {}", setting.place)));
+        .evidence(format!("set in {}", setting.source)));
     }
     if whole {
         return Ok(Verdict::Pass);
@@ -56,7 +56,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::warning(message, Fix::safe("Match full names with `=`:", &[&export]))
             .about(Subject::name(setting.name))
             .evidence(evidence)
-            .evidence(format!("NCCL_IB_HCA={} in {}", setting.value, setting.place)));
+            .evidence(format!("NCCL_IB_HCA={} in {}", setting.value, setting.source)));
     }
     Ok(Verdict::Pass)
 }

@@ -46,7 +46,7 @@ fn judge(facts: &Facts) -> Judged {
         let fix = Fix::safe("Set the interface that reaches the other nodes:", &[&command]);
         return Ok(Verdict::error(message, fix)
             .about(Subject::name(setting.name))
-            .evidence(format!("set in {}", setting.place))
+            .evidence(format!("set in {}", setting.source))
             .evidence(format!("interfaces with an address: {}", names.join(", "))));
     }
     Ok(Verdict::Pass)

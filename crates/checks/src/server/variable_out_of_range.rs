@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
         let fix = Fix::safe(format!("Unset the variable, or set a valid value{default}:"), &[&unset]);
         return Ok(Verdict::warning(message, fix)
             .about(Subject::name(setting.name))
-            .evidence(format!("set in {}", setting.place)));
+            .evidence(format!("set in {}", setting.source)));
     }
     if any {
         Ok(Verdict::Pass)

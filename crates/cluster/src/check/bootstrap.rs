@@ -6,7 +6,7 @@ use tokio::sync::OnceCell;
 
 use super::Options;
 use crate::bootstrap::{self, Found, Parcel};
-use crate::nodes::{self, Node, Place, Worker};
+use crate::nodes::{self, Location, Node, Worker};
 use crate::plan;
 use diagnostic::error::{Error, Kind};
 use docker::transport::Transport;
@@ -94,7 +94,7 @@ pub(super) async fn reach_node(
 }
 
 async fn local(node: &Node, options: Options, worker: bool) -> Result<Envdoc, crate::Error> {
-    let Place::Here = node.place() else { return Err(node.unreachable()) };
+    let Location::Here = node.location() else { return Err(node.unreachable()) };
     let command = bootstrap::own()?;
     let worker = match worker {
         true => Some(node.worker(&command, options.limits.each).await),
@@ -114,8 +114,8 @@ async fn over_ssh(
     let limit = options.limits.each + options.look;
     let answers = async { bootstrap::answers(&mut talk, packing.digest().await?).await };
     let answers = tokio::time::timeout(limit, answers).await;
-    let said = || match node.place() {
-        Place::There(connection) => connection.log().trim().to_owned(),
+    let said = || match node.location() {
+        Location::There(connection) => connection.log().trim().to_owned(),
         _ => String::new(),
     };
     let (found, ran) = match answers {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use self::bootstrap::{Envdoc, Packing, Program};
 use super::bootstrap::{Parcel, deploy_worker};
-use super::nodes::{Limits, Node, Place, Worker, side_by_side};
+use super::nodes::{Limits, Location, Node, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
 use checks::{self, CHECKS, CheckResult};
@@ -185,15 +185,15 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, cr
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
-        access: match (node.place(), program) {
-            (Place::EngineOnly, _) => Access::NotInspected,
-            (Place::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,
+        access: match (node.location(), program) {
+            (Location::EngineOnly, _) => Access::NotInspected,
+            (Location::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,
             (_, Err(_)) => Access::NotInspected,
-            (Place::Here | Place::There(_), Ok(_)) => Access::Inspected,
+            (Location::Here | Location::There(_), Ok(_)) => Access::Inspected,
         },
         closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
-        hints: match node.place() {
-            Place::Blocked(blocked) => blocked.hints.clone(),
+        hints: match node.location() {
+            Location::Blocked(blocked) => blocked.hints.clone(),
             _ => Vec::new(),
         },
         results: checks::judge(CHECKS, &gathered.member.facts),
@@ -223,8 +223,8 @@ async fn programs(
             Envdoc::Runs(program) => return Ok(*program),
             Envdoc::Missing { architecture, other } => (architecture, other),
         };
-        match (node.place(), parcel) {
-            (Place::There(connection), Some(parcel)) if agreed => {
+        match (node.location(), parcel) {
+            (Location::There(connection), Some(parcel)) if agreed => {
                 // Copying takes longer than asking.
                 let deadline = Instant::now() + options.limits.each * 6;
                 deploy_worker(connection, parcel, &architecture, deadline)

@@ -4,7 +4,7 @@ use super::{Evidence, Finding, Kill, Limit, Unread};
 use diagnostic::units::memory;
 use docker::container::Found;
 
-fn place(container: Option<&str>) -> String {
+fn subject(container: Option<&str>) -> String {
     container.map_or("the cgroup of this session".to_owned(), |name| format!("container {name}"))
 }
 
@@ -15,7 +15,7 @@ impl Finding {
         match self {
             Finding::Killed(_) => None,
             Finding::Nothing => {
-                Some(format!("not by the OOM killer: its counter did not change in {}", place(container)))
+                Some(format!("not by the OOM killer: its counter did not change in {}", subject(container)))
             }
             Finding::Unread(why) => Some(unread(why)),
         }
@@ -30,19 +30,19 @@ pub(crate) fn unread(why: &Unread) -> String {
 impl Kill {
     /// A sentence without its end; `container`: its name, `None` for this machine.
     pub fn message(&self, container: Option<&str>) -> String {
-        let place = place(container);
+        let subject = subject(container);
         let limit = self.limit(if container.is_some() { "the container" } else { "the cgroup" });
         match &self.evidence {
             Evidence::Counter { file, before, after } => {
                 let count = after - before;
                 let processes = if count == 1 { "process" } else { "processes" };
                 format!(
-                    "the kernel's OOM killer killed {count} {processes} in {place} (oom_kill in {file} went \
+                    "the kernel's OOM killer killed {count} {processes} in {subject} (oom_kill in {file} went \
                      from {before} to {after}); {limit}"
                 )
             }
             Evidence::Engine => format!(
-                "the engine reports that the kernel's OOM killer killed a process in {place} \
+                "the engine reports that the kernel's OOM killer killed a process in {subject} \
                  (State.OOMKilled is true); {limit}"
             ),
         }

@@ -274,10 +274,10 @@ fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
     let width =
         |column: usize| rows.iter().map(|(_, values)| values[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..members.len()).map(width).collect();
-    for (place, (name, values)) in rows.iter().enumerate() {
+    for (index, (name, values)) in rows.iter().enumerate() {
         let cells: Vec<String> =
             values.iter().zip(&widths).map(|(value, &width)| format!("{value:width$}")).collect();
-        let style = if place == 0 { Style::new().bold() } else { Style::new() };
+        let style = if index == 0 { Style::new().bold() } else { Style::new() };
         let _ = writeln!(text, "{style}{name:first$}  {}{style:#}", cells.join("  ").trim_end());
     }
 }

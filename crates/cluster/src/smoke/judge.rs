@@ -146,7 +146,7 @@ pub(super) fn middle(of: &[Interval]) -> Interval {
 
 /// All but one.
 pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
-    of.iter().enumerate().filter(|(place, _)| *place != but).map(|(_, one)| *one).collect()
+    of.iter().enumerate().filter(|(index, _)| *index != but).map(|(_, one)| *one).collect()
 }
 
 /// Segments that got lost: where no queue of the path overflows, the network loses them.

@@ -15,7 +15,7 @@ const SHM_MIN_BYTES: u64 = 64 << 20;
 
 /// Where a /dev/shm is.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct Endpoint<'p> {
     /// As findings name it.
     pub(super) name: &'p str,
     /// The container; `None` for this machine.
@@ -35,23 +35,26 @@ enum Fault {
 
 /// Has every worker try its /dev/shm.
 pub(super) async fn check(
-    places: &[Place<'_>],
+    endpoints: &[Endpoint<'_>],
     deadline: Duration,
     start: Instant,
     outcome: &mut Outcome,
 ) -> Result<(), PhaseFailed> {
     let ask = || Task::Space { path: "/dev/shm".into() };
     let found = fan_out(
-        places.iter().copied().map(|place| async move { judged(place.session.ask(ask(), deadline).await) }),
+        endpoints
+            .iter()
+            .copied()
+            .map(|endpoint| async move { judged(endpoint.session.ask(ask(), deadline).await) }),
     )
     .await;
     let (mut failed, mut least) = (Vec::new(), u64::MAX);
-    for (place, found) in places.iter().zip(found) {
+    for (endpoint, found) in endpoints.iter().zip(found) {
         match found {
             Ok(total) => least = least.min(total),
             Err(fault) => {
-                failed.push((place.name.to_owned(), format!("{}: {}", place.name, fault.message())));
-                for fix in fault.fixes(place.container) {
+                failed.push((endpoint.name.to_owned(), format!("{}: {}", endpoint.name, fault.message())));
+                for fix in fault.fixes(endpoint.container) {
                     if !outcome.fix.contains(&fix) {
                         outcome.fix.push(fix);
                     }

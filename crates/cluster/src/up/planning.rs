@@ -132,8 +132,8 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
                 work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
             }
             let first = if registry { "pull it, or " } else { "" };
-            for place in to {
-                let message = match &observed[place].image {
+            for index in to {
+                let message = match &observed[index].image {
                     None => format!("{first}copy {name} from {}{bytes}", source.name),
                     Some(other) => format!(
                         "{first}copy {name} from {}{bytes}; replaces the image that has this name ({})",
@@ -141,7 +141,7 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
                         images::short(&other.id)
                     ),
                 };
-                work.keep("image", &observed[place].name, message, Outcome::Planned);
+                work.keep("image", &observed[index].name, message, Outcome::Planned);
             }
         }
     }

@@ -58,16 +58,16 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
             return Err(first.problems.into_iter().chain(refused).collect());
         }
     };
-    let nodes = repairs.iter().map(|repair| work.nodes[repair.place]);
+    let nodes = repairs.iter().map(|repair| work.nodes[repair.index]);
     let result = on_all(nodes, |node, engine| {
-        let resolver = repairs.iter().any(|one| one.resolver && work.nodes[one.place].0.name == node.name);
+        let resolver = repairs.iter().any(|one| one.resolver && work.nodes[one.index].0.name == node.name);
         restart(work, node, engine, resolver)
     });
     result.await?;
     // The workers in the others are there still, and leave only when they are let go.
     for repair in &repairs {
-        let (node, engine) = work.nodes[repair.place];
-        containers[repair.place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
+        let (node, engine) = work.nodes[repair.index];
+        containers[repair.index] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
     }
     let (second, tried) = pairs(work, &containers, REANNOUNCE_TIMEOUT, true).await?;
     report_results(work, &containers, &tried).await;
@@ -75,7 +75,7 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
         return Err(second.problems);
     }
     for repair in &repairs {
-        let node = &work.nodes[repair.place].0.name;
+        let node = &work.nodes[repair.index].0.name;
         let why = match repair.resolver {
             true => "its resolver did not ask the engine's DNS server",
             false => "overlay entries were missing on some engine",
@@ -90,28 +90,28 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
 
 /// A container to restart, and why.
 struct Repair {
-    place: usize,
+    index: usize,
     /// Its own resolver is broken; else an engine lacks its entry.
     resolver: bool,
 }
 
 /// The containers to restart; or which of them run something that would be stopped.
 async fn repairs(work: &Work<'_>, causes: &Causes) -> Result<Vec<Repair>, Vec<Problem>> {
-    let broken = |place: usize| causes.resolvers.contains(&place);
+    let broken = |index: usize| causes.resolvers.contains(&index);
     let pairs: Vec<(usize, usize)> =
         causes.stale.iter().copied().filter(|(from, to)| !broken(*from) && !broken(*to)).collect();
     let mut places = causes.resolvers.clone();
     places.extend(pairs.iter().flat_map(|(from, to)| [*from, *to]));
     places.sort_unstable();
     places.dedup();
-    let asked = places.into_iter().filter(|_| !work.restart).map(|place| async move {
-        let (node, engine) = work.nodes[place];
-        Some((place, busy(engine, &node.name).await?))
+    let asked = places.into_iter().filter(|_| !work.restart).map(|index| async move {
+        let (node, engine) = work.nodes[index];
+        Some((index, busy(engine, &node.name).await?))
     });
     let busy: BTreeMap<usize, Busy> = fan_out(asked).await.into_iter().flatten().collect();
-    let reattached = to_reattach(&pairs, |place| busy.contains_key(&place));
-    let repairs = causes.resolvers.iter().map(|place| Repair { place: *place, resolver: true });
-    let repairs = repairs.chain(reattached.into_iter().map(|place| Repair { place, resolver: false }));
+    let reattached = to_reattach(&pairs, |index| busy.contains_key(&index));
+    let repairs = causes.resolvers.iter().map(|index| Repair { index: *index, resolver: true });
+    let repairs = repairs.chain(reattached.into_iter().map(|index| Repair { index, resolver: false }));
     let repairs: Vec<Repair> = repairs.collect();
     let refused: Vec<Problem> = repairs
         .iter()
@@ -120,7 +120,7 @@ async fn repairs(work: &Work<'_>, causes: &Causes) -> Result<Vec<Repair>, Vec<Pr
                 true => "to set up its resolver again",
                 false => "to reattach it to the network",
             };
-            Some(refused(STEP, work.nodes[repair.place].0, needed, busy.get(&repair.place)?))
+            Some(refused(STEP, work.nodes[repair.index].0, needed, busy.get(&repair.index)?))
         })
         .collect();
     if refused.is_empty() { Ok(repairs) } else { Err(refused) }
@@ -214,9 +214,9 @@ async fn packet_loss(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<
 
 /// Says for every node what came of it.
 async fn report_results(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried]) {
-    for (place, one) in containers.iter().enumerate() {
+    for (index, one) in containers.iter().enumerate() {
         let pinned = pinned(one).await;
-        let own: Vec<_> = tried.iter().filter(|tried| tried.from == place).collect();
+        let own: Vec<_> = tried.iter().filter(|tried| tried.from == index).collect();
         let bad = own.iter().any(|tried| !tried.well(one.mtu));
         let outcome = if bad { Outcome::Failed } else { Outcome::Unchanged };
         work.done(STEP, &one.node.name, message(one, &own, pinned.as_deref()), outcome);

@@ -138,11 +138,11 @@ fn stall_seconds(still: &[Quiet], quiet: usize) -> u64 {
 
 /// The one rank that sleeps somewhere else than all others, of three or more.
 fn differs(all: &[Quiet]) -> Option<Quiet> {
-    let place = |rank: &Quiet| (rank.state, rank.sleeps_in.clone());
-    let alone = |one: &&Quiet| all.iter().filter(|other| place(other) == place(one)).count() == 1;
+    let location = |rank: &Quiet| (rank.state, rank.sleeps_in.clone());
+    let alone = |one: &&Quiet| all.iter().filter(|other| location(other) == location(one)).count() == 1;
     let mut odd = all.iter().filter(alone);
     let one = odd.next()?;
-    let mut rest = all.iter().filter(|other| *other != one).map(place);
+    let mut rest = all.iter().filter(|other| *other != one).map(location);
     let first = rest.next()?;
     (all.len() > 2 && rest.all(|other| other == first)).then(|| one.clone())
 }

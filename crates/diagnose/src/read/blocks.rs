@@ -217,16 +217,16 @@ impl Blocks {
 
     /// Hands out lines up to `limit`, where one ends.
     fn take(&mut self, limit: usize) {
-        let mut place = 0;
-        while place < self.taking.len() {
-            let taking = &mut self.taking[place];
+        let mut index = 0;
+        while index < self.taking.len() {
+            let taking = &mut self.taking[index];
             let complete = taking.take(&self.block, self.from, limit, &self.partial);
             taking.at = 0;
             if complete {
-                let taking = self.taking.remove(place);
+                let taking = self.taking.remove(index);
                 self.taken(taking);
             } else {
-                place += 1;
+                index += 1;
             }
         }
     }
@@ -236,18 +236,18 @@ impl Blocks {
         let literals = Literals::get();
         let mut at = self.from.max(self.covered.saturating_sub(literals.longest()));
         let (mut number, mut counted) = (self.number, self.from);
-        while let Some(mut place) = literals.any(&self.block[..self.length], at, limit) {
-            let (mut first, mut end) = self.text_around(place.start);
+        while let Some(mut occurrence) = literals.any(&self.block[..self.length], at, limit) {
+            let (mut first, mut end) = self.text_around(occurrence.start);
             // Any literal leads to a text that is a whole line. Of a longer line texts are taken around the
             // first literal, then the next.
             if !(self.starts_line(first) && self.ends_line(end)) {
                 let Some(leading) = literals.next(&self.block[..self.length], at, limit) else { break };
                 (first, end) = self.text_around(leading.start);
-                place = leading;
+                occurrence = leading;
             }
-            let start = place.start;
+            let start = occurrence.start;
             // What the last text has shown already.
-            if place.end <= self.covered {
+            if occurrence.end <= self.covered {
                 at = start + 1;
                 continue;
             }

@@ -33,7 +33,7 @@ impl CachedLine {
 #[derive(Debug, Clone, Default)]
 pub struct LineCache {
     /// Where in `seen` a line is.
-    places: HashMap<u128, usize, RandomState>,
+    indices: HashMap<u128, usize, RandomState>,
     cached: Vec<CachedLine>,
     other: RandomState,
 }
@@ -41,25 +41,25 @@ pub struct LineCache {
 impl LineCache {
     /// Classifies a line. A full cache is cleared: frequent lines come again.
     pub fn line(&mut self, line: &[u8]) -> &CachedLine {
-        let key = [self.places.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
+        let key = [self.indices.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
         let key = key[0] << 64 | key[1];
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
+        let index = match self.indices.get(&key) {
+            Some(index) => *index,
             None => self.learn(line, key),
         };
-        &self.cached[place]
+        &self.cached[index]
     }
 
     fn learn(&mut self, line: &[u8], key: u128) -> usize {
         if self.cached.len() == LINES {
-            self.places.clear();
+            self.indices.clear();
             self.cached.clear();
         }
-        let place = self.cached.len();
+        let index = self.cached.len();
         let known = scan::line(&String::from_utf8_lossy(line));
         self.cached.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
-        self.places.insert(key, place);
-        place
+        self.indices.insert(key, index);
+        index
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_line_is_what_it_was() {
         let mut known = LineCache::default();
-        let halves = [known.places.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
+        let halves = [known.indices.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");
         // More than are kept in mind, so that it begins anew; errors among them.
         for number in 0..LINES + 9 {
@@ -84,6 +84,6 @@ mod tests {
                 assert_eq!(cached.kinds(line.as_bytes()), &*retention::kinds(&cached.line, line));
             }
         }
-        assert!(known.cached.len() < LINES && known.places.len() == known.cached.len());
+        assert!(known.cached.len() < LINES && known.indices.len() == known.cached.len());
     }
 }

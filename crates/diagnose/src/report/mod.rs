@@ -44,8 +44,8 @@ pub(super) fn sentences(cause: &Cause) -> String {
 }
 
 /// How a cause is introduced in a list.
-pub(super) fn title(place: usize, cause: &Cause) -> String {
-    match (place, cause.confidence) {
+pub(super) fn title(index: usize, cause: &Cause) -> String {
+    match (index, cause.confidence) {
         (0, Confidence::Certain) => "root cause".into(),
         (0, Confidence::Likely) => "likely root cause".into(),
         (_, Confidence::Candidate) => "candidate".into(),

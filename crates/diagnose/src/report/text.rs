@@ -22,12 +22,12 @@ const SHOWN_LINE_LIMIT_CHARS: usize = 240;
 /// The report.
 pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
     let mut text = String::new();
-    for (place, cause) in diagnosis.causes.iter().enumerate() {
-        if place > 0 {
+    for (index, cause) in diagnosis.causes.iter().enumerate() {
+        if index > 0 {
             text.push('\n');
         }
-        let full = place == 0 || layout.verbose;
-        one(&mut text, place, cause, layout, full);
+        let full = index == 0 || layout.verbose;
+        one(&mut text, index, cause, layout, full);
     }
     if diagnosis.causes.is_empty() {
         paragraph(&mut text, &nothing(diagnosis), "", layout);
@@ -69,14 +69,14 @@ fn unread(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
     }
 }
 
-fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: bool) {
+fn one(text: &mut String, index: usize, cause: &Cause, layout: Layout, full: bool) {
     let (style, sign) = match (cause.confidence, layout.unicode) {
         (Confidence::Candidate, _) => (colour(AnsiColor::Yellow).bold(), "?"),
         (_, true) => (colour(AnsiColor::Red).bold(), "✗"),
         (_, false) => (colour(AnsiColor::Red).bold(), "x"),
     };
     let bold = Style::new().bold();
-    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(place, cause), cause.id);
+    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(index, cause), cause.id);
     if !full {
         paragraph(text, &cause.message, "  ", layout);
         cause.evidence.iter().take(1).for_each(|line| evidence(text, line, layout));
@@ -147,10 +147,11 @@ fn cut(line: &str, layout: Layout) -> String {
         return line.to_owned();
     }
     let dots = if layout.unicode { "…" } else { "..." };
-    let place =
-        scan::place(line).filter(|place| line[..*place].chars().count() + BEFORE > SHOWN_LINE_LIMIT_CHARS);
-    let first = place
-        .map_or(0, |place| line[..place].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first));
+    let offset =
+        scan::offset(line).filter(|offset| line[..*offset].chars().count() + BEFORE > SHOWN_LINE_LIMIT_CHARS);
+    let first = offset.map_or(0, |offset| {
+        line[..offset].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first)
+    });
     let rest = &line[first..];
     let (shown, after) = match rest.char_indices().nth(SHOWN_LINE_LIMIT_CHARS) {
         Some((end, _)) => (&rest[..end], format!(" {dots}")),

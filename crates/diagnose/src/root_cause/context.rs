@@ -50,11 +50,11 @@ pub(super) fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();
     }
-    let of = |(place, read): (usize, &Read)| {
+    let of = |(index, read): (usize, &Read)| {
         let first = read.lines + 1 - (read.tail.len() as u64).min(read.lines);
         let mut lines: Vec<Evidence> = numbered(&read.tail, first)
             .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(number, text)| evidence(names, place, number, text))
+            .map(|(number, text)| evidence(names, index, number, text))
             .collect();
         lines.split_off(lines.len().saturating_sub(LAST))
     };

@@ -188,7 +188,7 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         world: None,
         ends: reads.iter().map(|read| read.lines).collect(),
     };
-    for (place, read) in reads.iter().enumerate() {
+    for (source, read) in reads.iter().enumerate() {
         let of_file = log_prefix::rank_of_file(&read.name);
         let from = |text: &str| {
             let (mut prefix, rest) = log_prefix::parse(text, &is_node);
@@ -198,7 +198,7 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         for line in read.head.iter().chain(&read.tail) {
             known(&mut timeline, &from(line).0, line);
         }
-        one_read(&mut timeline, place, read, &from);
+        one_read(&mut timeline, source, read, &from);
     }
     for event in &mut timeline.events {
         event.xid = event.xid_number().and_then(|number| catalog.xids().xid(number));
@@ -236,7 +236,7 @@ fn known(timeline: &mut Timeline, prefix: &LogPrefix, line: &str) {
     }
 }
 
-fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&str) -> (LogPrefix, String)) {
+fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&str) -> (LogPrefix, String)) {
     let mut covered: Vec<(u64, u64)> = Vec::new();
     // What a destructor raised while everything ended is no failure: the interpreter says so before its
     // traceback.
@@ -256,7 +256,7 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
                 timeline.ranks.extend(rank.parse::<u32>().ok());
             }
             timeline.events.push(Event {
-                read: place,
+                read: source,
                 number: found.number,
                 text: found.text.clone(),
                 role: role(hit.signature, &prefix),
@@ -267,8 +267,8 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
                 xid: None,
             });
         }
-        timeline.crashed.extend(traceback::crashed(found).map(|place| (prefix.rank, place)));
-        if let Some(raised) = traceback::raised(place, found, &prefix, from).filter(|_| !again) {
+        timeline.crashed.extend(traceback::crashed(found).map(|location| (prefix.rank, location)));
+        if let Some(raised) = traceback::raised(source, found, &prefix, from).filter(|_| !again) {
             let is_ignored = ignored.take_if(|line| found.number - *line <= NEXT).is_some();
             covered.push((raised.began, if is_ignored { raised.last + 1 } else { raised.number }));
             if !is_ignored {
@@ -289,7 +289,7 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
             && let Some(signature) = signatures::derived(Derived::Killed)
         {
             timeline.events.push(Event {
-                read: place,
+                read: source,
                 number: found.number,
                 text: found.text.clone(),
                 role: signature.role,
@@ -303,22 +303,22 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
         }
         let sure = sure(found, &rest, &prefix);
         timeline.unknown.push(Unknown {
-            read: place,
+            read: source,
             number: found.number,
             text: found.text.clone(),
             prefix,
             sure,
         });
     }
-    builds(timeline, place);
-    exceptions(timeline, place);
+    builds(timeline, source);
+    exceptions(timeline, source);
 }
 
 /// An event for every module missing in a package build: the traceback shows where it was searched, its last
 /// line does not.
-fn builds(timeline: &mut Timeline, place: usize) {
+fn builds(timeline: &mut Timeline, source: usize) {
     let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
-    for raised in timeline.raised.iter().filter(|raised| raised.read == place) {
+    for raised in timeline.raised.iter().filter(|raised| raised.read == source) {
         if let Some(missing) = raised.missing_in_build() {
             timeline.events.push(derived(raised, signature, "missing", missing));
         }
@@ -356,12 +356,12 @@ fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
 
 /// An event for every exception that no signature explains. What a launcher's table repeats counts where it
 /// stands nowhere else.
-fn exceptions(timeline: &mut Timeline, place: usize) {
+fn exceptions(timeline: &mut Timeline, source: usize) {
     let Some(signature) = signatures::derived(Derived::Exception) else { return };
     let shadowed = signatures::derived(Derived::StdlibShadowed);
     let explained = |raised: &Raised| {
         timeline.events.iter().any(|event| {
-            event.read == place
+            event.read == source
                 && event.role != Role::Context
                 && (raised.began..=raised.number).contains(&event.number)
                 && raised.same_origin(&event.prefix)
@@ -370,14 +370,14 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
     let here: Vec<&Raised> = timeline
         .raised
         .iter()
-        .filter(|raised| raised.read == place && raised.of_program(timeline.catalog.tracebacks()))
+        .filter(|raised| raised.read == source && raised.of_program(timeline.catalog.tracebacks()))
         .collect();
     let repeated = |raised: &Raised| {
         let same =
             |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
         raised.in_table && here.iter().copied().any(|other| same(&other))
     };
-    let passed_on = timeline.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
+    let passed_on = timeline.raised.iter().filter(|raised| raised.read == source && raised.passes_on());
     let reported: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
     let mut new: Vec<Event> = Vec::new();
     for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
@@ -386,7 +386,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
             continue;
         }
         new.push(Event {
-            read: place,
+            read: source,
             number: raised.number,
             text: raised.text.clone(),
             prefix: raised.prefix.clone(),
@@ -400,7 +400,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
     timeline.events.extend(new);
     timeline.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is told is no unknown line.
-    timeline.unknown.retain(|line| line.read != place || !reported.contains(&line.number));
+    timeline.unknown.retain(|line| line.read != source || !reported.contains(&line.number));
 }
 
 /// The rank whose entry in a launcher's table a traceback belongs to.

@@ -86,7 +86,7 @@ impl Raised {
     }
 
     /// Where in the program: the last frame that is not in a library.
-    pub fn place(&self) -> Option<&str> {
+    pub fn location(&self) -> Option<&str> {
         let own = |frame: &&String| {
             !["site-packages/", "dist-packages/", "lib/python3", "<frozen"]
                 .iter()
@@ -101,8 +101,8 @@ impl Raised {
             "" => String::new(),
             message => format!(": {}", message.trim_end_matches('.')),
         };
-        let place = self.place().map_or(String::new(), |place| format!(" ({place})"));
-        format!("The program raised {}{message}{place}.", self.name)
+        let location = self.location().map_or(String::new(), |location| format!(" ({location})"));
+        format!("The program raised {}{message}{location}.", self.name)
     }
 }
 

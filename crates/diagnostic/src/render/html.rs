@@ -64,13 +64,14 @@ fn row<'c>(text: &mut String, tag: &str, columns: &[Column], cells: impl Iterato
 }
 
 fn item(text: &mut String, outcome: &Outcome) {
-    let place = super::markdown::place(&outcome.subject).map_or(String::new(), |place| format!(" {place}"));
+    let location =
+        super::markdown::location(&outcome.subject).map_or(String::new(), |location| format!(" {location}"));
     let status = outcome.verdict.status();
     let _ = write!(
         text,
         "<li class=\"{status}\"><b>{}</b>{} <i>{status}</i> ",
         escape(&outcome.rule.id),
-        escape(&place)
+        escape(&location)
     );
     match &outcome.verdict {
         Verdict::Pass => {

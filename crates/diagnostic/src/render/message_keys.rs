@@ -45,9 +45,9 @@ pub fn describe(schema: &mut Schema) {
         properties.insert(FORMER_KEY.into(), property);
     }
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut)
-        && let Some(place) = required.iter().position(|key| key == KEY)
+        && let Some(index) = required.iter().position(|key| key == KEY)
     {
-        required.insert(place + 1, FORMER_KEY.into());
+        required.insert(index + 1, FORMER_KEY.into());
     }
 }
 

@@ -37,7 +37,7 @@ fn switch() -> Sparse {
         let path = format!("/sys/devices/pci0000:17{above}/{address}");
         host.0.insert(format!("stat {DEVICES}/{address}"), stat(&path));
     }
-    let names: Vec<&str> = places.iter().map(|place| place.0).collect();
+    let names: Vec<&str> = places.iter().map(|entry| entry.0).collect();
     host.0.insert(format!("list {DEVICES}"), Reading::Text(names.join("\n")));
     for (file, text) in [
         ("current_link_speed", "16.0 GT/s PCIe"),

@@ -30,11 +30,11 @@ static IPV6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[0-9a-f]{0,4}(?::[
 /// Whether four numbers are a version: `==12.8.4.1`, `cublas_cu12-12.8.4.1-py3`, `9.1.0.70-1`.
 /// `10.0.0.1-10.0.0.9` are addresses.
 fn is_version(text: &str, found: &regex::Captures<'_>) -> bool {
-    let place = found.get(0).map_or(0..0, |whole| whole.range());
-    let rest = text[place.end..].strip_prefix(['-', '+']).unwrap_or_default();
+    let span = found.get(0).map_or(0..0, |whole| whole.range());
+    let rest = text[span.end..].strip_prefix(['-', '+']).unwrap_or_default();
     let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').next().unwrap_or_default();
     let more = !word.is_empty() && word.matches('.').count() < 3;
-    text[..place.start].ends_with("==") || more
+    text[..span.start].ends_with("==") || more
 }
 
 impl Redactor {

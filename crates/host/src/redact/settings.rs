@@ -119,8 +119,10 @@ impl Redactor {
     pub(super) fn engine(&mut self, text: &str) -> String {
         let Ok(mut info) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
         let mut set = |pointer: &str, value: Value| {
-            if let Some(place) = info.pointer_mut(pointer).filter(|place| !place.is_null() && **place != "") {
-                *place = value;
+            if let Some(target) =
+                info.pointer_mut(pointer).filter(|target| !target.is_null() && **target != "")
+            {
+                *target = value;
             }
         };
         set("/ID", "engine-1".into());

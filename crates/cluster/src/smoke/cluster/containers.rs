@@ -143,15 +143,15 @@ impl Site<'_> {
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Shm, "checking /dev/shm");
-        let places: Vec<_> = containers
+        let endpoints: Vec<_> = containers
             .iter()
-            .map(|one| shm::Place {
+            .map(|one| shm::Endpoint {
                 name: &one.node.name,
                 container: Some(&one.node.name),
                 session: &one.session,
             })
             .collect();
-        shm::check(&places, self.options.deadline, start, outcome).await
+        shm::check(&endpoints, self.options.deadline, start, outcome).await
     }
 }
 

@@ -13,7 +13,7 @@ use docker::fan_out;
 
 use super::outcome::{Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;
-use super::phases::{Options, PhaseRunner, Place, When};
+use super::phases::{Endpoint, Options, PhaseRunner, When};
 use super::progress::Progress;
 use super::{deepspeed, torch};
 use super::{memory_kills, nccl};
@@ -76,9 +76,9 @@ impl Site<'_> {
             return outcome;
         }
         outcome.network.speed = slowest(containers);
-        let places: Vec<Place> = containers
+        let endpoints: Vec<Endpoint> = containers
             .iter()
-            .map(|one| Place {
+            .map(|one| Endpoint {
                 node: one.node.name.clone(),
                 is_rank: false,
                 address: one.address,
@@ -88,7 +88,7 @@ impl Site<'_> {
         if self.loss(containers, &mut outcome).await.is_err() {
             return outcome;
         }
-        let mut runner = PhaseRunner::new(&places, self.options, self.progress, outcome);
+        let mut runner = PhaseRunner::new(&endpoints, self.options, self.progress, outcome);
         match runner.reach().await {
             Ok(()) => {
                 let passed = self.packets(containers, &mut runner.outcome).await.is_ok()

@@ -16,7 +16,7 @@ pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>
             Ok(_) => {}
             Err(why) => outcome
                 .remarks
-                .push(format!("could not check whether a CPU limit throttled {}: {why}", place(reading))),
+                .push(format!("could not check whether a CPU limit throttled {}: {why}", subject(reading))),
         }
     }
     reasons
@@ -36,7 +36,7 @@ pub(in crate::smoke) fn add(outcome: &mut Outcome) {
     }
 }
 
-fn place(reading: &Reading) -> String {
+fn subject(reading: &Reading) -> String {
     reading
         .container
         .as_ref()
@@ -58,7 +58,7 @@ fn message(reading: &Reading, found: &Throttled) -> String {
         "{} throttled {} in {throttled_periods} of {periods} periods (nr_throttled in {}), for \
             {throttled_seconds:.1} s (sum over CPUs) in {seconds:.1} s",
         limit(group.limit),
-        place(reading),
+        subject(reading),
         group.file,
     )
 }

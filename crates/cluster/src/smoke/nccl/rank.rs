@@ -270,8 +270,8 @@ fn unhex(text: &str) -> Option<Id> {
     if bytes.len() != ID * 2 {
         return None;
     }
-    for (place, pair) in id.0.iter_mut().zip(bytes.chunks_exact(2)) {
-        *place = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    for (target, pair) in id.0.iter_mut().zip(bytes.chunks_exact(2)) {
+        *target = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
     }
     Some(id)
 }
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn ids_as_text() {
         let mut id = [0_u8; ID];
-        for (place, byte) in id.iter_mut().enumerate() {
-            *byte = (place * 7 % 256) as u8;
+        for (index, byte) in id.iter_mut().enumerate() {
+            *byte = (index * 7 % 256) as u8;
         }
         assert_eq!(unhex(&hex(&id)).unwrap().0, id);
         assert!(unhex("00").is_none() && unhex(&"zz".repeat(ID)).is_none());

@@ -56,7 +56,7 @@ impl PhaseRunner<'_> {
                 .insert(ended, Fault { rank, culprit: Some(rank), late: true, message: UNRESPONSIVE.into() });
         }
         let failed = faults.into_iter().map(|fault| {
-            let node = self.places[fault.rank].node.clone();
+            let node = self.endpoints[fault.rank].node.clone();
             let message = format!("{node}: {}", fault.message);
             (node, message)
         });
@@ -68,12 +68,12 @@ impl PhaseRunner<'_> {
     async fn collect(&self, task: impl Fn(usize) -> Task) -> Collected {
         // The ring ends by itself when it stands still; this is for a worker that is stopped altogether.
         let deadline = self.options.stall * 4 + Duration::from_secs(60);
-        let asked = self.places.iter().enumerate().map(|(rank, place)| {
-            let asked = ask(place, task(rank), deadline);
+        let asked = self.endpoints.iter().enumerate().map(|(rank, endpoint)| {
+            let asked = ask(endpoint, task(rank), deadline);
             async move { (rank, asked.await) }
         });
         let mut running: FuturesUnordered<_> = asked.collect();
-        let world = self.places.len();
+        let world = self.endpoints.len();
         let mut all =
             Collected { answers: vec![None; world], answered: vec![false; world], faults: Vec::new() };
         let mut last: Option<tokio::time::Instant> = None;
@@ -89,7 +89,7 @@ impl PhaseRunner<'_> {
                 last = Some(last.map_or(until, |last| last.min(until)));
             }
             all.answered[rank] = true;
-            self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
+            self.progress.node(&self.endpoints[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
                 Ok(Answer::Broken(why)) => {
                     let message = why.message(&|rank| self.rank_name(rank));

@@ -28,7 +28,8 @@ impl PhaseRunner<'_> {
     /// What each rank got of the processors lately.
     pub(super) async fn usage(&self, lately: Duration) -> Vec<Option<Usage>> {
         let seconds = lately.as_secs_f64();
-        let asked = self.places.iter().map(|place| ask(place, Task::Processor { seconds }, USAGE_TIMEOUT));
+        let asked =
+            self.endpoints.iter().map(|endpoint| ask(endpoint, Task::Processor { seconds }, USAGE_TIMEOUT));
         let usages = fan_out(asked).await.into_iter();
         usages
             .map(|answer| match answer {
@@ -47,13 +48,13 @@ impl PhaseRunner<'_> {
         starved: Vec<(usize, Usage)>,
     ) -> Result<(), PhaseFailed> {
         let row = |(rank, usage): &(usize, Usage)| {
-            let node = self.places[*rank].node.clone();
+            let node = self.endpoints[*rank].node.clone();
             (node.clone(), message(&node, usage))
         };
         let rows: Vec<_> = starved.iter().map(row).collect();
         let (limited, load) = starved.iter().partition::<Vec<_>, _>(|(_, usage)| usage.is_limited());
-        let limits = limited.iter().filter(|(rank, _)| !self.places[*rank].is_rank).map(|(rank, _)| {
-            let node = &self.places[*rank].node;
+        let limits = limited.iter().filter(|(rank, _)| !self.endpoints[*rank].is_rank).map(|(rank, _)| {
+            let node = &self.endpoints[*rank].node;
             format!("Raise the CPU limit of the container on {node}: `docker update --cpus N {node}`")
         });
         self.outcome.fix.extend(limits.chain((!load.is_empty()).then(|| LESS_LOAD.to_owned())));
