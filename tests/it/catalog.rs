@@ -112,7 +112,8 @@ fn a_folder_is_verified_row_by_row() {
     let broken = verified["broken"].as_array().unwrap();
     let first = broken.iter().find(|one| one["row"] == "2.5.1").unwrap();
     assert_eq!((first["file"].as_str(), first["rule"].as_str()), (Some("torch.yaml"), Some("reference")));
-    assert!(first["says"].as_str().unwrap().contains("no NCCL 2.21.5"), "{first}");
+    assert!(first["message"].as_str().unwrap().contains("no NCCL 2.21.5"), "{first}");
+    assert_eq!(first["message"], first["says"]);
 }
 
 #[test]

@@ -219,10 +219,8 @@ pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Ve
 }
 
 /// Whether it was seen why the first of a pair does not reach the second.
-fn has_observed_cause(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
-    found
-        .iter()
-        .any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Observed(_) | Cause::Resolver(_)))
+fn has_observed_cause(found: &[((usize, usize), Cause)], pair: (usize, usize)) -> bool {
+    found.iter().any(|(of, cause)| *of == pair && matches!(cause, Cause::Observed(_) | Cause::Resolver(_)))
 }
 
 /// A path whose MTU is smaller than that of the interfaces.
@@ -444,7 +442,7 @@ async fn between(
             .fix(format!("Restart the container on {b}: `docker restart {b}`")),
         );
     }
-    let stale_entry = match reattached {
+    let alternative = match reattached {
         true => String::new(),
         false => ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` \
             reattaches their containers)"
@@ -476,7 +474,7 @@ async fn between(
                         and 7946/tcp \
                         are open, UDP on another port passes between {} and {address}. Likely cause: \
                         4789/udp (VXLAN) \
-                        is blocked in one direction or both{stale_entry}",
+                        is blocked in one direction or both{alternative}",
                     one.node.address
                 ),
             )
@@ -498,7 +496,7 @@ async fn between(
                     "the container of {a} cannot \
                         resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
                         Likely cause: \
-                        7946/udp between {a} and {b} is blocked in one direction or both{stale_entry}"
+                        7946/udp between {a} and {b} is blocked in one direction or both{alternative}"
                 ),
             )
             .fix(format!("Open 7946/udp between all nodes in both directions: {firewall}")),

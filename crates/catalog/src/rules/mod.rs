@@ -1,39 +1,21 @@
 //! The rules that every file of the catalog keeps to, as functions: the tests hold the embedded files to
 //! them, `envdoc catalog verify` any files, and a refresh what it is about to write.
 
+mod broken;
 mod references;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 use serde_yaml::Value;
 
+pub use broken::Broken;
+
 use super::embedded::{self, File, Order, Table};
 use super::version::{Version, compare};
-
-/// A rule that is not kept.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Broken {
-    /// The file: `torch.yaml`.
-    pub file: String,
-    /// The row's key; empty where the whole file is meant.
-    pub row: String,
-    /// The rule's name.
-    pub rule: &'static str,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let space = if self.row.is_empty() { "" } else { " " };
-        write!(f, "{}{space}{}: {}: {}", self.file, self.row, self.rule, self.message)
-    }
-}
 
 /// Looks up the text of another file of the catalog.
 pub type Others<'o> = &'o dyn Fn(&str) -> Option<Cow<'static, str>>;

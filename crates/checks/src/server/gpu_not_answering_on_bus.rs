@@ -34,8 +34,8 @@ fn judge(facts: &Facts) -> Judged {
     }
     crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts)?;
     let message = format!(
-        "{} of {examined} GPUs on the PCI bus do not respond (fallen off the bus); they are unusable until the \
-         machine is rebooted or power-cycled",
+        "{} of {examined} GPUs on the PCI bus do not respond (fallen off the bus); they are unusable until \
+         the machine is rebooted or power-cycled",
         gone.len()
     );
     let fix = Fix::needs_reboot(

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anstyle::Style;
-use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ use checks::report::json::{self as check_json, CheckEntry};
 use diagnostic::Subject;
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
-use diagnostic::render::text::finding;
+use diagnostic::render::{message_keys, text::finding};
 use diagnostic::report::{Outcome, Report, Summary};
 use facts::Fact;
 

@@ -183,14 +183,8 @@ impl Outcome {
         seconds: f64,
         rows: Vec<(String, String)>,
     ) {
-        let rows = rows.into_iter();
-        self.phases.extend(rows.map(|(node, message)| Phase {
-            id,
-            node: Some(node),
-            status,
-            seconds,
-            message,
-        }));
+        let row = |(node, message)| Phase { id, node: Some(node), status, seconds, message };
+        self.phases.extend(rows.into_iter().map(row));
     }
 }
 

@@ -74,12 +74,7 @@ pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, S
     sites.iter().filter_map(of).collect()
 }
 
-fn alone(
-    read: &Read,
-    wish: Option<ExpectedTransport>,
-    infiniband: &Infiniband,
-    several: bool,
-) -> Option<String> {
+fn alone(read: &Read, wish: Option<ExpectedTransport>, hca: &Infiniband, several: bool) -> Option<String> {
     let networks: Vec<&str> = read
         .connections
         .keys()
@@ -105,12 +100,9 @@ fn alone(
             Some(format!("no sockets between the nodes: {uses}"))
         }
         Some(ExpectedTransport::Ib) | None
-            if between("Socket") && (wish.is_some() || !infiniband.devices.is_empty()) =>
+            if between("Socket") && (wish.is_some() || !hca.devices.is_empty()) =>
         {
-            Some(format!(
-                "NCCL uses sockets between the nodes instead of InfiniBand: {}",
-                reasons(read, infiniband)
-            ))
+            Some(format!("NCCL uses sockets between the nodes instead of InfiniBand: {}", reasons(read, hca)))
         }
         Some(ExpectedTransport::Ib) if !between("IB") => {
             Some(format!("no InfiniBand between the nodes: {uses}"))
@@ -142,39 +134,39 @@ fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
     }
 }
 
-fn reasons(read: &Read, infiniband: &Infiniband) -> String {
+fn reasons(read: &Read, hca: &Infiniband) -> String {
     let mut found = Vec::new();
-    let variable = |name: &str| infiniband.variables.get(name).map(String::as_str);
+    let variable = |name: &str| hca.variables.get(name).map(String::as_str);
     if variable("NCCL_IB_DISABLE").is_some_and(|value| value != "0") {
         found.push("NCCL_IB_DISABLE is set".to_owned());
     }
     if let Some(net) = variable("NCCL_NET").filter(|net| net.eq_ignore_ascii_case("socket")) {
         found.push(format!("NCCL_NET is {net}"));
     }
-    if infiniband.devices.is_empty() {
+    if hca.devices.is_empty() {
         found.push("the machine has no InfiniBand device (/sys/class/infiniband is empty)".into());
-    } else if !infiniband.mounted {
+    } else if !hca.mounted {
         found.push(format!(
             "{} not available in the container: /dev/infiniband/uverbs* is missing (set `network: {{ \
                 infiniband: true }}` in cluster.yaml)",
-            infiniband.devices.join(", ")
+            hca.devices.join(", ")
         ));
     }
-    if !infiniband.library {
+    if !hca.library {
         found.push("the image has no libibverbs.so.1 (libibverbs1, ibverbs-providers)".into());
     }
-    if let Some(bytes) = infiniband.memlock.filter(|bytes| *bytes < MEMLOCK_MIN_BYTES) {
+    if let Some(bytes) = hca.memlock.filter(|bytes| *bytes < MEMLOCK_MIN_BYTES) {
         found.push(format!(
             "memlock limit is only {} KiB (set `limits: {{ memlock: unlimited }}` in cluster.yaml)",
             bytes >> 10
         ));
     }
     if let Some(filter) = variable("NCCL_IB_HCA") {
-        let known = infiniband.devices.iter().any(|device| {
+        let known = hca.devices.iter().any(|device| {
             filter.contains(device.as_str()) || device.starts_with(filter.trim_start_matches(['=', '^']))
         });
         if !known || filter.starts_with('^') {
-            found.push(format!("NCCL_IB_HCA={filter} excludes {}", infiniband.devices.join(", ")));
+            found.push(format!("NCCL_IB_HCA={filter} excludes {}", hca.devices.join(", ")));
         }
     }
     let said = |warning: &&String| warning.contains("ibv") || warning.contains("NET/IB");
@@ -184,9 +176,8 @@ fn reasons(read: &Read, infiniband: &Infiniband) -> String {
         found.push(format!("NCCL warns {}", warnings.join(", ")));
     }
     if found.is_empty() {
-        let explanation =
-            if read.no_infiniband { "NCCL found no device" } else { "NCCL's log gives no reason" };
-        return format!("{explanation}; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET for details");
+        let reason = if read.no_infiniband { "NCCL found no device" } else { "NCCL's log gives no reason" };
+        return format!("{reason}; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET for details");
     }
     found.join("; ")
 }

@@ -48,13 +48,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             Ok(Some(found)) => {
                 match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
                     State::Well(message) => return Ok(message),
-                    State::Never(message) => {
-                        return Err(diagnosis::unwell(
-                            work,
-                            node,
-                            &message,
-                            &printed(engine, &node.name).await,
-                        ));
+                    State::Never(why) => {
+                        return Err(diagnosis::unwell(work, node, &why, &printed(engine, &node.name).await));
                     }
                     State::NotYet(message) => last = message,
                 }

@@ -334,14 +334,8 @@ impl Blocks {
             self.keeper.around(owner, self.around(start, next));
         }
         if opens {
-            let at = next.unwrap_or(0);
-            self.taking.push(Taking {
-                owner,
-                wanted: AFTER,
-                lines: Vec::new(),
-                at,
-                mid_line: next.is_none(),
-            });
+            let (at, mid_line) = (next.unwrap_or(0), next.is_none());
+            self.taking.push(Taking { owner, wanted: AFTER, lines: Vec::new(), at, mid_line });
         }
     }
 

@@ -162,8 +162,8 @@ pub struct RemappedRows {
 }
 
 impl Gpus {
-    /// The GPUs of which `predicate` says yes. When it says yes of none, the early verdict of a check: unknown
-    /// when it could not tell of one, not applicable (`absent`) when there is nothing to tell of any.
+    /// The GPUs of which `predicate` says yes. When it says yes of none, the early verdict of a check:
+    /// unknown when it could not tell of one, not applicable (`absent`) when there is nothing to tell of any.
     pub fn found<'a>(
         &'a self,
         absent: &str,
@@ -251,9 +251,9 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Gpus {
     let attached = answer.as_ref().and_then(|answer| answer.attached.clone());
     let list = answer.map(|answer| {
         let mut gpus = answer.gpus;
-        let reported = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
+        let listed = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
         for gpu in &mut gpus {
-            gpu.compute_capability = reported
+            gpu.compute_capability = listed
                 .get(&gpu.address)
                 .map_or_else(|| capability(catalog, gpu), |&known| Fact::Known(known));
         }

@@ -4,10 +4,12 @@
 mod cpu_limits;
 pub mod findings;
 pub mod live;
+mod packets;
 pub mod plot;
 pub mod text;
 
 pub use cpu_limits::CpuLimitEntry;
+pub use packets::PacketsEntry;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +17,6 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::flow::rate::Way;
 use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
 use crate::smoke::pairs::Pair;
@@ -80,34 +81,6 @@ pub struct SmokeReport {
     pub remarks: Vec<String>,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
-}
-
-/// Small UDP packets from one node to another.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PacketsEntry {
-    /// The node that sent them.
-    pub from: String,
-    /// The node that counted them.
-    pub to: String,
-    /// How many were sent.
-    pub sent: u32,
-    /// How many arrived.
-    pub arrived: u32,
-    /// How many arrived a second time.
-    pub duplicates: u32,
-    /// How many arrived behind a later one.
-    pub late: u32,
-}
-
-fn packets(way: &Way, names: &[String]) -> PacketsEntry {
-    PacketsEntry {
-        from: names[way.from].clone(),
-        to: names[way.to].clone(),
-        sent: way.sent,
-        arrived: way.arrived,
-        duplicates: way.duplicates,
-        late: way.late,
-    }
 }
 
 /// NCCL on the GPUs, driven by envdoc itself.
@@ -277,7 +250,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             milliseconds,
         }),
         resent: outcome.network.packets.iter().map(|packets| packets.and_then(Packets::part)).collect(),
-        packets: outcome.network.ways.iter().map(|way| packets(way, &outcome.ranks)).collect(),
+        packets: outcome.network.ways.iter().map(|way| packets::entry(way, &outcome.ranks)).collect(),
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
         cpu_limits: outcome.network.cpu_limits.iter().map(cpu_limits::entry).collect(),
