@@ -89,8 +89,8 @@ mod tests {
     /// The words of a command line as a shell splits them; quotes are `'` only.
     fn words(line: &str) -> Vec<OsString> {
         let mut words = Vec::new();
-        for (place, part) in line.split('\'').enumerate() {
-            match place % 2 {
+        for (index, part) in line.split('\'').enumerate() {
+            match index % 2 {
                 0 => words.extend(part.split_whitespace().map(OsString::from)),
                 _ => words.push(part.into()),
             }

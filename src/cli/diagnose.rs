@@ -96,7 +96,7 @@ impl Args {
         };
         terminal::print(&text)?;
         if !diagnosis.failed() {
-            seen(&reads)?;
+            require_lines(&reads)?;
         }
         Ok(u8::from(diagnosis.failed() || !diagnosis.unread.is_empty()))
     }
@@ -113,27 +113,27 @@ impl Args {
             }
         };
         let facts = self.facts(catalog, interrupts)?;
-        let tell = |diagnosis: &Diagnosis| {
+        let show = |diagnosis: &Diagnosis| {
             terminal::print(&text::report(diagnosis, Layout::of_screen(self.verbose), self.timeline))
         };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let (mut last, mut lines) = (None, 0);
         let failed = follow(followed, &mut |read| {
             lines = read.lines;
             let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref());
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
-            if !news.is_empty() && news != told {
-                told = news;
-                tell(&diagnosis)?;
+            if !news.is_empty() && news != reported {
+                reported = news;
+                show(&diagnosis)?;
                 last = None;
-            } else if told.is_empty() || !diagnosis.remarks.is_empty() {
+            } else if reported.is_empty() || !diagnosis.remarks.is_empty() {
                 last = Some(diagnosis);
             }
             Ok(failed)
         })?;
         // At the end also what was no news meanwhile: that there was nothing, or how the container ended.
-        last.iter().try_for_each(tell)?;
+        last.iter().try_for_each(show)?;
         if lines == 0 { Err(no_line()) } else { Ok(u8::from(failed)) }
     }
 
@@ -149,7 +149,7 @@ impl Args {
 }
 
 /// An error if nothing was read: then finding nothing means nothing.
-fn seen(reads: &[Read]) -> Result<(), Error> {
+fn require_lines(reads: &[Read]) -> Result<(), Error> {
     let unread = |read: &&Read| read.unread.is_some();
     let names: Vec<&str> = reads.iter().filter(unread).map(|read| read.name.as_str()).collect();
     if !names.is_empty() && reads.iter().all(|read| read.unread.is_some() || read.lines == 0) {

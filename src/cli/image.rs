@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::headings::{CACHE, IMAGE, MIRRORS, REQUEST};
 use super::stack_args::{StackArgs, today};
-use ::build::lock_file::{LockRequest, beside};
+use ::build::lock_file::{LockRequest, next_to};
 use ::build::{NoStack, PlanRequest};
 use ::image::request::{Compile, Copy, ImageRequest, Mirrors, PythonFrom};
 use diagnostic::error::{Error, Kind};
@@ -165,7 +165,7 @@ impl ImageArgs {
             options: self.options()?,
             machines: self.stack.machines(),
             lock: LockRequest {
-                path: self.lock.clone().or_else(|| self.request.as_deref().map(beside)),
+                path: self.lock.clone().or_else(|| self.request.as_deref().map(next_to)),
                 required: self.lock.is_some(),
                 exact: self.locked,
                 ignored: false,

@@ -254,7 +254,7 @@ impl Args {
             let live = Live::new((0..self.ranks).map(|rank| format!("rank {rank}")).collect());
             let progress = self.progress_handler(&live);
             let mut outcome =
-                until_interrupted(phases::run(&local.places, options, Progress(&progress))).await;
+                until_interrupted(phases::run(&local.endpoints, options, Progress(&progress))).await;
             live.end();
             local.end(outcome.as_mut()).await;
             outcome.ok_or_else(|| interruption(&[]))

@@ -84,7 +84,7 @@ impl Case {
     }
 
     /// The wishes as pip writes them.
-    fn wishes(&self) -> Vec<String> {
+    fn requirements(&self) -> Vec<String> {
         let mut lines = vec![format!("torch=={}", self.torch)];
         if !self.deepspeed.is_empty() {
             lines.push(format!("deepspeed=={}", self.deepspeed));
@@ -195,7 +195,7 @@ fn compare(uv: &Path, directory: &Path, case: &Case) -> Outcome {
     }
     let reasons = answer["conflict"]["reasons"].as_array().unwrap();
     let judged = reasons.iter().all(|one| index_can_judge(one["constraint"].as_str().unwrap()));
-    match compiles(uv, directory, case.python, &case.wishes()) {
+    match compiles(uv, directory, case.python, &case.requirements()) {
         Err(_) => Outcome::Refused,
         Ok(()) if !judged => Outcome::NotJudged,
         Ok(()) => {
@@ -238,7 +238,7 @@ fn stacks_install_and_refusals_are_refused() {
     });
     let count = |wanted: &Outcome| outcomes.iter().filter(|(_, outcome)| outcome == wanted).count();
     let disagrees = |(name, outcome): &(String, Outcome)| match outcome {
-        Outcome::Disagrees(says) => Some((name.clone(), says.clone())),
+        Outcome::Disagrees(message) => Some((name.clone(), message.clone())),
         _ => None,
     };
     let (known, disagreements): (Vec<_>, Vec<_>) =

@@ -72,7 +72,7 @@ fn a_broken_cached_file_is_named_and_changes_nothing() {
         (catalog("torch.yaml") + &no_source, "no source"),
         ("\u{0}".repeat(10), "no `checked:` date"),
     ];
-    for (broken, says) in cases {
+    for (broken, expected) in cases {
         fs::write(
             cache.path().join("torch.yaml"),
             broken.replace("checked: 2026-11-21", "checked: 2099-01-01"),
@@ -82,7 +82,7 @@ fn a_broken_cached_file_is_named_and_changes_nothing() {
         assert_eq!(output.status.code(), Some(0));
         assert!(text(&output.stdout).contains("embedded"), "{}", text(&output.stdout));
         let note = text(&output.stderr);
-        assert!(note.contains("torch.yaml is not used") && note.contains(says), "{says}: {note}");
+        assert!(note.contains("torch.yaml is not used") && note.contains(expected), "{expected}: {note}");
         assert_eq!(note.lines().count(), 1, "{note}");
         assert_eq!(envdoc(cache.path(), &["catalog", "verify"]).status.code(), Some(1));
     }
@@ -112,7 +112,8 @@ fn a_folder_is_verified_row_by_row() {
     let broken = verified["broken"].as_array().unwrap();
     let first = broken.iter().find(|one| one["row"] == "2.5.1").unwrap();
     assert_eq!((first["file"].as_str(), first["rule"].as_str()), (Some("torch.yaml"), Some("reference")));
-    assert!(first["says"].as_str().unwrap().contains("no NCCL 2.21.5"), "{first}");
+    assert!(first["message"].as_str().unwrap().contains("no NCCL 2.21.5"), "{first}");
+    assert_eq!(first["message"], first["says"]);
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn every_fact_is_shown_with_its_source() {
     assert!(yaml.contains("version: 2.21.5"), "{yaml}");
     let all = envdoc(none, &["catalog", "show", "xids"]);
     assert!(text(&all.stdout).lines().count() > 70);
-    for (arguments, says) in [
+    for (arguments, expected) in [
         (&["catalog", "show", "torhc"][..], "did you mean torch?"),
         (&["catalog", "show", "torch", "2.5.9"], "did you mean 2.5.1?"),
         (&["catalog"], "Usage"),
@@ -138,6 +139,6 @@ fn every_fact_is_shown_with_its_source() {
     ] {
         let output = envdoc(none, arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&output.stderr).contains(says), "{arguments:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(expected), "{arguments:?}: {}", text(&output.stderr));
     }
 }

@@ -106,10 +106,10 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["resolve", "--preset", "rll"], "did you mean rl?"),
     ];
     let mut wrong = Vec::new();
-    for (arguments, says) in cases {
+    for (arguments, expected) in cases {
         let (code, error) = refused(arguments);
-        if code != 2 || !error.contains(says) {
-            wrong.push(format!("{arguments:?} ended with {code}, expected {says:?}: {error}"));
+        if code != 2 || !error.contains(expected) {
+            wrong.push(format!("{arguments:?} ended with {code}, expected {expected:?}: {error}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -239,12 +239,15 @@ fn an_error_is_explained_or_said_to_be_unknown() {
         );
         assert!(!shown.contains('{'), "{shown}");
     }
-    let (code, says) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
-    assert!(code == 2 && says.contains("its meaning is unknown") && !says.contains("did you mean"), "{says}");
-    let (_, says) = refused(&["explain", "torch failed to do something odd here"]);
-    assert!(says.contains("its meaning is unknown"), "{says}");
-    let (_, says) = refused(&["explain", "docker: weird"]);
-    assert!(says.contains("its meaning is unknown") && !says.contains("did you mean"), "{says}");
+    let (code, message) = refused(&["explain", "RuntimeError: the frobnicator is out of cheese"]);
+    assert!(
+        code == 2 && message.contains("its meaning is unknown") && !message.contains("did you mean"),
+        "{message}"
+    );
+    let (_, message) = refused(&["explain", "torch failed to do something odd here"]);
+    assert!(message.contains("its meaning is unknown"), "{message}");
+    let (_, message) = refused(&["explain", "docker: weird"]);
+    assert!(message.contains("its meaning is unknown") && !message.contains("did you mean"), "{message}");
     assert!(refused(&["explain", "xid 4711"]).1.contains("the catalog has no Xid 4711"));
 }
 
@@ -310,10 +313,11 @@ fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
     };
     let report =
         json(&["--from", "tests/servers/healthy-l40s.json", "tests/servers/healthy-t4-cloud-vm.json"]);
-    let wishes = report["wishes"].to_string();
-    for says in ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
+    let requirements = report["wishes"].to_string();
+    for expected in
+        ["driver of healthy-l40s.json: ", "GPU of healthy-t4-cloud-vm.json: Tesla T4", "NVIDIA L40S"]
     {
-        assert!(wishes.contains(says), "{wishes}");
+        assert!(requirements.contains(expected), "{requirements}");
     }
     let report = json(&["--from", &quiet(dir.path())]);
     assert_eq!(report["wishes"], serde_json::json!([]));
@@ -409,13 +413,16 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
     assert_eq!(bytes, [8, 4096, 262_144]);
     assert!(fs::read_to_string(&html).unwrap().contains("</html>"));
     assert!(fs::read_to_string(&svg).unwrap().contains("<polyline"));
-    let (code, says) = refused(&[&common[..], &["--html", &html]].concat());
-    assert!(code == 2 && says.contains("--force"), "{says}");
+    let (code, message) = refused(&[&common[..], &["--html", &html]].concat());
+    assert!(code == 2 && message.contains("--force"), "{message}");
 
     let output = envdoc(&[&common[..], &["--corrupt", "1:700"]].concat());
     let report = json(&output);
     assert_eq!((output.status.code(), report["verdict"].as_str()), (Some(1), Some("wrong")), "{report}");
-    assert!(report["says"].as_str().unwrap().contains("the first at index 700"), "{report}");
+    assert!(report["message"].as_str().unwrap().contains("the first at index 700"), "{report}");
+    let both_keys =
+        |entry: &serde_json::Value| entry["message"].is_string() && entry["message"] == entry["says"];
+    assert!(both_keys(&report) && report["phases"].as_array().unwrap().iter().all(both_keys), "{report}");
     for (format, word) in [
         ("junit", "<testcase name=\"all-reduce rank 0\""),
         ("markdown", "| all-reduce | rank 0 | error |"),
@@ -439,9 +446,9 @@ fn smoke_refuses_what_cannot_be() {
         (&["smoke", "--local", "--sizes", "7"], "a multiple of 4"),
         (&["smoke", "--local", "--corrupt", "5:1"], "no rank 5 of 2"),
     ];
-    for (arguments, says) in cases {
-        let (code, told) = refused(arguments);
-        assert!(code == 2 && told.contains(says), "{arguments:?}: {told}");
+    for (arguments, expected) in cases {
+        let (code, error) = refused(arguments);
+        assert!(code == 2 && error.contains(expected), "{arguments:?}: {error}");
     }
 }
 
@@ -519,15 +526,15 @@ fn diagnose_follows_what_another_program_writes() {
         .spawn()
         .unwrap();
     let mut writes = following.stdin.take().unwrap();
-    let mut told = BufReader::new(following.stdout.take().unwrap());
+    let mut output = BufReader::new(following.stdout.take().unwrap());
     writes.write_all(b"step 1\nOSError: [Errno 28] No space left on device\n").unwrap();
     // It is told while the other program still runs.
     let mut said = String::new();
     while !said.contains("root cause disk-full") {
-        assert!(told.read_line(&mut said).unwrap() > 0, "{said}");
+        assert!(output.read_line(&mut said).unwrap() > 0, "{said}");
     }
     drop(writes);
-    told.read_to_string(&mut said).unwrap();
+    output.read_to_string(&mut said).unwrap();
     assert_eq!(following.wait().unwrap().code(), Some(1), "{said}");
     assert_eq!(said.matches("root cause disk-full").count(), 1, "{said}");
 
@@ -539,10 +546,10 @@ fn diagnose_follows_what_another_program_writes() {
     assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
     assert!(text(&nothing.stderr).contains("the logs are empty"), "{}", text(&nothing.stderr));
 
-    let (code, told) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
-    assert!(code == 2 && told.contains("--follow reads one file or one container"), "{told}");
-    let (code, told) = refused(&["diagnose", "--follow", "--kernel"]);
-    assert!(code == 2 && told.contains("cannot be used with"), "{told}");
+    let (code, error) = refused(&["diagnose", "--follow", "a.log", "b.log"]);
+    assert!(code == 2 && error.contains("--follow reads one file or one container"), "{error}");
+    let (code, error) = refused(&["diagnose", "--follow", "--kernel"]);
+    assert!(code == 2 && error.contains("cannot be used with"), "{error}");
 }
 
 #[test]
@@ -555,9 +562,9 @@ fn diagnose_asks_the_machine_and_writes_for_an_issue() {
     let log = file.to_string_lossy();
     let from = "tests/servers/broken-driver-library-mismatch.json";
     let report = json(&envdoc(&["diagnose", &log, "--from", from, "--format", "json"]));
-    let looked = &report["causes"][0]["looked"];
+    let evidence = &report["causes"][0]["looked"];
     assert_eq!(report["causes"][0]["id"], "driver-nvml-version-mismatch", "{report}");
-    assert!(looked.as_array().unwrap().iter().any(|one| one["outcome"] == "confirmed"), "{looked}");
+    assert!(evidence.as_array().unwrap().iter().any(|one| one["outcome"] == "confirmed"), "{evidence}");
     let said = text(&envdoc(&["diagnose", &log, "--from", from]).stdout);
     assert!(said.contains("confirmed: "), "{said}");
     let said = text(&envdoc(&["diagnose", &log, "--format", "markdown"]).stdout);

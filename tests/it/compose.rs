@@ -87,9 +87,12 @@ fn what_is_rendered_passes_envdoc_lint() {
                     lint::RULES,
                     &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Compose),
                 );
-                let says: Vec<&str> = findings.iter().map(|one| one.found.message.as_str()).collect();
+                let messages: Vec<&str> = findings.iter().map(|one| one.found.message.as_str()).collect();
                 // What swarm cannot do is told at the head of the file.
-                assert!(says.is_empty() || text.contains("# Not in here:"), "{name}: {says:?}\n{text}");
+                assert!(
+                    messages.is_empty() || text.contains("# Not in here:"),
+                    "{name}: {messages:?}\n{text}"
+                );
             }
         }
     }

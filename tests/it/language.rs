@@ -24,6 +24,13 @@ const WORDS: &str = r"(?ix)\b(?:
     | it\ is\ mended | as\ the\ engine\ tells | carried\ across | of\ these: | was\ made\ as
 )\b";
 
+/// Identifiers of the same dialect: message, report or explanation; inspected, `in_container`, observed, copied,
+/// sibling; fix, transport, fan-out, phase, plan; `..._LIMIT_BYTES`, `CONNECT_TIMEOUT`.
+const IDENTIFIERS: &str = r"(?x)\b(?:
+    says | told | tells? | [bB]ecause | [lL]ooked | inside | brought | beside | anew | mend | roads? | crowd
+    | rungs? | story | settle | wishes | arrive | SOON | FAR | THIN | ALIVE | LONGEST
+)\b";
+
 /// Hits that are right: part of the text, and why.
 const RIGHT: &[(&str, &str)] = &[
     ("stands in for", "the usual expression"),
@@ -66,6 +73,7 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| regex(WORDS));
 /// An address in brackets that a terminal would make part of it, or one that goes on in the next line.
 static GLUED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:^|[^\]])[(\[]https?://[^\s)\]]+[)\]]|https?://\S*[-_=&?]\n\s*[a-z0-9]"));
+static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| regex(IDENTIFIERS));
 static DOUBLED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[a-z)](?:,,|;;|,\.|;\.|:\.|,;|;,|: :|\.\.|\?\?|!!|\.:)(?:\s|$)"));
 /// Doc comments, raw strings, strings, other comments and characters of Rust, in the order in which they are
@@ -190,6 +198,32 @@ fn texts_keep_within_their_budgets() {
         over.is_empty(),
         "{over}\nUse standard words, or wrap the line. The numbers of today, for BUDGETS:\n{table}"
     );
+}
+
+/// A Rust file without what [`TEXTS`] finds: comments, strings, characters.
+fn code(content: &str) -> String {
+    TEXTS.replace_all(content, "\"\"").into_owned()
+}
+
+#[test]
+fn identifiers_use_standard_words() {
+    let mut found = String::new();
+    for file in parts().into_iter().flat_map(|(_, files)| files) {
+        if file.extension().is_none_or(|ending| ending != "rs") {
+            continue;
+        }
+        let code = code(&std::fs::read_to_string(&file).unwrap());
+        for hit in IDENTIFIER.find_iter(&code) {
+            let line = code[..hit.start()].rsplit('\n').next().unwrap_or_default().trim_start();
+            let _ =
+                writeln!(found, "{}: {line}{}", file.strip_prefix(root()).unwrap().display(), hit.as_str());
+        }
+    }
+    assert!(found.is_empty(), "rename these identifiers (see IDENTIFIERS):\n{found}");
+    let text =
+        "/// Says: told.\nlet a = \"it says\"; // inside\nlet c = 'x'; f(message); let said = tell_us;";
+    assert!(!IDENTIFIER.is_match(&code(text)));
+    assert!(IDENTIFIER.is_match(&code("Problem { says: text }")));
 }
 
 #[test]

@@ -227,8 +227,8 @@ fn formats() {
     assert_eq!(log["version"], "2.1.0");
     assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "cuda-base.Dockerfile");
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
-    let place = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
-    assert_eq!(rules[place]["id"], result["ruleId"]);
+    let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+    assert_eq!(rules[index]["id"], result["ruleId"]);
     let github = text(&lint(&["cuda-base.Dockerfile", "--format", "github"], &seeds()).stdout);
     assert!(
         github.starts_with("::error file=cuda-base.Dockerfile,line=1,title=base-image-missing::"),
@@ -298,10 +298,10 @@ fn the_corpus_is_judged() {
         assert_eq!((of("error"), of("warning")), (one.errors, one.warnings), "{}", one.repository);
     }
     for one in &corpus.judged {
-        let place = format!("{}:{}:{} {}", one.repository, one.path, one.line, one.rule);
-        assert!(lint::RULES.iter().any(|rule| rule.id == one.rule), "{place}");
-        assert!(one.why.len() > 10, "{place}");
-        assert!(one.verdict || one.severity != "error", "a false error: {place}");
+        let label = format!("{}:{}:{} {}", one.repository, one.path, one.line, one.rule);
+        assert!(lint::RULES.iter().any(|rule| rule.id == one.rule), "{label}");
+        assert!(one.why.len() > 10, "{label}");
+        assert!(one.verdict || one.severity != "error", "a false error: {label}");
     }
 }
 
@@ -422,9 +422,9 @@ fn damaged_files_break_nothing() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let Some(kind) = lint::file::kind_of_name(&name) else { continue };
         let text = std::fs::read_to_string(&path).unwrap();
-        let places = text.char_indices().map(|(place, _)| place).step_by(11);
-        for (count, place) in places.enumerate() {
-            let (before, after) = text.split_at(place);
+        let places = text.char_indices().map(|(offset, _)| offset).step_by(11);
+        for (count, offset) in places.enumerate() {
+            let (before, after) = text.split_at(offset);
             let marks = [
                 "\"", "'", "${", "$(", "`", "<<EOF", "\\\n", "é", "\u{fffd}", "\r\n", "- ", "&a *a", "{",
                 " - ",

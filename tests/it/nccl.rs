@@ -65,19 +65,19 @@ fn the_real_libnccl_without_a_gpu_ends_in_a_clear_message() {
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     let phase = &said["phases"][0];
     assert_eq!((phase["name"].as_str(), phase["status"].as_str()), (Some("devices"), Some("failed")));
-    let says = phase["says"].as_str().unwrap();
+    let message = phase["says"].as_str().unwrap();
     assert!(
-        says.contains("no GPU: ") && (says.contains("libcuda.so.1") || says.contains("cuInit")),
-        "{says}"
+        message.contains("no GPU: ") && (message.contains("libcuda.so.1") || message.contains("cuInit")),
+        "{message}"
     );
-    assert!(says.contains("site-packages/nvidia/nccl/lib/libnccl.so.2; package nvidia-nccl"), "{says}");
+    assert!(message.contains("site-packages/nvidia/nccl/lib/libnccl.so.2; package nvidia-nccl"), "{message}");
     // The version is the library's own, and that of the package.
     let asked = Command::new(python.join("python3"))
         .args(["-c", "import importlib.metadata as m; print(m.version('nvidia-nccl-cu12'))"])
         .output()
         .unwrap();
     let version = String::from_utf8(asked.stdout).unwrap();
-    assert!(says.contains(&format!("NCCL {} found", version.trim())), "{says}, not {version}");
+    assert!(message.contains(&format!("NCCL {} found", version.trim())), "{message}, not {version}");
 }
 
 /// A library made by this machine's C compiler, below a folder of its own.
@@ -113,10 +113,10 @@ fn a_library_that_crashes_takes_only_its_rank_along() {
 fn what_is_no_nccl_is_said() {
     let folder = made("libnccl.so.2", "int ncclGetVersion(int *v) { *v = 22703; return 0; }\n");
     let (_, said) = smoke(&["--gpus", "1"], &only(&folder));
-    let says = said["says"].as_str().unwrap();
+    let message = said["says"].as_str().unwrap();
     assert!(
-        says.contains("No NCCL: ") && says.contains("the library has no symbol ncclGetUniqueId"),
-        "{says}"
+        message.contains("No NCCL: ") && message.contains("the library has no symbol ncclGetUniqueId"),
+        "{message}"
     );
     assert!(said["remarks"][0].as_str().unwrap().contains("could not ask Python"), "{said}");
 }
@@ -132,8 +132,8 @@ fn what_libcuda_says_is_told_in_words() {
         );
         let folder = made("libcuda.so.1", &source);
         let (_, said) = smoke(&["--gpus", "1"], &only(&folder));
-        let says = said["says"].as_str().unwrap();
-        assert!(says.contains("cuInit failed: ") && says.contains(words), "{says}");
+        let message = said["says"].as_str().unwrap();
+        assert!(message.contains("cuInit failed: ") && message.contains(words), "{message}");
     }
 }
 
@@ -145,8 +145,8 @@ fn a_driver_that_lacks_a_function_is_named() {
     let folder = made("libcuda.so.1", source);
     let (output, said) = smoke(&["--gpus", "1"], &only(&folder));
     assert_eq!(output.status.code(), Some(1));
-    let says = said["says"].as_str().unwrap();
-    assert!(says.contains("no GPU: libcuda.so.1 has no symbol cuCtxSetCurrent"), "{says}");
+    let message = said["says"].as_str().unwrap();
+    assert!(message.contains("no GPU: libcuda.so.1 has no symbol cuCtxSetCurrent"), "{message}");
 }
 
 /// The process of a rank in which a call never comes back answers in its time, and ends though its caller is
@@ -171,8 +171,8 @@ async fn a_call_that_hangs_ends_with_its_process() {
     let start = Instant::now();
     let task = Task::Open { device: 0, environment: BTreeMap::new() };
     let answer = session.ask_custom(&task, Duration::from_secs(3)).await;
-    let Ok(nccl::Answer::Broken { says }) = answer else { panic!("{answer:?}") };
-    assert!(says.0.contains("did not return") && start.elapsed() < Duration::from_secs(4), "{says}");
+    let Ok(nccl::Answer::Broken { message }) = answer else { panic!("{answer:?}") };
+    assert!(message.0.contains("did not return") && start.elapsed() < Duration::from_secs(4), "{message}");
     let status =
         tokio::time::timeout(Duration::from_secs(5), child.wait()).await.expect("it goes on").unwrap();
     assert!(!status.success(), "{status}");

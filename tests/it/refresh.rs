@@ -317,8 +317,9 @@ fn in_the_repository_only_lines_are_added() {
     let repository = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("catalog");
     assert!(Command::new("cp").arg("-r").arg(&source).arg(repository.path()).status().unwrap().success());
-    let place = repository.path().to_str().unwrap();
-    let (code, _, error) = refresh(&server, Path::new(""), &["--only", "accelerate", "--in-repo", place]);
+    let repository_path = repository.path().to_str().unwrap();
+    let (code, _, error) =
+        refresh(&server, Path::new(""), &["--only", "accelerate", "--in-repo", repository_path]);
     assert_eq!(code, 0, "{error}");
     let read = |root: &Path| fs::read_to_string(root.join("packages/accelerate.yaml")).unwrap();
     let (before, after) = (read(&source), read(&repository.path().join("catalog")));
@@ -378,12 +379,12 @@ fn nobody_there_ends_with_2_and_changes_nothing() {
     assert!(error.contains("no source was reachable") && error.contains("refused"), "{error}");
     assert!(!cache.path().join("x").exists());
 
-    for (arguments, says) in
+    for (arguments, expected) in
         [(&["--only", "drivers"][..], "cannot be refreshed"), (&["--timeout", "0"], "greater than 0")]
     {
         let (code, _, error) = refresh(&server, cache.path(), arguments);
         assert_eq!(code, 2);
-        assert!(error.contains(says), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     let (code, _, error) = refresh(&server, Path::new(""), &[]);
     assert_eq!(code, 2);

@@ -29,7 +29,7 @@ struct Row {
     command: Vec<String>,
     exit: i32,
     #[serde(default)]
-    says: Vec<String>,
+    message: Vec<String>,
     #[serde(default)]
     never: Vec<String>,
 }
@@ -47,7 +47,7 @@ impl Row {
         if output.status.code() != Some(self.exit) {
             let _ = writeln!(faults, "  {}, not exit code {}", output.status, self.exit);
         }
-        for fragment in self.says.iter().filter(|fragment| !said.contains(fragment.as_str())) {
+        for fragment in self.message.iter().filter(|fragment| !said.contains(fragment.as_str())) {
             let _ = writeln!(faults, "  does not say: {fragment}");
         }
         for fragment in self.never.iter().filter(|fragment| said.contains(fragment.as_str())) {

@@ -48,7 +48,7 @@ pub(crate) fn of_dockerfile(dockerfile: &Path, directory: &Path) -> Result<Conte
     let ignore = file::read(&PathBuf::from(format!("{}.dockerignore", path.display())))?;
     let mut context = Context { folder: Some(folder.clone()), ignore, ..Context::default() };
     match path.strip_prefix(&folder).ok().and_then(Path::to_str) {
-        Some(inside) => context.dockerfile = inside.to_owned(),
+        Some(relative) => context.dockerfile = relative.to_owned(),
         None => {
             let text = file::read(&path)?.unwrap_or_default();
             context.files.push((DOCKERFILE_FROM_OUTSIDE.to_owned(), text.into_bytes()));

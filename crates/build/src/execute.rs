@@ -231,8 +231,8 @@ fn failure(catalog: &'static Catalog, phase: report::Phase, message: String) -> 
 /// The failure of the build; an error if envdoc could not run it.
 fn failed(catalog: &'static Catalog, found: Failure) -> Result<FailureEntry, Error> {
     match found {
-        Failure::Step { name, last, says } => {
-            Ok(FailureEntry::new(catalog, report::Phase::Step, Some(name), last, says))
+        Failure::Step { name, last, message } => {
+            Ok(FailureEntry::new(catalog, report::Phase::Step, Some(name), last, message))
         }
         Failure::Refused(message) => Ok(failure(catalog, report::Phase::Rejected, message)),
         Failure::Context(why) => Err(Error::new(Kind::File, format!("cannot read the build context: {why}"))),

@@ -19,7 +19,7 @@ const UV_TIMEOUT: Duration = Duration::from_secs(600);
 const NAME: &str = "envdoc.lock";
 
 /// `envdoc.lock` in the directory of a request file.
-pub fn beside(request: &Path) -> PathBuf {
+pub fn next_to(request: &Path) -> PathBuf {
     request.with_file_name(NAME)
 }
 

@@ -131,9 +131,9 @@ impl Catalog {
 
     /// The package with this normalised name.
     pub fn package(&self, name: &str) -> Option<&Package> {
-        let place = packages::FILES.iter().position(|(known, _)| *known == name)?;
-        Some(self.packages[place].get_or_init(|| {
-            let (name, text) = packages::FILES[place];
+        let index = packages::FILES.iter().position(|(known, _)| *known == name)?;
+        Some(self.packages[index].get_or_init(|| {
+            let (name, text) = packages::FILES[index];
             let mut package: Package = self.parse(&format!("packages/{name}.yaml"), text);
             package.complete();
             package
@@ -151,7 +151,7 @@ impl Catalog {
             return None;
         }
         let rows = self.variables().all();
-        rows.binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|place| &rows[place])
+        rows.binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|index| &rows[index])
     }
 
     pub(super) fn plain_images(&self) -> &[Plain] {

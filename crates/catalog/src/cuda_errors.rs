@@ -26,7 +26,7 @@ file::table!(CudaError, "cuda_errors.yaml");
 impl Table<CudaError> {
     /// `None`: no such error, or success (0).
     pub fn numbered(&self, number: u32) -> Option<&CudaError> {
-        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|index| &self.all()[index])
     }
 
     /// The error with this name, however it is capitalised.

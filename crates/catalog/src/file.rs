@@ -109,7 +109,7 @@ pub(super) fn parse<T: DeserializeOwned>(name: &str, embedded: &str, newer: Opti
 /// An embedded file as JSON, which `build/` made of its YAML.
 pub(super) fn json(name: &str) -> Option<&'static str> {
     static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
-    FILES.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|place| FILES[place].1)
+    FILES.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|index| FILES[index].1)
 }
 
 /// Writes sources out in full and fills in the day.

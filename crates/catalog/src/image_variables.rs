@@ -11,7 +11,8 @@ pub struct ImageVariable {
     /// `NV_CUDNN_VERSION`.
     pub variable: String,
     /// What its value is the version of: `cuDNN`.
-    pub tells: String,
+    #[serde(rename = "tells")]
+    pub component: String,
     /// Where this was read.
     pub source: String,
     /// Day of the last check against the source: `2026-11-25`.

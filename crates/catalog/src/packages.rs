@@ -213,9 +213,9 @@ mod tests {
     fn rows_keep_their_rules() {
         for name in names() {
             for row in &catalog().package(name).unwrap().rows {
-                let place = format!("{name} {}", newest(row));
-                assert!(row.source.len() > 6 && date(&row.checked), "{place}");
-                let python = row.python.as_deref().map(|text| specifier(&place, text));
+                let label = format!("{name} {}", newest(row));
+                assert!(row.source.len() > 6 && date(&row.checked), "{label}");
+                let python = row.python.as_deref().map(|text| specifier(&label, text));
                 for one in row.pythons.iter().flatten() {
                     let version = Version::from_str(one.trim_end_matches('t')).unwrap();
                     // `>3.12.0` admits 3.12.1: ask for a late patch release, too.
@@ -223,13 +223,13 @@ mod tests {
                     let admitted = python
                         .as_ref()
                         .is_none_or(|python| python.contains(&version) || python.contains(&late));
-                    assert!(admitted, "{place}: a wheel for Python {one}");
+                    assert!(admitted, "{label}: a wheel for Python {one}");
                 }
-                assert!(row.pythons.as_ref().is_none_or(|list| !list.is_empty()), "{place}");
-                assert!(!(row.source_only && (row.pythons.is_some() || row.glibc.is_some())), "{place}");
+                assert!(row.pythons.as_ref().is_none_or(|list| !list.is_empty()), "{label}");
+                assert!(!(row.source_only && (row.pythons.is_some() || row.glibc.is_some())), "{label}");
                 for (other, wanted) in &row.requires {
-                    assert!(known(other) && other != name, "{place} requires {other}");
-                    specifier(&place, wanted);
+                    assert!(known(other) && other != name, "{label} requires {other}");
+                    specifier(&label, wanted);
                 }
             }
         }

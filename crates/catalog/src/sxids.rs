@@ -20,7 +20,7 @@ pub enum Class {
 
 impl Class {
     /// In words.
-    pub fn says(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Class::NonFatal => "not fatal",
             Class::Fatal => "fatal to the link or the guest",
@@ -72,7 +72,7 @@ file::table!(Sxid, "sxids.yaml");
 impl Table<Sxid> {
     /// By number: 20034.
     pub fn sxid(&self, number: u32) -> Option<&Sxid> {
-        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|index| &self.all()[index])
     }
 }
 

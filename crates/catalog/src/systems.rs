@@ -225,7 +225,7 @@ fn has(list: &str, word: &str) -> bool {
 }
 
 fn expand<'a>(lists: &'a PythonLists, systems: &'a Systems) -> impl Iterator<Item = PythonSource> + 'a {
-    let told = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
+    let availability = |python: &str, yes: &str, no: &str| match (has(yes, python), has(no, python)) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
@@ -236,8 +236,8 @@ fn expand<'a>(lists: &'a PythonLists, systems: &'a Systems) -> impl Iterator<Ite
     systems.pythons.iter().map(move |series| PythonSource {
         system: lists.system.clone(),
         python: series.python.clone(),
-        distribution: told(&series.python, &lists.distribution, &lists.not_distribution),
-        deadsnakes: told(&series.python, &lists.deadsnakes, &lists.not_deadsnakes),
+        distribution: availability(&series.python, &lists.distribution, &lists.not_distribution),
+        deadsnakes: availability(&series.python, &lists.deadsnakes, &lists.not_deadsnakes),
         uv: fits.filter(|fits| !fits || has(&uv.pythons, &series.python)),
         pre_release: has(&lists.pre_release, &series.python),
         note: lists.note.clone(),

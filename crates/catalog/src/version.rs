@@ -31,8 +31,8 @@ impl Version {
     }
 
     /// The number at a place, zero where none is written.
-    pub fn number(&self, place: usize) -> u64 {
-        self.numbers.get(place).copied().unwrap_or(0)
+    pub fn number(&self, index: usize) -> u64 {
+        self.numbers.get(index).copied().unwrap_or(0)
     }
 
     /// Major and minor number.
@@ -49,7 +49,7 @@ impl Ord for Version {
     fn cmp(&self, other: &Version) -> Ordering {
         let places = self.numbers.len().max(other.numbers.len());
         (0..places)
-            .map(|place| self.number(place).cmp(&other.number(place)))
+            .map(|index| self.number(index).cmp(&other.number(index)))
             .find(|order| order.is_ne())
             .unwrap_or_else(|| {
                 // A candidate comes before the release.

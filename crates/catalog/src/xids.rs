@@ -46,7 +46,7 @@ file::table!(Xid, "xids.yaml");
 impl Table<Xid> {
     /// By number: 79.
     pub fn xid(&self, number: u32) -> Option<&Xid> {
-        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|place| &self.all()[place])
+        self.all().binary_search_by_key(&number, |row| row.number).ok().map(|index| &self.all()[index])
     }
 }
 

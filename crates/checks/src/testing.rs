@@ -15,7 +15,7 @@ pub fn kind(check: &Check, facts: &Facts) -> &'static str {
 }
 
 /// The verdict in one line: `pass`, `not-applicable: …`, `unknown: …`, `warning: …`, `error: …`.
-pub fn says(check: &Check, facts: &Facts) -> String {
+pub fn verdict_line(check: &Check, facts: &Facts) -> String {
     let verdict = judge_one(check, facts);
     match verdict.message() {
         "" => verdict.status().into(),
@@ -25,7 +25,7 @@ pub fn says(check: &Check, facts: &Facts) -> String {
 
 /// Asserts that a check says something that begins with `begins` and contains `contains`.
 pub fn expect(check: &Check, facts: &Facts, begins: &str, contains: &str) {
-    let said = says(check, facts);
+    let said = verdict_line(check, facts);
     assert!(said.starts_with(begins) && said.contains(contains), "{}: {said}", check.id);
 }
 

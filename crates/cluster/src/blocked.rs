@@ -51,8 +51,8 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix(format!("Show its rules, on {b}: `{} iptables -L -n -v`", inside(b)))
-        .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", inside(b))),
+        .fix(format!("Show its rules, on {b}: `{} iptables -L -n -v`", nsenter(b)))
+        .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b))),
         Stop::AtReceiver => Problem::of(
             step,
             b,
@@ -108,7 +108,7 @@ pub(crate) fn overlay(
         )
         .fix(format!(
             "Show the route and the interfaces, on {a}: `{0} ip route get {1}; {0} ip address`",
-            inside(a),
+            nsenter(a),
             other.address
         ))
         .fix(format!(
@@ -136,7 +136,7 @@ pub(crate) fn overlay(
 }
 
 /// The beginning of a command that a machine runs in the network of its container.
-fn inside(node: &str) -> String {
+fn nsenter(node: &str) -> String {
     format!("nsenter --net --target $(docker inspect --format '{{{{.State.Pid}}}}' {node})")
 }
 
@@ -157,9 +157,9 @@ pub(crate) async fn tcp(
         problem
             .fix(format!(
                 "Show the rules of that container's network, on {b}: `{} iptables -L -n -v`",
-                inside(b)
+                nsenter(b)
             ))
-            .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", inside(b)))
+            .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b)))
     };
     let failure = match listened {
         Ok(()) => {
@@ -229,12 +229,12 @@ pub(crate) async fn ports(step: &str, one: &ContainerProbe<'_>, failure: &Failur
     .fix(format!(
         "Show the range and what uses the ports: `docker exec {name} sysctl net.ipv4.ip_local_port_range; \
             {} ss -s`",
-        inside(name)
+        nsenter(name)
     ))
     .fix(format!(
         "End the programs that hold them, or widen the range, on {name}: `{} sysctl -w \
             net.ipv4.ip_local_port_range=\"32768 60999\"`",
-        inside(name)
+        nsenter(name)
     ))
 }
 

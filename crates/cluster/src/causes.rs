@@ -96,11 +96,11 @@ pub async fn unreached(
     if problems.is_empty() {
         let found = dead.into_iter().map(|one| {
             let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
-            let seen = Seen { back, traces: &traces, reattached };
+            let observed = Observed { back, traces: &traces, reattached };
             let (from, to) = (hosts[one.from], hosts[one.to]);
             async move {
                 let cause = match from.zip(to) {
-                    Some(hosts) => between(plan, containers, one, &seen, hosts).await,
+                    Some(hosts) => between(plan, containers, one, &observed, hosts).await,
                     None => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
                 };
                 ((one.from, one.to), cause)
@@ -117,13 +117,13 @@ pub async fn unreached(
 }
 
 /// What is known of a pair in addition to its own attempt.
-struct Seen<'s> {
+struct Observed<'s> {
     back: Option<&'s Tried>,
     traces: &'s [Trace],
     reattached: bool,
 }
 
-impl Seen<'_> {
+impl Observed<'_> {
     fn trace(&self, from: usize, to: usize) -> Option<&Trace> {
         self.traces.iter().find(|trace| (trace.way.from, trace.way.to) == (from, to))
     }
@@ -188,13 +188,13 @@ fn resolvers(found: &[((usize, usize), Cause)]) -> Vec<usize> {
 fn stale(found: &[((usize, usize), Cause)]) -> Vec<(usize, usize)> {
     let pairs = found.iter().filter(|((from, to), cause)| match cause {
         // Where something was seen the other way round, reattaching repairs nothing.
-        Cause::StaleEntry(_) | Cause::Left(_) if seen(found, (*to, *from)) => false,
+        Cause::StaleEntry(_) | Cause::Left(_) if has_observed_cause(found, (*to, *from)) => false,
         Cause::StaleEntry(_) => true,
         // What one engine lost shows both ways.
         Cause::Left(_) => {
             !found.iter().any(|(pair, cause)| *pair == (*to, *from) && matches!(cause, Cause::StaleEntry(_)))
         }
-        Cause::Seen(_) | Cause::Resolver(_) | Cause::Guessed(_) => false,
+        Cause::Observed(_) | Cause::Resolver(_) | Cause::Guessed(_) => false,
     });
     pairs.map(|(pair, _)| *pair).collect()
 }
@@ -205,27 +205,27 @@ pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Ve
     let mut left = pairs.to_vec();
     let mut chosen = Vec::new();
     while let Some((first, last)) = left.last().copied() {
-        let count = |place: usize| left.iter().filter(|(from, to)| *from == place || *to == place).count();
-        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|place| !busy(*place));
-        let most = idle.map(|place| (count(place), place)).max();
+        let count = |index: usize| left.iter().filter(|(from, to)| *from == index || *to == index).count();
+        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|index| !busy(*index));
+        let most = idle.map(|index| (count(index), index)).max();
         // Of two nodes alone it is the one that the other lost.
         let of_pair = if busy(last) && !busy(first) { first } else { last };
-        let place = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, place)| place);
-        chosen.push(place);
-        left.retain(|(from, to)| *from != place && *to != place);
+        let index = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, index)| index);
+        chosen.push(index);
+        left.retain(|(from, to)| *from != index && *to != index);
     }
     chosen.sort_unstable();
     chosen
 }
 
 /// Whether it was seen why the first of a pair does not reach the second.
-fn seen(found: &[((usize, usize), Cause)], wanted: (usize, usize)) -> bool {
-    found.iter().any(|(pair, cause)| *pair == wanted && matches!(cause, Cause::Seen(_) | Cause::Resolver(_)))
+fn has_observed_cause(found: &[((usize, usize), Cause)], pair: (usize, usize)) -> bool {
+    found.iter().any(|(of, cause)| *of == pair && matches!(cause, Cause::Observed(_) | Cause::Resolver(_)))
 }
 
 /// A path whose MTU is smaller than that of the interfaces.
 pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Problem {
-    let says = match plan.network.kind {
+    let message = match plan.network.kind {
         NetworkKind::Host => format!(
             "packets above {bytes} bytes are lost between {a} and {b}, but the interface MTU is {mtu}: a \
                 link between the machines has a smaller MTU"
@@ -236,7 +236,7 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
             bytes + 50
         ),
     };
-    Problem::of(STEP, a, format!("{says}. Small messages pass, large ones hang"))
+    Problem::of(STEP, a, format!("{message}. Small messages pass, large ones hang"))
         .fix(format!(
             "Set `network: {{ mtu: {bytes} }}` in cluster.yaml and recreate the network: `envdoc \
             cluster down && envdoc cluster up`"
@@ -254,10 +254,10 @@ pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
         );
     }
     if matches!(why, LoginError::KeyPermissions(_)) {
-        let says = format!(
+        let message = format!(
             "ssh in the container of {a} rejects its private key because other users can read it: {why}"
         );
-        return Problem::of(STEP, a, says)
+        return Problem::of(STEP, a, message)
             .fix(format!(
                 "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
                     `docker restart {a}`"
@@ -272,7 +272,7 @@ pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
 /// How well a cause is known.
 enum Cause {
     /// It was seen.
-    Seen(Problem),
+    Observed(Problem),
     /// It was seen that the first container does not ask the engine for names.
     Resolver(Problem),
     /// An engine was seen to have lost an entry.
@@ -287,7 +287,7 @@ enum Cause {
 /// makes the other way fail as well, and an engine lacks the entries that a blocked port kept from it.
 fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
     let rank = |cause: &Cause| match cause {
-        Cause::Seen(_) | Cause::Resolver(_) => 0,
+        Cause::Observed(_) | Cause::Resolver(_) => 0,
         Cause::StaleEntry(_) => 1,
         Cause::Left(_) => 2,
         Cause::Guessed(_) => 3,
@@ -309,7 +309,7 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
         // What is seen may differ from one way to the other; what is left is the same both ways.
         let kept = if top <= 1 { of_pair.len() } else { 1 };
         for cause in of_pair.into_iter().filter(|cause| rank(cause) == top).take(kept) {
-            let (Cause::Seen(problem)
+            let (Cause::Observed(problem)
             | Cause::Resolver(problem)
             | Cause::StaleEntry(problem)
             | Cause::Left(problem)
@@ -323,8 +323,8 @@ fn best(found: Vec<((usize, usize), Cause)>) -> Vec<Problem> {
 fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tried) -> Problem {
     let (a, b) = (&one.node.name, &other.node.name);
     let why = match (&tried.name, &tried.connects) {
-        (_, Err(failure)) => failure.says.clone(),
-        (Err(why), _) => why.says.clone(),
+        (_, Err(failure)) => failure.message.clone(),
+        (Err(why), _) => why.message.clone(),
         _ => String::new(),
     };
     Problem::of(
@@ -343,10 +343,10 @@ async fn between(
     plan: &ClusterPlan,
     containers: &[ContainerProbe<'_>],
     tried: &Tried,
-    seen: &Seen<'_>,
+    observed: &Observed<'_>,
     (from, to): (&Probe<'_>, &Probe<'_>),
 ) -> Cause {
-    let (back, reattached) = (seen.back, seen.reattached);
+    let (back, reattached) = (observed.back, observed.reattached);
     let (one, other) = (&containers[tried.from], &containers[tried.to]);
     let (a, b, address) = (&one.node.name, &other.node.name, &other.node.address);
     let firewall = format!(
@@ -364,14 +364,14 @@ async fn between(
         None => tried,
     };
     if let Some(failure) = blocked::no_port(tried) {
-        return Cause::Seen(blocked::ports(STEP, one, failure).await);
+        return Cause::Observed(blocked::ports(STEP, one, failure).await);
     }
     if plan.network.kind != NetworkKind::Overlay {
         return Cause::Guessed(unexplained(one, other, tried));
     }
     if let Err(failure) = from.connects(address, GOSSIP).await {
         let word = if failure.why == Why::Refused { "is refused" } else { "is blocked" };
-        return Cause::Seen(
+        return Cause::Observed(
             Problem::of(
                 STEP,
                 a,
@@ -387,7 +387,7 @@ async fn between(
         );
     }
     let back_connects = back.is_some_and(|back| back.connects.is_ok());
-    let (trace, reverse) = (seen.trace(tried.from, tried.to), seen.trace(tried.to, tried.from));
+    let (trace, reverse) = (observed.trace(tried.from, tried.to), observed.trace(tried.to, tried.from));
     let stop = trace.and_then(|trace| Some((trace, trace.stop()?)));
     if let Some(stop) = stop.filter(|(_, stop)| *stop != Stop::NotSent) {
         let problem = blocked::overlay(STEP, one, other, stop, reverse, back_connects);
@@ -397,7 +397,7 @@ async fn between(
         }
         return match stop.1 {
             Stop::Elsewhere(_) => Cause::StaleEntry(problem),
-            _ => Cause::Seen(problem),
+            _ => Cause::Observed(problem),
         };
     }
     if let (Some(trace), Some(reverse), Err(_)) = (trace, reverse, &tried.connects)
@@ -411,7 +411,7 @@ async fn between(
         // What engines tell each other late works by now, and is judged by what was seen before.
         if let Err(failure) = container_probe::connects(plan, one, other).await {
             let problem = blocked::tcp(STEP, one, other, &failure).await;
-            return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Seen);
+            return problem.map_or_else(|| Cause::Guessed(unexplained(one, other, tried)), Cause::Observed);
         }
     }
     // Only where it tells something: it waits for what does not come.
@@ -419,14 +419,14 @@ async fn between(
         true => Some(container_probe::datagram(one, other).await),
         false => None,
     };
-    if let Some(lost) = stale_entries::stale_entry(tried, back, within.as_ref()) {
-        return Cause::StaleEntry(lost.problem(STEP, one, other, tried, reattached));
+    if let Some(stale_entry) = stale_entries::stale_entry(tried, back, within.as_ref()) {
+        return Cause::StaleEntry(stale_entry.problem(STEP, one, other, tried, reattached));
     }
     if let Some(stop) = stop {
         return Cause::Left(blocked::overlay(STEP, one, other, stop, reverse, back_connects));
     }
     if let (Some(Ok(())), Err(failure)) = (&within, &tried.connects) {
-        return Cause::Seen(
+        return Cause::Observed(
             Problem::of(
                 STEP,
                 a,
@@ -442,7 +442,7 @@ async fn between(
             .fix(format!("Restart the container on {b}: `docker restart {b}`")),
         );
     }
-    let lost = match reattached {
+    let alternative = match reattached {
         true => String::new(),
         false => ", or both Docker engines lack each other's overlay entries (`envdoc cluster up` \
             reattaches their containers)"
@@ -450,7 +450,7 @@ async fn between(
     };
     let udp = datagram(from, to, address).await;
     match (&tried.name, &tried.connects, udp) {
-        (_, _, Err(failure)) => Cause::Seen(
+        (_, _, Err(failure)) => Cause::Observed(
             Problem::of(
                 STEP,
                 a,
@@ -474,7 +474,7 @@ async fn between(
                         and 7946/tcp \
                         are open, UDP on another port passes between {} and {address}. Likely cause: \
                         4789/udp (VXLAN) \
-                        is blocked in one direction or both{lost}",
+                        is blocked in one direction or both{alternative}",
                     one.node.address
                 ),
             )
@@ -496,7 +496,7 @@ async fn between(
                     "the container of {a} cannot \
                         resolve {b} ({why}), although 7946/tcp is open and UDP on another port passes. \
                         Likely cause: \
-                        7946/udp between {a} and {b} is blocked in one direction or both{lost}"
+                        7946/udp between {a} and {b} is blocked in one direction or both{alternative}"
                 ),
             )
             .fix(format!("Open 7946/udp between all nodes in both directions: {firewall}")),
@@ -524,8 +524,8 @@ async fn resolver(
         true => None,
         false => container_probe::own_server(one, b, &servers).await,
     };
-    let why = answer.map_or_else(|| why.to_string(), |failure| failure.says);
-    let says = match (&engine, servers.contains(&own)) {
+    let why = answer.map_or_else(|| why.to_string(), |failure| failure.message);
+    let message = match (&engine, servers.contains(&own)) {
         (Err(failure), _) => format!(
             "the DNS server of the engine ({server}) does not answer in the container of {a} ({failure}), so \
                 {b} cannot be resolved there"
@@ -542,7 +542,7 @@ async fn resolver(
         ),
     };
     Some(
-        Problem::of(STEP, a, says)
+        Problem::of(STEP, a, message)
             .fix(format!(
                 "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
             ))
@@ -577,60 +577,60 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
 mod tests {
     use super::*;
 
-    fn problem(says: &str) -> Problem {
-        Problem::new(STEP, says)
+    fn problem(message: &str) -> Problem {
+        Problem::new(STEP, message)
     }
 
     #[test]
     fn what_was_seen_one_way_counts_before_what_is_left_the_other_way() {
         let found = vec![
             ((0, 1), Cause::Left(problem("7946/udp is left"))),
-            ((1, 0), Cause::Seen(problem("7946/tcp is blocked"))),
+            ((1, 0), Cause::Observed(problem("7946/tcp is blocked"))),
             ((0, 2), Cause::Left(problem("4789/udp is left"))),
             ((2, 0), Cause::Left(problem("4789/udp is left, the other way"))),
             ((2, 1), Cause::StaleEntry(problem("the engine of 2 lost 1"))),
             ((1, 2), Cause::Left(problem("4789/udp is left"))),
             ((2, 3), Cause::StaleEntry(problem("the engine of 2 lost 3"))),
-            ((3, 2), Cause::Seen(problem("7946/tcp is blocked"))),
+            ((3, 2), Cause::Observed(problem("7946/tcp is blocked"))),
         ];
-        let says: Vec<_> = best(found).into_iter().map(|problem| problem.says).collect();
+        let message: Vec<_> = best(found).into_iter().map(|problem| problem.message).collect();
         assert_eq!(
-            says,
+            message,
             ["7946/tcp is blocked", "4789/udp is left", "the engine of 2 lost 1", "7946/tcp is blocked"]
         );
     }
 
     #[test]
     fn the_fewest_containers_are_attached_anew() {
-        let lost = |from, to| ((from, to), Cause::StaleEntry(problem("")));
+        let stale_entry = |from, to| ((from, to), Cause::StaleEntry(problem("")));
         let left = |from, to| ((from, to), Cause::Left(problem("")));
         let untold = |found: &[((usize, usize), Cause)]| to_reattach(&stale(found), |_| false);
-        assert_eq!(untold(&[lost(0, 1)]), [1]);
-        assert_eq!(untold(&[lost(1, 0)]), [0]);
-        assert_eq!(untold(&[lost(0, 1), left(1, 0)]), [1]);
+        assert_eq!(untold(&[stale_entry(0, 1)]), [1]);
+        assert_eq!(untold(&[stale_entry(1, 0)]), [0]);
+        assert_eq!(untold(&[stale_entry(0, 1), left(1, 0)]), [1]);
         assert_eq!(untold(&[left(0, 1), left(1, 0)]).len(), 1);
         // One of five that nobody reaches and that reaches nobody.
         let alone: Vec<_> =
             [0, 1, 3, 4].iter().flat_map(|other| [left(*other, 2), left(2, *other)]).collect();
         assert_eq!(untold(&alone), [2]);
-        assert_eq!(untold(&[lost(0, 1), lost(2, 3)]), [1, 3]);
+        assert_eq!(untold(&[stale_entry(0, 1), stale_entry(2, 3)]), [1, 3]);
         // Nothing to be gained where a port was seen to be blocked.
-        let seen = |from, to| ((from, to), Cause::Seen(problem("")));
-        assert_eq!(untold(&[seen(0, 1)]), [0; 0]);
-        assert_eq!(untold(&[seen(0, 1), lost(1, 0)]), [0; 0]);
-        assert_eq!(untold(&[left(0, 1), seen(1, 0), lost(2, 1)]), [1]);
+        let observed = |from, to| ((from, to), Cause::Observed(problem("")));
+        assert_eq!(untold(&[observed(0, 1)]), [0; 0]);
+        assert_eq!(untold(&[observed(0, 1), stale_entry(1, 0)]), [0; 0]);
+        assert_eq!(untold(&[left(0, 1), observed(1, 0), stale_entry(2, 1)]), [1]);
         let resolver = |from, to| ((from, to), Cause::Resolver(problem("")));
         assert_eq!(untold(&[resolver(1, 0), left(0, 1)]), [0; 0]);
-        assert_eq!(resolvers(&[resolver(1, 0), resolver(1, 2), lost(0, 2)]), [1]);
+        assert_eq!(resolvers(&[resolver(1, 0), resolver(1, 2), stale_entry(0, 2)]), [1]);
     }
 
     #[test]
     fn an_idle_container_is_reattached_rather_than_a_busy_one() {
-        assert_eq!(to_reattach(&[(0, 1)], |place| place == 1), [0]);
-        assert_eq!(to_reattach(&[(0, 1)], |place| place == 0), [1]);
+        assert_eq!(to_reattach(&[(0, 1)], |index| index == 1), [0]);
+        assert_eq!(to_reattach(&[(0, 1)], |index| index == 0), [1]);
         assert_eq!(to_reattach(&[(0, 1)], |_| true), [1]);
         let alone = [(0, 2), (2, 0), (1, 2), (2, 1), (3, 2), (2, 3)];
         assert_eq!(to_reattach(&alone, |_| false), [2]);
-        assert_eq!(to_reattach(&alone, |place| place == 2), [0, 1, 3]);
+        assert_eq!(to_reattach(&alone, |index| index == 2), [0, 1, 3]);
     }
 }

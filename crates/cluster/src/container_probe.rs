@@ -74,14 +74,14 @@ pub struct Tried {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unresolved {
     /// What came, in words.
-    pub says: String,
+    pub message: String,
     /// The addresses that it gives instead.
     pub instead: Vec<IpAddr>,
 }
 
 impl fmt::Display for Unresolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.says)
+        f.write_str(&self.message)
     }
 }
 
@@ -168,13 +168,13 @@ pub async fn connects(
 
 /// Whether the other's name gives its address.
 pub async fn resolves(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Result<(), Unresolved> {
-    let unknown = |failure: Failure| Unresolved { says: failure.says, instead: Vec::new() };
+    let unknown = |failure: Failure| Unresolved { message: failure.message, instead: Vec::new() };
     let found = probe::resolve(&one.session, &other.node.name).await.map_err(unknown)?;
     match found.contains(&other.address) {
         true => Ok(()),
         false => {
-            let says = format!("{} resolves to {found:?} instead of {}", other.node.name, other.address);
-            Err(Unresolved { says, instead: found })
+            let message = format!("{} resolves to {found:?} instead of {}", other.node.name, other.address);
+            Err(Unresolved { message, instead: found })
         }
     }
 }
@@ -200,8 +200,8 @@ pub async fn own_server(one: &ContainerProbe<'_>, name: &str, servers: &[String]
     let failure = one.session.ask(task, OWN_SERVER_TIMEOUT).await.err()?;
     Some(match failure.why {
         Why::TimedOut => {
-            let says = format!("{server} does not answer within {} s", OWN_SERVER_TIMEOUT.as_secs());
-            Failure { says, ..failure }
+            let message = format!("{server} does not answer within {} s", OWN_SERVER_TIMEOUT.as_secs());
+            Failure { message, ..failure }
         }
         _ => failure,
     })
@@ -239,8 +239,8 @@ pub async fn listened(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> R
     // It is the other side that has no port; [`Why::NoFreePort`] is about this one.
     let listening = listening.map_err(|failure| match failure.why {
         Why::NoFreePort => {
-            let says = format!("{} cannot listen: {}", other.node.name, failure.says);
-            Failure { why: Why::Other, says }
+            let message = format!("{} cannot listen: {}", other.node.name, failure.message);
+            Failure { why: Why::Other, message }
         }
         _ => failure,
     });

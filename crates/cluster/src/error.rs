@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 /// Why a worker could not do something; part of its protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{says}")]
+#[error("{message}")]
 pub struct Failure {
     /// Its kind.
     pub why: Why,
     /// In the system's words.
-    pub says: String,
+    pub message: String,
 }
 
 /// Why something on a node failed.

@@ -40,13 +40,13 @@ pub enum Unreached {
 /// Connects to them, and verifies that each is the machine that was recorded.
 pub async fn connect(plan: &ClusterPlan, recorded: Vec<Recorded>) -> Vec<Former> {
     let nodes: Vec<Node> =
-        recorded.iter().enumerate().map(|(place, one)| one.node(plan.nodes.len() + place)).collect();
+        recorded.iter().enumerate().map(|(index, one)| one.node(plan.nodes.len() + index)).collect();
     let reached = reach::connect_to(&nodes, Limits::default()).await;
     let engines: Vec<_> = reached.into_iter().map(|(_, engine)| engine).collect();
     let all = recorded.into_iter().zip(engines).zip(nodes.iter()).map(|((recorded, engine), node)| async {
         let engine = match engine {
             Ok(engine) => verified(&recorded, engine).await,
-            Err(problem) => Err(Unreached::Connection(problem.says)),
+            Err(problem) => Err(Unreached::Connection(problem.message)),
         };
         Former { recorded, node: node.clone(), engine }
     });

@@ -36,13 +36,13 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState], current: bool) -> 
         return Decision::Build;
     }
     let Some((from, image)) =
-        observed.iter().enumerate().find_map(|(place, node)| node.image.as_ref().map(|image| (place, image)))
+        observed.iter().enumerate().find_map(|(index, node)| node.image.as_ref().map(|image| (index, image)))
     else {
         return Decision::Pull;
     };
     let differs = |node: &ObservedState| !node.image.as_ref().is_some_and(|other| other.same(image));
     let to: Vec<usize> =
-        observed.iter().enumerate().filter(|(_, node)| differs(node)).map(|(place, _)| place).collect();
+        observed.iter().enumerate().filter(|(_, node)| differs(node)).map(|(index, _)| index).collect();
     match to.is_empty() {
         true => Decision::Same(image.clone()),
         false => {

@@ -36,25 +36,25 @@ pub struct Found {
     /// Whether it has an InfiniBand or RoCE port that is up; `None`: not known.
     pub rdma: Option<bool>,
     /// What a reader may want to know, each a line.
-    pub says: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 impl Found {
     /// A machine that was not looked at, and why.
     pub fn unseen(address: &str, own: bool, why: &str) -> Found {
-        let says = vec![format!("not inspected: {why}")];
-        Found { address: address.into(), own, gpus: None, rdma: None, says }
+        let remarks = vec![format!("not inspected: {why}")];
+        Found { address: address.into(), own, gpus: None, rdma: None, remarks }
     }
 
     /// What matters of a machine's facts.
     pub fn of(address: &str, own: bool, facts: &Facts) -> Found {
-        let mut found = Found { address: address.into(), own, gpus: None, rdma: None, says: Vec::new() };
+        let mut found = Found { address: address.into(), own, gpus: None, rdma: None, remarks: Vec::new() };
         found.gpus(facts);
         found.interface(facts);
         match facts.rdma.fabric() {
             Fact::Known(there) => found.rdma = Some(there),
             Fact::Absent => found.rdma = Some(false),
-            Fact::Unknown(why) => found.says.push(format!("InfiniBand: unknown ({why})")),
+            Fact::Unknown(why) => found.remarks.push(format!("InfiniBand: unknown ({why})")),
         }
         found
     }
@@ -69,16 +69,16 @@ impl Found {
                 let models: Vec<String> =
                     models.iter().map(|(model, count)| format!("{count} x {model}")).collect();
                 self.gpus = u32::try_from(list.len()).ok();
-                self.says.push(if models.is_empty() {
+                self.remarks.push(if models.is_empty() {
                     "nvidia-smi shows no GPU".into()
                 } else {
                     models.join(", ")
                 });
             }
             Fact::Absent => {
-                self.says.push("GPUs: unknown (no nvidia-smi); write 0 if the machine has none".into())
+                self.remarks.push("GPUs: unknown (no nvidia-smi); write 0 if the machine has none".into())
             }
-            Fact::Unknown(why) => self.says.push(format!("GPUs: unknown ({why})")),
+            Fact::Unknown(why) => self.remarks.push(format!("GPUs: unknown ({why})")),
         }
     }
 
@@ -91,13 +91,13 @@ impl Found {
             Fact::Known(list) => {
                 let one =
                     list.iter().find(|one| has(&one.ipv6) || one.ipv4.known().is_some_and(|list| has(list)));
-                self.says.push(match one {
+                self.remarks.push(match one {
                     Some(one) => format!("{} is on {}, mtu {}", self.address, one.name, one.mtu),
                     None => format!("no interface with the address {} found", self.address),
                 });
             }
             Fact::Absent => {}
-            Fact::Unknown(why) => self.says.push(format!("interfaces: unknown ({why})")),
+            Fact::Unknown(why) => self.remarks.push(format!("interfaces: unknown ({why})")),
         }
     }
 }
@@ -117,7 +117,7 @@ struct NodeValues {
     address: String,
     engine: String,
     gpus: Vec<u32>,
-    says: Vec<String>,
+    remarks: Vec<String>,
 }
 
 /// The text of the file.
@@ -129,7 +129,7 @@ pub fn text(asked: &Asked) -> Result<String, Error> {
             false => endpoint(&found.address, asked.user.as_deref()),
         }),
         gpus: found.gpus.into_iter().collect(),
-        says: found.says.iter().map(|line| one_line(line)).collect(),
+        remarks: found.remarks.iter().map(|line| one_line(line)).collect(),
     };
     let values = Values {
         header: format!("written by envdoc {}", env!("CARGO_PKG_VERSION")),
@@ -170,19 +170,20 @@ mod tests {
     use crate::request::ClusterRequest;
     use crate::validate::validate;
 
-    fn seen(address: &str, gpus: u32, rdma: bool) -> Found {
+    fn inspected(address: &str, gpus: u32, rdma: bool) -> Found {
         Found {
             address: address.into(),
             own: false,
             gpus: Some(gpus),
             rdma: Some(rdma),
-            says: vec!["8 x H100".into()],
+            remarks: vec!["8 x H100".into()],
         }
     }
 
     #[test]
     fn what_was_found_is_written_and_can_be_settled() {
-        let nodes = vec![Found { own: true, ..seen("10.0.18.1", 8, true) }, seen("fd00::2", 8, true)];
+        let nodes =
+            vec![Found { own: true, ..inspected("10.0.18.1", 8, true) }, inspected("fd00::2", 8, true)];
         let asked = Asked {
             name: Some("two".into()),
             image: Some("train:1".into()),
@@ -202,7 +203,7 @@ mod tests {
         let asked = Asked {
             name: Some("two".into()),
             image: Some("a".into()),
-            nodes: vec![seen("10.0.18.1", 8, true), unseen],
+            nodes: vec![inspected("10.0.18.1", 8, true), unseen],
             ..Default::default()
         };
         let text = text(&asked).unwrap();

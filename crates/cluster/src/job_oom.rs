@@ -26,16 +26,16 @@ fn of_node(node: &str, finding: &Finding, ended: &[Ended], first: &FirstFailure)
     };
     match finding {
         Finding::Killed(kill) => {
-            let says = format!("{node}: {whose}{}", kill.says(Some(node)));
+            let message = format!("{node}: {whose}{}", kill.message(Some(node)));
             let fixes = kill.fixes(Some(node)).into_iter().map(|fix| format!("  {fix}"));
-            std::iter::once(says).chain(fixes).collect()
+            std::iter::once(message).chain(fixes).collect()
         }
         // There is nothing to explain without a process that SIGKILL ended.
         _ if whose.is_empty() => Vec::new(),
         Finding::Nothing | Finding::Unread(_) => {
-            let says = finding.no_evidence(Some(node)).map(|says| format!("{node}: {whose}{says}"));
+            let message = finding.no_evidence(Some(node)).map(|message| format!("{node}: {whose}{message}"));
             let state = format!("  Check the engine's state on the machine of {node}: {}", inspect(node));
-            says.into_iter().chain(matches!(finding, Finding::Unread(_)).then_some(state)).collect()
+            message.into_iter().chain(matches!(finding, Finding::Unread(_)).then_some(state)).collect()
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct Job<'a> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The node's engine cannot be used.
-    #[error("{}", .0.says)]
+    #[error("{}", .0.message)]
     Unreachable(Box<Problem>),
     /// The engine refused a request.
     #[error(transparent)]
@@ -155,9 +155,9 @@ async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) ->
             line(&job.node, printed.error, &text);
         }
     }
-    for (place, lines) in lines.iter_mut().enumerate() {
+    for (number, lines) in lines.iter_mut().enumerate() {
         if let Some(text) = lines.rest() {
-            line(&job.node, place == 1, &text);
+            line(&job.node, number == 1, &text);
         }
     }
     let status = running.status(job.engine).await;

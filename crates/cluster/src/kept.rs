@@ -99,8 +99,8 @@ pub async fn purge(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Pr
     if own_keys(plan, &directory) {
         match keys::remove(&directory, plan) {
             Ok(()) => {
-                let says = format!("removed the SSH keys in {}", directory.display());
-                downed.done(progress, STEP, &plan.name, &says, Outcome::Changed);
+                let message = format!("removed the SSH keys in {}", directory.display());
+                downed.done(progress, STEP, &plan.name, &message, Outcome::Changed);
             }
             Err(error) => downed.failed(progress, STEP, &plan.name, error.message),
         }
@@ -114,8 +114,8 @@ pub async fn purge(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Pr
     for (node, kib, emptied) in emptied.await.into_iter().flatten() {
         match emptied {
             true => {
-                let says = format!("removed envdoc from ~/.cache/envdoc ({})", short_size(kib << 10));
-                downed.done(progress, STEP, &node.name, &says, Outcome::Changed);
+                let message = format!("removed envdoc from ~/.cache/envdoc ({})", short_size(kib << 10));
+                downed.done(progress, STEP, &node.name, &message, Outcome::Changed);
             }
             false => downed.failed(progress, STEP, &node.name, "~/.cache/envdoc could not be emptied"),
         }

@@ -224,7 +224,7 @@ impl FirstFailure {
     }
 
     /// In words.
-    pub fn says(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         let found = self.found.borrow();
         let rank = found.as_ref()?;
         // Of torchrun's summary nothing but its first line has come.
@@ -254,7 +254,7 @@ pub fn verdict(ended: &[Ended], first: &FirstFailure) -> Option<String> {
         Ok(status) => format!("exited with status {status}"),
         Err(why) => format!("was lost: {why}"),
     };
-    let rank = first.says().map_or(String::new(), |says| format!("; first failure: {says}"));
+    let rank = first.describe().map_or(String::new(), |message| format!("; first failure: {message}"));
     let stopped: Vec<_> = ended.iter().filter(|end| end.stopped).map(|end| end.node.as_str()).collect();
     let others = if stopped.is_empty() {
         String::new()
@@ -281,36 +281,36 @@ mod tests {
             "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) \
             local_rank: 0 (pid: 77) of binary: /usr/bin/python3.11",
         );
-        assert_eq!(first.says().as_deref(), Some("rank 5 on node2 (killed by signal 9)"));
+        assert_eq!(first.describe().as_deref(), Some("rank 5 on node2 (killed by signal 9)"));
         first.alarm.notified().await;
     }
 
     #[test]
     fn a_rank_that_failed_below_deepspeeds_launcher() {
-        let says = |count: u32, line: &str| {
+        let message = |count: u32, line: &str| {
             let ranks = [("node1".to_owned(), (0, count)), ("node2".to_owned(), (count, count))].into();
             let first = FirstFailure { ranks, ..FirstFailure::default() };
             first.line("node1", line);
-            first.says()
+            first.describe()
         };
         let failed = "node2: [2026-11-22 01:06:50,137] [ERROR] [launch.py:259:sigkill_handler] \
             ['/usr/bin/python3', '-u', '/workspace/train.py', '--local_rank=0', 'fail'] exits with return \
             code = 9";
-        assert_eq!(says(1, failed).as_deref(), Some("rank 1 on node2 (exit status 9)"));
-        assert_eq!(says(8, failed).as_deref(), Some("a rank on node2 (exit status 9)"));
+        assert_eq!(message(1, failed).as_deref(), Some("rank 1 on node2 (exit status 9)"));
+        assert_eq!(message(8, failed).as_deref(), Some("a rank on node2 (exit status 9)"));
         let killed = failed.replace("= 9", "= -9");
-        assert_eq!(says(1, &killed).as_deref(), Some("rank 1 on node2 (killed by signal 9)"));
+        assert_eq!(message(1, &killed).as_deref(), Some("rank 1 on node2 (killed by signal 9)"));
         assert_eq!(
-            says(1, "pdsh@node1: node2: ssh exited with exit code 255").as_deref(),
+            message(1, "pdsh@node1: node2: ssh exited with exit code 255").as_deref(),
             Some("node2: the SSH connection was lost")
         );
         let ranks = [("node2".to_owned(), (1, 1))].into();
         let first = FirstFailure { ranks, ..FirstFailure::default() };
         first.line("node1", "pdsh@node1: node2: ssh exited with exit code 9");
         first.line("node1", failed);
-        assert_eq!(first.says().as_deref(), Some("rank 1 on node2 (exit status 9)"));
-        assert_eq!(says(1, "node2: my script exits with return code = what"), None);
-        assert_eq!(says(1, "node9: it exits with return code = 9"), None);
+        assert_eq!(first.describe().as_deref(), Some("rank 1 on node2 (exit status 9)"));
+        assert_eq!(message(1, "node2: my script exits with return code = what"), None);
+        assert_eq!(message(1, "node9: it exits with return code = 9"), None);
     }
 
     #[test]
@@ -328,13 +328,13 @@ mod tests {
             first.line("node2", line);
             first.line("node1", "  rank      : 0 (local_rank: 0)");
         }
-        assert_eq!(first.says().as_deref(), Some("rank 1 on node2 (killed by signal 9)"));
+        assert_eq!(first.describe().as_deref(), Some("rank 1 on node2 (killed by signal 9)"));
         let end =
             |node: &str, status, seconds, stopped| Ended { node: node.into(), status, seconds, stopped };
-        let says =
+        let message =
             verdict(&[end("node2", Ok(1), 3.0, false), end("node1", Ok(143), 13.0, true)], &first).unwrap();
         assert_eq!(
-            says,
+            message,
             "node2 exited with status 1 after 3.0 s; first failure: rank 1 on node2 (killed by signal 9); \
                 stopped afterwards: node1"
         );

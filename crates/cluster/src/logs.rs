@@ -7,7 +7,7 @@ use docker::fan_out;
 use facts::{Fact, kernel_log};
 use host::live::Live;
 
-use crate::nodes::{self, Limits, Node, Place};
+use crate::nodes::{self, Limits, Location, Node};
 use crate::plan::ClusterPlan;
 use crate::reach;
 
@@ -26,7 +26,7 @@ pub async fn containers(plan: &ClusterPlan) -> Vec<Read> {
                 let read = container::read(engine, &node.name, Some(&node.name)).await;
                 read.unwrap_or_else(|why| missing(&why.to_string()))
             }
-            Err(problem) => missing(&problem.says),
+            Err(problem) => missing(&problem.message),
         }
     }));
     reads.await
@@ -44,9 +44,9 @@ pub async fn kernels(plan: &ClusterPlan) -> Vec<Read> {
 }
 
 async fn kernel_log_of(node: &Node) -> Fact<String> {
-    match node.place() {
-        Place::Here => kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT)),
-        Place::There(connection) => {
+    match node.location() {
+        Location::Here => kernel_log::whole(&Live::new(Instant::now() + KERNEL_TIMEOUT)),
+        Location::There(connection) => {
             let deadline = Instant::now() + KERNEL_TIMEOUT;
             match connection.run(REMOTE_KERNEL_COMMAND, b"", deadline).await {
                 Ok(ran) if ran.status == 0 => Fact::Known(ran.text()),
@@ -57,6 +57,6 @@ async fn kernel_log_of(node: &Node) -> Fact<String> {
                 Err(blocked) => Fact::unknown(blocked.message),
             }
         }
-        Place::EngineOnly | Place::Blocked(_) => Fact::unknown(node.closed().unwrap_or_default()),
+        Location::EngineOnly | Location::Blocked(_) => Fact::unknown(node.closed().unwrap_or_default()),
     }
 }

@@ -223,17 +223,17 @@ mod tests {
         assert_eq!(decide(&asked, &observed(Some(own.clone()))), Ok(keep));
         let other = plan("{mtu: 1350}");
         let problem = decide(&other, &observed(Some(own.clone()))).unwrap_err();
-        assert!(problem.says.contains("its MTU is 1400, cluster.yaml wants 1350"), "{}", problem.says);
+        assert!(problem.message.contains("its MTU is 1400, cluster.yaml wants 1350"), "{}", problem.message);
         let foreign = Network { labels: Default::default(), ..own };
         let problem = decide(&asked, &observed(Some(foreign.clone()))).unwrap_err();
-        assert!(problem.says.contains("does not belong to this cluster"), "{}", problem.says);
+        assert!(problem.message.contains("does not belong to this cluster"), "{}", problem.message);
         let existing = plan("{kind: existing, name: theirs}");
         assert!(decide(&existing, &observed(Some(foreign.clone()))).is_ok());
         let bridge = Network { driver: "bridge".into(), scope: "local".into(), ..foreign };
         assert!(
             decide(&existing, &observed(Some(bridge)))
                 .unwrap_err()
-                .says
+                .message
                 .contains("exists on a single machine")
         );
     }

@@ -52,7 +52,7 @@ pub struct Node {
 
 /// How the machine itself, not only its engine, is reached.
 #[derive(Debug)]
-pub enum Place<'n> {
+pub enum Location<'n> {
     /// It is this machine.
     Here,
     /// Over SSH.
@@ -105,27 +105,27 @@ impl Node {
     }
 
     /// How the machine itself can be worked on.
-    pub fn place(&self) -> Place<'_> {
+    pub fn location(&self) -> Location<'_> {
         match &self.transport {
-            Err(blocked) => Place::Blocked(blocked),
+            Err(blocked) => Location::Blocked(blocked),
             Ok(transport) => match transport.ssh() {
-                Some(connection) => Place::There(connection),
-                None if self.engine.starts_with("unix://") => Place::Here,
-                None => Place::EngineOnly,
+                Some(connection) => Location::There(connection),
+                None if self.engine.starts_with("unix://") => Location::Here,
+                None => Location::EngineOnly,
             },
         }
     }
 
     /// Why the machine itself cannot be looked at, where it cannot.
     pub fn closed(&self) -> Option<String> {
-        match self.place() {
-            Place::Here | Place::There(_) => None,
-            Place::EngineOnly => Some(format!(
+        match self.location() {
+            Location::Here | Location::There(_) => None,
+            Location::EngineOnly => Some(format!(
                 "only the Docker engine of {} is reachable ({}); use an ssh:// endpoint to inspect the \
                     machine itself",
                 self.name, self.engine
             )),
-            Place::Blocked(blocked) => Some(format!("{} is unreachable: {}", self.name, blocked.message)),
+            Location::Blocked(blocked) => Some(format!("{} is unreachable: {}", self.name, blocked.message)),
         }
     }
 
@@ -150,7 +150,7 @@ impl Node {
         timeout: Duration,
         deadline: Instant,
     ) -> Result<Snapshot, Error> {
-        let Place::There(connection) = self.place() else {
+        let Location::There(connection) = self.location() else {
             return Err(self.unreachable());
         };
         // The engine that the cluster uses, not the one that a login there would.
@@ -165,15 +165,15 @@ impl Node {
 
     /// Starts a worker on the machine.
     pub async fn worker(&self, program: &str, deadline: Duration) -> Result<Worker, Error> {
-        let mut command = match self.place() {
-            Place::Here => {
+        let mut command = match self.location() {
+            Location::Here => {
                 let shell =
                     host::program::command("sh").map_err(|error| Error::Other(format!("sh: {error}")))?;
                 let mut command = tokio::process::Command::from(shell);
                 command.args(["-c", &format!("exec {program} worker")]).process_group(0).kill_on_drop(true);
                 command
             }
-            Place::There(connection) => connection.command(&format!("{program} worker")),
+            Location::There(connection) => connection.command(&format!("{program} worker")),
             _ => return Err(self.unreachable()),
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_node_that_left_the_file_or_moved_is_former() {
         let plan = two_nodes("");
-        let seen = |name: &str, number, recorded: &[Recorded]| ObservedState {
+        let observed = |name: &str, number, recorded: &[Recorded]| ObservedState {
             name: name.to_owned(),
             machine: machine(number),
             recorded: recorded.to_vec(),
@@ -167,11 +167,11 @@ mod tests {
             former(&plan, observed).into_iter().map(|one| one.name).collect::<Vec<_>>()
         };
         // Both nodes have the record: it counts once.
-        assert_eq!(names(&[seen("node1", 1, &all), seen("node2", 2, &all)]), ["node3"]);
+        assert_eq!(names(&[observed("node1", 1, &all), observed("node2", 2, &all)]), ["node3"]);
         // node2 is on another machine now; node2 was not reached.
-        assert_eq!(names(&[seen("node1", 1, &all[..2]), seen("node2", 9, &[])]), ["node2"]);
-        assert_eq!(names(&[seen("node1", 1, &all[..2])]), [""; 0]);
+        assert_eq!(names(&[observed("node1", 1, &all[..2]), observed("node2", 9, &[])]), ["node2"]);
+        assert_eq!(names(&[observed("node1", 1, &all[..2])]), [""; 0]);
         // The same machine under another name.
-        assert_eq!(names(&[seen("node1", 1, &[recorded("old", 1)]), seen("node2", 2, &[])]), [""; 0]);
+        assert_eq!(names(&[observed("node1", 1, &[recorded("old", 1)]), observed("node2", 2, &[])]), [""; 0]);
     }
 }

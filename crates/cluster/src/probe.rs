@@ -145,8 +145,8 @@ pub async fn connect_to_worker(
     };
     match greeting {
         Some(other) if other != to.hello.nonce => {
-            let says = format!("a different worker answers at {address}");
-            Err(Failure { why: Why::Other, says })
+            let message = format!("a different worker answers at {address}");
+            Err(Failure { why: Why::Other, message })
         }
         _ => Ok(milliseconds),
     }

@@ -1,10 +1,12 @@
 //! What went wrong on the way to a cluster: where, what, and what to do.
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A fault by its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Problem {
     /// The step that stopped: `connect`, `swarm`, `image`, `network`, `settings`, `container`, `healthy`,
     /// `verify`, `launch`.
@@ -12,7 +14,9 @@ pub struct Problem {
     /// The node; `None` where it is of the cluster as a whole.
     pub node: Option<String>,
     /// What is, and what should be.
-    pub says: String,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
+    pub message: String,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
     /// Whether an open connection to the node's engine was closed, as by an engine that restarts.
@@ -22,22 +26,22 @@ pub struct Problem {
 
 impl Problem {
     /// One of a node.
-    pub fn of(step: &str, node: &str, says: impl Into<String>) -> Problem {
+    pub fn of(step: &str, node: &str, message: impl Into<String>) -> Problem {
         Problem {
             step: step.to_owned(),
             node: Some(node.to_owned()),
-            says: says.into(),
+            message: message.into(),
             fix: Vec::new(),
             connection_closed: false,
         }
     }
 
     /// One of the cluster.
-    pub fn new(step: &str, says: impl Into<String>) -> Problem {
+    pub fn new(step: &str, message: impl Into<String>) -> Problem {
         Problem {
             step: step.to_owned(),
             node: None,
-            says: says.into(),
+            message: message.into(),
             fix: Vec::new(),
             connection_closed: false,
         }

@@ -36,13 +36,13 @@ pub async fn connect_to<'p>(
 
 /// Refuses an engine that has no swarm mode, or one older than what the lab tests.
 fn supported(node: &Node, engine: Engine) -> Result<Engine, Problem> {
-    let says = match (engine.podman, engine.api < OLDEST_API) {
+    let message = match (engine.podman, engine.api < OLDEST_API) {
         (true, _) => "has no swarm mode, which the containers' overlay network needs",
         (_, true) => "is too old for `envdoc cluster`",
         _ => return Ok(engine),
     };
-    let says = format!("the engine at {} is {}; it {says}", node.engine, engine.name);
-    Err(Problem::of("connect", &node.name, says).fix(format!(
+    let message = format!("the engine at {} is {}; it {message}", node.engine, engine.name);
+    Err(Problem::of("connect", &node.name, message).fix(format!(
         "Install Docker {OLDEST_DOCKER} or newer on {}, and point `engine` in cluster.yaml at its socket",
         node.name
     )))

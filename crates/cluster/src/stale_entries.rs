@@ -61,8 +61,8 @@ impl StaleEntry {
         reattached: bool,
     ) -> Problem {
         let (a, b, address) = (&one.node.name, &other.node.name, other.address);
-        let failure = tried.connects.as_ref().err().map_or(String::new(), |failure| failure.says.clone());
-        let seen = match self {
+        let failure = tried.connects.as_ref().err().map_or(String::new(), |failure| failure.message.clone());
+        let observation = match self {
             StaleEntry::Name(instead) if instead.is_empty() => {
                 format!("{a} cannot resolve {b}, while {b} resolves {a} and 7946/tcp is open")
             }
@@ -78,9 +78,10 @@ impl StaleEntry {
             ),
         };
         let again = if reattached { " even after the container was reattached" } else { "" };
-        let says =
-            format!("the Docker engine on {a} has no overlay entry for the container of {b}{again}: {seen}");
-        let problem = Problem::of(step, a, says);
+        let message = format!(
+            "the Docker engine on {a} has no overlay entry for the container of {b}{again}: {observation}"
+        );
+        let problem = Problem::of(step, a, message);
         match reattached {
             false => problem
                 .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
@@ -108,7 +109,7 @@ mod tests {
     use crate::container_probe::Unresolved;
 
     fn tried(connects: Option<Why>) -> Tried {
-        let failure = |why| Failure { why, says: String::new() };
+        let failure = |why| Failure { why, message: String::new() };
         Tried {
             from: 0,
             to: 1,
@@ -121,7 +122,7 @@ mod tests {
     }
 
     fn nothing() -> Result<(), Failure> {
-        Err(Failure { why: Why::TimedOut, says: String::new() })
+        Err(Failure { why: Why::TimedOut, message: String::new() })
     }
 
     #[test]
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_name_that_one_knows_and_the_other_does_not() {
         let unknown = |instead: &[IpAddr]| Tried {
-            name: Err(Unresolved { says: String::new(), instead: instead.to_vec() }),
+            name: Err(Unresolved { message: String::new(), instead: instead.to_vec() }),
             ..tried(None)
         };
         assert_eq!(stale_entry(&unknown(&[]), Some(&tried(None)), None), Some(StaleEntry::Name(Vec::new())));

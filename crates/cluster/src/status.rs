@@ -87,7 +87,7 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     let observed = fan_out(nodes.iter().map(|(node, engine)| async move {
         match engine {
             Ok(engine) => observed_state::one(plan, node, engine).await.map_err(|why| why.to_string()),
-            Err(problem) => Err(problem.says.clone()),
+            Err(problem) => Err(problem.message.clone()),
         }
     }))
     .await;
@@ -167,7 +167,7 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
 fn together(plan: &ClusterPlan, observed: &[ObservedState]) -> Vec<String> {
     let mut differs = Vec::new();
     if let Err(problem) = network::decide(plan, observed) {
-        differs.push(problem.says);
+        differs.push(problem.message);
     }
     match built::current(plan, observed) {
         Ok(true) => {}
@@ -175,7 +175,7 @@ fn together(plan: &ClusterPlan, observed: &[ObservedState]) -> Vec<String> {
             "{} was not built from the current file; build it again: `envdoc cluster up`",
             plan.image_name()
         )),
-        Err(problem) => differs.push(problem.says),
+        Err(problem) => differs.push(problem.message),
     }
     differs
 }

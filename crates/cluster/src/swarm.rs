@@ -72,7 +72,7 @@ pub fn decide(
     let changes = decision.actions.iter().any(|action| *action != Action::None);
     if !strangers.is_empty() {
         let names: Vec<_> = strangers.iter().map(|member| member.hostname.as_str()).collect();
-        let says =
+        let message =
             format!("the swarm of {} has members outside this cluster: {}", leader.name, names.join(", "));
         if changes {
             problems.push(
@@ -80,7 +80,7 @@ pub fn decide(
                     STEP,
                     &leader.name,
                     format!(
-                        "{says}; envdoc does not add nodes to a \
+                        "{message}; envdoc does not add nodes to a \
                             swarm it does not manage"
                     ),
                 )
@@ -94,7 +94,7 @@ pub fn decide(
                 )),
             );
         } else {
-            decision.notes.push(format!("{says}; using the swarm as it is"));
+            decision.notes.push(format!("{message}; using the swarm as it is"));
         }
     }
     if problems.is_empty() { Ok(decision) } else { Err(problems) }
@@ -103,14 +103,14 @@ pub fn decide(
 /// Nodes that are secretly the same engine.
 fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (place, node) in nodes.iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate() {
         let id = &node.machine.id;
         // Machines that were cloned from one image share the id; their host names differ, or where they keep
         // their images.
         let is =
             |machine: &Machine| (machine.id.clone(), machine.hostname.clone(), machine.data_root.clone());
         let same =
-            nodes[..place].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
+            nodes[..index].iter().find(|other| !id.is_empty() && is(&other.machine) == is(&node.machine));
         if let Some(other) = same {
             problems.push(
                 Problem::of(
@@ -134,10 +134,10 @@ fn twice(nodes: &[ObservedState]) -> Vec<Problem> {
 /// Nodes whose machines have the same host name: no fault here, but confusing elsewhere.
 pub fn namesakes(nodes: &[ObservedState]) -> Vec<String> {
     let mut notes = Vec::new();
-    for (place, node) in nodes.iter().enumerate() {
+    for (index, node) in nodes.iter().enumerate() {
         let name = &node.machine.hostname;
         if let Some(other) =
-            nodes[..place].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
+            nodes[..index].iter().find(|other| !name.is_empty() && other.machine.hostname == *name)
         {
             notes.push(format!(
                 "{} and {} have the same host name, {name}; `docker node ls` shows both alike (containers \
@@ -263,12 +263,12 @@ pub fn moved(
     let name = &node.name;
     let listed = own.iter().filter(|address| address.is_ipv4() == joined.is_ipv4());
     let listed: Vec<String> = listed.map(IpAddr::to_string).collect();
-    let says = format!(
+    let message = format!(
         "the swarm knows {name} as {joined}, which is no address of that machine any more (it has {}); the \
             other nodes send its containers' traffic to the old address",
         listed.join(", ")
     );
-    let problem = Problem::of(step, name, says).fix(format!(
+    let problem = Problem::of(step, name, message).fix(format!(
         "Show it, on {name}: `docker info --format '{{{{.Swarm.NodeAddr}}}}'; ip -brief address`"
     ));
     Some(match leader {
@@ -326,8 +326,8 @@ mod tests {
         Member { id: id.into(), hostname: hostname.into(), ready, ..Member::default() }
     }
 
-    fn says(result: Result<Decision, Vec<Problem>>) -> String {
-        result.unwrap_err().into_iter().map(|problem| problem.says).collect::<Vec<_>>().join("\n")
+    fn message(result: Result<Decision, Vec<Problem>>) -> String {
+        result.unwrap_err().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("\n")
     }
 
     const OURS: &[&str] = &["10.0.18.1:2377"];
@@ -357,19 +357,19 @@ mod tests {
     fn a_worker_of_another_swarm_is_refused() {
         for other in [&["10.9.9.9:2377"][..], OURS] {
             let nodes = [node(1, State::Inactive, "", false, &[]), node(2, State::Active, "x", false, other)];
-            assert!(says(decide(&nodes, &[], &[])).contains(
+            assert!(message(decide(&nodes, &[], &[])).contains(
                 "node2 is already a member of a different swarm, \
                 managed by 10."
             ));
         }
         let nodes =
             [node(1, State::Active, "a", true, OURS), node(2, State::Active, "x", false, &["10.9.9.9:2377"])];
-        assert!(says(decide(&nodes, &[member("a", "host1", true)], &[])).contains("different swarm"));
+        assert!(message(decide(&nodes, &[member("a", "host1", true)], &[])).contains("different swarm"));
         let nodes = [
             node(1, State::Active, "x", false, &["10.9.9.9:2377"]),
             node(2, State::Inactive, "", false, &[]),
         ];
-        assert!(says(decide(&nodes, &[], &[])).contains("the first node must be a manager"));
+        assert!(message(decide(&nodes, &[], &[])).contains("the first node must be a manager"));
     }
 
     #[test]
@@ -379,14 +379,14 @@ mod tests {
         let decision = decide(&whole, &members, &[]).unwrap();
         assert!(decision.notes[0].contains("stranger") && decision.stale.is_empty());
         let lacking = [node(1, State::Active, "a", true, OURS), node(2, State::Inactive, "", false, &[])];
-        assert!(says(decide(&lacking, &members, &[])).contains("outside this cluster: host2, stranger"));
+        assert!(message(decide(&lacking, &members, &[])).contains("outside this cluster: host2, stranger"));
     }
 
     #[test]
     fn an_error_that_envdoc_did_not_cause_is_left_alone() {
         // What a manager that cannot start looks like too.
         let nodes = [node(1, State::Active, "a", true, OURS), node(2, State::Error, "", false, &[])];
-        assert!(says(decide(&nodes, &[member("a", "host1", true)], &[])).contains("reports an error"));
+        assert!(message(decide(&nodes, &[member("a", "host1", true)], &[])).contains("reports an error"));
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
         second.machine.id = "ENGINE1".into();
         second.machine.hostname = "host1".into();
         let nodes = [node(1, State::Inactive, "", false, &[]), second];
-        assert!(says(decide(&nodes, &[], &[])).contains("node1 and node2 are the same Docker engine"));
+        assert!(message(decide(&nodes, &[], &[])).contains("node1 and node2 are the same Docker engine"));
         assert!(namesakes(&nodes)[0].contains("host1"));
     }
 
@@ -432,8 +432,8 @@ mod tests {
         assert_eq!(moved(&[]), None);
         let problem = moved(&[address(9)]).unwrap();
         assert!(problem.fix[2].contains("on node1: `docker node rm --force host2`"), "{:?}", problem.fix);
-        assert!(problem.says.contains("knows node2 as 10.0.18.2, which"), "{}", problem.says);
-        assert!(problem.says.contains("it has 10.0.18.9"), "{}", problem.says);
+        assert!(problem.message.contains("knows node2 as 10.0.18.2, which"), "{}", problem.message);
+        assert!(problem.message.contains("it has 10.0.18.9"), "{}", problem.message);
         let mut observed = super::tests::node(2, State::Active, "b", false, &[]);
         observed.machine.swarm.address = "10.0.18.2".into();
         assert_eq!(other_address(&observed), None);

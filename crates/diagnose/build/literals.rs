@@ -44,8 +44,8 @@ pub(crate) fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, B
     }
     let (mut bitmap, mut again) = (vec![0_u64; 1 << (BITS - 6)], vec![0_u64; 1 << (BITS - 6)]);
     let mut slots = vec![NONE; 1 << SLOTS];
-    for (place, entry) in entries.iter().enumerate() {
-        if place > 0 && entries[place - 1].word == entry.word {
+    for (index, entry) in entries.iter().enumerate() {
+        if index > 0 && entries[index - 1].word == entry.word {
             continue;
         }
         let (at, bit) = bit(entry.word);
@@ -56,7 +56,7 @@ pub(crate) fn literals(mut of: Vec<(String, Option<usize>)>) -> Result<String, B
         while slots[slot] != NONE {
             slot = (slot + 1) % slots.len();
         }
-        slots[slot] = place as u16;
+        slots[slot] = index as u16;
     }
     let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
     let owners: Vec<String> = owners.iter().map(|owners| format!("&{owners:?}")).collect();

@@ -79,9 +79,9 @@ pub fn scan(text: &str) -> Vec<Hit> {
 }
 
 /// Where in a line the words stand that tell most, in bytes from its start.
-pub fn place(line: &str) -> Option<usize> {
-    let told = scan(line).first()?.signature;
-    let number = signatures::all().iter().position(|one| std::ptr::eq(one, told))?;
+pub fn offset(line: &str) -> Option<usize> {
+    let strongest = scan(line).first()?.signature;
+    let number = signatures::all().iter().position(|one| std::ptr::eq(one, strongest))?;
     let start = pattern(number)?.start(line)?;
     // Not inside of a character.
     (0..=start).rev().find(|at| line.is_char_boundary(*at))
@@ -91,10 +91,10 @@ pub fn place(line: &str) -> Option<usize> {
 pub fn line(line: &str) -> Line {
     let literals = Literals::get();
     let (mut signatures, mut words) = (Vec::new(), Vec::new());
-    literals.each(line.as_bytes(), |place| {
-        signatures.extend_from_slice(literals.owners(place.literal));
-        if literals.is_word(place.literal) {
-            words.push(place.start..place.end);
+    literals.each(line.as_bytes(), |occurrence| {
+        signatures.extend_from_slice(literals.owners(occurrence.literal));
+        if literals.is_word(occurrence.literal) {
+            words.push(occurrence.start..occurrence.end);
         }
     });
     signatures.sort_unstable();
@@ -115,10 +115,10 @@ pub fn hit(number: usize, line: &str) -> Option<Hit> {
         return pattern.is_match(line).then(|| Hit { signature, captures: Vec::new() });
     }
     let groups = pattern.captures(line)?;
-    let told = |name: &&'static str| {
+    let captured = |name: &&'static str| {
         // A group of so many bytes may end inside of a character.
         let text = String::from_utf8_lossy(&line.as_bytes()[groups.get_group_by_name(name)?.range()]);
         Some((*name, text.trim_matches(|c: char| c.is_whitespace() || c == '\u{fffd}').to_owned()))
     };
-    Some(Hit { signature, captures: signature.captures.iter().filter_map(told).collect() })
+    Some(Hit { signature, captures: signature.captures.iter().filter_map(captured).collect() })
 }

@@ -99,7 +99,7 @@ pub struct Step {
     /// Its duration in seconds.
     pub seconds: f64,
     /// What was seen: `2 connections, the slowest took 0.1 ms`.
-    pub seen: String,
+    pub observed: String,
 }
 
 /// What a report shows of a rule.

@@ -28,7 +28,7 @@ const DEPTH_MAX: usize = 1000;
 /// they stand, in strings and comments too: no file that people write has a thousand that are not closed.
 pub fn too_deep(text: &str) -> Option<usize> {
     let mut open = 0_usize;
-    for (place, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let markers = line.bytes().take_while(|byte| matches!(byte, b' ' | b'-' | b'?' | b'\t')).count();
         for byte in line.bytes() {
             match byte {
@@ -37,11 +37,11 @@ pub fn too_deep(text: &str) -> Option<usize> {
                 _ => {}
             }
             if open > DEPTH_MAX {
-                return Some(place + 1);
+                return Some(index + 1);
             }
         }
         if markers > DEPTH_MAX {
-            return Some(place + 1);
+            return Some(index + 1);
         }
     }
     None
@@ -50,12 +50,12 @@ pub fn too_deep(text: &str) -> Option<usize> {
 /// An error of the parser as a message: the line, its text, and the nearest key.
 fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
     let whole = error.to_string();
-    let says = whole.split(" at line ").next().unwrap_or(&whole);
+    let message = whole.split(" at line ").next().unwrap_or(&whole);
     let mut hints = Vec::new();
-    let unknown = says.split("unknown field `").nth(1).and_then(|rest| rest.split('`').next());
-    let mut short = says.to_owned();
+    let unknown = message.split("unknown field `").nth(1).and_then(|rest| rest.split('`').next());
+    let mut short = message.to_owned();
     if let Some(key) = unknown {
-        let listed = says.split("expected ").nth(1).unwrap_or_default();
+        let listed = message.split("expected ").nth(1).unwrap_or_default();
         let keys: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
         short = format!("there is no key {key:?}");
         let score = |known: &&&str| strsim::jaro_winkler(key, known);
@@ -68,7 +68,7 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
         }
         hints.push(format!("the keys are {}", keys.join(", ")));
     }
-    let says = match error.location() {
+    let message = match error.location() {
         Some(at) => {
             // The parser tells where a mapping begins when a key in it is wrong: the key's own line is looked
             // up.
@@ -77,13 +77,13 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
                     line.trim_start().trim_start_matches("- ").starts_with(&format!("{key}:"))
                 })
             });
-            let line = own.map_or(at.line(), |place| place + 1);
+            let line = own.map_or(at.line(), |index| index + 1);
             let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
             format!("{name}, line {line}: {short}\n  {line} | {shown}")
         }
         None => format!("{name}: {short}"),
     };
-    Error { kind: Kind::Usage, message: says, hints }
+    Error { kind: Kind::Usage, message, hints }
 }
 
 #[cfg(test)]

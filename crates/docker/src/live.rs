@@ -43,10 +43,10 @@ const LABEL: &str = "envdoc.live";
 pub fn look(request: &Request) -> Result<Answer, NotTried> {
     let answer = crate::block_on(async {
         let transport = Transport::open(&request.endpoint, None, Instant::now() + request.step).await;
-        let transport = transport.map_err(|blocked| NotTried::Because(blocked.message))?;
+        let transport = transport.map_err(|blocked| NotTried::Reason(blocked.message))?;
         let docker = engine::open(transport.local(), request.step)
             .await
-            .map_err(|error| NotTried::Because(error.to_string()))?;
+            .map_err(|error| NotTried::Reason(error.to_string()))?;
         let images = match &request.image {
             Some(image) => vec![image.clone()],
             None => smallest_images(&docker, request.step).await?,
@@ -61,18 +61,17 @@ pub fn look(request: &Request) -> Result<Answer, NotTried> {
             }
         }
         last.ok_or_else(|| {
-            NotTried::Because("the engine has no image; pull one and specify it with --image".into())
+            NotTried::Reason("the engine has no image; pull one and specify it with --image".into())
         })
     });
-    answer.map_err(|error| NotTried::Because(error.to_string()))?
+    answer.map_err(|error| NotTried::Reason(error.to_string()))?
 }
 
 async fn smallest_images(docker: &Docker, step: Duration) -> Result<Vec<String>, NotTried> {
     let options = ListImagesOptionsBuilder::default().all(false).build();
     let images = tokio::time::timeout(step, docker.list_images(Some(options))).await;
-    let images =
-        images.map_err(|_| NotTried::Because("the engine did not list its images in time".into()))?;
-    let mut images = images.map_err(|error| NotTried::Because(Error::from(error).to_string()))?;
+    let images = images.map_err(|_| NotTried::Reason("the engine did not list its images in time".into()))?;
+    let mut images = images.map_err(|error| NotTried::Reason(Error::from(error).to_string()))?;
     images.retain(|image| image.repo_tags.iter().any(|tag| is_image_name(tag)));
     images.sort_by_key(|image| image.size);
     Ok(images.into_iter().filter_map(|image| image.repo_tags.into_iter().next()).take(IMAGES_LIMIT).collect())
@@ -89,7 +88,7 @@ async fn attempt(docker: &Docker, local: &str, image: &str, request: &Request) -
     let outcome = match (outcome?, removed) {
         (Ok(_), Err(error)) => Err(Failure {
             step: "removing the container",
-            says: Error::LeftBehind { name, source: Box::new(error) }.to_string(),
+            message: Error::LeftBehind { name, source: Box::new(error) }.to_string(),
             of_container: true,
         }),
         (outcome, _) => outcome,
@@ -106,12 +105,12 @@ async fn snapshot(
     request: &Request,
 ) -> Result<Result<String, Failure>, NotTried> {
     let failed =
-        |step, of_container| move |error: Error| Failure { step, says: error.to_string(), of_container };
+        |step, of_container| move |error: Error| Failure { step, message: error.to_string(), of_container };
     let body = container::request::snapshot(image, PROGRAM, request.gpus, LABEL);
     let created = container::create(docker, name, body, request.step).await;
     if created.as_ref().is_err_and(|error| *error.cause() == Cause::NoSuchImage) {
         let why = format!("image {image} not found; envdoc does not pull images: docker pull {image}");
-        return Err(NotTried::Because(why));
+        return Err(NotTried::Reason(why));
     }
     let looking = async {
         created.map_err(failed("creating the container", true))?;
@@ -132,10 +131,12 @@ async fn within<T>(
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(request.step, work).await {
-        Ok(result) => result.map_err(|error| Failure { step, says: error.to_string(), of_container: false }),
+        Ok(result) => {
+            result.map_err(|error| Failure { step, message: error.to_string(), of_container: false })
+        }
         Err(_) => {
-            let says = Error::answer_timeout(request.step).to_string();
-            Err(Failure { step, says, of_container: false })
+            let message = Error::answer_timeout(request.step).to_string();
+            Err(Failure { step, message, of_container: false })
         }
     }
 }

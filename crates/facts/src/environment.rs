@@ -37,7 +37,7 @@ pub struct Setting<'a> {
     /// Unparsed; may be empty.
     pub value: &'a str,
     /// `the environment` or `/etc/environment`.
-    pub place: &'static str,
+    pub source: &'static str,
 }
 
 impl Environment {
@@ -46,12 +46,12 @@ impl Environment {
         self.variables.as_ref().and_then(|own| {
             self.etc_environment.as_ref().about("/etc/environment").map(|later| {
                 own.iter()
-                    .map(|(name, value)| Setting { name, value, place: "the environment" })
+                    .map(|(name, value)| Setting { name, value, source: "the environment" })
                     .chain(
                         later
                             .iter()
                             .filter(|(name, _)| !own.contains_key(*name))
-                            .map(|(name, value)| Setting { name, value, place: "/etc/environment" }),
+                            .map(|(name, value)| Setting { name, value, source: "/etc/environment" }),
                     )
                     .collect()
             })

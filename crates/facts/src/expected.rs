@@ -184,9 +184,9 @@ mod tests {
             ("role=worker", "none of build-host, gpu-node, container"),
             ("driver>=new", "is not a version range"),
         ];
-        for (text, says) in cases {
+        for (text, expected) in cases {
             let error = expect(text).unwrap_err().to_string();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

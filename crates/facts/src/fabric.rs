@@ -188,10 +188,10 @@ pub fn completed(facts: &Facts) -> Fact<bool> {
         gpu.fabric.as_ref().map(|(state, status)| state == "Completed" && status == "Success")
     };
     facts.gpu.list.as_ref().and_then(|gpus| {
-        let told: Vec<Fact<bool>> = gpus.iter().map(done).collect();
-        if told.contains(&Fact::Known(false)) {
+        let states: Vec<Fact<bool>> = gpus.iter().map(done).collect();
+        if states.contains(&Fact::Known(false)) {
             Fact::Known(false)
-        } else if !told.is_empty() && told.iter().all(|told| *told == Fact::Known(true)) {
+        } else if !states.is_empty() && states.iter().all(|states| *states == Fact::Known(true)) {
             Fact::Known(true)
         } else {
             Fact::unknown("not every GPU tells the state of its fabric")

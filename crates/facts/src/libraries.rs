@@ -230,12 +230,12 @@ fn files_of(found: Vec<Found>, prefix: &str) -> Vec<Library> {
         })
         .collect();
     let directories: Vec<String> = here.iter().map(|file| file.directory.clone()).collect();
-    let place = |directory: &str| directories.iter().position(|other| other == directory);
+    let order = |directory: &str| directories.iter().position(|other| other == directory);
     let dots = |name: &str| match name.strip_prefix(prefix) {
         Some("") | None => usize::MAX,
         Some(rest) => rest.matches('.').count(),
     };
-    here.sort_by_key(|file| (place(&file.directory), dots(&file.name)));
+    here.sort_by_key(|file| (order(&file.directory), dots(&file.name)));
     let mut files: Vec<Library> = Vec::new();
     for file in here {
         if files.iter().any(|other| other.path == file.real) {

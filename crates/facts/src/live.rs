@@ -13,7 +13,7 @@ pub struct Live {
     /// Whether GPUs were asked for.
     pub gpus: bool,
     /// What envdoc saw inside, or where the attempt stopped.
-    pub inside: Result<Box<Facts>, Failure>,
+    pub in_container: Result<Box<Facts>, Failure>,
 }
 
 /// Result of starting a container.
@@ -31,7 +31,7 @@ pub struct Failure {
     /// What was being done: `creating the container`, `starting it`, …
     pub step: &'static str,
     /// Message of the engine.
-    pub says: String,
+    pub message: String,
     /// Whether the container itself failed, rather than envdoc's way of looking into it.
     pub of_container: bool,
 }
@@ -42,7 +42,7 @@ pub enum NotTried {
     /// Ctrl-C.
     Interrupted,
     /// The reason.
-    Because(String),
+    Reason(String),
 }
 
 /// Facts of the container out of the snapshot that was recorded in it. Absent stays for runs without
@@ -51,17 +51,17 @@ pub fn of(answer: Result<Answer, NotTried>, gpus: bool, catalog: &'static Catalo
     let answer = match answer {
         Ok(answer) => answer,
         Err(NotTried::Interrupted) => return Fact::unknown("interrupted"),
-        Err(NotTried::Because(why)) => return Fact::unknown(format!("no container was started: {why}")),
+        Err(NotTried::Reason(why)) => return Fact::unknown(format!("no container was started: {why}")),
     };
-    let inside = answer.outcome.and_then(|text| match serde_json::from_str::<Snapshot>(&text) {
+    let in_container = answer.outcome.and_then(|text| match serde_json::from_str::<Snapshot>(&text) {
         Ok(snapshot) => Ok(Box::new(facts(&snapshot.host(), catalog))),
         Err(error) => Err(Failure {
             step: "reading what envdoc said inside",
-            says: format!("not a snapshot: {error}"),
+            message: format!("not a snapshot: {error}"),
             of_container: false,
         }),
     });
-    Fact::Known(Live { image: answer.image, gpus, inside })
+    Fact::Known(Live { image: answer.image, gpus, in_container })
 }
 
 fn facts(host: &dyn Host, catalog: &'static Catalog) -> Facts {

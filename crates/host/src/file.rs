@@ -87,9 +87,9 @@ pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
     };
     let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
-        let says =
+        let message =
             format!("{} has mode {mode:04o}: the private key is readable by other users", path.display());
-        return Err(Error::new(Kind::File, says).hint(format!(
+        return Err(Error::new(Kind::File, message).hint(format!(
             "Run `chmod 600 {}`, and replace the key if other users had access.",
             path.display()
         )));

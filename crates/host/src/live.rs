@@ -202,7 +202,7 @@ impl Live {
         let real = link.map_or_else(|_| path.to_owned(), |real| real.to_string_lossy().into_owned());
         let real = match real.strip_prefix(&self.root_name) {
             Some("") => "/".to_owned(),
-            Some(inside) if inside.starts_with('/') => inside.to_owned(),
+            Some(below_root) if below_root.starts_with('/') => below_root.to_owned(),
             _ => real,
         };
         as_json(&Stat {

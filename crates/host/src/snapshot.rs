@@ -163,16 +163,16 @@ fn open_below(path: &Path, depth: u32) -> Result<Snapshot, SnapshotError> {
     }
     for kept in snapshot.readings.values_mut() {
         match kept {
-            Kept::TextFile(name) => *kept = Kept::Text(read(&beside(path, name)?)?),
+            Kept::TextFile(name) => *kept = Kept::Text(read(&sibling(path, name)?)?),
             Kept::StdoutFile(name) => {
-                let stdout = read(&beside(path, name)?)?;
+                let stdout = read(&sibling(path, name)?)?;
                 *kept = Kept::Ran { status: Some(0), stdout, stderr: String::new() };
             }
             _ => {}
         }
     }
     if let Some(name) = snapshot.based_on.take() {
-        let base = open_below(&beside(path, &name)?, depth + 1)?;
+        let base = open_below(&sibling(path, &name)?, depth + 1)?;
         snapshot.closed |= base.closed;
         for (ask, mut kept) in base.readings {
             if snapshot.without.iter().any(|without| matches(without, &ask)) {
@@ -189,9 +189,9 @@ fn matches(pattern: &str, ask: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == ask, |start| ask.starts_with(start))
 }
 
-fn beside(path: &Path, name: &str) -> Result<PathBuf, SnapshotError> {
-    let inside = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    let folder = path.parent().filter(|_| inside);
+fn sibling(path: &Path, name: &str) -> Result<PathBuf, SnapshotError> {
+    let is_below = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    let folder = path.parent().filter(|_| is_below);
     folder
         .map(|folder| folder.join(name))
         .ok_or_else(|| SnapshotError::Outside { path: path.into(), name: name.into() })

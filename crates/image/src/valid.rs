@@ -7,7 +7,7 @@ use crate::request::ImageRequest;
 
 /// Where a value ends up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ValueKind {
     /// Text in quotes on one line.
     Line,
     /// A path that is a word of an instruction, or a value of a mount option.
@@ -24,33 +24,33 @@ enum Place {
     LabelKey,
 }
 
-impl Place {
+impl ValueKind {
     fn takes(self, text: &str) -> bool {
         let only = |others: &str| {
             text.chars().all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter))
         };
         match self {
-            Place::Line => !text.chars().any(char::is_control),
-            Place::Path => only("._/@+~*-") && !text.starts_with('-'),
-            Place::AbsolutePath => only("._/@+-") && text.starts_with('/'),
-            Place::ImageName => {
+            ValueKind::Line => !text.chars().any(char::is_control),
+            ValueKind::Path => only("._/@+~*-") && !text.starts_with('-'),
+            ValueKind::AbsolutePath => only("._/@+-") && text.starts_with('/'),
+            ValueKind::ImageName => {
                 only("._/:@-") && text.starts_with(|first: char| first.is_ascii_alphanumeric())
             }
-            Place::Url => only("._~:/?#[]@!&*+,=%-") && !text.starts_with('-'),
-            Place::Package => !text.chars().any(char::is_control) && !text.trim_start().starts_with('-'),
-            Place::LabelKey => only("._/-"),
+            ValueKind::Url => only("._~:/?#[]@!&*+,=%-") && !text.starts_with('-'),
+            ValueKind::Package => !text.chars().any(char::is_control) && !text.trim_start().starts_with('-'),
+            ValueKind::LabelKey => only("._/-"),
         }
     }
 
     fn expected(self) -> &'static str {
         match self {
-            Place::Line => "one line without control characters",
-            Place::Path => "a path of letters, digits and ._/@+~*- that does not begin with -",
-            Place::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
-            Place::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
-            Place::Url => "a URL without spaces, quotes and other characters of the shell",
-            Place::Package => "a package, not an option",
-            Place::LabelKey => "a key of letters, digits and ._/-",
+            ValueKind::Line => "one line without control characters",
+            ValueKind::Path => "a path of letters, digits and ._/@+~*- that does not begin with -",
+            ValueKind::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
+            ValueKind::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
+            ValueKind::Url => "a URL without spaces, quotes and other characters of the shell",
+            ValueKind::Package => "a package, not an option",
+            ValueKind::LabelKey => "a key of letters, digits and ._/-",
         }
     }
 
@@ -68,30 +68,30 @@ impl Place {
 /// `user` are checked where they are used; `run`, `entrypoint` and `command` are commands by their purpose.
 pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
     let mirrors = &request.mirrors;
-    Place::ImageName.check("name", &request.name)?;
-    Place::Line.check("description", &request.description)?;
+    ValueKind::ImageName.check("name", &request.name)?;
+    ValueKind::Line.check("description", &request.description)?;
     // Both stand in comments of the Dockerfile.
-    Place::Line.check("request", request.origin.iter().chain(&request.requested))?;
-    Place::Package.check("packages", &request.packages)?;
-    Place::ImageName.check("base_image", &request.base_image)?;
-    Place::ImageName.check("base_devel", &request.base_devel)?;
-    Place::ImageName.check("base_digest", &request.base_digest)?;
-    Place::Url.check("mirrors", mirrors.pip_index.iter().chain(&mirrors.extra_index))?;
-    Place::Url.check("mirrors", mirrors.apt.iter().chain(&mirrors.python))?;
-    Place::Path.check("wheels", &request.wheels)?;
-    Place::Url.check("proxy", &request.proxy)?;
-    Place::AbsolutePath.check("workdir", &request.workdir)?;
-    Place::Path.check("copy", request.copy.iter().flat_map(|copy| [&copy.from, &copy.to]))?;
-    Place::LabelKey.check("labels", request.labels.keys())?;
-    Place::Line.check("labels", request.labels.values())
+    ValueKind::Line.check("request", request.origin.iter().chain(&request.requested))?;
+    ValueKind::Package.check("packages", &request.packages)?;
+    ValueKind::ImageName.check("base_image", &request.base_image)?;
+    ValueKind::ImageName.check("base_devel", &request.base_devel)?;
+    ValueKind::ImageName.check("base_digest", &request.base_digest)?;
+    ValueKind::Url.check("mirrors", mirrors.pip_index.iter().chain(&mirrors.extra_index))?;
+    ValueKind::Url.check("mirrors", mirrors.apt.iter().chain(&mirrors.python))?;
+    ValueKind::Path.check("wheels", &request.wheels)?;
+    ValueKind::Url.check("proxy", &request.proxy)?;
+    ValueKind::AbsolutePath.check("workdir", &request.workdir)?;
+    ValueKind::Path.check("copy", request.copy.iter().flat_map(|copy| [&copy.from, &copy.to]))?;
+    ValueKind::LabelKey.check("labels", request.labels.keys())?;
+    ValueKind::Line.check("labels", request.labels.values())
 }
 
 /// The same for an image of a pipeline, the directory of its Dockerfile, and the registry: `${{ … }}` and
 /// `$(…)` would run in it.
 pub(crate) fn pipeline(name: &String, context: &String, registry: Option<&str>) -> Result<(), Error> {
-    Place::ImageName.check("name", [name])?;
-    Place::Path.check("context", [context])?;
-    Place::ImageName.check("--registry", registry.map(str::to_owned).iter())
+    ValueKind::ImageName.check("name", [name])?;
+    ValueKind::Path.check("context", [context])?;
+    ValueKind::ImageName.check("--registry", registry.map(str::to_owned).iter())
 }
 
 #[cfg(test)]

@@ -29,10 +29,10 @@ impl Ignores {
         let mut ignores = Ignores::default();
         let first = file.instructions.first().map_or(usize::MAX, |first| first.line);
         for (line, comment) in asked(text) {
-            let place = file.instructions.partition_point(|one| one.last < line);
+            let index = file.instructions.partition_point(|one| one.last < line);
             if line < first {
                 ignores.everywhere.extend(rules(comment));
-            } else if let Some(one) = file.instructions.get(place) {
+            } else if let Some(one) = file.instructions.get(index) {
                 ignores.add(comment, one.line.min(line), one.last);
             }
         }
@@ -77,11 +77,11 @@ fn rules(comment: &str) -> impl Iterator<Item = String> {
 
 /// The lines that ask for it, and the rules that they name.
 fn asked(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().filter_map(|(place, line)| {
+    text.lines().enumerate().filter_map(|(index, line)| {
         let (_, comment) = line.split_once('#')?;
         let rest = comment.split_once("envdoc:")?.1.trim_start().strip_prefix("ignore=")?;
         let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-, ".contains(letter));
-        Some((place + 1, rest[..end.unwrap_or(rest.len())].trim()))
+        Some((index + 1, rest[..end.unwrap_or(rest.len())].trim()))
     })
 }
 

@@ -15,8 +15,8 @@ mod files;
 mod ignore;
 mod kind;
 mod list;
+mod location;
 mod machine;
-mod place;
 mod read;
 pub mod report;
 mod rule;
@@ -181,7 +181,7 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
 /// given.
 fn config(file: &File) -> Config {
     let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
-    let told = companions.and_then(|other| {
+    let world_of_companions = companions.and_then(|other| {
         let size = Hostfile::read(&other.text).slots()?;
         Some(World { size, from: other.name.clone(), given: false })
     });
@@ -190,7 +190,7 @@ fn config(file: &File) -> Config {
         catalog: file.catalog,
         json: Json::read(&file.text),
         template,
-        world: file.world.clone().or(told),
+        world: file.world.clone().or(world_of_companions),
         facts: file.facts.clone(),
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 pub use diagnostic::Severity;
 
 pub(crate) use super::kind::Kind;
-pub(crate) use super::place::{OtherFile, Place};
+pub(crate) use super::location::{Location, OtherFile};
 use super::read::compose::Compose;
 use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
@@ -225,19 +225,23 @@ pub struct Found {
 
 impl Found {
     /// Certainly fails.
-    pub fn error(place: impl Into<Place>, message: impl Into<String>, fix: impl Into<String>) -> Found {
-        let Place { file, line } = place.into();
+    pub fn error(location: impl Into<Location>, message: impl Into<String>, fix: impl Into<String>) -> Found {
+        let Location { file, line } = location.into();
         Found { severity: Severity::Error, file, line, message: message.into(), fix: fix.into() }
     }
 
     /// May fail.
-    pub fn warning(place: impl Into<Place>, message: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Warning, ..Found::error(place, message, fix) }
+    pub fn warning(
+        location: impl Into<Location>,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Found {
+        Found { severity: Severity::Warning, ..Found::error(location, message, fix) }
     }
 
     /// Worth knowing.
-    pub fn note(place: impl Into<Place>, message: impl Into<String>, fix: impl Into<String>) -> Found {
-        Found { severity: Severity::Note, ..Found::error(place, message, fix) }
+    pub fn note(location: impl Into<Location>, message: impl Into<String>, fix: impl Into<String>) -> Found {
+        Found { severity: Severity::Note, ..Found::error(location, message, fix) }
     }
 
     /// The same, as a warning where it is not certain that it comes to this.

@@ -130,9 +130,9 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
         for one in &found {
             let companions = example.companions.iter().find(|(name, _)| one.file == *name);
             let lines = companions.map_or(example.text, |(_, text)| text).lines().count();
-            let place = one.found.line;
-            if !(1..=lines).contains(&place) {
-                wrong.push(format!("{}: line {place} of\n{}", rule.id, example.text));
+            let number = one.found.line;
+            if !(1..=lines).contains(&number) {
+                wrong.push(format!("{}: line {number} of\n{}", rule.id, example.text));
             }
             if one.found.severity > rule.severity {
                 wrong.push(format!("{}: worse than it promises: {:?}", rule.id, one.found));

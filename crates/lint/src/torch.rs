@@ -56,7 +56,7 @@ pub(crate) fn known(catalog: &'static Catalog, requirement: &Requirement) -> Kno
     }
     let after = versions.partition_point(|(version, _)| version < pin);
     let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
-    Known::Never(near.filter_map(|place| versions.get(place)).map(|(_, one)| one.version.as_str()).collect())
+    Known::Never(near.filter_map(|index| versions.get(index)).map(|(_, one)| one.version.as_str()).collect())
 }
 
 /// What is wrong with the family in each installation: the first of them tells, for its partners are wrong

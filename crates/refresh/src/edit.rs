@@ -3,18 +3,18 @@
 /// Where the rows of a table begin and where the table ends, in bytes.
 fn places(text: &str, table: &str) -> Option<(Vec<usize>, usize)> {
     let mut starts = Vec::new();
-    let (mut inside, mut at, mut end) = (false, 0, 0);
+    let (mut in_table, mut at, mut end) = (false, 0, 0);
     let mut indent = None;
     for line in text.split_inclusive('\n') {
         let body = line.trim_end();
         let top = !body.is_empty() && !body.starts_with([' ', '-', '#']);
-        if inside && top {
+        if in_table && top {
             break;
         }
-        if !inside && top && body.strip_prefix(table).is_some_and(|rest| rest.starts_with(':')) {
-            inside = true;
+        if !in_table && top && body.strip_prefix(table).is_some_and(|rest| rest.starts_with(':')) {
+            in_table = true;
             end = at + line.len();
-        } else if inside && !body.is_empty() {
+        } else if in_table && !body.is_empty() {
             let own = body.len() - body.trim_start().len();
             if body.trim_start().starts_with("- ") && *indent.get_or_insert(own) == own {
                 starts.push(at);
@@ -25,7 +25,7 @@ fn places(text: &str, table: &str) -> Option<(Vec<usize>, usize)> {
         }
         at += line.len();
     }
-    inside.then_some((starts, end))
+    in_table.then_some((starts, end))
 }
 
 /// Inserts a row so that it becomes the one at `index`; an index beyond the end appends. `row` begins with `-
@@ -56,8 +56,8 @@ const WIDTH: usize = 118;
 /// A row in flow style, broken into lines: `- {version: "1.0", source: …}`.
 pub(crate) fn flow(parts: &[String]) -> String {
     let (mut text, mut line) = (String::new(), "- {".to_owned());
-    for (place, part) in parts.iter().enumerate() {
-        let part = format!("{part}{}", if place + 1 < parts.len() { "," } else { "}" });
+    for (index, part) in parts.iter().enumerate() {
+        let part = format!("{part}{}", if index + 1 < parts.len() { "," } else { "}" });
         if line.len() + part.len() + 1 > WIDTH && line.trim() != "- {" {
             text.push_str(line.trim_end());
             text.push('\n');

@@ -120,9 +120,9 @@ pub(super) fn metadata(
             index.source_metadata(source.ok_or(Error::NoDistribution)?)?
         }
     };
-    let says = headers(&text, "Version").next().and_then(|text| Version::from_str(text).ok());
-    match says {
-        Some(says) if says.release() == version.release() => Ok(text),
+    let declared = headers(&text, "Version").next().and_then(|text| Version::from_str(text).ok());
+    match declared {
+        Some(declared) if declared.release() == version.release() => Ok(text),
         _ => Err(Error::OtherMetadata { name: name.to_owned(), version: version.to_string() }),
     }
 }
@@ -146,17 +146,17 @@ fn requirements(
         let other = on(*minor)?;
         if other != chosen {
             let differs = other.iter().filter(|(name, text)| chosen.get(*name) != Some(text));
-            let mut says: Vec<String> =
+            let mut differences: Vec<String> =
                 differs.map(|(name, text)| format!("{name} {text}").trim().to_owned()).collect();
-            says.extend(
+            differences.extend(
                 chosen.keys().filter(|name| !other.contains_key(*name)).map(|name| format!("no {name}")),
             );
-            differing.entry(says.join(", ")).or_default().push(format!("3.{minor}"));
+            differing.entry(differences.join(", ")).or_default().push(format!("3.{minor}"));
         }
     }
     let note = differing
         .into_iter()
-        .map(|(says, pythons)| format!("on Python {} it requires {says}", pythons.join(", ")));
+        .map(|(message, pythons)| format!("on Python {} it requires {message}", pythons.join(", ")));
     let note = note.collect::<Vec<_>>().join("; ");
     Ok((chosen, (!note.is_empty()).then_some(note)))
 }

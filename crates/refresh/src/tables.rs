@@ -11,7 +11,7 @@ use crate::index::Index;
 use super::edit::{flow, quoted};
 use super::packages::metadata;
 use super::release::{finals, requires};
-use super::torch::{parse, place, versions};
+use super::torch::{insert_index, parse, versions};
 use super::{Candidate, News};
 
 /// New NCCL releases by the wheels for each CUDA major.
@@ -63,7 +63,7 @@ pub(super) fn cuda(index: &Index<'_>, base: &str, today: &str) -> Result<News, E
                 "source: \"package index: file list of cuda-toolkit\"".to_owned(),
                 format!("checked: {today}"),
             ];
-            let index = place(&known, &release);
+            let index = insert_index(&known, &release);
             news.rows.push(Candidate {
                 key: toolkit,
                 table: "rows",

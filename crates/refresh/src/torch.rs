@@ -25,7 +25,7 @@ pub(super) fn versions(base: &Value, field: &str) -> Vec<Version> {
 }
 
 /// Where a version belongs among rows that ascend.
-pub(super) fn place(known: &[Version], version: &Version) -> usize {
+pub(super) fn insert_index(known: &[Version], version: &Version) -> usize {
     known.iter().position(|other| other > version).unwrap_or(known.len())
 }
 
@@ -53,8 +53,8 @@ pub(super) fn torch(
             Ok(row) => {
                 let key = version.to_string();
                 // Rows that come before this one move the place.
-                let place = place(&known, version) + news.rows.len();
-                news.rows.push(Candidate { key, table: "rows", index: place, row, adds_to: None });
+                let insert_index = insert_index(&known, version) + news.rows.len();
+                news.rows.push(Candidate { key, table: "rows", index: insert_index, row, adds_to: None });
             }
             Err(why) => news.notes.push(format!("{version}: no row added: {why}")),
         }
@@ -265,7 +265,7 @@ fn further_builds(
 ) -> Vec<Candidate> {
     let rows = base["rows"].as_sequence().map_or(&[][..], Vec::as_slice);
     let mut candidates = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let Some(version) = row["version"].as_str().and_then(|text| Version::from_str(text).ok()) else {
             continue;
         };
@@ -284,9 +284,9 @@ fn further_builds(
                 candidates.push(Candidate {
                     key: version.to_string(),
                     table: "rows",
-                    index: place,
+                    index,
                     row: seen_build(&name, &pythons) + "\n",
-                    adds_to: Some(place),
+                    adds_to: Some(index),
                 });
             }
         }

@@ -52,8 +52,8 @@ pub(crate) fn installs<'u, 's>(
     criteria: &'s Criteria,
     choice: &'s Choice<'u>,
 ) -> impl Iterator<Item = &'u Release> + 's {
-    let brought = choice.environment.build.image.is_some();
-    let named = move |release: &&&Release| !brought || criteria.packages.contains_key(release.package);
+    let from_image = choice.environment.build.image.is_some();
+    let named = move |release: &&&Release| !from_image || criteria.packages.contains_key(release.package);
     choice.packages.iter().filter(named).copied()
 }
 

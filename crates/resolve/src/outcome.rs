@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,13 +76,15 @@ pub struct Stack {
 /// The reason of a choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Because")]
+#[schemars(transform = message_keys::describe)]
 pub struct Decision {
     /// What was chosen: `torch`, `python`, `base_image`, `deepspeed`, a package.
     pub part: String,
     /// The version.
     pub chosen: String,
     /// Why, in a sentence or two.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
     /// Ids of the constraints that decided it.
     pub constraints: Vec<String>,
@@ -112,29 +115,35 @@ pub struct Predicate {
 
 /// Why something does not go together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Reason {
     /// Id of the constraint; `envdoc explain ID` tells more.
     pub constraint: String,
     /// The reason, in a sentence.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
 }
 
 /// Something to know before using a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Warning {
     /// Kebab case: `unknown-gpu-code`, `forward-compatibility-needed`, `python-end-of-life`.
     pub id: String,
     /// What it is and what to do about it.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
 }
 
 /// Why there is no stack, and what comes nearest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Conflict {
     /// Which wishes cannot hold together, in a sentence; one for each conflict where there are several.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
     /// The smallest set of wishes that cannot hold together, as the user wrote them.
     #[serde(rename = "wishes")]

@@ -9,7 +9,7 @@ use super::Reaching;
 use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
-use ::cluster::check::{self, Access, Looked, Missing, NodeResults, Options};
+use ::cluster::check::{self, Access, Inspection, Missing, NodeResults, Options};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
 use checks::{self, CHECKS, fleet};
@@ -96,23 +96,23 @@ Examples:
 
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
-        let looked = match self.from.is_empty() {
+        let inspection = match self.from.is_empty() {
             false => recorded(catalog, &self.from)?,
             true => self.look(catalog, &super::read(&self.file)?.1)?,
         };
-        let results = fleet::judge(&looked.fleet);
+        let results = fleet::judge(&inspection.fleet);
         let text = || {
             let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
-            report::text(&looked, &results, layout)
+            report::text(&inspection, &results, layout)
         };
-        let json = || json::text(&report::json(&looked, &results));
-        let text = self.format.write(|| report::report(&looked, &results), text, json)?;
+        let json = || json::text(&report::json(&inspection, &results));
+        let text = self.format.write(|| report::report(&inspection, &results), text, json)?;
         terminal::print(&text)?;
-        let code = self.fail_on.exit_code(&report::summary(&looked, &results), self.strict);
-        Ok(if code == 0 && looked.incomplete() { 3 } else { code })
+        let code = self.fail_on.exit_code(&report::summary(&inspection, &results), self.strict);
+        Ok(if code == 0 && inspection.incomplete() { 3 } else { code })
     }
 
-    fn look(&self, catalog: &'static Catalog, plan: &ClusterPlan) -> Result<Looked, Error> {
+    fn look(&self, catalog: &'static Catalog, plan: &ClusterPlan) -> Result<Inspection, Error> {
         let options = Options {
             catalog,
             limits: self.reaching.limits(),
@@ -120,15 +120,15 @@ impl Args {
             content: self.content_timeout,
         };
         let runtime = runtime()?;
-        let looked = runtime.block_on(async {
+        let inspection = runtime.block_on(async {
             tokio::select! {
-                looked = check::look(plan, options, |missing| self.bring || asked(missing)) => looked,
+                inspection = check::look(plan, options, |missing| self.bring || asked(missing)) => inspection,
                 _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; no machine \
                     was changed")),
             }
         });
         runtime.shutdown_background();
-        looked
+        inspection
     }
 }
 
@@ -147,7 +147,7 @@ pub(super) fn asked(missing: &Missing) -> bool {
     std::io::stdin().read_line(&mut line).is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
 }
 
-fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Looked, Error> {
+fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Inspection, Error> {
     let why = "recorded machines do not include the network between them";
     let unknown = || why.to_owned();
     let (mut members, mut nodes) = (Vec::new(), Vec::new());
@@ -182,5 +182,5 @@ fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Looked, Erro
         same_content: Vec::new(),
         image: None,
     };
-    Ok(Looked { fleet, nodes, notes: Vec::new() })
+    Ok(Inspection { fleet, nodes, notes: Vec::new() })
 }

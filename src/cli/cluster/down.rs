@@ -73,7 +73,7 @@ impl Args {
             };
             for problem in reached.iter().filter_map(|(_, engine)| engine.as_ref().err()) {
                 let mut problem = problem.clone();
-                problem.says = format!("nothing was removed here: {}", problem.says);
+                problem.message = format!("nothing was removed here: {}", problem.message);
                 downed
                     .problems
                     .push(problem.fix("run `envdoc cluster down` again when the node is reachable"));

@@ -51,13 +51,13 @@ pub(super) fn chosen(plan: &ClusterPlan, names: &str) -> Result<Vec<usize>, Erro
     if names == "all" {
         return Ok((0..plan.nodes.len()).collect());
     }
-    let place = |name: &str| {
+    let index_of = |name: &str| {
         plan.nodes.iter().position(|node| node.name == name).ok_or_else(|| {
             let known: Vec<_> = plan.nodes.iter().map(|node| node.name.as_str()).collect();
             Error::new(Kind::Usage, format!("unknown node {name:?}; expected {} or all", known.join(", ")))
         })
     };
-    names.split(',').map(place).collect()
+    names.split(',').map(index_of).collect()
 }
 
 /// The engines of some nodes, and the failures to reach the others.
@@ -66,8 +66,8 @@ pub(super) fn engines<'r>(
     places: &[usize],
 ) -> (Vec<(String, &'r Engine)>, Vec<Ended>) {
     let (mut engines, mut gone) = (Vec::new(), Vec::new());
-    for place in places {
-        let (node, engine) = &reached[*place];
+    for index in places {
+        let (node, engine) = &reached[*index];
         match engine {
             Ok(engine) => engines.push((node.name.clone(), engine)),
             Err(problem) => gone.push(Ended {
@@ -101,7 +101,7 @@ impl Args {
     }
 
     async fn on_all(&self, plan: &ClusterPlan, places: &[usize]) -> Result<Vec<Ended>, Error> {
-        let mut nodes: Vec<&Node> = places.iter().map(|place| &plan.nodes[*place]).collect();
+        let mut nodes: Vec<&Node> = places.iter().map(|index| &plan.nodes[*index]).collect();
         // The lock is on the first node.
         nodes.extend(plan.nodes.first().filter(|_| !places.contains(&0)));
         let reached = reach::connect_to(nodes, self.reaching.limits()).await;

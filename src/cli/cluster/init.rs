@@ -94,11 +94,11 @@ impl Args {
             .map(String::as_str)
             .filter(|address| !host::addresses::is_own(address))
             .collect();
-        let looked = match far.is_empty() {
+        let inspected = match far.is_empty() {
             true => Vec::new(),
             false => self.far(catalog, &far)?,
         };
-        let (nodes, members): (Vec<_>, Vec<_>) = looked.into_iter().unzip();
+        let (nodes, members): (Vec<_>, Vec<_>) = inspected.into_iter().unzip();
         let unreachable = nodes.iter().any(|node| node.access == Access::Unreachable);
         if unreachable {
             terminal::note(report::access(&nodes, Layout::of_screen(false)).trim_end());
@@ -107,9 +107,9 @@ impl Args {
             Some(why) => Found::unseen(&member.address, false, why),
             None => Found::of(&member.address, false, &member.facts),
         };
-        let mut seen: Vec<Found> = nodes.iter().zip(&members).map(of).collect();
-        let found = |address: &String| match seen.iter().position(|found| found.address == *address) {
-            Some(place) => seen.swap_remove(place),
+        let mut found_nodes: Vec<Found> = nodes.iter().zip(&members).map(of).collect();
+        let found = |address: &String| match found_nodes.iter().position(|found| found.address == *address) {
+            Some(index) => found_nodes.swap_remove(index),
             None => here(catalog, address, interrupts),
         };
         Ok((self.nodes.iter().map(found).collect(), unreachable))
@@ -128,14 +128,14 @@ impl Args {
             content: READ_TIMEOUT,
         };
         let runtime = runtime()?;
-        let looked = runtime.block_on(async {
+        let inspected = runtime.block_on(async {
             tokio::select! {
-                looked = check::machines(&plan, options, |missing| self.bring || super::check::asked(missing)) => looked,
+                inspected = check::machines(&plan, options, |missing| self.bring || super::check::asked(missing)) => inspected,
                 () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was written")),
             }
         });
         runtime.shutdown_background();
-        looked
+        inspected
     }
 
     /// A plan with only the connections to the machines.

@@ -166,7 +166,7 @@ impl Args {
         job_oom::lines(&memory.end().await, &ended, &first).iter().for_each(|line| terminal::note(line));
         match launch::verdict(&ended, &first) {
             None => terminal::note("the job succeeded on every node"),
-            Some(says) => terminal::note(&format!("the job failed: {says}")),
+            Some(message) => terminal::note(&format!("the job failed: {message}")),
         }
         Ok(jobs::exit_code(&ended))
     }
@@ -211,12 +211,12 @@ async fn warn_of_leftovers(engines: &[(String, &Engine)], plan: &ClusterPlan) {
 /// Reports processes of a job that could not be stopped, with the commands that stop them.
 fn tell_left(left: &[(String, Result<u32, jobs::Error>)], mark: &str) {
     for (node, left) in left.iter().filter(|(_, left)| *left != Ok(0)) {
-        let says = match left {
+        let message = match left {
             Ok(count) => format!("could not stop {count} processes of the job"),
             Err(why) => format!("processes of the job may still run there (no answer: {why})"),
         };
         terminal::note(&format!(
-            "{node}: {says}. Stop them when the node is reachable: `{}`; or on that machine: `{}`",
+            "{node}: {message}. Stop them when the node is reachable: `{}`; or on that machine: `{}`",
             leftovers::stop_from_here(node, mark),
             leftovers::stop_there(node, mark)
         ));

@@ -87,9 +87,9 @@ impl Args {
                 prefixed.line(node, chunk.error, &text);
             }
         }
-        for (place, lines) in lines.iter_mut().enumerate() {
+        for (stream, lines) in lines.iter_mut().enumerate() {
             if let Some(text) = lines.rest() {
-                prefixed.line(node, place == 1, &text);
+                prefixed.line(node, stream == 1, &text);
             }
         }
         Ok(())

@@ -49,8 +49,8 @@ impl Imports {
     }
 
     pub(super) fn explain(&self, cycle: &[String]) -> String {
-        let inside = |(from, to): &&(String, String)| cycle.contains(from) && cycle.contains(to);
-        let edges = self.files.keys().filter(inside);
+        let in_cycle = |(from, to): &&(String, String)| cycle.contains(from) && cycle.contains(to);
+        let edges = self.files.keys().filter(in_cycle);
         edges.map(|edge| format!("    {} -> {}: {:?}\n", edge.0, edge.1, self.files[edge])).collect()
     }
 }

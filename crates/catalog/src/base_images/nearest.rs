@@ -143,8 +143,8 @@ impl Ladder {
         if has.minor() == wish.minor() {
             return 1;
         }
-        let place = |minor: (u64, u64)| self.0.partition_point(|step| *step < minor);
-        let mut steps = place(has.minor()).abs_diff(place(wish.minor()));
+        let position = |minor: (u64, u64)| self.0.partition_point(|step| *step < minor);
+        let mut steps = position(has.minor()).abs_diff(position(wish.minor()));
         // A minor that does not exist lies between two steps.
         if !self.0.contains(&wish.minor()) && has.minor() > wish.minor() {
             steps += 1;

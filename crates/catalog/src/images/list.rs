@@ -64,7 +64,7 @@ impl<R: Row> Contents for List<R> {
         file::complete(&mut self.unconfirmed, &self.checked, &self.sources);
         file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
         self.images = self.rows.iter().flat_map(R::images).collect();
-        let torch = |(place, image)| Some((place, R::torch_of(image)?));
+        let torch = |(index, image)| Some((index, R::torch_of(image)?));
         self.torches = self.images.iter().enumerate().filter_map(torch).collect();
     }
 }
@@ -87,7 +87,7 @@ impl<R: Row> List<R> {
     }
 
     pub(crate) fn torches(&self) -> impl Iterator<Item = (&Image, &Release)> {
-        self.torches.iter().map(|(place, release)| (&self.images[*place], release))
+        self.torches.iter().map(|(index, release)| (&self.images[*index], release))
     }
 
     /// What the lists say of a tag that is not in them.

@@ -1,39 +1,21 @@
 //! The rules that every file of the catalog keeps to, as functions: the tests hold the embedded files to
 //! them, `envdoc catalog verify` any files, and a refresh what it is about to write.
 
+mod broken;
 mod references;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 use serde_yaml::Value;
 
+pub use broken::Broken;
+
 use super::embedded::{self, File, Order, Table};
 use super::version::{Version, compare};
-
-/// A rule that is not kept.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Broken {
-    /// The file: `torch.yaml`.
-    pub file: String,
-    /// The row's key; empty where the whole file is meant.
-    pub row: String,
-    /// The rule's name.
-    pub rule: &'static str,
-    /// What is wrong.
-    pub says: String,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let space = if self.row.is_empty() { "" } else { " " };
-        write!(f, "{}{space}{}: {}: {}", self.file, self.row, self.rule, self.says)
-    }
-}
 
 /// Looks up the text of another file of the catalog.
 pub type Others<'o> = &'o dyn Fn(&str) -> Option<Cow<'static, str>>;
@@ -48,8 +30,8 @@ struct Row<'f> {
 }
 
 impl Row<'_> {
-    fn broken(&self, rule: &'static str, says: impl Into<String>) -> Broken {
-        Broken { file: self.file.name.to_string(), row: self.key.clone(), rule, says: says.into() }
+    fn broken(&self, rule: &'static str, message: impl Into<String>) -> Broken {
+        Broken { file: self.file.name.to_string(), row: self.key.clone(), rule, message: message.into() }
     }
 }
 
@@ -69,7 +51,8 @@ const ROW_RULES: &[RowRule] = &[
 
 /// What is wrong with a file; empty when it keeps every rule.
 pub fn broken(name: &str, text: &str, others: Others<'_>) -> Vec<Broken> {
-    let whole_file = |rule, says: String| Broken { file: name.to_owned(), row: String::new(), rule, says };
+    let whole_file =
+        |rule, message: String| Broken { file: name.to_owned(), row: String::new(), rule, message };
     let Some(file) = embedded::file_named(name) else {
         return vec![whole_file("name", "the catalog has no file of this name".into())];
     };
@@ -173,13 +156,13 @@ fn walk<'v>(name: &'v str, value: &'v Value, visit: &mut dyn FnMut(&'v str, &'v 
 }
 
 fn first_wrong(value: &Value, wrong: impl Fn(&str, &Value) -> Option<String>) -> Option<String> {
-    let mut says = None;
+    let mut message = None;
     walk("", value, &mut |name, value| {
-        if says.is_none() {
-            says = wrong(name, value);
+        if message.is_none() {
+            message = wrong(name, value);
         }
     });
-    says
+    message
 }
 
 fn without_nulls(value: &Value) -> Option<String> {

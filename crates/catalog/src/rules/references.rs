@@ -22,7 +22,7 @@ pub(super) fn broken(file: &File, value: &Value, others: Others<'_>) -> Vec<Brok
         _ if file.name.starts_with("packages/") => package(file, value),
         _ => Vec::new(),
     };
-    let broken = |(row, says)| Broken { file: file.name.to_string(), row, rule: "reference", says };
+    let broken = |(row, message)| Broken { file: file.name.to_string(), row, rule: "reference", message };
     wrong.into_iter().map(broken).collect()
 }
 
@@ -50,7 +50,7 @@ fn torch(file: &Value, cuda: &Value, nccl: &Value) -> Wrong {
     let mut wrong = Vec::new();
     for row in rows(file, "rows") {
         let version = row["version"].as_str().unwrap_or_default();
-        let mut add = |says: String| wrong.push((version.to_owned(), says));
+        let mut add = |message: String| wrong.push((version.to_owned(), message));
         for build in rows(row, "builds") {
             let name = build["build"].as_str().unwrap_or_default();
             if let Some(minor) = build["cuda"].as_str() {

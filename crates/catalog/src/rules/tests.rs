@@ -115,15 +115,15 @@ fn every_rule_can_be_broken() {
         ),
         ("packages/numpy.yaml", "name: numpy", "name: numpie", "its name is not numpy"),
     ];
-    for (name, good, bad, says) in cases {
+    for (name, good, bad, expected) in cases {
         let example = EXAMPLES.iter().find(|(file, _)| file == name).map(|(_, text)| *text);
         let text = example.unwrap_or_else(|| embedded::file_named(name).unwrap().text);
         assert!(text.contains(good), "{name} has no {good:?}");
         let broken = broken(name, &text.replace(good, bad), &others);
         let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
         assert!(
-            broken.iter().any(|one| one.contains(says)),
-            "{name} with {bad:?}: {says:?} is not in {broken:#?}"
+            broken.iter().any(|one| one.contains(expected)),
+            "{name} with {bad:?}: {expected:?} is not in {broken:#?}"
         );
     }
     let none = broken("colours.yaml", "", &others);

@@ -111,7 +111,7 @@ fn list(addresses: &[IpAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
     use facts::network::Interface;
 
@@ -121,7 +121,7 @@ mod tests {
             let mut fleet = two();
             fleet.members[1].address = "node2.lan".into();
             fleet.pairs = vec![Pair { from: 0, to: 1, resolved, mtu: Fact::Absent, ports: Vec::new() }];
-            says(&CHECK, &fleet)
+            verdict_line(&CHECK, &fleet)
         };
         assert_eq!(of(Fact::Known(vec!["10.0.0.2".parse().unwrap()])), "pass");
         assert_eq!(of(Fact::Absent), "error: node1 cannot resolve node2.lan, the address of node2");
@@ -150,7 +150,7 @@ mod tests {
         let of = |fleet: &Fleet, address: &str| {
             let resolved = Fact::Known(vec![address.parse().unwrap()]);
             let pairs = vec![Pair { from: 0, to: 1, resolved, mtu: Fact::Absent, ports: Vec::new() }];
-            says(&CHECK, &Fleet { pairs, ..fleet.clone() })
+            verdict_line(&CHECK, &Fleet { pairs, ..fleet.clone() })
         };
         assert_eq!(of(&fleet, "10.0.0.2"), "pass");
         assert_eq!(

@@ -80,7 +80,7 @@ fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         let of = |seconds: f64, uncertain: f64| {
             let mut fleet = two();
             fleet.members[1].skew = Fact::Known(Skew { seconds, uncertain });
-            says(&CHECK, &fleet)
+            verdict_line(&CHECK, &fleet)
         };
         assert_eq!(of(0.2, 0.05), "pass");
         assert!(of(1.5, 3.0).starts_with("unknown: the connections to node2 and node1"));

@@ -104,7 +104,7 @@ fn entries(one: &Digest, other: &Digest) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
             fleet.same_content = vec!["/srv/code".into()];
             fleet.members[0].contents = BTreeMap::from([("/srv/code".to_owned(), Fact::Known(digest("a")))]);
             fleet.members[1].contents = BTreeMap::from([("/srv/code".to_owned(), second)]);
-            says(&CHECK, &fleet)
+            verdict_line(&CHECK, &fleet)
         };
         assert_eq!(of(Fact::Known(digest("a"))), "pass");
         let differs = of(Fact::Known(digest("b")));
@@ -134,6 +134,6 @@ mod tests {
             of(Fact::Known(Digest { unreadable: vec!["x: denied".into()], ..digest("a") }))
                 .starts_with("unknown")
         );
-        assert!(says(&CHECK, &two()).starts_with("not applicable"));
+        assert!(verdict_line(&CHECK, &two()).starts_with("not applicable"));
     }
 }

@@ -30,29 +30,29 @@ fn judge(fleet: &Fleet) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
     use facts::Fact;
 
     #[test]
     fn another_version_is_named_with_its_machine_and_an_unknown_one_is_no_pass() {
         let mut fleet = two();
-        assert_eq!(says(&CHECK, &fleet), "pass");
+        assert_eq!(verdict_line(&CHECK, &fleet), "pass");
         let module = fleet.members[1].facts.driver.module.clone();
         fleet.members[1].facts.driver.module = Fact::Unknown("permission denied".into());
         fleet.members[1].facts.gpu.driver = Fact::Unknown("permission denied".into());
         fleet.members[1].facts.driver.library = Fact::Unknown("permission denied".into());
-        assert_eq!(says(&CHECK, &fleet), "unknown: node2: permission denied");
+        assert_eq!(verdict_line(&CHECK, &fleet), "unknown: node2: permission denied");
         fleet.members[1].facts.driver.module = module.map(|mut module| {
             module.version = "550.54.14".parse().unwrap();
             module
         });
-        let found = says(&CHECK, &fleet);
+        let found = verdict_line(&CHECK, &fleet);
         assert!(
             found.starts_with("warning: driver differs: 580.95.05 (node1), 550.54.14 (node2)"),
             "{found}"
         );
         fleet.members.pop();
-        assert!(says(&CHECK, &fleet).starts_with("not applicable"));
+        assert!(verdict_line(&CHECK, &fleet).starts_with("not applicable"));
     }
 }

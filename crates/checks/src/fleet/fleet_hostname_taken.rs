@@ -50,14 +50,17 @@ fn judge(fleet: &Fleet) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
 
     #[test]
     fn a_name_that_stands_twice_is_found() {
         let mut fleet = two();
-        assert_eq!(says(&CHECK, &fleet), "pass");
+        assert_eq!(verdict_line(&CHECK, &fleet), "pass");
         fleet.members[1].identity = fleet.members[0].identity.clone();
-        assert!(says(&CHECK, &fleet).starts_with("warning: node1 and node2 have the same host name node1"));
+        assert!(
+            verdict_line(&CHECK, &fleet)
+                .starts_with("warning: node1 and node2 have the same host name node1")
+        );
     }
 }

@@ -68,7 +68,7 @@ fn judge(fleet: &Fleet) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
     use facts::docker::DataRoot;
     use host::Space;
@@ -81,7 +81,7 @@ mod tests {
             let space = Space { total: 100 << 30, available };
             fleet.members[1].facts.docker.data_root =
                 Fact::Known(DataRoot { path: "/var/lib/docker".into(), space });
-            says(&CHECK, &fleet)
+            verdict_line(&CHECK, &fleet)
         };
         assert_eq!(of(Fact::Known(20_000_000_000), 50 << 30), "pass");
         let full = of(Fact::Known(20_000_000_000), 5_000_000_000);

@@ -72,7 +72,7 @@ fn judge(fleet: &Fleet) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
     use facts::fleet::{Pair, PathMtu};
 
@@ -88,7 +88,7 @@ mod tests {
                 ports: Vec::new(),
             };
             fleet.pairs = mtus.iter().enumerate().map(pair).collect();
-            says(&CHECK, &fleet)
+            verdict_line(&CHECK, &fleet)
         };
         assert_eq!(of(&[(1500, 1500), (1500, 1500)]), "pass");
         assert!(

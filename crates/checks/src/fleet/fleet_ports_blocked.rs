@@ -74,7 +74,7 @@ fn words(why: Why, message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
                     (vxlan, reach),
                 ],
             }];
-            says(&CHECK, &fleet)
+            verdict_line(&CHECK, &fleet)
         };
         assert_eq!(of(Fact::Known(Reach::Reached)), "pass");
         assert_eq!(

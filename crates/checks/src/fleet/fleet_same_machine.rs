@@ -76,7 +76,7 @@ fn judge(fleet: &Fleet) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{says, two};
+    use super::super::testing::{two, verdict_line};
     use super::*;
 
     fn with(change: impl Fn(&mut Identity, &Identity)) -> String {
@@ -84,7 +84,7 @@ mod tests {
         let Fact::Known(first) = fleet.members[0].identity.clone() else { panic!() };
         let Fact::Known(second) = &mut fleet.members[1].identity else { panic!() };
         change(second, &first);
-        says(&CHECK, &fleet)
+        verdict_line(&CHECK, &fleet)
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub(super) fn unseen() -> Fleet {
 }
 
 /// `error: …`, `pass`, `unknown: …`.
-pub(super) fn says(check: &FleetCheck, fleet: &Fleet) -> String {
+pub(super) fn verdict_line(check: &FleetCheck, fleet: &Fleet) -> String {
     match (check.judge)(fleet).unwrap_or_else(|verdict| verdict) {
         Verdict::Pass => "pass".into(),
         Verdict::NotApplicable(why) => format!("not applicable: {why}"),

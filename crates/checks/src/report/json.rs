@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use diagnostic::Subject;
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
+use diagnostic::render::message_keys;
 use diagnostic::report::Summary;
 use facts::Facts;
 use schemars::JsonSchema;
@@ -34,6 +35,7 @@ pub struct CheckReport {
 
 /// One check's result.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct CheckEntry {
     /// Id of the check.
     pub check: String,
@@ -43,9 +45,9 @@ pub struct CheckEntry {
     pub status: String,
     /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
     /// empty for `pass`.
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The same as `message`, as schema 1 named it.
-    pub says: String,
     /// What a finding is about, as far as it is known: a file, a line, a node, a variable, a GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
@@ -77,7 +79,6 @@ pub fn of_check(result: &CheckResult) -> CheckEntry {
         group: result.check.group.id().into(),
         status: verdict.status().into(),
         message: verdict.message().into(),
-        says: verdict.message().into(),
         subject: verdict.found().map(|found| found.subject.clone()).filter(|subject| !subject.is_empty()),
         evidence: evidence(verdict),
         fixes: fixes(verdict),

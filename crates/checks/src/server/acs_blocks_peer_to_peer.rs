@@ -72,11 +72,12 @@ fn shared(pci: &Pci, devices: &[Device], port: &Device, nvlink: bool) -> bool {
     let Some(switch) = &port.upstream else { return false };
     let below = |bridge: &str, device: &&Device| pci.above(device).any(|above| above.address == bridge);
     let ends = |device: &&Device| (device.is_gpu() || device.is_adapter()) && !device.virtual_function;
-    let inside: Vec<&Device> = devices.iter().filter(ends).filter(|device| below(switch, device)).collect();
-    let gpus = inside.iter().filter(|device| device.is_gpu()).count();
-    let adapters = inside.len() - gpus;
+    let below_switch: Vec<&Device> =
+        devices.iter().filter(ends).filter(|device| below(switch, device)).collect();
+    let gpus = below_switch.iter().filter(|device| device.is_gpu()).count();
+    let adapters = below_switch.len() - gpus;
     let peers = gpus > 0 && (adapters > 0 || (gpus > 1 && !nvlink));
-    peers && inside.iter().any(|device| below(&port.address, device))
+    peers && below_switch.iter().any(|device| below(&port.address, device))
 }
 
 #[cfg(test)]

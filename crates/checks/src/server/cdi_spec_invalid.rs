@@ -42,13 +42,13 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     #[test]
     fn the_reason_is_given() {
         let of = |text: &str| {
-            says(
+            verdict_line(
                 &CHECK,
                 &gpu_host(&Sparse::new(&[
                     ("list /etc/cdi", "nvidia.yaml"),
@@ -58,8 +58,8 @@ mod tests {
         };
         assert!(of("cdiVersion: 0.5.0\n").starts_with("warning: /etc/cdi/nvidia.yaml is not a valid"));
         assert_eq!(of("cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices: []\n"), "pass");
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
         let denied = Sparse::new(&[]).failing(&[("list /etc/cdi", "permission denied")]);
-        assert_eq!(says(&CHECK, &gpu_host(&denied)), "unknown: /etc/cdi: permission denied");
+        assert_eq!(verdict_line(&CHECK, &gpu_host(&denied)), "unknown: /etc/cdi: permission denied");
     }
 }

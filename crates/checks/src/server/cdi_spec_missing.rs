@@ -67,7 +67,7 @@ fn needs(facts: &Facts) -> Result<Option<&'static str>, Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::gpu_host;
 
     use facts::testing::sparse::{SOCKET, engine};
@@ -77,7 +77,7 @@ mod tests {
     fn of(more: &[(&str, &str)]) -> String {
         let mut facts = gpu_host(&engine(r#"{"ServerVersion":"29.7.2"}"#, more));
         facts.toolkit.version = Fact::Known("1.20.0".into());
-        says(&CHECK, &facts)
+        verdict_line(&CHECK, &facts)
     }
 
     #[test]
@@ -96,6 +96,6 @@ mod tests {
         let unknown = engine("{}", &[mode]).failing(&[("list /etc/cdi", "no rights")]);
         let mut facts = gpu_host(&unknown);
         facts.toolkit.version = Fact::Known("1.20.0".into());
-        assert_eq!(says(&CHECK, &facts), "unknown: /etc/cdi: no rights");
+        assert_eq!(verdict_line(&CHECK, &facts), "unknown: /etc/cdi: no rights");
     }
 }

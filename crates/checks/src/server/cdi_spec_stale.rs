@@ -59,7 +59,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::testing::sparse::SOCKET;
@@ -80,7 +80,7 @@ mod tests {
         if library {
             readings.push(("stat /usr/lib/libcuda.so.550.54.14", SOCKET));
         }
-        says(&CHECK, &gpu_host(&Sparse::new(&readings)))
+        verdict_line(&CHECK, &gpu_host(&Sparse::new(&readings)))
     }
 
     #[test]
@@ -93,8 +93,8 @@ mod tests {
         );
         assert!(of("550.54.14", false).contains("which does not exist"));
         let mut facts = gpu_host(&Sparse::new(&[]));
-        assert!(says(&CHECK, &facts).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &facts).starts_with("not-applicable"));
         facts.toolkit.cdi = Fact::Unknown("no rights".into());
-        assert_eq!(says(&CHECK, &facts), "unknown: no rights");
+        assert_eq!(verdict_line(&CHECK, &facts), "unknown: no rights");
     }
 }

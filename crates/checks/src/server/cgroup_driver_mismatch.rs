@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::engine;
@@ -48,13 +48,13 @@ mod tests {
         let of = |kubelet: &str, more: &[(&str, &str)]| {
             let mut readings = vec![("read /var/lib/kubelet/config.yaml", kubelet)];
             readings.extend_from_slice(more);
-            says(&CHECK, &host(&engine(r#"{"CgroupDriver":"systemd"}"#, &readings)))
+            verdict_line(&CHECK, &host(&engine(r#"{"CgroupDriver":"systemd"}"#, &readings)))
         };
         let shim = [("stat /run/cri-dockerd.sock", "{}")];
         assert!(of("cgroupDriver: cgroupfs\n", &shim).starts_with("warning: "));
         assert_eq!(of("cgroupDriver: systemd\n", &shim), "pass");
         assert!(of("cgroupDriver: cgroupfs\n", &[]).starts_with("not-applicable"));
         let unknown = Sparse::new(&[]).failing(&[("read /var/lib/kubelet/config.yaml", "permission denied")]);
-        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"));
+        assert!(verdict_line(&CHECK, &host(&unknown)).starts_with("unknown"));
     }
 }

@@ -20,13 +20,13 @@ fn judge(facts: &Facts) -> Judged {
     let Some(setting) = settings.iter().find(|setting| setting.name == "CUDA_VISIBLE_DEVICES") else {
         return Err(Verdict::NotApplicable("CUDA_VISIBLE_DEVICES is not set".into()));
     };
-    let because = format!("CUDA_VISIBLE_DEVICES={} in {}", setting.value, setting.place);
+    let assignment = format!("CUDA_VISIBLE_DEVICES={} in {}", setting.value, setting.source);
     let fix = || Fix::safe("Remove CUDA_VISIBLE_DEVICES where it is set:", &["unset CUDA_VISIBLE_DEVICES"]);
     let entries: Vec<&str> = setting.value.split(',').map(str::trim).collect();
     let first = entries.first().copied().unwrap_or_default();
     if first.is_empty() || first.starts_with('-') || first == "NoDevFiles" {
         let message = format!("CUDA_VISIBLE_DEVICES={:?} hides every GPU", setting.value);
-        return Ok(Verdict::error(message, fix()).about(Subject::name(setting.name)).evidence(because));
+        return Ok(Verdict::error(message, fix()).about(Subject::name(setting.name)).evidence(assignment));
     }
     let numbers: Vec<u64> = entries.iter().map_while(|entry| entry.parse().ok()).collect();
     if numbers.is_empty() {
@@ -48,7 +48,7 @@ fn judge(facts: &Facts) -> Judged {
     } else {
         Verdict::warning(message, fix()).about(Subject::name(setting.name))
     };
-    Ok(verdict.evidence(because))
+    Ok(verdict.evidence(assignment))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn judge(facts: &Facts) -> Judged {
     let Ok(value) = &file.value else {
         return Err(Verdict::NotApplicable("the file is not valid JSON".into()));
     };
-    let (argv, place) = match (docker.unit.decided()?, docker.command_line.decided()?) {
+    let (argv, source) = match (docker.unit.decided()?, docker.command_line.decided()?) {
         (Some(unit), _) => (&unit.argv, unit.path.clone()),
         (None, Some(argv)) => (argv, "the running dockerd's command line".to_owned()),
         (None, None) => {
@@ -48,13 +48,13 @@ fn judge(facts: &Facts) -> Judged {
         &["sudo systemctl edit docker.service"],
     );
     let subject = Subject { name: Some((*first).to_owned()), ..Subject::file(&file.path) };
-    Ok(Verdict::error(message, fix).about(subject).evidence(format!("flags: {} ({place})", argv.join(" "))))
+    Ok(Verdict::error(message, fix).about(subject).evidence(format!("flags: {} ({source})", argv.join(" "))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     const FILE: &str = "read /etc/docker/daemon.json";
@@ -66,15 +66,15 @@ mod tests {
         let with = |text: &str| {
             let unit = "/lib/systemd/system/docker.service";
             let (stat, read) = (format!("stat {unit}"), format!("read {unit}"));
-            says(&CHECK, &host(&Sparse::new(&[(FILE, text), (&stat, "{}"), (&read, UNIT)])))
+            verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, text), (&stat, "{}"), (&read, UNIT)])))
         };
         let found = with(r#"{"hosts": ["unix:///var/run/docker.sock", "tcp://0.0.0.0:2375"]}"#);
         assert!(found.starts_with("error: ") && found.contains("\"hosts\" and --host=fd://"), "{found}");
         assert_eq!(with(r#"{"data-root": "/data"}"#), "pass");
-        let alone = says(&CHECK, &host(&Sparse::new(&[(FILE, "{}")])));
+        let alone = verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, "{}")])));
         assert!(alone.starts_with("not-applicable"), "{alone}");
         let unknown =
             Sparse::new(&[(FILE, "{}")]).failing(&[("stat /lib/systemd/system/docker.service", "no rights")]);
-        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"));
+        assert!(verdict_line(&CHECK, &host(&unknown)).starts_with("unknown"));
     }
 }

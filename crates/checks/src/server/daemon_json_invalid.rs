@@ -63,7 +63,7 @@ fn judge(facts: &Facts) -> Judged {
 
 fn invalid_syntax(file: &DaemonJson, error: &DaemonJsonError, later: &str, fix: Fix) -> Verdict {
     let message =
-        format!("{}, line {}, column {}: {}; {later}", file.path, error.line, error.column, error.says);
+        format!("{}, line {}, column {}: {}; {later}", file.path, error.line, error.column, error.message);
     let line = file.text.lines().nth(error.line - 1).unwrap_or_default().trim_end();
     let subject = Subject { column: Some(error.column), ..Subject::line(&file.path, error.line) };
     let verdict = Verdict::error(message, fix).about(subject);
@@ -106,7 +106,7 @@ fn wrong_types<'v>(facts: &Facts, value: &'v Value) -> Vec<(&'v str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{
         Sparse,
         sparse::{engine, host},
@@ -117,28 +117,31 @@ mod tests {
     #[test]
     fn line_and_column_are_named() {
         let text = "{\n  \"runtimes\": {},\n}";
-        let says_of = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
+        let verdict_of = |text: &str| verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         assert!(
-            says_of(text).starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
+            verdict_of(text).starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
             "{}",
-            says_of(text)
+            verdict_of(text)
         );
         let text = r#"{"log-opts": {"max-size": "10m", "max-file": 3}}"#;
-        assert!(says_of(text).contains("log-opts must be an object whose values are all strings"));
-        assert!(says_of(r#"{"insecure-registries": "a:5000"}"#).contains("must be a list of strings"));
+        assert!(verdict_of(text).contains("log-opts must be an object whose values are all strings"));
+        assert!(verdict_of(r#"{"insecure-registries": "a:5000"}"#).contains("must be a list of strings"));
         for fine in [
             "{}",
             r#"{"debug": true, "log-opts": {"max-size": "10m"}, "proxies": {"http-proxy": "http://p"}}"#,
         ] {
-            assert_eq!(says_of(fine), "pass", "{fine}");
+            assert_eq!(verdict_of(fine), "pass", "{fine}");
         }
     }
 
     #[test]
     fn an_empty_file_is_as_the_engine_takes_it() {
-        assert!(says(&CHECK, &host(&Sparse::new(&[(FILE, "\n")]))).starts_with("unknown: "));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, "\n")]))).starts_with("unknown: "));
         let running = |version: &str| {
-            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, "")])))
+            verdict_line(
+                &CHECK,
+                &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, "")])),
+            )
         };
         assert!(running("20.10.24+dfsg1").starts_with("error: /etc/docker/daemon.json: the file is empty"));
         assert_eq!(running("23.0.15"), "pass");
@@ -147,8 +150,11 @@ mod tests {
     #[test]
     fn a_directory_is_unknown() {
         let facts = host(&Sparse::new(&[]).failing(&[(FILE, "is a directory, not a file")]));
-        assert_eq!(says(&CHECK, &facts), "unknown: /etc/docker/daemon.json: is a directory, not a file");
-        assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "not-applicable: no daemon.json");
+        assert_eq!(
+            verdict_line(&CHECK, &facts),
+            "unknown: /etc/docker/daemon.json: is a directory, not a file"
+        );
+        assert_eq!(verdict_line(&CHECK, &host(&Sparse::new(&[]))), "not-applicable: no daemon.json");
     }
 
     /// What dockerd 20.10.24 really said of these files when it was started with each.
@@ -180,8 +186,10 @@ mod tests {
                 r#"{"ServerVersion":"20.10.24+dfsg1"}"#,
                 &[(FILE, text)],
             ));
-            let verdicts =
-                [says(&CHECK, &facts), says(&super::super::daemon_json_unknown_key::CHECK, &facts)];
+            let verdicts = [
+                verdict_line(&CHECK, &facts),
+                verdict_line(&super::super::daemon_json_unknown_key::CHECK, &facts),
+            ];
             verdicts.iter().any(|verdict| verdict.starts_with("error: "))
         };
         for text in REFUSED {

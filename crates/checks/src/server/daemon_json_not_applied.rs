@@ -171,7 +171,7 @@ fn differences(file: &Value, info: &Value) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::host;
 
     use facts::Fact;
@@ -187,7 +187,7 @@ mod tests {
             if let Fact::Known(file) = &mut facts.docker.daemon_json {
                 file.modified = Fact::Known(modified);
             }
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         let text =
             r#"{"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}, "default-runtime": "nvidia"}"#;

@@ -125,7 +125,7 @@ const NEWEST: &str = "29";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::engine;
@@ -134,9 +134,12 @@ mod tests {
 
     #[test]
     fn keys_are_held_against_the_version() {
-        let stopped = |text: &str| says(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
+        let stopped = |text: &str| verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         let running = |version: &str, text: &str| {
-            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, text)])))
+            verdict_line(
+                &CHECK,
+                &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[(FILE, text)])),
+            )
         };
         assert!(stopped(r#"{"default_runtime": "nvidia"}"#).contains("did you mean \"default-runtime\""));
         assert!(stopped(r#"{"insecure-registry": ["a:5000"]}"#).starts_with("warning: "));

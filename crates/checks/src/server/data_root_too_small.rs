@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::engine;
@@ -59,13 +59,13 @@ mod tests {
     fn free_space_decides() {
         let of = |gib: u64| {
             let space = format!(r#"{{"total":{},"available":{}}}"#, 500_u64 << 30, gib << 30);
-            says(&CHECK, &host(&engine("{}", &[("space /var/lib/docker", space.as_str())])))
+            verdict_line(&CHECK, &host(&engine("{}", &[("space /var/lib/docker", space.as_str())])))
         };
         assert!(of(5).starts_with("error: 5.0 GiB free"));
         assert!(of(15).starts_with("warning: "));
         assert_eq!(of(200), "pass");
         let unknown = engine("{}", &[]).failing(&[("space /var/lib/docker", "permission denied")]);
-        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown: "));
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &host(&unknown)).starts_with("unknown: "));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

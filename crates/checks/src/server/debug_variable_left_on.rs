@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
     let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
         .about(Subject::name(first.name));
     Ok(found.iter().fold(verdict, |verdict, (setting, effect)| {
-        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
+        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.source))
     }))
 }
 
@@ -68,7 +68,7 @@ pub fn effect(name: &str, value: &str, log: bool) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{expect, says};
+    use crate::testing::{expect, verdict_line};
     use facts::Fact;
     use facts::testing::roles::*;
 
@@ -83,7 +83,7 @@ mod tests {
         for (name, value) in
             [("CUDA_LAUNCH_BLOCKING", "0"), ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG_SUBSYS", "ALL")]
         {
-            assert_eq!(says(&CHECK, &node(name, value)), "pass", "{name}={value}");
+            assert_eq!(verdict_line(&CHECK, &node(name, value)), "pass", "{name}={value}");
         }
         expect(&CHECK, &build_host(), "not-applicable", "");
         let mut unread = gpu_node();

@@ -23,7 +23,7 @@ fn judge(facts: &Facts) -> Judged {
         if matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Found(_))) {
             return Err(Verdict::NotApplicable("see nvidia-visible-devices-void".into()));
         }
-        return Ok(inside(facts, nodes));
+        return Ok(in_container(facts, nodes));
     }
     facts.driver.module.require("the driver is not loaded")?;
     let none = DeviceNodes::default();
@@ -82,7 +82,7 @@ fn shown(nodes: &DeviceNodes, gpus: usize) -> String {
     }
 }
 
-fn inside(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {
+fn in_container(facts: &Facts, nodes: Option<&DeviceNodes>) -> Verdict {
     let expected = facts.expected.gpus.is_some_and(|count| count > 0);
     let finding = |message: String, fix: Fix| match expected {
         true => Verdict::error(message, fix),

@@ -34,7 +34,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::Fact;
@@ -44,13 +44,13 @@ mod tests {
     fn only_outside_of_wsl() {
         let mut facts = gpu_host(&engine(r#"{"OperatingSystem":"Docker Desktop"}"#, &[]));
         facts.system.wsl = Fact::Absent;
-        assert!(says(&CHECK, &facts).starts_with("error: "));
+        assert!(verdict_line(&CHECK, &facts).starts_with("error: "));
         facts.system.wsl = Fact::Unknown("no /proc".into());
-        assert!(says(&CHECK, &facts).starts_with("unknown"));
+        assert!(verdict_line(&CHECK, &facts).starts_with("unknown"));
         assert_eq!(
-            says(&CHECK, &gpu_host(&engine(r#"{"OperatingSystem":"Ubuntu 24.04.3 LTS"}"#, &[]))),
+            verdict_line(&CHECK, &gpu_host(&engine(r#"{"OperatingSystem":"Ubuntu 24.04.3 LTS"}"#, &[]))),
             "pass"
         );
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

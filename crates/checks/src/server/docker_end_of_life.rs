@@ -48,7 +48,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::host;
 
     use facts::testing::sparse::engine;
@@ -56,7 +56,10 @@ mod tests {
     #[test]
     fn the_date_decides() {
         let of = |version: &str, now: &str| {
-            says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[("clock", now)])))
+            verdict_line(
+                &CHECK,
+                &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[("clock", now)])),
+            )
         };
         // 2026-11-21 and 2025-01-01.
         assert!(

@@ -56,7 +56,7 @@ fn closing(facts: &Facts, address: &str) -> Fix {
         .into_iter()
         .flatten()
         .any(|argv| flags(facts.catalog, argv).contains(&("host".into(), url.clone())));
-    let title = |place: &str| format!("Remove {url} from {place}:");
+    let title = |location: &str| format!("Remove {url} from {location}:");
     match docker.daemon_json.known() {
         _ if is_flag => Fix::restarts_service(
             title("the options of dockerd"),
@@ -82,7 +82,7 @@ fn first_line(warning: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::engine;
@@ -91,7 +91,7 @@ mod tests {
     fn only_what_matters_is_repeated() {
         let of = |warning: &str| {
             let info = serde_json::json!({ "Warnings": [warning] }).to_string();
-            says(&CHECK, &host(&engine(&info, &[])))
+            verdict_line(&CHECK, &host(&engine(&info, &[])))
         };
         let open =
             "[DEPRECATION NOTICE]: API is accessible on http://0.0.0.0:2375 without encryption.\n  Access to";
@@ -107,7 +107,7 @@ mod tests {
         let local = "API is accessible on http://127.0.0.1:2375 without encryption.";
         assert_eq!(of(local), format!("warning: the Docker engine warns: {local}"));
         assert_eq!(of("WARNING: No blkio throttle.read_bps_device support"), "pass");
-        assert_eq!(says(&CHECK, &host(&engine(r#"{"Warnings":null}"#, &[]))), "pass");
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert_eq!(verdict_line(&CHECK, &host(&engine(r#"{"Warnings":null}"#, &[]))), "pass");
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

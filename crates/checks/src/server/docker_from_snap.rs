@@ -35,16 +35,22 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     #[test]
     fn a_snap_is_seen_by_its_path() {
         assert!(
-            says(&CHECK, &host(&Sparse::new(&[("program docker", "/snap/bin/docker")])))
+            verdict_line(&CHECK, &host(&Sparse::new(&[("program docker", "/snap/bin/docker")])))
                 .starts_with("warning: ")
         );
-        assert!(says(&CHECK, &host(&Sparse::new(&[("stat /snap/docker", "{}")]))).starts_with("unknown: "));
-        assert_eq!(says(&CHECK, &host(&Sparse::new(&[("program docker", "/usr/bin/docker")]))), "pass");
+        assert!(
+            verdict_line(&CHECK, &host(&Sparse::new(&[("stat /snap/docker", "{}")])))
+                .starts_with("unknown: ")
+        );
+        assert_eq!(
+            verdict_line(&CHECK, &host(&Sparse::new(&[("program docker", "/usr/bin/docker")]))),
+            "pass"
+        );
     }
 }

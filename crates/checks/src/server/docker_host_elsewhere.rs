@@ -31,18 +31,18 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     #[test]
     fn another_machine_is_named() {
         let remote = host(&Sparse::new(&[("environment", "DOCKER_HOST=ssh://root@gpu")]));
         assert!(
-            says(&CHECK, &remote)
+            verdict_line(&CHECK, &remote)
                 .starts_with("warning: docker commands go to another machine, ssh://root@gpu")
         );
-        assert_eq!(says(&CHECK, &host(&Sparse::new(&[]))), "pass");
+        assert_eq!(verdict_line(&CHECK, &host(&Sparse::new(&[]))), "pass");
         let unknown = host(&Sparse::new(&[]).failing(&[("environment", "not read")]));
-        assert_eq!(says(&CHECK, &unknown), "unknown: not read");
+        assert_eq!(verdict_line(&CHECK, &unknown), "unknown: not read");
     }
 }

@@ -67,27 +67,31 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     #[test]
     fn nothing_is_an_error_and_podman_or_an_engine_is_not() {
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("warning: no container engine"));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("warning: no container engine"));
         let client = Sparse::new(&[("program docker", "/usr/local/bin/docker")]);
-        assert!(says(&CHECK, &host(&client)).starts_with("error: the docker client is installed"));
+        assert!(verdict_line(&CHECK, &host(&client)).starts_with("error: the docker client is installed"));
         let podman = Sparse::new(&[("program podman", "/usr/bin/podman")]);
-        assert!(says(&CHECK, &host(&podman)).starts_with("not-applicable"));
-        assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
+        assert!(verdict_line(&CHECK, &host(&podman)).starts_with("not-applicable"));
+        assert_eq!(verdict_line(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
         for other in ["stat /run/containerd/containerd.sock", "program enroot", "program slurmd"] {
             assert!(
-                says(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"),
+                verdict_line(&CHECK, &host(&Sparse::new(&[(other, "{}")]))).starts_with("not-applicable"),
                 "{other}"
             );
         }
         let remote = Sparse::new(&[("environment", "DOCKER_HOST=ssh://gpu")]);
-        assert!(says(&CHECK, &host(&remote)).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &host(&remote)).starts_with("not-applicable"));
         let unknown = Sparse::new(&[])
             .failing(&[("program dockerd", "no PATH"), ("stat /usr/sbin/dockerd", "no rights")]);
-        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"), "{}", says(&CHECK, &host(&unknown)));
+        assert!(
+            verdict_line(&CHECK, &host(&unknown)).starts_with("unknown"),
+            "{}",
+            verdict_line(&CHECK, &host(&unknown))
+        );
     }
 }

@@ -84,7 +84,7 @@ fn start(facts: &Facts) -> Fix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::SOCKET;
@@ -95,13 +95,13 @@ mod tests {
         let ask = "engine unix:///var/run/docker.sock /info";
         let refused = Sparse::new(&socket)
             .failing(&[(ask, facts::Missing::new(facts::MissingKind::Refused, "connection refused"))]);
-        assert!(says(&CHECK, &host(&refused)).starts_with("error: "));
+        assert!(verdict_line(&CHECK, &host(&refused)).starts_with("error: "));
         let installed = Sparse::new(&[("stat /usr/bin/dockerd", SOCKET)]);
-        assert!(says(&CHECK, &host(&installed)).starts_with("error: "));
+        assert!(verdict_line(&CHECK, &host(&installed)).starts_with("error: "));
         let silent =
             Sparse::new(&socket).failing(&[(ask, "the engine accepted the connection but did not answer")]);
-        assert!(says(&CHECK, &host(&silent)).starts_with("unknown: "));
-        assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &host(&silent)).starts_with("unknown: "));
+        assert_eq!(verdict_line(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

@@ -48,21 +48,22 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::testing::sparse::engine;
 
     #[test]
     fn only_what_asks_for_it_needs_it() {
-        let with =
-            |text: &str| says(&CHECK, &gpu_host(&engine("{}", &[("read /etc/docker/daemon.json", text)])));
+        let with = |text: &str| {
+            verdict_line(&CHECK, &gpu_host(&engine("{}", &[("read /etc/docker/daemon.json", text)])))
+        };
         assert!(with(r#"{"default-runtime": "nvidia"}"#).starts_with("error: "));
         assert!(with("{}").starts_with("not-applicable: not needed"));
         let both =
             r#"{"default-runtime": "nvidia", "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}"#;
         assert_eq!(with(both), "pass");
         assert!(with("{").starts_with("unknown: "));
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     const FILE: &str = "read /etc/docker/daemon.json";
@@ -59,13 +59,13 @@ mod tests {
 
     #[test]
     fn the_program_must_be_there() {
-        let found = says(&CHECK, &host(&Sparse::new(&[(FILE, TEXT)])));
+        let found = verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, TEXT)])));
         assert!(found.starts_with("error: ") && found.contains("every container"), "{found}");
         let there = ("stat /usr/bin/nvidia-container-runtime", facts::testing::sparse::SOCKET);
-        assert_eq!(says(&CHECK, &host(&Sparse::new(&[(FILE, TEXT), there]))), "pass");
+        assert_eq!(verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, TEXT), there]))), "pass");
         let unknown =
             Sparse::new(&[(FILE, TEXT)]).failing(&[("stat /usr/bin/nvidia-container-runtime", "no rights")]);
-        assert_eq!(says(&CHECK, &host(&unknown)), "unknown: no rights");
-        assert!(says(&CHECK, &host(&Sparse::new(&[(FILE, "{}")]))).starts_with("not-applicable"));
+        assert_eq!(verdict_line(&CHECK, &host(&unknown)), "unknown: no rights");
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, "{}")]))).starts_with("not-applicable"));
     }
 }

@@ -93,7 +93,7 @@ fn cause(facts: &Facts) -> (String, Fix) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::Fact;
@@ -107,13 +107,13 @@ mod tests {
             let mut facts = host(&Sparse::new(&readings).failing(&[(ask, facts::Missing::denied())]));
             facts.system.gids = Fact::Known(vec![1000]);
             facts.environment.variables = Fact::Known([("USER".to_owned(), "me".to_owned())].into());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         assert!(denied("docker:x:999:me").contains("this session started before"));
         assert!(denied("docker:x:999:other").contains("not a member"));
         assert!(denied("docker:x:998:me").contains("belongs to group 999"));
         assert!(denied("root:x:0:").contains("group docker does not exist"));
-        assert_eq!(says(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
+        assert_eq!(verdict_line(&CHECK, &host(&facts::testing::sparse::engine("{}", &[]))), "pass");
     }
 
     /// A snapshot of a stranger names the user.

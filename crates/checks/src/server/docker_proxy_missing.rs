@@ -44,7 +44,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::engine;
@@ -52,12 +52,12 @@ mod tests {
     #[test]
     fn the_engine_needs_the_shells_proxy() {
         let of = |environment: &str, info: &str| {
-            says(&CHECK, &host(&engine(info, &[("environment", environment)])))
+            verdict_line(&CHECK, &host(&engine(info, &[("environment", environment)])))
         };
         assert!(of("HTTPS_PROXY=http://user:secret@p:3128", "{}").contains("(HTTPS_PROXY)"));
         assert!(!of("HTTPS_PROXY=http://user:secret@p:3128", "{}").contains("secret"));
         assert_eq!(of("https_proxy=http://p:3128", r#"{"HttpsProxy":"http://p:3128"}"#), "pass");
         assert!(of("HOME=/root", "{}").starts_with("not-applicable"));
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

@@ -41,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::testing::sparse::engine;
@@ -53,11 +53,11 @@ mod tests {
             let mut facts =
                 gpu_host(&engine(info, &[("read /etc/nvidia-container-runtime/config.toml", config)]));
             facts.toolkit.version = Fact::Known("1.17.8".into());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         assert!(with("[nvidia-container-cli]\n").starts_with("warning: "));
         assert_eq!(with("[nvidia-container-cli]\nno-cgroups = true\n"), "pass");
-        assert!(says(&CHECK, &gpu_host(&engine("{}", &[]))).starts_with("not-applicable"));
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&engine("{}", &[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

@@ -36,19 +36,20 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::engine;
 
     #[test]
     fn slow_drivers_are_named() {
-        let of = |driver: &str| says(&CHECK, &host(&engine(&format!(r#"{{"Driver":"{driver}"}}"#), &[])));
+        let of =
+            |driver: &str| verdict_line(&CHECK, &host(&engine(&format!(r#"{{"Driver":"{driver}"}}"#), &[])));
         assert!(of("vfs").starts_with("warning: "));
         assert!(of("devicemapper").starts_with("warning: "));
         for driver in ["overlay2", "overlayfs", "fuse-overlayfs", "zfs", "btrfs"] {
             assert_eq!(of(driver), "pass");
         }
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

@@ -60,7 +60,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::gpu_host;
 
     use facts::testing::sparse::engine;
@@ -70,13 +70,13 @@ mod tests {
         let of = |version: &str, format: &str| {
             let spec = format!("cdiVersion: {format}\nkind: nvidia.com/gpu\ndevices:\n- name: all\n");
             let more = [("list /etc/cdi", "nvidia.yaml"), ("read /etc/cdi/nvidia.yaml", spec.as_str())];
-            says(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &more)))
+            verdict_line(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &more)))
         };
         assert!(of("24.0.7", "0.5.0").starts_with("warning: Docker 24.0.7 does not support CDI"));
         assert!(of("25.0.5", "0.7.0").contains("26.1.0 or newer"));
         assert_eq!(of("25.0.5", "0.5.0"), "pass");
         assert_eq!(of("29.1.0", "0.7.0"), "pass");
         let none = gpu_host(&engine(r#"{"ServerVersion":"24.0.7"}"#, &[]));
-        assert!(says(&CHECK, &none).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &none).starts_with("not-applicable"));
     }
 }

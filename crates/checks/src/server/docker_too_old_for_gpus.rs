@@ -30,7 +30,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::testing::sparse::engine;
@@ -38,12 +38,12 @@ mod tests {
     #[test]
     fn the_version_is_compared_by_numbers() {
         let of = |version: &str| {
-            says(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[])))
+            verdict_line(&CHECK, &gpu_host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &[])))
         };
         assert!(of("17.06.1-ce").starts_with("error: Docker 17.06.1-ce does not support"));
         assert_eq!(of("20.10.24+dfsg1"), "pass");
         assert_eq!(of("19.03.15"), "pass");
         assert!(of("library-import").starts_with("unknown: "));
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

@@ -71,7 +71,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::host;
 
     use facts::testing::sparse::engine;
@@ -81,7 +81,7 @@ mod tests {
             r#"{{"Platform":{{"Name":"{platform}"}},"Components":[{{"Name":"runc","Version":"{runc}"}}]}}"#
         );
         let more = [("engine unix:///var/run/docker.sock /version", said.as_str())];
-        says(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &more)))
+        verdict_line(&CHECK, &host(&engine(&format!(r#"{{"ServerVersion":"{version}"}}"#), &more)))
     }
 
     #[test]

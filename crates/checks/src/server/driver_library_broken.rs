@@ -25,8 +25,8 @@ fn judge(facts: &Facts) -> Judged {
     let (path, what) = &broken[0];
     let more = if broken.len() > 1 { format!(" (and {} more)", broken.len() - 1) } else { String::new() };
     let message = format!("{path} {what}{more}; programs that load it fail");
-    let inside = matches!(facts.role(), Fact::Known(Role::Container));
-    let fix = if inside {
+    let in_container = matches!(facts.role(), Fact::Known(Role::Container));
+    let fix = if in_container {
         Fix::manual(
             "Rebuild the image with the default runtime (it was built while the NVIDIA runtime had mounted \
              libraries there), or delete these files in it.",

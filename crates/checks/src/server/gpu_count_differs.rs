@@ -25,9 +25,11 @@ fn judge(facts: &Facts) -> Judged {
         )
     };
     // A container sees all devices of its machine on the bus, whatever it was given.
-    let inside = *facts.inside_container().require("could not determine whether this is a container")?;
+    let in_container =
+        *facts.inside_container().require("could not determine whether this is a container")?;
     let nodes = || facts.driver.device_nodes.known().map(|nodes| nodes.gpus.len());
-    let there = if inside { nodes() } else { facts.pci.devices.known().map(|_| facts.pci.gpus().count()) };
+    let there =
+        if in_container { nodes() } else { facts.pci.devices.known().map(|_| facts.pci.gpus().count()) };
     if let Some(expected) = facts.expected.gpus
         && listed.len() != expected as usize
         // Else the machine itself has another number: gpu-missing-from-bus says so.
@@ -38,7 +40,7 @@ fn judge(facts: &Facts) -> Judged {
             .iter()
             .fold(Verdict::error(message, fix()), |verdict, gpu| verdict.evidence(gpu.label())));
     }
-    if inside {
+    if in_container {
         return match facts.expected.gpus {
             Some(_) => Ok(Verdict::Pass),
             None => Ok(Verdict::NotApplicable(

@@ -17,17 +17,19 @@ fn judge(facts: &Facts) -> Judged {
     let Some(expected) = facts.expected.gpus else {
         return Ok(Verdict::NotApplicable("no number of GPUs was expected (--expect gpus=N)".into()));
     };
-    let inside = match facts.role() {
+    let in_container = match facts.role() {
         Fact::Known(role) => role == Role::Container,
         Fact::Unknown(why) => return Err(Verdict::Unknown(why)),
         Fact::Absent => false,
     };
-    if inside && matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Found(_))) {
+    if in_container
+        && matches!((super::nvidia_visible_devices_void::CHECK.judge)(facts), Ok(Verdict::Found(_)))
+    {
         return Err(Verdict::NotApplicable("see nvidia-visible-devices-void".into()));
     }
-    let (found, place) = if facts.system.wsl.decided()?.is_some() {
+    let (found, location) = if facts.system.wsl.decided()?.is_some() {
         (facts.gpu.list.decided()?.map_or(0, Vec::len), "WSL2")
-    } else if inside {
+    } else if in_container {
         (facts.driver.device_nodes.decided()?.map_or(0, |nodes| nodes.gpus.len()), "this container")
     } else {
         facts.pci.devices.decided()?;
@@ -36,16 +38,16 @@ fn judge(facts: &Facts) -> Judged {
     if found == expected as usize {
         return Ok(Verdict::Pass);
     }
-    let message = format!("{place} has {}, but {expected} were expected", count(found));
+    let message = format!("{location} has {}, but {expected} were expected", count(found));
     if found > expected as usize {
         return Ok(Verdict::warning(
             message,
             Fix::manual("Correct --expect gpus, or find out why there are more."),
         ));
     }
-    let fix = if inside {
+    let fix = if in_container {
         Fix::restarts_service("Restart the container with GPUs:", &["docker run --gpus all …"])
-    } else if place == "WSL2" {
+    } else if location == "WSL2" {
         Fix::safe("Check the driver on Windows:", &["nvidia-smi"])
     } else {
         Fix::needs_reboot(

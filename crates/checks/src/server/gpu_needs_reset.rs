@@ -59,8 +59,8 @@ mod tests {
             assert_eq!(kind(&CHECK, &asks(action)), "error", "{action}");
         }
         let Ok(Verdict::Found(found)) = judge(&asks("Reboot")) else { panic!() };
-        let (fix, says) = (&found.fixes[0], &found.message);
-        assert_eq!((fix.class, says.starts_with("GPU 1 needs")), (crate::FixClass::NeedsReboot, true));
+        let (fix, message) = (&found.fixes[0], &found.message);
+        assert_eq!((fix.class, message.starts_with("GPU 1 needs")), (crate::FixClass::NeedsReboot, true));
         assert_eq!(kind(&CHECK, &asks("Unknown Error")), "unknown");
         assert_eq!(kind(&CHECK, &machine(&[""])), "not-applicable");
         assert_eq!(kind(&CHECK, &unknown()), "unknown");

@@ -17,25 +17,25 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     facts.pci.devices.require("no PCI bus")?;
     let mut gone = Vec::new();
-    let mut looked = 0;
+    let mut examined = 0;
     for gpu in facts.pci.gpus() {
         match gpu.answers.decided()? {
             Some(false) => gone.push(gpu),
             Some(true) => {}
             None => continue,
         }
-        looked += 1;
+        examined += 1;
     }
     if gone.is_empty() {
-        return Ok(match looked {
+        return Ok(match examined {
             0 => Verdict::NotApplicable("the configuration space of the GPUs is not readable here".into()),
             _ => Verdict::Pass,
         });
     }
     crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts)?;
     let message = format!(
-        "{} of {looked} GPUs on the PCI bus do not respond (fallen off the bus); they are unusable until the \
-         machine is rebooted or power-cycled",
+        "{} of {examined} GPUs on the PCI bus do not respond (fallen off the bus); they are unusable until \
+         the machine is rebooted or power-cycled",
         gone.len()
     );
     let fix = Fix::needs_reboot(

@@ -63,8 +63,8 @@ mod tests {
         expect(&CHECK, &named(&["127.0.1.1", "10.0.0.7"]), "pass", "");
         let alone = with_variables(named(&["127.0.1.1"]), &[]);
         expect(&CHECK, &alone, "not-applicable", "");
-        let told = with_variables(named(&["127.0.1.1"]), &[("GLOO_SOCKET_IFNAME", "eth0")]);
-        expect(&CHECK, &told, "not-applicable", "");
+        let configured = with_variables(named(&["127.0.1.1"]), &[("GLOO_SOCKET_IFNAME", "eth0")]);
+        expect(&CHECK, &configured, "not-applicable", "");
         let mut unread = named(&[]);
         unread.network.hostname_in_hosts = Fact::Unknown("permission denied".into());
         expect(&CHECK, &unread, "unknown", "");

@@ -17,9 +17,9 @@ fn judge(facts: &Facts) -> Judged {
     let directories = facts.libraries.ld_library_path.require("LD_LIBRARY_PATH is not set")?;
     let is_stub = |dir: &&String| dir.trim_end_matches('/').rsplit('/').next() == Some("stubs");
     let Some(stubs) = directories.iter().find(is_stub) else { return Ok(Verdict::Pass) };
-    let seen =
+    let reported =
         facts.driver.stubs.known().is_some_and(|found| found.iter().any(|stub| stub.starts_with(stubs)));
-    if seen {
+    if reported {
         return Err(Verdict::NotApplicable("see driver-stub-library".into()));
     }
     let message = format!(

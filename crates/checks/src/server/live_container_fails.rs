@@ -15,22 +15,23 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let live = facts.live.require("only with --live")?;
-    let failure = match &live.inside {
+    let failure = match &live.in_container {
         Ok(_) => return Ok(Verdict::Pass),
         Err(failure) => failure,
     };
     if !failure.of_container {
         return Err(Verdict::unknown(format!(
             "a container of {} started, but envdoc could not run inside it ({}: {})",
-            live.image, failure.step, failure.says
+            live.image, failure.step, failure.message
         )));
     }
     let with = if live.gpus { " with all GPUs" } else { "" };
     let message = format!(
         "could not run a container of {}{with}; {} failed: {}",
-        live.image, failure.step, failure.says
+        live.image, failure.step, failure.message
     );
-    Ok(Verdict::error(message, fix(&failure.says)).evidence(format!("{}: {}", failure.step, failure.says)))
+    Ok(Verdict::error(message, fix(&failure.message))
+        .evidence(format!("{}: {}", failure.step, failure.message)))
 }
 
 fn fix(words: &str) -> Fix {
@@ -56,22 +57,22 @@ mod tests {
     fn facts(failure: Option<(&'static str, bool)>) -> Facts {
         let mut facts = nothing_known("not looked at");
         facts.expected.role = Some(Role::GpuNode);
-        let inside = match failure {
+        let in_container = match failure {
             None => Ok(Box::new(nothing_known("inside"))),
-            Some((says, of_container)) => {
-                Err(Failure { step: "starting the container", says: says.into(), of_container })
+            Some((message, of_container)) => {
+                Err(Failure { step: "starting the container", message: message.into(), of_container })
             }
         };
-        facts.live = Fact::Known(Live { image: "debian:12".into(), gpus: true, inside });
+        facts.live = Fact::Known(Live { image: "debian:12".into(), gpus: true, in_container });
         facts
     }
 
     #[test]
     fn the_engines_words_are_the_finding() {
         // Docker's own text when neither the hook nor CDI serves `--gpus` (moby, daemon/devices.go).
-        let says = "could not select device driver \"\" with capabilities: [[gpu]]";
-        let verdict = judge_one(&CHECK, &facts(Some((says, true))));
-        assert!(matches!(&verdict, Verdict::Found(found) if found.message.contains(says)), "{verdict:?}");
+        let message = "could not select device driver \"\" with capabilities: [[gpu]]";
+        let verdict = judge_one(&CHECK, &facts(Some((message, true))));
+        assert!(matches!(&verdict, Verdict::Found(found) if found.message.contains(message)), "{verdict:?}");
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let live = facts.live.require("only with --live")?;
-    let inside = match &live.inside {
-        Ok(inside) => inside,
+    let in_container = match &live.in_container {
+        Ok(in_container) => in_container,
         Err(failure) => {
             return Err(Verdict::Unknown(
                 format!("could not check inside a container: {} failed", failure.step).into(),
@@ -31,7 +31,7 @@ fn judge(facts: &Facts) -> Judged {
             "envdoc check --live",
         ],
     );
-    let nodes = inside.driver.device_nodes.decided()?.cloned().unwrap_or_default();
+    let nodes = in_container.driver.device_nodes.decided()?.cloned().unwrap_or_default();
     let host = facts.driver.device_nodes.decided()?.cloned().unwrap_or_default();
     if nodes.gpus.len() < host.gpus.len() || !nodes.control {
         let message = format!(
@@ -42,7 +42,7 @@ fn judge(facts: &Facts) -> Judged {
         );
         return Ok(Verdict::error(message, fix));
     }
-    let Some(library) = inside.driver.library.decided()? else {
+    let Some(library) = in_container.driver.library.decided()? else {
         let message = "a container with all GPUs has their device nodes but no libcuda.so.1: the driver's \
                        library was not injected, so CUDA cannot start";
         return Ok(Verdict::error(message, fix));
@@ -72,7 +72,7 @@ mod tests {
     use facts::testing::nothing_known;
     use facts::{Fact, Role};
 
-    fn facts(inside: impl FnOnce(&mut Facts)) -> Facts {
+    fn facts(in_container: impl FnOnce(&mut Facts)) -> Facts {
         let version = "550.90.07".parse().unwrap();
         let mut facts = nothing_known("not looked at");
         facts.expected.role = Some(Role::GpuNode);
@@ -81,9 +81,12 @@ mod tests {
         facts.driver.module = Fact::Known(Module { version, open: true });
         facts.driver.library = Fact::Known(version);
         let mut container = facts.clone();
-        inside(&mut container);
-        facts.live =
-            Fact::Known(Live { image: "debian:12".into(), gpus: true, inside: Ok(Box::new(container)) });
+        in_container(&mut container);
+        facts.live = Fact::Known(Live {
+            image: "debian:12".into(),
+            gpus: true,
+            in_container: Ok(Box::new(container)),
+        });
         facts
     }
 

@@ -19,18 +19,18 @@ const TRANSPORTS: &[&str] = &["NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_D
 
 fn judge(facts: &Facts) -> Judged {
     let lines = facts.libraries.nccl_conf.require("no nccl.conf")?;
-    let mut told = Vec::new();
+    let mut findings = Vec::new();
     for (name, value) in lines.iter().filter_map(|line| line.split_once('=')) {
         let (name, value) = (name.trim(), value.trim());
         if TRANSPORTS.contains(&name) && !["0", ""].contains(&value) {
-            told.push(format!("{name}={value} turns off a transport for every job"));
+            findings.push(format!("{name}={value} turns off a transport for every job"));
         } else if let Some(row) = facts.catalog.variable(name)
             && row.status == Status::NotRead
         {
-            told.push(format!("nothing reads {name}"));
+            findings.push(format!("nothing reads {name}"));
         }
     }
-    let Some(first) = told.first() else { return Ok(Verdict::Pass) };
+    let Some(first) = findings.first() else { return Ok(Verdict::Pass) };
     let verdict = Verdict::warning(
         format!("NCCL's configuration file has a wrong setting: {first}"),
         Fix::safe(
@@ -38,7 +38,7 @@ fn judge(facts: &Facts) -> Judged {
             &["grep -n NCCL_ /etc/nccl.conf ~/.nccl.conf"],
         ),
     );
-    Ok(told.into_iter().fold(verdict, Verdict::evidence))
+    Ok(findings.into_iter().fold(verdict, Verdict::evidence))
 }
 
 #[cfg(test)]

@@ -37,15 +37,17 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::error(message, Fix::manual("Install NCCL, or PyTorch, which includes it.")));
     }
     Verdict::together(
-        found.into_iter().map(|(place, version, command)| match contains(range, &version) {
+        found.into_iter().map(|(installation, version, command)| match contains(range, &version) {
             Some(true) => Ok(Verdict::Pass),
-            None => Err(Verdict::Unknown(format!("{place} {version} is not a released version").into())),
+            None => {
+                Err(Verdict::Unknown(format!("{installation} {version} is not a released version").into()))
+            }
             Some(false) => {
                 let commands: Vec<&str> =
                     Some(command.as_str()).into_iter().filter(|c| !c.is_empty()).collect();
                 let fix = Fix::safe("Install the expected version, the same on every node:", &commands)
                     .punctuated();
-                Ok(Verdict::error(format!("NCCL {range} was expected, but {place} is {version}"), fix))
+                Ok(Verdict::error(format!("NCCL {range} was expected, but {installation} is {version}"), fix))
             }
         }),
         "",

@@ -37,7 +37,7 @@ fn judge(facts: &Facts) -> Judged {
         )
         .about(Subject::name(setting.name))
         .evidence(evidence)
-        .evidence(format!("set in {}", setting.place)));
+        .evidence(format!("set in {}", setting.source)));
     }
     if whole {
         return Ok(Verdict::Pass);
@@ -56,7 +56,7 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::warning(message, Fix::safe("Match full names with `=`:", &[&export]))
             .about(Subject::name(setting.name))
             .evidence(evidence)
-            .evidence(format!("NCCL_IB_HCA={} in {}", setting.value, setting.place)));
+            .evidence(format!("NCCL_IB_HCA={} in {}", setting.value, setting.source)));
     }
     Ok(Verdict::Pass)
 }
@@ -64,7 +64,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{expect, says};
+    use crate::testing::{expect, verdict_line};
     use facts::Fact;
     use facts::testing::roles::*;
 
@@ -82,7 +82,7 @@ mod tests {
         expect(&CHECK, &node("^mlx5_1"), "warning", "also excludes");
         expect(&CHECK, &node("mlx4"), "error", "no RDMA device");
         for value in ["=mlx5_0,mlx5_1", "mlx5", "mlx5_0:1", "mlx5_1,mlx5_10,mlx5_11", "^mlx4"] {
-            assert_eq!(says(&CHECK, &node(value)), "pass", "{value}");
+            assert_eq!(verdict_line(&CHECK, &node(value)), "pass", "{value}");
         }
         expect(&CHECK, &gpu_node(), "not-applicable", "");
         let mut unread = node("mlx5");

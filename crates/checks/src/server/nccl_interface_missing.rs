@@ -46,7 +46,7 @@ fn judge(facts: &Facts) -> Judged {
         let fix = Fix::safe("Set the interface that reaches the other nodes:", &[&command]);
         return Ok(Verdict::error(message, fix)
             .about(Subject::name(setting.name))
-            .evidence(format!("set in {}", setting.place))
+            .evidence(format!("set in {}", setting.source))
             .evidence(format!("interfaces with an address: {}", names.join(", "))));
     }
     Ok(Verdict::Pass)
@@ -83,7 +83,7 @@ fn exact(value: &str, interfaces: &[Interface]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{expect, says};
+    use crate::testing::{expect, verdict_line};
     use facts::Fact;
     use facts::testing::roles::*;
 
@@ -106,21 +106,21 @@ mod tests {
 
     #[test]
     fn names_that_do_not_exist_are_found() {
-        for (name, value, says) in [
+        for (name, value, expected) in [
             ("NCCL_SOCKET_IFNAME", "eth0", "no interface matches"),
             ("NCCL_SOCKET_IFNAME", "=ens", "no interface matches"),
             ("NCCL_SOCKET_IFNAME", "eth1", "are down"),
             ("GLOO_SOCKET_IFNAME", "ens", "interface ens does not exist"),
             ("GLOO_SOCKET_IFNAME", "^lo", "neither ^ nor ="),
         ] {
-            expect(&CHECK, &node(&[(name, value)]), "error", says);
+            expect(&CHECK, &node(&[(name, value)]), "error", expected);
         }
     }
 
     #[test]
     fn prefixes_and_exclusions_are_understood() {
         for value in ["ens", "=ens3", "^docker,lo", "ib,ens", "ens3:0"] {
-            assert_eq!(says(&CHECK, &node(&[("NCCL_SOCKET_IFNAME", value)])), "pass", "{value}");
+            assert_eq!(verdict_line(&CHECK, &node(&[("NCCL_SOCKET_IFNAME", value)])), "pass", "{value}");
         }
         expect(&CHECK, &node(&[]), "not-applicable", "");
         let mut unread = node(&[("NCCL_SOCKET_IFNAME", "ens")]);

@@ -58,7 +58,7 @@ fn judge(facts: &Facts) -> Judged {
     )
     .about(Subject::name(first.name));
     Ok(off.iter().fold(verdict, |verdict, (setting, effect)| {
-        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.place))
+        verdict.evidence(format!("{}={} in {}: {effect}", setting.name, setting.value, setting.source))
     }))
 }
 

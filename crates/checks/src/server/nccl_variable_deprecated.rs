@@ -53,7 +53,7 @@ fn judge(facts: &Facts) -> Judged {
         let fix = Fix::safe("Rename the variable where it is set:", &[&unset, &export]);
         return Ok(Verdict::warning(message, fix)
             .about(Subject::name(setting.name))
-            .evidence(format!("{}={} in {}", setting.name, setting.value, setting.place)));
+            .evidence(format!("{}={} in {}", setting.name, setting.value, setting.source)));
     }
     if compared {
         return Ok(Verdict::Pass);

@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
     let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
         .about(Subject::name(first.name));
     Ok(gone.iter().fold(verdict, |verdict, (setting, _)| {
-        verdict.evidence(format!("{}={} in {}", setting.name, setting.value, setting.place))
+        verdict.evidence(format!("{}={} in {}", setting.name, setting.value, setting.source))
     }))
 }
 

@@ -59,7 +59,7 @@ fn judge(facts: &Facts) -> Judged {
     let fix = Fix::safe("Remove the variable where it is set:", &commands);
     let verdict = Verdict::warning(message, fix).about(Subject::name(first.name));
     Ok(wrong.iter().fold(verdict, |verdict, (setting, why, _)| {
-        verdict.evidence(format!("{}={} in {}: {why}", setting.name, setting.value, setting.place))
+        verdict.evidence(format!("{}={} in {}: {why}", setting.name, setting.value, setting.source))
     }))
 }
 

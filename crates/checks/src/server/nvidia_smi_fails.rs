@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_known_failure_is_told_in_its_own_words() {
-        for (words, says) in [
+        for (words, expected) in [
             (
                 "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
                 "cannot reach the kernel module",
@@ -149,7 +149,7 @@ mod tests {
         ] {
             let Ok(Verdict::Found(found)) = judge(&fails(9, words)) else { panic!("{words}") };
             let (said, evidence) = (&found.message, &found.evidence);
-            assert!(said.contains(says) && evidence[0].contains(words), "{said}");
+            assert!(said.contains(expected) && evidence[0].contains(words), "{said}");
         }
         let lost = fails(15, "Unable to determine the device handle for GPU 0000:05:00.0: GPU is lost.");
         assert_eq!(kind(&CHECK, &lost), "not-applicable");

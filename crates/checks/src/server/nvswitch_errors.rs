@@ -86,10 +86,10 @@ mod tests {
                      error (First)\n";
         assert_eq!(kind(&CHECK, &logged(mild)), "warning");
         let Ok(Verdict::Found(found)) = judge(&logged(&format!("{mild}{mild}{fatal}"))) else { panic!() };
-        let (says, evidence) = (&found.message, &found.evidence);
+        let (message, evidence) = (&found.message, &found.evidence);
         assert!(
-            says.contains("24007") && evidence[0].contains("Fatal") && evidence[1].starts_with("2 times"),
-            "{says}"
+            message.contains("24007") && evidence[0].contains("Fatal") && evidence[1].starts_with("2 times"),
+            "{message}"
         );
         assert_eq!(kind(&CHECK, &logged("NVRM: Xid (PCI:0000:41:00): 79, gone")), "pass");
         let mut none = logged("");

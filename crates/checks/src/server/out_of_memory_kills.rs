@@ -71,8 +71,11 @@ mod tests {
         assert_eq!(kind(&CHECK, &facts), "unknown");
         facts.kernel_log.oom_kills = Fact::Known(vec!["python".into(), "python".into(), "redis".into()]);
         let Ok(Verdict::Found(found)) = judge(&facts) else { panic!() };
-        let says = &found.message;
-        assert!(says.contains("killed 3 processes") && says.contains("python (2), redis (1)"), "{says}");
+        let message = &found.message;
+        assert!(
+            message.contains("killed 3 processes") && message.contains("python (2), redis (1)"),
+            "{message}"
+        );
         facts.kernel_log.oom_kills = Fact::Known(vec![]);
         assert_eq!(kind(&CHECK, &facts), "not-applicable");
     }

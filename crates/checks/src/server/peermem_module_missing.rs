@@ -55,7 +55,7 @@ fn judge(facts: &Facts) -> Judged {
                                GPUDirect RDMA is off";
                 let fix =
                     Fix::safe("Unset the variable so that NCCL uses dma-buf:", &["unset NCCL_DMABUF_ENABLE"]);
-                Ok(Verdict::warning(message, fix).evidence(format!("set in {}", setting.place)))
+                Ok(Verdict::warning(message, fix).evidence(format!("set in {}", setting.source)))
             }
             _ => Ok(Verdict::Pass),
         };

@@ -44,7 +44,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::host};
 
     use facts::testing::sparse::{SOCKET, engine};
@@ -52,14 +52,14 @@ mod tests {
     #[test]
     fn podman_needs_its_socket() {
         let podman = [("program podman", "/usr/bin/podman")];
-        assert!(says(&CHECK, &host(&Sparse::new(&podman))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&podman))).starts_with("not-applicable"));
         let both = [podman[0], ("program docker", "/usr/bin/docker")];
-        assert!(says(&CHECK, &host(&Sparse::new(&both))).starts_with("warning: "));
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&both))).starts_with("warning: "));
         let listening = Sparse::new(&[podman[0], ("stat /run/podman/podman.sock", SOCKET)]);
-        assert_eq!(says(&CHECK, &host(&listening)), "pass");
-        assert_eq!(says(&CHECK, &host(&engine("{}", &[]))), "pass");
-        assert!(says(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert_eq!(verdict_line(&CHECK, &host(&listening)), "pass");
+        assert_eq!(verdict_line(&CHECK, &host(&engine("{}", &[]))), "pass");
+        assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("not-applicable"));
         let unknown = Sparse::new(&[]).failing(&[("program podman", "PATH is not searched")]);
-        assert!(says(&CHECK, &host(&unknown)).starts_with("unknown"));
+        assert!(verdict_line(&CHECK, &host(&unknown)).starts_with("unknown"));
     }
 }

@@ -62,7 +62,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{expect, says};
+    use crate::testing::{expect, verdict_line};
     use facts::Fact;
     use facts::testing::roles::*;
 
@@ -80,7 +80,7 @@ mod tests {
     fn a_slow_rail_is_found() {
         expect(&CHECK, &node(&[200, 200, 100, 200]), "warning", "mlx5_2 is slower");
         expect(&CHECK, &node(&[200, 200]), "pass", "");
-        assert_eq!(says(&CHECK, &node(&[400, 400, 400, 400, 200, 200])), "pass", "two for storage");
+        assert_eq!(verdict_line(&CHECK, &node(&[400, 400, 400, 400, 200, 200])), "pass", "two for storage");
         expect(&CHECK, &node(&[200]), "not-applicable", "");
         let mut unread = node(&[200, 200]);
         unread.rdma.devices = Fact::Unknown("no /sys".into());

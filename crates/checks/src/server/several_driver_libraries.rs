@@ -32,8 +32,8 @@ fn judge(facts: &Facts) -> Judged {
         "user libraries of drivers {names} are installed side by side{module}; the next ldconfig run may \
          select the wrong one"
     );
-    let inside = matches!(facts.role(), facts::Fact::Known(Role::Container));
-    let fix = if inside {
+    let in_container = matches!(facts.role(), facts::Fact::Known(Role::Container));
+    let fix = if in_container {
         Fix::manual(
             "Remove driver packages (libnvidia-compute…, libcuda1) from the image; the host's driver is \
              mounted at startup.",

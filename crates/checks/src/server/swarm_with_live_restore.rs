@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::host;
 
     use facts::testing::sparse::engine;
@@ -48,7 +48,7 @@ mod tests {
     fn the_two_are_not_borne_together() {
         let of = |state: &str, file: &str| {
             let info = format!(r#"{{"Swarm":{{"LocalNodeState":"{state}"}},"LiveRestoreEnabled":false}}"#);
-            says(&CHECK, &host(&engine(&info, &[("read /etc/docker/daemon.json", file)])))
+            verdict_line(&CHECK, &host(&engine(&info, &[("read /etc/docker/daemon.json", file)])))
         };
         assert!(of("active", r#"{"live-restore": true}"#).starts_with("error: "));
         assert_eq!(of("active", "{}"), "pass");

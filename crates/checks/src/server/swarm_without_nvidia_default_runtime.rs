@@ -76,7 +76,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::gpu_host;
 
     use facts::testing::sparse::engine;
@@ -91,7 +91,7 @@ mod tests {
             let mut facts =
                 gpu_host(&engine(&info, &[("read /etc/nvidia-container-runtime/config.toml", config)]));
             facts.toolkit.version = Fact::Known(version.into());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         let set = "swarm-resource = \"DOCKER_RESOURCE_GPU\"\n";
         assert!(of("runc", set, "1.17.8").contains("the default runtime is runc"));
@@ -99,6 +99,6 @@ mod tests {
         assert!(of("nvidia", set, "1.18.2").contains("toolkit 1.18"));
         assert_eq!(of("nvidia", set, "1.19.0"), "pass");
         let idle = gpu_host(&engine(r#"{"Swarm":{"LocalNodeState":"active"}}"#, &[]));
-        assert!(says(&CHECK, &idle).starts_with("not-applicable: this node offers no GPU"));
+        assert!(verdict_line(&CHECK, &idle).starts_with("not-applicable: this node offers no GPU"));
     }
 }

@@ -77,7 +77,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::gpu_host;
 
     use facts::testing::sparse::{SOCKET, engine};
@@ -95,7 +95,7 @@ mod tests {
         }
         let mut facts = gpu_host(&engine(&info, &more));
         facts.toolkit.version = Fact::Known(toolkit.into());
-        says(&CHECK, &facts)
+        verdict_line(&CHECK, &facts)
     }
 
     #[test]

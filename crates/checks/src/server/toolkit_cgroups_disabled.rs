@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::testing::sparse::engine;
@@ -48,7 +48,7 @@ mod tests {
     fn only_a_rootful_engine_minds() {
         let of = |options: &str, config: &str| {
             let info = format!(r#"{{"ServerVersion":"27.5.1","SecurityOptions":[{options}]}}"#);
-            says(
+            verdict_line(
                 &CHECK,
                 &gpu_host(&engine(&info, &[("read /etc/nvidia-container-runtime/config.toml", config)])),
             )
@@ -59,6 +59,6 @@ mod tests {
         assert_eq!(of("", "[nvidia-container-cli]\n"), "pass");
         let denied = Sparse::new(&[])
             .failing(&[("read /etc/nvidia-container-runtime/config.toml", "permission denied")]);
-        assert!(says(&CHECK, &gpu_host(&denied)).starts_with("unknown: "));
+        assert!(verdict_line(&CHECK, &gpu_host(&denied)).starts_with("unknown: "));
     }
 }

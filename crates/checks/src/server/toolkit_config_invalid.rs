@@ -53,20 +53,23 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     #[test]
     fn the_line_or_the_mode_is_named() {
         let of = |text: &str| {
-            says(&CHECK, &gpu_host(&Sparse::new(&[("read /etc/nvidia-container-runtime/config.toml", text)])))
+            verdict_line(
+                &CHECK,
+                &gpu_host(&Sparse::new(&[("read /etc/nvidia-container-runtime/config.toml", text)])),
+            )
         };
         assert!(of("[nvidia-container-cli\n").contains("config.toml is invalid in line 1: "));
         assert!(of("[nvidia-container-runtime]\nmode = \"cdl\"\n").contains("unknown mode \"cdl\""));
         assert_eq!(of("[nvidia-container-runtime]\nmode = \"auto\"\n"), "pass");
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
         let denied = Sparse::new(&[])
             .failing(&[("read /etc/nvidia-container-runtime/config.toml", "permission denied")]);
-        assert!(says(&CHECK, &gpu_host(&denied)).starts_with("unknown: "));
+        assert!(verdict_line(&CHECK, &gpu_host(&denied)).starts_with("unknown: "));
     }
 }

@@ -34,7 +34,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     #[test]
@@ -43,13 +43,13 @@ mod tests {
             "read /etc/nvidia-container-runtime/config.toml",
             "[nvidia-container-cli]\nroot = \"/run/nvidia/driver\"\n",
         );
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[config]))).starts_with("error: "));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[config]))).starts_with("error: "));
         assert_eq!(
-            says(&CHECK, &gpu_host(&Sparse::new(&[config, ("stat /run/nvidia/driver", "{}")]))),
+            verdict_line(&CHECK, &gpu_host(&Sparse::new(&[config, ("stat /run/nvidia/driver", "{}")]))),
             "pass"
         );
         let unknown = Sparse::new(&[config]).failing(&[("stat /run/nvidia/driver", "no rights")]);
-        assert_eq!(says(&CHECK, &gpu_host(&unknown)), "unknown: no rights");
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert_eq!(verdict_line(&CHECK, &gpu_host(&unknown)), "unknown: no rights");
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
     }
 }

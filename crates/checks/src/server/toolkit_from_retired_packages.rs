@@ -48,7 +48,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::Fact;
@@ -59,12 +59,12 @@ mod tests {
             let mut facts = gpu_host(&Sparse::new(&[]));
             facts.toolkit.packages = Fact::Known(vec![("nvidia-docker2".into(), "2.13.0-1".into())]);
             facts.toolkit.version = Fact::Known(version.into());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         assert!(of("1.13.5").contains("nvidia-docker2 2.13.0-1"));
         assert_eq!(of("1.17.8"), "pass");
         let mut facts = gpu_host(&Sparse::new(&[]));
         facts.toolkit.packages = Fact::Unknown("why".into());
-        assert_eq!(says(&CHECK, &facts), "unknown: why");
+        assert_eq!(verdict_line(&CHECK, &facts), "unknown: why");
     }
 }

@@ -67,7 +67,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::Fact;
@@ -80,7 +80,7 @@ mod tests {
             facts.toolkit.version = Fact::Known("1.17.8".into());
             facts.toolkit.programs =
                 Fact::Known(programs.iter().map(|(n, p)| ((*n).into(), (*p).into())).collect());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         assert!(of(&[]).starts_with("error: "));
         assert!(
@@ -91,9 +91,9 @@ mod tests {
             of(&[("nvidia-container-runtime-hook", "/usr/bin/nvidia-container-runtime-hook")]),
             "pass"
         );
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
         let mut facts = gpu_host(&engine("{}", &[]));
         facts.toolkit.programs = Fact::Unknown("no rights".into());
-        assert!(says(&CHECK, &facts).starts_with("unknown"));
+        assert!(verdict_line(&CHECK, &facts).starts_with("unknown"));
     }
 }

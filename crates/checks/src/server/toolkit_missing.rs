@@ -49,7 +49,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{
         Sparse,
         sparse::{gpu_host, host},
@@ -61,15 +61,15 @@ mod tests {
     fn an_engine_needs_it_where_a_gpu_is() {
         let mut facts = gpu_host(&engine("{}", &[]));
         facts.toolkit.version = facts::Fact::Absent;
-        assert!(says(&CHECK, &facts).starts_with("error: "));
+        assert!(verdict_line(&CHECK, &facts).starts_with("error: "));
         let with = engine("{}", &[("stat /usr/bin/nvidia-container-runtime-hook", SOCKET)]);
         assert!(
-            says(&CHECK, &gpu_host(&with)).starts_with("unknown: ")
-                || says(&CHECK, &gpu_host(&with)) == "pass"
+            verdict_line(&CHECK, &gpu_host(&with)).starts_with("unknown: ")
+                || verdict_line(&CHECK, &gpu_host(&with)) == "pass"
         );
-        assert!(says(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
+        assert!(verdict_line(&CHECK, &gpu_host(&Sparse::new(&[]))).starts_with("not-applicable"));
         facts.toolkit.version = facts::Fact::Unknown("dpkg-query: status 2".into());
-        assert_eq!(says(&CHECK, &facts), "unknown: dpkg-query: status 2");
-        assert!(says(&CHECK, &host(&engine("{}", &[]))).starts_with("not-applicable: no NVIDIA GPU"));
+        assert_eq!(verdict_line(&CHECK, &facts), "unknown: dpkg-query: status 2");
+        assert!(verdict_line(&CHECK, &host(&engine("{}", &[]))).starts_with("not-applicable: no NVIDIA GPU"));
     }
 }

@@ -36,7 +36,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     use facts::Fact;
@@ -47,7 +47,7 @@ mod tests {
             let mut facts = gpu_host(&Sparse::new(&[]));
             facts.toolkit.packages =
                 Fact::Known(list.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         let old = [("libnvidia-container1", "1.17.8-1"), ("nvidia-container-toolkit", "1.20.0-1")];
         assert!(of(&old).starts_with("warning: "));
@@ -58,6 +58,6 @@ mod tests {
         assert!(of(&[("nvidia-docker2", "2.13.0-1")]).starts_with("not-applicable"));
         let mut facts = gpu_host(&Sparse::new(&[]));
         facts.toolkit.packages = Fact::Unknown("rpm -qa: it hung".into());
-        assert!(says(&CHECK, &facts).starts_with("unknown"));
+        assert!(verdict_line(&CHECK, &facts).starts_with("unknown"));
     }
 }

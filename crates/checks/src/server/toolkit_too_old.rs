@@ -41,7 +41,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::sparse::gpu_host;
 
     use facts::Fact;
@@ -52,7 +52,7 @@ mod tests {
         let of = |version: &str, groups: &str| {
             let mut facts = gpu_host(&engine(&format!(r#"{{"CgroupVersion":"{groups}"}}"#), &[]));
             facts.toolkit.version = Fact::Known(version.into());
-            says(&CHECK, &facts)
+            verdict_line(&CHECK, &facts)
         };
         assert!(of("1.7.0", "2").starts_with("error: "));
         assert_eq!(of("1.17.8", "2"), "pass");

@@ -70,13 +70,13 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::says;
+    use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
 
     fn of(version: &str) -> String {
         let mut facts = gpu_host(&Sparse::new(&[]));
         facts.toolkit.version = Fact::Known(version.into());
-        says(&CHECK, &facts)
+        verdict_line(&CHECK, &facts)
     }
 
     #[test]

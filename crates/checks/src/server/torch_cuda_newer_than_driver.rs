@@ -92,8 +92,8 @@ mod tests {
             &venv("2.12.0+cu130 13.0", &["torchvision-0.27.0"]),
         );
         let Ok(Verdict::Found(found)) = judge(&facts) else { panic!() };
-        let (fix, says) = (&found.fixes[0], &found.message);
-        assert!(says.contains("needs driver 580 or newer"), "{says}");
+        let (fix, message) = (&found.fixes[0], &found.message);
+        assert!(message.contains("needs driver 580 or newer"), "{message}");
         assert_eq!(
             fix.commands,
             ["/venv/bin/python3 -m pip install --force-reinstall torch==2.12.0+cu126 torchvision==0.27.0 \

@@ -114,8 +114,8 @@ mod tests {
         let fix = |torch: &str, torchaudio: &str| {
             let verdict = crate::judge_one(&CHECK, &machine(&venv(torch, &[torchaudio])));
             let Verdict::Found(found) = &verdict else { panic!("{verdict:?}") };
-            let (fix, says) = (&found.fixes[0], &found.message);
-            format!("{says} {fix:?}")
+            let (fix, message) = (&found.fixes[0], &found.message);
+            format!("{message} {fix:?}")
         };
         let ended = fix("2.15.0+cu132 13.2", "torchaudio-2.11.0");
         assert!(ended.contains("CUDA 13.0") && ended.contains("for CUDA 13.2"), "{ended}");

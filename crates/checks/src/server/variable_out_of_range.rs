@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
         let fix = Fix::safe(format!("Unset the variable, or set a valid value{default}:"), &[&unset]);
         return Ok(Verdict::warning(message, fix)
             .about(Subject::name(setting.name))
-            .evidence(format!("set in {}", setting.place)));
+            .evidence(format!("set in {}", setting.source)));
     }
     if any {
         Ok(Verdict::Pass)
@@ -45,7 +45,7 @@ fn judge(facts: &Facts) -> Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{expect, says};
+    use crate::testing::{expect, verdict_line};
     use facts::Fact;
     use facts::testing::roles::*;
 
@@ -71,7 +71,7 @@ mod tests {
             ("NCCL_P2P_LEVEL", "2"),
             ("NCCL_IB_TC", "106"),
         ] {
-            assert_eq!(says(&CHECK, &node(name, value)), "pass", "{name}={value}");
+            assert_eq!(verdict_line(&CHECK, &node(name, value)), "pass", "{name}={value}");
         }
         expect(&CHECK, &node("NCCL_SOCKET_IFNAME", "eth0"), "not-applicable", "");
         expect(&CHECK, &node("NVIDIA_DRIVER_CAPABILITIES", "compute,utility"), "not-applicable", "");

@@ -22,8 +22,8 @@ fn judge(facts: &Facts) -> Judged {
     let mut counts: BTreeMap<(u32, &str), (usize, &str)> = BTreeMap::new();
     // Xid 79, and the driver's advice (154) that comes with it, are the matter of another check.
     let fallen = crate::yield_to(&[&super::gpu_fallen_off_bus::CHECK], facts);
-    let told = |number| fallen.is_err() && [79, 154].contains(&number);
-    for xid in xids.iter().filter(|xid| !xid.switch && !told(xid.number)) {
+    let reported_elsewhere = |number| fallen.is_err() && [79, 154].contains(&number);
+    for xid in xids.iter().filter(|xid| !xid.switch && !reported_elsewhere(xid.number)) {
         counts.entry((xid.number, xid.address.as_str())).or_insert((0, xid.line.as_str())).0 += 1;
     }
     let mut events: Vec<_> = counts
@@ -95,8 +95,8 @@ mod tests {
             "NVRM: Xid (PCI:0000:38:00): 13, pid=1, name=python, Graphics SM Warp Exception\n".repeat(157);
         let log = format!("{storm}NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n");
         let Ok(Verdict::Found(found)) = judge(&logged(&log)) else { panic!() };
-        let (says, evidence, severity) = (&found.message, &found.evidence, found.severity);
-        assert!(says.starts_with("Xid 79") && severity == crate::Severity::Error, "{says}");
+        let (message, evidence, severity) = (&found.message, &found.evidence, found.severity);
+        assert!(message.starts_with("Xid 79") && severity == crate::Severity::Error, "{message}");
         assert!(
             evidence[0].contains("79, GPU") && evidence[1].starts_with("157 times on 0000:38:00"),
             "{evidence:?}"

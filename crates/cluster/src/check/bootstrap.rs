@@ -6,7 +6,7 @@ use tokio::sync::OnceCell;
 
 use super::Options;
 use crate::bootstrap::{self, Found, Parcel};
-use crate::nodes::{self, Node, Place, Worker};
+use crate::nodes::{self, Location, Node, Worker};
 use crate::plan;
 use diagnostic::error::{Error, Kind};
 use docker::transport::Transport;
@@ -94,7 +94,7 @@ pub(super) async fn reach_node(
 }
 
 async fn local(node: &Node, options: Options, worker: bool) -> Result<Envdoc, crate::Error> {
-    let Place::Here = node.place() else { return Err(node.unreachable()) };
+    let Location::Here = node.location() else { return Err(node.unreachable()) };
     let command = bootstrap::own()?;
     let worker = match worker {
         true => Some(node.worker(&command, options.limits.each).await),
@@ -114,8 +114,8 @@ async fn over_ssh(
     let limit = options.limits.each + options.look;
     let answers = async { bootstrap::answers(&mut talk, packing.digest().await?).await };
     let answers = tokio::time::timeout(limit, answers).await;
-    let said = || match node.place() {
-        Place::There(connection) => connection.log().trim().to_owned(),
+    let said = || match node.location() {
+        Location::There(connection) => connection.log().trim().to_owned(),
         _ => String::new(),
     };
     let (found, ran) = match answers {
@@ -125,8 +125,9 @@ async fn over_ssh(
             return (Err(crate::Error::Connection(message)), Some(talk));
         }
         Err(_) => {
-            let says = format!("envdoc on {} did not finish within {:.0} s", node.name, limit.as_secs_f64());
-            return (Err(crate::Error::Connection(says)), Some(talk));
+            let message =
+                format!("envdoc on {} did not finish within {:.0} s", node.name, limit.as_secs_f64());
+            return (Err(crate::Error::Connection(message)), Some(talk));
         }
     };
     let command = match found {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Options;
 use super::bootstrap::Program;
-use crate::nodes::{Node, Place};
+use crate::nodes::{Location, Node};
 use docker::transport::Transports;
 use facts::docker::Endpoint;
 use facts::fleet::Member;
@@ -48,8 +48,8 @@ async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: O
     let nothing = |why: &str| {
         gather::recorded(&Replay::new(Default::default(), why), Expected::default(), options.catalog)
     };
-    match (node.place(), program) {
-        (Place::Here, _) => {
+    match (node.location(), program) {
+        (Location::Here, _) => {
             let (look, catalog) = (options.look, options.catalog);
             let here = tokio::task::spawn_blocking(move || {
                 let deadline = Instant::now() + look;
@@ -60,7 +60,7 @@ async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: O
             });
             here.await.unwrap_or_else(|_| nothing("envdoc failed while it inspected this machine"))
         }
-        (Place::There(_), Ok(program)) => {
+        (Location::There(_), Ok(program)) => {
             let deadline = Instant::now() + options.limits.each + options.look;
             let snapshot = match &program.snapshot {
                 Some(came) => came.clone(),
@@ -71,13 +71,13 @@ async fn facts(node: &Node, program: Result<&Program, &crate::Error>, options: O
                 Err(why) => nothing(&why.to_string()),
             }
         }
-        (place, program) => {
-            let why = match (&place, program) {
-                (Place::There(_), Err(why)) => why.to_string(),
+        (location, program) => {
+            let why = match (&location, program) {
+                (Location::There(_), Err(why)) => why.to_string(),
                 _ => node.closed().unwrap_or_default(),
             };
             let mut facts = nothing(&why);
-            if !matches!(place, Place::Blocked(_)) {
+            if !matches!(location, Location::Blocked(_)) {
                 engine_only(node, &mut facts, options.limits.each).await;
             }
             facts

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use self::bootstrap::{Envdoc, Packing, Program};
 use super::bootstrap::{Parcel, deploy_worker};
-use super::nodes::{Limits, Node, Place, Worker, side_by_side};
+use super::nodes::{Limits, Location, Node, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
 use checks::{self, CHECKS, CheckResult};
@@ -33,7 +33,7 @@ pub struct Options {
 
 /// What was found.
 #[derive(Debug)]
-pub struct Looked {
+pub struct Inspection {
     /// The machines and what lies between them.
     pub fleet: Fleet,
     /// The server checks of each, in the order of the plan.
@@ -75,7 +75,7 @@ pub struct NodeResults {
     pub seconds: f64,
 }
 
-impl Looked {
+impl Inspection {
     /// Whether some machine could not be reached or read, or none could be inspected: then no finding proves
     /// nothing.
     pub fn incomplete(&self) -> bool {
@@ -98,7 +98,7 @@ pub async fn look(
     plan: &ClusterPlan,
     options: Options,
     consent: impl Fn(&Missing) -> bool,
-) -> Result<Looked, Error> {
+) -> Result<Inspection, Error> {
     let (nodes, mut programs) = reached(plan, options, true, consent).await?;
     let width = options.limits.width;
     let workers: Vec<_> = programs
@@ -137,7 +137,7 @@ pub async fn look(
     }
     let results = nodes.iter().zip(&members).zip(&programs);
     let results = results.map(|((node, gathered), program)| result(node, gathered, program)).collect();
-    Ok(Looked {
+    Ok(Inspection {
         fleet: Fleet {
             members: members.into_iter().map(|gathered| gathered.member).collect(),
             pairs,
@@ -185,15 +185,15 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, cr
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
-        access: match (node.place(), program) {
-            (Place::EngineOnly, _) => Access::NotInspected,
-            (Place::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,
+        access: match (node.location(), program) {
+            (Location::EngineOnly, _) => Access::NotInspected,
+            (Location::Blocked(_), _) | (_, Err(crate::Error::Connection(_))) => Access::Unreachable,
             (_, Err(_)) => Access::NotInspected,
-            (Place::Here | Place::There(_), Ok(_)) => Access::Inspected,
+            (Location::Here | Location::There(_), Ok(_)) => Access::Inspected,
         },
         closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
-        hints: match node.place() {
-            Place::Blocked(blocked) => blocked.hints.clone(),
+        hints: match node.location() {
+            Location::Blocked(blocked) => blocked.hints.clone(),
             _ => Vec::new(),
         },
         results: checks::judge(CHECKS, &gathered.member.facts),
@@ -223,8 +223,8 @@ async fn programs(
             Envdoc::Runs(program) => return Ok(*program),
             Envdoc::Missing { architecture, other } => (architecture, other),
         };
-        match (node.place(), parcel) {
-            (Place::There(connection), Some(parcel)) if agreed => {
+        match (node.location(), parcel) {
+            (Location::There(connection), Some(parcel)) if agreed => {
                 // Copying takes longer than asking.
                 let deadline = Instant::now() + options.limits.each * 6;
                 deploy_worker(connection, parcel, &architecture, deadline)

@@ -67,7 +67,7 @@ pub(super) async fn of_each(
 async fn identity(worker: &Worker) -> Fact<crate::worker::Identity> {
     match worker.session.ask(Task::Identity, ASK_TIMEOUT).await {
         Ok(Answer::Identity(identity)) => Fact::Known(identity),
-        other => Fact::unknown(unexpected(other).says),
+        other => Fact::unknown(unexpected(other).message),
     }
 }
 
@@ -85,7 +85,7 @@ async fn skew(worker: &Worker) -> Fact<Skew> {
                     best = Some(skew);
                 }
             }
-            other => return best.map_or_else(|| Fact::unknown(unexpected(other).says), Fact::Known),
+            other => return best.map_or_else(|| Fact::unknown(unexpected(other).message), Fact::Known),
         }
     }
     best.map_or_else(|| Fact::Unknown("its clock was not read".into()), Fact::Known)
@@ -103,7 +103,7 @@ async fn contents(worker: &Worker, path: &str, limit: Duration) -> Fact<crate::w
         Err(Failure { why: Why::TimedOut, .. }) => {
             Fact::unknown(format!("not read within {} s (--content-timeout)", limit.as_secs()))
         }
-        other => Fact::unknown(unexpected(other).says),
+        other => Fact::unknown(unexpected(other).message),
     }
 }
 
@@ -236,7 +236,7 @@ async fn resolve(worker: &Worker, address: &str) -> Fact<Vec<IpAddr>> {
     match worker.session.ask(Task::Resolve { name: address.to_owned() }, ASK_TIMEOUT).await {
         Ok(Answer::Resolved { addresses }) => Fact::Known(addresses),
         Err(Failure { why: Why::UnknownName, .. }) => Fact::Absent,
-        other => Fact::unknown(unexpected(other).says),
+        other => Fact::unknown(unexpected(other).message),
     }
 }
 
@@ -269,9 +269,9 @@ async fn reach(worker: &Worker, address: &str, port: Port, listener: &Listener, 
             Fact::Known(Reach::Not(Why::Other, "a different machine answers at this address".into()))
         }
         Ok(Answer::Connected { .. } | Answer::Acknowledged { .. }) => Fact::Known(Reach::Reached),
-        Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => Fact::unknown(failure.says),
-        Err(Failure { why, says }) => Fact::Known(Reach::Not(why, says)),
-        other => Fact::unknown(unexpected(other).says),
+        Err(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => Fact::unknown(failure.message),
+        Err(Failure { why, message }) => Fact::Known(Reach::Not(why, message)),
+        other => Fact::unknown(unexpected(other).message),
     }
 }
 
@@ -289,12 +289,12 @@ async fn size(worker: &Worker, address: &str, ip: IpAddr, port: &Result<u16, Fai
                 interface.unwrap_or_else(|| "the interface".into())
             ));
         }
-        other => return Fact::unknown(unexpected(other).says),
+        other => return Fact::unknown(unexpected(other).message),
     };
     let task = Task::PathMtu { address: address.to_owned(), port, largest: interface };
     match worker.session.ask(task, MTU_TIMEOUT).await {
         Ok(Answer::PathMtu { bytes, .. }) => Fact::Known(PathMtu { bytes, interface }),
-        other => Fact::unknown(unexpected(other).says),
+        other => Fact::unknown(unexpected(other).message),
     }
 }
 

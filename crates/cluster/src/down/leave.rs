@@ -241,7 +241,7 @@ mod tests {
         let one = |name: &str| vec![name.to_owned()];
         let network =
             |labels| Contents { networks: [("net".to_owned(), labels)].into(), ..Contents::default() };
-        for (contents, says) in [
+        for (contents, message) in [
             (Contents { services: one("svc"), ..Contents::default() }, "it holds services: svc"),
             (Contents { secrets: one("token"), ..Contents::default() }, "it holds secrets: token"),
             (Contents { configs: one("conf"), ..Contents::default() }, "it holds configs: conf"),
@@ -249,8 +249,8 @@ mod tests {
             (network(none.clone()), "it holds networks: net"),
             (network(labels(LABEL, "two")), "it holds networks: net (envdoc cluster two)"),
         ] {
-            assert!(kept(&own, &contents, &[]).ends_with(says), "{}", kept(&own, &contents, &[]));
-            assert!(kept(&none, &contents, &[]).ends_with(says));
+            assert!(kept(&own, &contents, &[]).ends_with(message), "{}", kept(&own, &contents, &[]));
+            assert!(kept(&none, &contents, &[]).ends_with(message));
         }
         assert!(kept(&own, &Contents::default(), &["host9"]).ends_with("it holds other nodes: host9"));
     }

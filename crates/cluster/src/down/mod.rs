@@ -54,8 +54,8 @@ pub async fn former(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> Vec<Forme
 pub fn not_cleaned(plan: &ClusterPlan, former: &Former) -> Option<Problem> {
     let why = former.engine.as_ref().err()?;
     let name = &former.recorded.name;
-    let says = format!("it is no longer in cluster.yaml, and nothing was removed there: {why}");
-    Some(Problem::of("connect", name, says).fix(format!(
+    let message = format!("it is no longer in cluster.yaml, and nothing was removed there: {why}");
+    Some(Problem::of("connect", name, message).fix(format!(
         "Remove its container and settings on that machine: `docker rm -f {name}; docker volume rm {}`",
         plan.settings_volume
     )))
@@ -99,9 +99,16 @@ impl Downed {
         self.notes.extend(other.notes);
     }
 
-    pub(crate) fn done(&mut self, progress: &Progress, step: &str, node: &str, says: &str, outcome: Outcome) {
-        progress.done(step, node, says, outcome);
-        self.steps.push(StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome });
+    pub(crate) fn done(
+        &mut self,
+        progress: &Progress,
+        step: &str,
+        node: &str,
+        message: &str,
+        outcome: Outcome,
+    ) {
+        progress.done(step, node, message, outcome);
+        self.steps.push(StepEntry { step: step.into(), node: node.into(), message: message.into(), outcome });
     }
 
     pub(crate) fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl ToString) {

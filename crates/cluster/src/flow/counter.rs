@@ -105,11 +105,11 @@ fn write(flow: &str, number: u32) -> Vec<u8> {
 
 pub(super) async fn close() -> Result<Answer, Failure> {
     let Some(counting) = counting().take() else {
-        return Err(Failure { why: Why::NotFound, says: "no datagrams are counted".into() });
+        return Err(Failure { why: Why::NotFound, message: "no datagrams are counted".into() });
     };
     let overflowed = overflowed(counting.port);
     counting.stop.store(true, Ordering::Relaxed);
-    let other = |says: &str| Failure { why: Why::Other, says: says.to_owned() };
+    let other = |message: &str| Failure { why: Why::Other, message: message.to_owned() };
     let joined = tokio::task::spawn_blocking(move || counting.thread.join()).await;
     let flows = joined.map_err(|error| other(&error.to_string()))?;
     let flows = flows.map_err(|_| other("counting datagrams failed"))?;
@@ -137,7 +137,7 @@ fn drops(table: &str, port: u16) -> u64 {
 
 pub(super) async fn send(address: IpAddr, port: u16, flow: String, count: u32) -> Result<Answer, Failure> {
     let sent = tokio::task::spawn_blocking(move || trains(SocketAddr::new(address, port), &flow, count));
-    sent.await.map_err(|error| Failure { why: Why::Other, says: error.to_string() })?
+    sent.await.map_err(|error| Failure { why: Why::Other, message: error.to_string() })?
 }
 
 fn trains(to: SocketAddr, flow: &str, count: u32) -> Result<Answer, Failure> {

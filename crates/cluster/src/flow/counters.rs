@@ -49,7 +49,7 @@ impl Counters {
 pub(super) fn read() -> Result<Counters, Failure> {
     let text = |path: &str| host::file::read(Path::new(path)).ok().flatten();
     let Some(snmp) = text("/proc/net/snmp") else {
-        return Err(Failure { why: Why::NotFound, says: "cannot read /proc/net/snmp".into() });
+        return Err(Failure { why: Why::NotFound, message: "cannot read /proc/net/snmp".into() });
     };
     let six = text("/proc/net/snmp6").unwrap_or_default();
     let netstat = text("/proc/net/netstat").unwrap_or_default();
@@ -76,8 +76,8 @@ fn of(snmp: &str, six: &str, netstat: &str) -> Counters {
 fn pair(text: &str, word: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(word));
     let (names, numbers) = (lines.next()?, lines.next()?);
-    let place = names.split_whitespace().position(|other| other == name)?;
-    numbers.split_whitespace().nth(place)?.parse().ok()
+    let index = names.split_whitespace().position(|other| other == name)?;
+    numbers.split_whitespace().nth(index)?.parse().ok()
 }
 
 /// UDP over IPv6 has a line for each count.
@@ -96,7 +96,7 @@ fn conntrack_dropped(table: &str) -> Option<u64> {
         .collect();
     let of = |line: &str| -> u64 {
         let numbers: Vec<&str> = line.split_whitespace().collect();
-        let at = |place: &usize| u64::from_str_radix(numbers.get(*place)?, 16).ok();
+        let at = |index: &usize| u64::from_str_radix(numbers.get(*index)?, 16).ok();
         places.iter().filter_map(at).sum()
     };
     (!places.is_empty()).then(|| lines.map(of).sum())

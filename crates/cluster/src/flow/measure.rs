@@ -154,7 +154,7 @@ pub async fn counters(peers: &[Peer<'_>]) -> Vec<Option<Counters>> {
 fn failed(answer: Answer) -> Failure {
     match answer {
         Answer::Failed(failure) => failure,
-        other => Failure { why: Why::NotUnderstood, says: format!("unexpected answer: {other:?}") },
+        other => Failure { why: Why::NotUnderstood, message: format!("unexpected answer: {other:?}") },
     }
 }
 

@@ -120,7 +120,7 @@ fn percent(part: f64) -> String {
 /// first is the worst. `heavy`: which ways count.
 pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> Vec<(usize, String)> {
     let mut bad: Vec<&Way> = ways.iter().filter(|way| counts(way)).collect();
-    let mut says = Vec::new();
+    let mut messages = Vec::new();
     // Fewer than three do not tell a node from a direction.
     for (node, name) in names.iter().enumerate().filter(|_| names.len() > 2) {
         for incoming in [true, false] {
@@ -135,7 +135,7 @@ pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> 
             let (lost, sent) = (sum(Way::lost), sum(|way| way.sent));
             let rate = percent(f64::from(lost) / f64::from(sent.max(1)));
             let way = if incoming { "that the other nodes send to" } else { "that the other nodes get from" };
-            says.push((
+            messages.push((
                 node,
                 format!(
                     "about {rate} % of the packets {way} {name} are lost ({lost} of {sent} did not arrive)"
@@ -146,8 +146,8 @@ pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> 
         }
     }
     bad.sort_by(|one, other| other.rate().total_cmp(&one.rate()));
-    says.extend(bad.into_iter().map(|way| (way.from, way.loss(names))));
-    says
+    messages.extend(bad.into_iter().map(|way| (way.from, way.loss(names))));
+    messages
 }
 
 /// Where to look for the loss between nodes: of the worst way.
@@ -173,8 +173,8 @@ pub fn loss_fixes(ways: &[Way], names: &[String]) -> Vec<String> {
 /// The problems of ways that lose so much that nothing else can be tried.
 pub fn heavy(step: &str, ways: &[Way], names: &[String]) -> Vec<Problem> {
     let found = losses(ways, names, Way::is_heavy);
-    let problem = |(node, says): (usize, String)| {
-        let problem = Problem::of(step, &names[node], says);
+    let problem = |(node, message): (usize, String)| {
+        let problem = Problem::of(step, &names[node], message);
         loss_fixes(ways, names).into_iter().fold(problem, Problem::fix)
     };
     found.into_iter().map(problem).collect()
@@ -182,26 +182,26 @@ pub fn heavy(step: &str, ways: &[Way], names: &[String]) -> Vec<Problem> {
 
 /// Packets that arrive twice, and packets that overtake each other.
 pub fn disorder(ways: &[Way], names: &[String]) -> Vec<String> {
-    let mut says = Vec::new();
+    let mut messages = Vec::new();
     let rate = |count: u32, way: &Way| percent(f64::from(count) / f64::from(way.sent.max(1)));
     for way in ways {
         let (from, to, sent) = (&names[way.from], &names[way.to], way.sent);
         if way.is_doubled() {
             let (count, rate) = (way.duplicates, rate(way.duplicates, way));
-            says.push(format!(
+            messages.push(format!(
                 "about {rate} % of the packets from {from} to {to} arrive twice ({count} of {sent}): the \
                     network duplicates packets"
             ));
         }
         if way.is_disordered() {
             let (count, rate) = (way.late, rate(way.late, way));
-            says.push(format!(
+            messages.push(format!(
                 "about {rate} % of the packets from {from} to {to} arrive after a later one ({count} of \
                     {sent}): the network reorders packets"
             ));
         }
     }
-    says
+    messages
 }
 
 #[cfg(test)]
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn a_rate_is_said_with_its_direction_and_its_interval() {
-        let says = way(0, 1, 520, 416).loss(&names(2));
+        let message = way(0, 1, 520, 416).loss(&names(2));
         assert_eq!(
-            says,
+            message,
             "about 20 % of the packets from node1 to node2 are lost (104 of 520 did not arrive; 16 to 25 % \
                 with 99 % confidence)"
         );
@@ -267,9 +267,9 @@ mod tests {
     #[test]
     fn what_arrives_twice_or_late_is_no_loss() {
         let doubled = Way { duplicates: 104, ..way(0, 1, 520, 520) };
-        let says = disorder(std::slice::from_ref(&doubled), &names(2));
-        assert_eq!(says.len(), 1);
-        assert!(says[0].contains("20 % of the packets from node1 to node2 arrive twice"), "{says:?}");
+        let messages = disorder(std::slice::from_ref(&doubled), &names(2));
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].contains("20 % of the packets from node1 to node2 arrive twice"), "{messages:?}");
         assert!(losses(&[doubled], &names(2), Way::is_lossy).is_empty());
         let late = Way { late: 52, ..way(1, 0, 520, 520) };
         assert!(disorder(&[late], &names(2))[0].contains("reorders"));

@@ -122,12 +122,12 @@ pub async fn traces(
         let interfaces = (*host)?.interfaces().await.ok()?;
         Some(interfaces.into_iter().flat_map(|one| one.addresses).map(|(own, _)| own).collect::<Vec<_>>())
     }));
-    let (seen, ways, addresses) = tokio::join!(watch, send, addresses);
+    let (observed, ways, addresses) = tokio::join!(watch, send, addresses);
     let of = |way: Way| {
         let (from, to) = (way.from, way.to);
         let flow = measure::flow(&run, (from, to));
         let receiver = addresses[to].clone().unwrap_or_default();
-        trace(way, &flow, (seen[from].as_deref(), seen[to].as_deref()), (receiver, peers[to].address))
+        trace(way, &flow, (observed[from].as_deref(), observed[to].as_deref()), (receiver, peers[to].address))
     };
     ways.unwrap_or_default().into_iter().map(of).collect()
 }

@@ -22,7 +22,7 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) async fn watch(run: String, seconds: f64) -> Result<Answer, Failure> {
     let watched = tokio::task::spawn_blocking(move || packets(&run, Duration::from_secs_f64(seconds)));
-    watched.await.map_err(|error| Failure { why: Why::Other, says: error.to_string() })?
+    watched.await.map_err(|error| Failure { why: Why::Other, message: error.to_string() })?
 }
 
 fn packets(run: &str, time: Duration) -> Result<Answer, Failure> {

@@ -121,8 +121,9 @@ mod tests {
     #[test]
     fn the_counter_of_a_container_and_of_a_session() {
         let events = "low 0\nhigh 0\nmax 31\noom 2\noom_kill 1\noom_group_kill 0\n";
-        let inside = [("/sys/fs/cgroup/memory.events", events), ("/sys/fs/cgroup/memory.max", "67108864\n")];
-        let v2 = found("0::/\n", &inside).unwrap();
+        let cgroup_files =
+            [("/sys/fs/cgroup/memory.events", events), ("/sys/fs/cgroup/memory.max", "67108864\n")];
+        let v2 = found("0::/\n", &cgroup_files).unwrap();
         assert_eq!((v2.kills, v2.limit_reached, v2.limit), (1, Reached::Times(2), Limit::Bytes(64 << 20)));
         let scope = "/sys/fs/cgroup/user.slice/session-2.scope/memory.events";
         let session = found("0::/user.slice/session-2.scope\n", &[(scope, events)]).unwrap();

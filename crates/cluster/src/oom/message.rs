@@ -4,7 +4,7 @@ use super::{Evidence, Finding, Kill, Limit, Unread};
 use diagnostic::units::memory;
 use docker::container::Found;
 
-fn place(container: Option<&str>) -> String {
+fn subject(container: Option<&str>) -> String {
     container.map_or("the cgroup of this session".to_owned(), |name| format!("container {name}"))
 }
 
@@ -15,7 +15,7 @@ impl Finding {
         match self {
             Finding::Killed(_) => None,
             Finding::Nothing => {
-                Some(format!("not by the OOM killer: its counter did not change in {}", place(container)))
+                Some(format!("not by the OOM killer: its counter did not change in {}", subject(container)))
             }
             Finding::Unread(why) => Some(unread(why)),
         }
@@ -29,20 +29,20 @@ pub(crate) fn unread(why: &Unread) -> String {
 
 impl Kill {
     /// A sentence without its end; `container`: its name, `None` for this machine.
-    pub fn says(&self, container: Option<&str>) -> String {
-        let place = place(container);
+    pub fn message(&self, container: Option<&str>) -> String {
+        let subject = subject(container);
         let limit = self.limit(if container.is_some() { "the container" } else { "the cgroup" });
         match &self.evidence {
             Evidence::Counter { file, before, after } => {
                 let count = after - before;
                 let processes = if count == 1 { "process" } else { "processes" };
                 format!(
-                    "the kernel's OOM killer killed {count} {processes} in {place} (oom_kill in {file} went \
+                    "the kernel's OOM killer killed {count} {processes} in {subject} (oom_kill in {file} went \
                      from {before} to {after}); {limit}"
                 )
             }
             Evidence::Engine => format!(
-                "the engine reports that the kernel's OOM killer killed a process in {place} \
+                "the engine reports that the kernel's OOM killer killed a process in {subject} \
                  (State.OOMKilled is true); {limit}"
             ),
         }
@@ -137,7 +137,7 @@ mod tests {
         let evidence = Evidence::Counter { file, before: 0, after: 1 };
         let kill = Kill { evidence, limit: Limit::Bytes(512 << 20), own_limit: Some(true) };
         assert_eq!(
-            kill.says(Some("node2")),
+            kill.message(Some("node2")),
             "the kernel's OOM killer killed 1 process in container node2 (oom_kill in \
              /sys/fs/cgroup/memory.events went from 0 to 1); the container reached its memory limit of 512 \
              MiB"
@@ -150,9 +150,9 @@ mod tests {
         );
         let other = Kill { limit: Limit::Unlimited, own_limit: Some(true), ..kill };
         assert!(
-            other.says(None).contains("the cgroup has no memory limit of its own"),
+            other.message(None).contains("the cgroup has no memory limit of its own"),
             "{}",
-            other.says(None)
+            other.message(None)
         );
     }
 

@@ -68,13 +68,13 @@ pub(super) fn kubernetes(plan: &ClusterPlan) -> Result<String, Error> {
         "  emptyDir: {medium: Memory, sizeLimit: \"".to_owned() + &plan.shm.to_string() + "\"}",
     ];
     let mut container = vec!["volumeMounts:".to_owned(), "  - {name: shm, mountPath: /dev/shm}".into()];
-    for (place, mount) in plan.mounts.iter().enumerate() {
+    for (index, mount) in plan.mounts.iter().enumerate() {
         container.push(format!(
-            "  - {{name: storage-{place}, mountPath: {}, readOnly: {}}}",
+            "  - {{name: storage-{index}, mountPath: {}, readOnly: {}}}",
             quoted(&mount.to),
             mount.read_only
         ));
-        volumes.push(format!("- name: storage-{place}"));
+        volumes.push(format!("- name: storage-{index}"));
         volumes.push(match &mount.from {
             Source::Path(path) => format!("  hostPath: {{path: {}, type: Directory}}", quoted(path)),
             Source::Nfs { server, path, .. } => {

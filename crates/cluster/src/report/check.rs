@@ -8,14 +8,14 @@ use anstyle::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Access, Looked, NodeResults};
+use crate::check::{Access, Inspection, NodeResults};
 use checks::Verdict;
 use checks::fleet::{FleetResult, TRAITS, value};
 use checks::report::json::{self as check_json, CheckEntry};
 use diagnostic::Subject;
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
-use diagnostic::render::text::finding;
+use diagnostic::render::{message_keys, text::finding};
 use diagnostic::report::{Outcome, Report, Summary};
 use facts::Fact;
 
@@ -45,6 +45,7 @@ pub struct ClusterCheckReport {
 
 /// The result of a check of all machines.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct FleetEntry {
     /// Id of the check.
     pub check: String,
@@ -52,9 +53,9 @@ pub struct FleetEntry {
     pub status: String,
     /// What is wrong, what was expected and the consequence; the reason for `unknown` and `not-applicable`;
     /// empty for `pass`.
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The same as `message`, as schema 1 named it.
-    pub says: String,
     /// The readings that a finding rests on.
     pub evidence: Vec<String>,
     /// What to do about a finding, the best first.
@@ -93,33 +94,33 @@ fn verdicts(node: &NodeResults) -> impl Iterator<Item = &Verdict> {
 }
 
 /// The results between the machines and of each, for every renderer.
-pub fn report(looked: &Looked, results: &[FleetResult]) -> Report {
+pub fn report(inspection: &Inspection, results: &[FleetResult]) -> Report {
     let fleet = results.iter().map(|result| Outcome::new(result.check, result.verdict.clone()));
-    let own = looked.nodes.iter().flat_map(|node| {
+    let own = inspection.nodes.iter().flat_map(|node| {
         let on_node = |outcome: Outcome| outcome.on(Subject::node(&node.name));
         node.results.iter().map(move |one| on_node(Outcome::new(one.check, one.verdict.clone())))
     });
     Report {
         command: "envdoc cluster check",
-        about: looked.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
-        properties: vec![("nodes", looked.nodes.len().to_string())],
+        about: inspection.nodes.iter().map(|node| format!("{} ({})", node.name, node.engine)).collect(),
+        properties: vec![("nodes", inspection.nodes.len().to_string())],
         results: fleet.chain(own).collect(),
         sections: Vec::new(),
     }
 }
 
 /// All results together.
-pub fn summary(looked: &Looked, results: &[FleetResult]) -> Summary {
-    let own = looked.nodes.iter().flat_map(|node| node.results.iter().map(|result| &result.verdict));
+pub fn summary(inspection: &Inspection, results: &[FleetResult]) -> Summary {
+    let own = inspection.nodes.iter().flat_map(|node| node.results.iter().map(|result| &result.verdict));
     Summary::of(own.chain(results.iter().map(|result| &result.verdict)))
 }
 
 /// The report for machines.
-pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
+pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckReport {
     let mut table: BTreeMap<String, BTreeMap<String, Option<String>>> = BTreeMap::new();
     for one in TRAITS {
         let row = table.entry(one.name.to_owned()).or_default();
-        for member in &looked.fleet.members {
+        for member in &inspection.fleet.members {
             let found = match (one.of)(&member.facts) {
                 Fact::Unknown(_) => None,
                 known => Some(value(&known)),
@@ -133,7 +134,6 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
             check: result.check.id.into(),
             status: verdict.status().into(),
             message: verdict.message().into(),
-            says: verdict.message().into(),
             evidence: evidence(verdict),
             fixes: fixes(verdict),
             fix: old_fix(verdict),
@@ -153,19 +153,19 @@ pub fn json(looked: &Looked, results: &[FleetResult]) -> ClusterCheckReport {
     ClusterCheckReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
-        summary: summary(looked, results),
+        summary: summary(inspection, results),
         results: results.iter().map(entry).collect(),
         table,
-        nodes: looked.nodes.iter().zip(&looked.fleet.members).map(node).collect(),
-        notes: looked.notes.clone(),
+        nodes: inspection.nodes.iter().zip(&inspection.fleet.members).map(node).collect(),
+        notes: inspection.notes.clone(),
     }
 }
 
 /// The report for people.
-pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String {
-    let mut text = access(&looked.nodes, layout);
-    table(&mut text, looked, layout);
-    for node in looked.nodes.iter().filter(|node| !unknown(node)) {
+pub fn text(inspection: &Inspection, results: &[FleetResult], layout: Layout) -> String {
+    let mut text = access(&inspection.nodes, layout);
+    table(&mut text, inspection, layout);
+    for node in inspection.nodes.iter().filter(|node| !unknown(node)) {
         machine(&mut text, node, layout);
     }
     text.push('\n');
@@ -174,10 +174,10 @@ pub fn text(looked: &Looked, results: &[FleetResult], layout: Layout) -> String 
     for result in results {
         verdict(&mut text, result.check.id, result.check.summary, &result.verdict, layout);
     }
-    for note in &looked.notes {
+    for note in &inspection.notes {
         wrapped(&mut text, note, "  note: ", "    ", layout);
     }
-    let own = summary(looked, results);
+    let own = summary(inspection, results);
     let _ = writeln!(text, "\n{}", own.words());
     text
 }
@@ -235,8 +235,8 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
 }
 
 /// What differs, a row each; what is the same in one line. Many machines go into groups.
-fn table(text: &mut String, looked: &Looked, layout: Layout) {
-    let members = &looked.fleet.members;
+fn table(text: &mut String, inspection: &Inspection, layout: Layout) {
+    let members = &inspection.fleet.members;
     let (mut same, mut rows): (Vec<String>, Vec<(&str, Vec<String>)>) = (Vec::new(), Vec::new());
     for one in TRAITS {
         let values: Vec<String> = members.iter().map(|member| value(&(one.of)(&member.facts))).collect();
@@ -273,10 +273,10 @@ fn table(text: &mut String, looked: &Looked, layout: Layout) {
     let width =
         |column: usize| rows.iter().map(|(_, values)| values[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..members.len()).map(width).collect();
-    for (place, (name, values)) in rows.iter().enumerate() {
+    for (index, (name, values)) in rows.iter().enumerate() {
         let cells: Vec<String> =
             values.iter().zip(&widths).map(|(value, &width)| format!("{value:width$}")).collect();
-        let style = if place == 0 { Style::new().bold() } else { Style::new() };
+        let style = if index == 0 { Style::new().bold() } else { Style::new() };
         let _ = writeln!(text, "{style}{name:first$}  {}{style:#}", cells.join("  ").trim_end());
     }
 }

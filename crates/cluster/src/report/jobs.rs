@@ -54,12 +54,12 @@ pub fn table(ended: &[Ended]) -> String {
             Ok(status) => status.to_string(),
             Err(_) => "?".into(),
         };
-        let says = match &end.status {
+        let message = match &end.status {
             Err(why) => format!("  {why}"),
             Ok(_) if end.stopped => "  stopped because another process failed".into(),
             Ok(status) => meaning(*status).map(|means| format!("  {means}")).unwrap_or_default(),
         };
-        let _ = writeln!(text, "{:<width$}  {status:>4}  {}{says}", end.node, time(end.seconds));
+        let _ = writeln!(text, "{:<width$}  {status:>4}  {}{message}", end.node, time(end.seconds));
     }
     text
 }

@@ -10,6 +10,7 @@ use anstyle::AnsiColor;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::json;
 
+use diagnostic::render::message_keys;
 use diagnostic::terminal;
 use diagnostic::visible::line;
 
@@ -52,14 +53,14 @@ impl Progress {
     }
 
     /// Something goes on with a node, from now until [`Progress::done`].
-    pub fn doing(&self, step: &str, node: &str, says: &str) {
+    pub fn doing(&self, step: &str, node: &str, message: &str) {
         match &self.shown {
-            Shown::Events => event(&json!({"event": "doing", "step": step, "node": node, "says": says})),
-            Shown::Lines => terminal::note(&format!("{step:<9} {node:<10} {says} ...")),
+            Shown::Events => event(json!({"event": "doing", "step": step, "node": node}), message),
+            Shown::Lines => terminal::note(&format!("{step:<9} {node:<10} {message} ...")),
             Shown::Terminal(all) => {
                 let mut bars = self.bars.borrow_mut();
                 let bar = bars.entry(format!("{step} {node}")).or_insert_with(|| self.bar(all));
-                bar.set_message(line(&format!("{step:<9} {node:<10} {says}")).into_owned());
+                bar.set_message(line(&format!("{step:<9} {node:<10} {message}")).into_owned());
             }
         }
     }
@@ -74,33 +75,32 @@ impl Progress {
     }
 
     /// How far it is, in bytes; `all` is 0 where nobody knows.
-    pub fn far(&self, step: &str, node: &str, says: &str, bytes: u64, all: u64) {
+    pub fn far(&self, step: &str, node: &str, message: &str, bytes: u64, all: u64) {
         let Shown::Terminal(_) = &self.shown else { return };
         if let Some(bar) = self.bars.borrow().get(&format!("{step} {node}")) {
             let of = if all > 0 { format!(" of {}", short_size(all)) } else { String::new() };
-            bar.set_message(format!("{step:<9} {node:<10} {says} {}{of}", short_size(bytes)));
+            bar.set_message(format!("{step:<9} {node:<10} {message} {}{of}", short_size(bytes)));
         }
     }
 
     /// A step of a node has ended.
-    pub fn done(&self, step: &str, node: &str, says: &str, outcome: Outcome) {
+    pub fn done(&self, step: &str, node: &str, message: &str, outcome: Outcome) {
         if let Some(bar) = self.bars.borrow_mut().remove(&format!("{step} {node}")) {
             bar.finish_and_clear();
         }
         if let Shown::Events = self.shown {
-            return event(
-                &json!({"event": "done", "step": step, "node": node, "says": says, "outcome": outcome}),
-            );
+            let done = json!({"event": "done", "step": step, "node": node, "outcome": outcome});
+            return event(done, message);
         }
         let (sign, style) = sign(outcome, self.unicode);
-        self.line(&format!("{style}{sign}{style:#} {step:<9} {node:<10} {says}"));
+        self.line(&format!("{style}{sign}{style:#} {step:<9} {node:<10} {message}"));
     }
 
     /// Something that a person should know.
-    pub fn note(&self, says: &str) {
+    pub fn note(&self, message: &str) {
         match self.shown {
-            Shown::Events => event(&json!({"event": "note", "says": says})),
-            _ => self.line(&format!("note: {says}")),
+            Shown::Events => event(json!({"event": "note"}), message),
+            _ => self.line(&format!("note: {message}")),
         }
     }
 
@@ -126,6 +126,6 @@ pub fn sign(outcome: Outcome, unicode: bool) -> (&'static str, anstyle::Style) {
 }
 
 /// On standard error, as all progress is: standard output holds the report alone.
-fn event(value: &serde_json::Value) {
-    terminal::note(&value.to_string());
+fn event(value: serde_json::Value, message: &str) {
+    terminal::note(&message_keys::event(value, message).to_string());
 }

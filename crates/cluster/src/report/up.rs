@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,13 +34,16 @@ pub struct WorkReport {
 
 /// One step of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct StepEntry {
     /// `connect`, `image`, `swarm`, `network`, `settings`, `container`, `healthy`, `verify`.
     pub step: String,
     /// The node; the cluster's name where it is of all.
     pub node: String,
     /// What was done, or is so.
-    pub says: String,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
+    pub message: String,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -49,7 +53,8 @@ pub fn planned(report: &WorkReport, layout: Layout) -> String {
     let mut text = format!("Plan of `envdoc cluster up` for {}:\n", report.cluster);
     for step in &report.steps {
         let (sign, style) = sign(step.outcome, layout.unicode);
-        let _ = writeln!(text, "  {style}{sign}{style:#} {:<9} {:<10} {}", step.step, step.node, step.says);
+        let _ =
+            writeln!(text, "  {style}{sign}{style:#} {:<9} {:<10} {}", step.step, step.node, step.message);
     }
     if report.steps.iter().all(|step| step.outcome == Outcome::Unchanged) {
         text.push_str("No changes: everything matches cluster.yaml.\n");
@@ -72,7 +77,7 @@ pub fn problems(problems: &[Problem], layout: Layout) -> String {
     for problem in problems {
         let (sign, style) = sign(Outcome::Failed, layout.unicode);
         let node = problem.node.as_deref().map_or(String::new(), |node| format!(" {node}"));
-        let _ = writeln!(text, "{style}{sign} {}{node}:{style:#} {}", problem.step, problem.says.trim());
+        let _ = writeln!(text, "{style}{sign} {}{node}:{style:#} {}", problem.step, problem.message.trim());
         for fix in &problem.fix {
             let arrow = if layout.unicode { "→" } else { "->" };
             let _ = writeln!(text, "    {arrow} {fix}");

@@ -119,7 +119,7 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), Baselin
     for now in &outcome.results {
         let Some(then) = baseline.results.iter().find(|kept| kept.bytes == now.bytes) else { continue };
         // How many times worse than what is let pass.
-        let (worse, says) = match now.bytes {
+        let (worse, message) = match now.bytes {
             bytes if bytes >= BANDWIDTH_FROM_BYTES => (
                 then.bus * MIN_BANDWIDTH_RATIO / now.bus,
                 format!("{} busbw at {bytes} bytes, the baseline has {}", rate(now.bus), rate(then.bus)),
@@ -136,13 +136,14 @@ pub fn compare(outcome: &mut Outcome, baseline: &Baseline) -> Result<(), Baselin
         };
         compared += 1;
         if worse > 1.0 && worst.as_ref().is_none_or(|(most, _)| worse > *most) {
-            worst = Some((worse, says));
+            worst = Some((worse, message));
         }
     }
     match worst {
-        Some((_, says)) => {
+        Some((_, message)) => {
             outcome.verdict = Verdict::Slow;
-            outcome.says = format!("{}; worse than the baseline of {}: {says}", outcome.says, baseline.saved);
+            outcome.message =
+                format!("{}; worse than the baseline of {}: {message}", outcome.message, baseline.saved);
         }
         None if compared == 0 => outcome.remarks.push("the baseline contains none of these sizes".into()),
         None => outcome
@@ -171,14 +172,14 @@ mod tests {
         let judged = |bus, seconds| {
             let mut now = run(bus, seconds);
             compare(&mut now, &kept).unwrap();
-            (now.verdict, now.says)
+            (now.verdict, now.message)
         };
         assert_eq!(judged(0.8e9, 9e-5).0, Verdict::Ok);
-        let (verdict, says) = judged(0.5e9, 5e-5);
+        let (verdict, message) = judged(0.5e9, 5e-5);
         assert!(
             verdict == Verdict::Slow
-                && says.contains("0.50 GB/s busbw at 16777216 bytes, the baseline has 1.00"),
-            "{says}"
+                && message.contains("0.50 GB/s busbw at 16777216 bytes, the baseline has 1.00"),
+            "{message}"
         );
         assert!(judged(1e9, 2e-4).1.contains("200 µs for 8 bytes, the baseline has 50"));
         let mut three = run(1e9, 5e-5);

@@ -26,8 +26,8 @@ fn packets(snmp: &str, netstat: &str) -> Option<Packets> {
 fn counted(text: &str, protocol: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol));
     let (names, numbers) = (lines.next()?, lines.next()?);
-    let place = names.split(' ').position(|other| other == name)?;
-    numbers.split(' ').nth(place)?.parse().ok()
+    let index = names.split(' ').position(|other| other == name)?;
+    numbers.split(' ').nth(index)?.parse().ok()
 }
 
 /// The segments since then.

@@ -63,9 +63,9 @@ pub async fn train(
         outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node.to_owned(), format!("{node}: {why}"))], "")
     };
     for one in containers {
-        let brought = container::upload(one.engine, &one.node.name, "/", archive());
-        let brought = tokio::time::timeout(UPLOAD_TIMEOUT, brought).await;
-        let why = match brought {
+        let uploaded = container::upload(one.engine, &one.node.name, "/", archive());
+        let uploaded = tokio::time::timeout(UPLOAD_TIMEOUT, uploaded).await;
+        let why = match uploaded {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some("the Docker engine does not answer".to_owned()),
@@ -110,7 +110,7 @@ pub async fn train(
         Ok(ended) => launch::verdict(&ended, &first),
         Err(_) => Some(format!("not finished within {} s", TRAIN_TIMEOUT_SECONDS + 20)),
     };
-    told(plan, &lines.into_inner(), how, start, outcome)
+    report(plan, &lines.into_inner(), how, start, outcome)
 }
 
 /// The script, to be unpacked at the root.
@@ -137,7 +137,7 @@ fn node_of(plan: &ClusterPlan, rank: i64) -> String {
 }
 
 /// What came of it.
-fn told(
+fn report(
     plan: &ClusterPlan,
     lines: &[String],
     how: Option<String>,
@@ -169,7 +169,7 @@ fn told(
         outcome.verdict = Verdict::Failed;
         let lines = lines.iter().filter(|line| !program_line::is_for_envdoc(line)).cloned().collect();
         outcome.capture([Captured { from: "deepspeed".into(), lines }]);
-        let failed = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
+        let failed = failed.into_iter().map(|(_, node, message)| (node, message)).collect();
         return outcome.finish_phase(PhaseId::Deepspeed, start, failed, "");
     }
     judge(plan, &all, start, outcome)
@@ -186,7 +186,7 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
     if let Some(other) = other {
         outcome.verdict = Verdict::Wrong;
         let node = node_of(plan, other.rank);
-        let says = format!(
+        let message = format!(
             "{node}: rank {} has the loss {} after {} steps, rank {} has {}; their weights have diverged",
             other.rank,
             last(other),
@@ -194,19 +194,19 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
             first.rank,
             last(first)
         );
-        return outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node, says)], "");
+        return outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node, message)], "");
     }
     let (begun, ended) = (first.first.unwrap_or(f64::NAN), last(first));
     if ended >= begun || begun.is_nan() {
         outcome.verdict = Verdict::Wrong;
         let node = node_of(plan, first.rank);
-        let says = format!(
+        let message = format!(
             "{node}: the loss did not decrease: {begun:.3} after the first step, {ended:.3} after {STEPS}"
         );
-        return outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node, says)], "");
+        return outcome.finish_phase(PhaseId::Deepspeed, start, vec![(node, message)], "");
     }
     let same = all.iter().all(|one| one.losses == first.losses);
-    let says = format!(
+    let message = format!(
         "DeepSpeed {} with torch {} over {} on {} ranks: {STEPS} steps of ZeRO-2 in {:.1} s; the loss \
             decreased from {begun:.3} to {ended:.3} and is {} on all ranks",
         first.deepspeed.as_deref().unwrap_or("?"),
@@ -216,8 +216,8 @@ fn judge(plan: &ClusterPlan, all: &[Said], start: Instant, outcome: &mut Outcome
         all.iter().filter_map(|one| one.seconds).fold(0.0, f64::max),
         if same { "bitwise identical" } else { "identical up to rounding" }
     );
-    outcome.says += &format!("; {says}");
-    outcome.finish_phase(PhaseId::Deepspeed, start, Vec::new(), &says)
+    outcome.message += &format!("; {message}");
+    outcome.finish_phase(PhaseId::Deepspeed, start, Vec::new(), &message)
 }
 
 #[cfg(test)]
@@ -243,7 +243,7 @@ mod tests {
     fn outcome(lines: &[String], how: Option<&str>) -> Outcome {
         let mut outcome = Outcome::new(catalog::testing::catalog(), vec!["node1".into(), "node2".into()]);
         outcome.verdict = Verdict::Ok;
-        let _ = told(&plan(), lines, how.map(str::to_owned), Instant::now(), &mut outcome);
+        let _ = report(&plan(), lines, how.map(str::to_owned), Instant::now(), &mut outcome);
         outcome
     }
 
@@ -252,11 +252,11 @@ mod tests {
         let losses = vec!["\"0x1.8p+1\""; STEPS].join(",");
         let good = outcome(&[line(0, "3.0", &losses), line(1, "3.0", &losses)], None);
         assert_eq!(good.verdict, Verdict::Ok);
-        assert!(good.says.contains("bitwise identical on all ranks"), "{}", good.says);
+        assert!(good.message.contains("bitwise identical on all ranks"), "{}", good.message);
         let differ = outcome(&[line(0, "3.0", &losses), line(1, "3.1", &losses)], None);
         assert_eq!(differ.verdict, Verdict::Wrong);
         assert!(
-            differ.says.contains("rank 1 has the loss 3.1")
+            differ.message.contains("rank 1 has the loss 3.1")
                 && differ.phases[0].node.as_deref() == Some("node2")
         );
         let risen = outcome(&[line(0, "9.9", &losses), line(1, "9.9", &losses)], None);
@@ -277,10 +277,10 @@ mod tests {
         let trace = "node2: ModuleNotFoundError: No module named 'deepspeed'";
         let bad = outcome(&[waited, broke, trace.into()], Some("node1 ended with 1 after 3.0 s"));
         assert_eq!(bad.verdict, Verdict::Failed);
-        assert!(bad.says.starts_with("deepspeed: node2: rank 1: import deepspeed"), "{}", bad.says);
+        assert!(bad.message.starts_with("deepspeed: node2: rank 1: import deepspeed"), "{}", bad.message);
         assert_eq!(bad.captured[0].lines, [trace]);
         let silent =
             outcome(&["bash: line 1: deepspeed: command not found".into()], Some("node1 ended with 127"));
-        assert!(silent.says.contains("ended with 127; last output: bash: line 1"), "{}", silent.says);
+        assert!(silent.message.contains("ended with 127; last output: bash: line 1"), "{}", silent.message);
     }
 }

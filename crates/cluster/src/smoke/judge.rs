@@ -72,36 +72,36 @@ pub fn judge(outcome: &mut Outcome) {
     unknown.extend(unmeasured(outcome));
     let limits = cpu_limit::judge(outcome);
     let found = found(outcome, !limits.is_empty());
-    for (says, fix) in limits {
-        reasons.push(says);
+    for (message, fix) in limits {
+        reasons.push(message);
         fixes.extend(fix);
     }
     for found in found {
         let fix = match found {
-            Found::Slow(says, fix) => {
-                reasons.push(says);
+            Found::Slow(message, fix) => {
+                reasons.push(message);
                 fix
             }
-            Found::Unknown(says, fix) => {
-                unknown.push(says);
+            Found::Unknown(message, fix) => {
+                unknown.push(message);
                 fix
             }
-            Found::Note(says) => {
-                outcome.remarks.push(says);
+            Found::Note(message) => {
+                outcome.remarks.push(message);
                 ""
             }
         };
         fixes.extend((!fix.is_empty()).then(|| fix.to_owned()));
     }
     let speed = speed(outcome);
-    (outcome.verdict, outcome.says) = match (reasons.is_empty(), unknown.is_empty()) {
+    (outcome.verdict, outcome.message) = match (reasons.is_empty(), unknown.is_empty()) {
         (true, true) => (Verdict::Ok, format!("every element correct; {speed}")),
         (true, false) => {
-            let says = format!("every element correct; {speed}; not judged: {}", unknown.join("; "));
-            (Verdict::Unknown, says)
+            let message = format!("every element correct; {speed}; not judged: {}", unknown.join("; "));
+            (Verdict::Unknown, message)
         }
         (false, _) => {
-            outcome.remarks.extend(unknown.into_iter().map(|says| format!("not judged: {says}")));
+            outcome.remarks.extend(unknown.into_iter().map(|message| format!("not judged: {message}")));
             (Verdict::Slow, format!("{speed}; {}", reasons.join("; ")))
         }
     };
@@ -111,12 +111,12 @@ pub fn judge(outcome: &mut Outcome) {
 /// What the measurements show. Rates of a rank that its CPU limit throttles are those of the limit.
 fn found(outcome: &Outcome, is_throttled: bool) -> Vec<Found> {
     let hidden = |found: Option<Found>| match found {
-        Some(Found::Slow(says, _)) if is_throttled => Some(Found::Unknown(says, "")),
+        Some(Found::Slow(message, _)) if is_throttled => Some(Found::Unknown(message, "")),
         found => found,
     };
     let rates = [slow_link(outcome), path(outcome), straggler(outcome), ring(outcome)].map(hidden);
     let network = [resent(outcome), far(outcome)];
-    let changed = packets::reasons(outcome).into_iter().map(|(says, fix)| Found::Slow(says, fix));
+    let changed = packets::reasons(outcome).into_iter().map(|(message, fix)| Found::Slow(message, fix));
     rates.into_iter().chain(network).flatten().chain(changed).collect()
 }
 
@@ -146,7 +146,7 @@ pub(super) fn middle(of: &[Interval]) -> Interval {
 
 /// All but one.
 pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
-    of.iter().enumerate().filter(|(place, _)| *place != but).map(|(_, one)| *one).collect()
+    of.iter().enumerate().filter(|(index, _)| *index != but).map(|(_, one)| *one).collect()
 }
 
 /// Segments that got lost: where no queue of the path overflows, the network loses them.
@@ -159,22 +159,22 @@ fn resent(outcome: &Outcome) -> Option<Found> {
     let (who, pace) = (outcome.ranks.get(rank)?, rate(repeated.pace));
     let Interval { low, high } = paced.interval();
     let percent = |part: f64| part * 100.0;
-    let says = format!(
+    let message = format!(
         "{who} retransmitted {:.2} % of its packets to {whom} at {pace}, a fifth of what the path carries",
         percent(part(paced))
     );
     if low > RETRANSMIT_LIMIT {
         return Some(Found::Slow(
-            format!("{says} ({:.2} to {:.2} %): the network loses packets", percent(low), percent(high)),
+            format!("{message} ({:.2} to {:.2} %): the network loses packets", percent(low), percent(high)),
             "Read the error and drop counters on both nodes (possible causes: bad cable, duplex mismatch, \
                 full switch buffer): `ip -s link; ethtool -S INTERFACE`",
         ));
     }
     Some(Found::Note(match part(paced) > RETRANSMIT_LIMIT {
-        true => format!("{says}: too few of {} packets to call it loss", paced.sent),
+        true => format!("{message}: too few of {} packets to call it loss", paced.sent),
         false => {
             let most = outcome.network.packets.iter().flatten().map(part).fold(0.0, f64::max);
-            format!("{says}, and {:.2} % at full rate: full queues, no lossy link", percent(most))
+            format!("{message}, and {:.2} % at full rate: full queues, no lossy link", percent(most))
         }
     }))
 }
@@ -294,15 +294,15 @@ mod tests {
         let mut outcome = healthy();
         change(&mut outcome);
         judge(&mut outcome);
-        (outcome.verdict, outcome.says, outcome.remarks)
+        (outcome.verdict, outcome.message, outcome.remarks)
     }
 
     #[test]
     fn a_healthy_run_leaves_no_doubt_and_is_ok() {
         assert!(!doubts(&healthy()).any());
-        let (verdict, says, remarks) = judged(|_| {});
-        assert!(verdict == Verdict::Ok && remarks.is_empty(), "{says} {remarks:?}");
-        assert!(says.contains("1.10 GB/s busbw at 64 MiB, 92 %"), "{says}");
+        let (verdict, message, remarks) = judged(|_| {});
+        assert!(verdict == Verdict::Ok && remarks.is_empty(), "{message} {remarks:?}");
+        assert!(message.contains("1.10 GB/s busbw at 64 MiB, 92 %"), "{message}");
     }
 
     /// A link between ranks whose loopback carries this much.
@@ -339,9 +339,9 @@ mod tests {
             ),
             (|outcome| links(outcome, &[1.2e6; 3], 2e9), "1.2 MB/s, less than gigabit"),
         ];
-        for (change, says) in cases {
-            let (verdict, told, _) = judged(change);
-            assert!(verdict == Verdict::Slow && told.contains(says), "{told}");
+        for (change, message) in cases {
+            let (verdict, reason, _) = judged(change);
+            assert!(verdict == Verdict::Slow && reason.contains(message), "{reason}");
         }
     }
 
@@ -365,16 +365,16 @@ mod tests {
                 "0.48 % at full rate: full queues",
             ),
         ];
-        for (change, says) in cases {
-            let (verdict, told, remarks) = judged(change);
-            assert!(verdict == Verdict::Ok && remarks.join("; ").contains(says), "{told} {remarks:?}");
+        for (change, message) in cases {
+            let (verdict, reason, remarks) = judged(change);
+            assert!(verdict == Verdict::Ok && remarks.join("; ").contains(message), "{reason} {remarks:?}");
         }
-        let (verdict, says, _) = judged(|outcome| {
+        let (verdict, message, _) = judged(|outcome| {
             outcome.network.repeated.ring = vec![0.3e9; 7];
             outcome.network.repeated.path = vec![1.2e9; 7];
             outcome.network.repeated.busy = vec![0.2; 7];
         });
-        assert!(verdict == Verdict::Slow && says.contains("cause unknown"), "{says}");
+        assert!(verdict == Verdict::Slow && message.contains("cause unknown"), "{message}");
     }
 
     #[test]
@@ -412,9 +412,9 @@ mod tests {
                 "only 2 rounds could be repeated",
             ),
         ];
-        for (change, says) in cases {
-            let (verdict, told, _) = judged(change);
-            assert!(verdict == Verdict::Unknown && told.contains(says), "{told}");
+        for (change, message) in cases {
+            let (verdict, reason, _) = judged(change);
+            assert!(verdict == Verdict::Unknown && reason.contains(message), "{reason}");
             assert_eq!(verdict.exit_code(), 3);
         }
         // A size above those that are judged may be left out.
@@ -432,8 +432,8 @@ mod tests {
 
     #[test]
     fn slow_writing_of_large_messages_alone_is_no_reason_for_unknown() {
-        let (verdict, says, _) = small(|_| {});
-        assert!(verdict == Verdict::Ok && says.contains("1.10 GB/s busbw at 4 MiB, 92 %"), "{says}");
+        let (verdict, message, _) = small(|_| {});
+        assert!(verdict == Verdict::Ok && message.contains("1.10 GB/s busbw at 4 MiB, 92 %"), "{message}");
         // What is slow at that size is measured again, as nothing larger was.
         let mut outcome = healthy();
         outcome.results[0].bytes = 4 << 20;
@@ -441,30 +441,33 @@ mod tests {
         assert!(!doubts(&outcome).ring, "a larger size was not asked for");
         outcome.network.skipped_from = Some(16 << 20);
         assert!(doubts(&outcome).ring);
-        let (verdict, says, _) = small(|outcome| {
+        let (verdict, message, _) = small(|outcome| {
             outcome.network.repeated.ring = vec![0.3e9; 7];
             outcome.network.repeated.path = vec![1.2e9; 7];
             outcome.network.repeated.busy = vec![0.2; 7];
         });
-        assert!(verdict == Verdict::Unknown && says.contains("latency"), "{says}");
+        assert!(verdict == Verdict::Unknown && message.contains("latency"), "{message}");
     }
 
     #[test]
     fn a_throttled_rank_is_the_cause_of_what_its_rates_look_like() {
-        let (verdict, says, remarks) = judged(|outcome| {
+        let (verdict, message, remarks) = judged(|outcome| {
             let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
             outcome.network.cpu_limits = vec![Reading { container, found }];
             outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.9]);
             links(outcome, &[1.2e6; 3], 2e9);
         });
-        assert!(verdict == Verdict::Slow && says.contains("throttled container node3 in 60"), "{says}");
-        assert!(!says.contains("gigabit") && remarks.join("; ").contains("not judged: the path"), "{says}");
+        assert!(verdict == Verdict::Slow && message.contains("throttled container node3 in 60"), "{message}");
+        assert!(
+            !message.contains("gigabit") && remarks.join("; ").contains("not judged: the path"),
+            "{message}"
+        );
         // As fast as its path, because both are throttled.
-        let (verdict, says, _) = judged(|outcome| {
+        let (verdict, message, _) = judged(|outcome| {
             let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
             outcome.network.cpu_limits = vec![Reading { container, found }];
         });
-        assert!(verdict == Verdict::Slow && says.contains("the CPU limit of 0.1 CPUs"), "{says}");
+        assert!(verdict == Verdict::Slow && message.contains("the CPU limit of 0.1 CPUs"), "{message}");
     }
 
     #[test]
@@ -491,22 +494,22 @@ mod tests {
         let interrupted = |verdict, change: fn(&mut Outcome)| {
             let mut outcome = healthy();
             change(&mut outcome);
-            (outcome.verdict, outcome.says) = (verdict, "repeat: node2: the connection stalled".into());
+            (outcome.verdict, outcome.message) = (verdict, "repeat: node2: the connection stalled".into());
             judge_interrupted(&mut outcome);
-            (outcome.verdict, outcome.says, outcome.remarks)
+            (outcome.verdict, outcome.message, outcome.remarks)
         };
         let slow: fn(&mut Outcome) = |outcome| outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.31]);
         // The processors may be why it stalled: what was seen before decides.
-        let (verdict, says, remarks) = interrupted(Verdict::Unknown, slow);
-        assert!(verdict == Verdict::Slow && says.contains("node3 takes 3.1 times"), "{says}");
+        let (verdict, message, remarks) = interrupted(Verdict::Unknown, slow);
+        assert!(verdict == Verdict::Slow && message.contains("node3 takes 3.1 times"), "{message}");
         assert!(remarks.iter().any(|remark| remark.contains("stalled")), "{remarks:?}");
-        let (verdict, says, _) = interrupted(Verdict::Failed, slow);
-        assert!(verdict == Verdict::Failed && says.starts_with("repeat: node2"), "{says}");
-        assert!(says.contains("node3 takes 3.1 times"), "{says}");
+        let (verdict, message, _) = interrupted(Verdict::Failed, slow);
+        assert!(verdict == Verdict::Failed && message.starts_with("repeat: node2"), "{message}");
+        assert!(message.contains("node3 takes 3.1 times"), "{message}");
         // Nothing was found before: the stall is all there is.
         for verdict in [Verdict::Unknown, Verdict::Failed, Verdict::Slow] {
-            let (judged, says, _) = interrupted(verdict, |_| {});
-            assert!(judged == verdict && says == "repeat: node2: the connection stalled", "{says}");
+            let (judged, message, _) = interrupted(verdict, |_| {});
+            assert!(judged == verdict && message == "repeat: node2: the connection stalled", "{message}");
         }
     }
 
@@ -522,12 +525,12 @@ mod tests {
 
     #[test]
     fn what_only_one_round_shows_is_no_fault() {
-        let (verdict, says, _) = judged(|outcome| {
+        let (verdict, message, _) = judged(|outcome| {
             links(outcome, &[1.2e9, 1.3e9, 1.25e9], 2e9);
             outcome.network.repeated.links[2][3] = 1e6;
             outcome.network.repeated.own = rounds(&[0.1, 0.1, 0.31]);
             outcome.network.repeated.own[2][5] = 0.1;
         });
-        assert_eq!(verdict, Verdict::Ok, "{says}");
+        assert_eq!(verdict, Verdict::Ok, "{message}");
     }
 }

@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 use super::memory_kills;
 use super::outcome::Outcome;
-use super::phases::Place;
+use super::phases::Endpoint;
 use crate::oom;
 use crate::worker::session::Session;
 use diagnostic::error::{Error, Kind};
@@ -23,7 +23,7 @@ const SIGKILL: i32 = 9;
 /// Workers of this machine; dropping it ends them.
 pub struct Local {
     /// The ranks.
-    pub places: Vec<Place>,
+    pub endpoints: Vec<Endpoint>,
     children: Vec<Child>,
     processes: Vec<u32>,
     memory: oom::Local,
@@ -74,13 +74,13 @@ impl Local {
     pub async fn start(ranks: usize) -> Result<Local, Error> {
         let failed = |error: SpawnError| Error::new(Kind::Usage, format!("cannot start a rank: {error}"));
         let memory = oom::Local::start();
-        let mut local = Local { places: Vec::new(), children: Vec::new(), processes: Vec::new(), memory };
+        let mut local = Local { endpoints: Vec::new(), children: Vec::new(), processes: Vec::new(), memory };
         for rank in 0..ranks {
             let (session, child) = worker(Stdio::inherit()).await.map_err(failed)?;
             local.processes.push(child.id().unwrap_or_default());
             local.children.push(child);
             let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            local.places.push(Place {
+            local.endpoints.push(Endpoint {
                 node: format!("rank {rank}"),
                 is_rank: true,
                 address,
@@ -96,7 +96,7 @@ impl Local {
             let killed = self.killed();
             memory_kills::here(outcome, self.memory.end(), &killed);
         }
-        self.places.clear();
+        self.endpoints.clear();
         for child in &mut self.children {
             if tokio::time::timeout(Duration::from_secs(2), child.wait()).await.is_err() {
                 let _ = child.kill().await;

@@ -33,8 +33,8 @@ pub(super) fn here(outcome: &mut Outcome, finding: Finding, killed: &[Killed]) {
     if let Finding::Killed(kill) = &finding {
         let whose = if whose.is_empty() { "this machine".to_owned() } else { whose.join(", ") };
         add(outcome, &whose, None, kill);
-    } else if let Some(says) = finding.no_evidence(None) {
-        outcome.remarks.extend(whose.iter().map(|whose| format!("{whose}; {says}")));
+    } else if let Some(message) = finding.no_evidence(None) {
+        outcome.remarks.extend(whose.iter().map(|whose| format!("{whose}; {message}")));
     }
 }
 
@@ -52,17 +52,17 @@ pub async fn nccl_here(
 }
 
 fn add(outcome: &mut Outcome, whose: &str, container: Option<&str>, kill: &Kill) {
-    let says = kill.says(container);
+    let message = kill.message(container);
     outcome.fix.extend(kill.fixes(container));
     if outcome.verdict != Verdict::Failed {
-        outcome.remarks.push(format!("{whose}: {says}"));
+        outcome.remarks.push(format!("{whose}: {message}"));
         return;
     }
     let failed = |phase: &&mut super::outcome::Phase| {
         phase.status == Status::Failed && phase.node.as_deref() == container
     };
     for phase in outcome.phases.iter_mut().filter(failed) {
-        phase.says += &format!("; {says}");
+        phase.message += &format!("; {message}");
     }
-    outcome.says += &format!("; {whose}: {says}");
+    outcome.message += &format!("; {whose}: {message}");
 }

@@ -80,41 +80,42 @@ pub fn read<'l>(lines: impl IntoIterator<Item = &'l str>) -> Read {
             let end = version.find(|c: char| c.is_whitespace() || c == ',').unwrap_or(version.len());
             read.version.get_or_insert_with(|| version[..end].to_owned());
         }
-        if let Some((_, says)) = line.split_once("NCCL WARN ") {
-            let says = says.trim().to_owned();
-            if read.warnings.len() < WARNING_LIMIT && !read.warnings.contains(&says) {
-                read.warnings.push(says);
+        if let Some((_, message)) = line.split_once("NCCL WARN ") {
+            let message = message.trim().to_owned();
+            if read.warnings.len() < WARNING_LIMIT && !read.warnings.contains(&message) {
+                read.warnings.push(message);
             }
         }
-        if let Some((_, says)) = line.split_once("NCCL INFO ") {
-            info(says.trim(), &mut read);
+        if let Some((_, message)) = line.split_once("NCCL INFO ") {
+            info(message.trim(), &mut read);
         }
     }
     read
 }
 
-fn info(says: &str, read: &mut Read) {
-    if let Some(network) = says.strip_prefix("Using network ") {
+fn info(message: &str, read: &mut Read) {
+    if let Some(network) = message.strip_prefix("Using network ") {
         read.networks.insert(network.trim().to_owned());
-    } else if says.contains("NET/IB : No device found") {
+    } else if message.contains("NET/IB : No device found") {
         read.no_infiniband = true;
     } else if let Some((_, devices)) =
-        says.split_once(" : Using [").filter(|(net, _)| net.starts_with("NET/"))
+        message.split_once(" : Using [").filter(|(net, _)| net.starts_with("NET/"))
     {
         let devices = devices.split([';', '\n']).next().unwrap_or_default();
         read.devices.insert(format!("[{}", devices.trim()));
-    } else if says.starts_with("Connected NVLS tree") || says.starts_with("NVLS comm ") {
+    } else if message.starts_with("Connected NVLS tree") || message.starts_with("NVLS comm ") {
         read.nvls = true;
-    } else if let Some((_, via)) =
-        says.split_once(" via ").filter(|_| says.starts_with("Channel ") || says.starts_with("Ring "))
+    } else if let Some((_, via)) = message
+        .split_once(" via ")
+        .filter(|_| message.starts_with("Channel ") || message.starts_with("Ring "))
     {
         *read.connections.entry(transport(via)).or_default() += 1;
     } else if let Some((number, order)) =
-        says.strip_prefix("Channel ").and_then(|rest| rest.split_once(" : "))
+        message.strip_prefix("Channel ").and_then(|rest| rest.split_once(" : "))
     {
         ring(number, order, read);
     } else {
-        read.paths.extend(between(says));
+        read.paths.extend(between(message));
     }
 }
 
@@ -134,8 +135,8 @@ fn ring(number: &str, order: &str, read: &mut Read) {
 /// Between GPUs: `GPU/E000 :GPU/E000 (0/5000.0/LOC) GPU/13000 (2/252.0/NVL) CPU/0 (4/24.0/PHB)`, hops,
 /// bandwidth, and of which kind the way is; else what the rings use within a node: `Pattern 4, … type
 /// NVL/PIX, …`.
-fn between(says: &str) -> Vec<String> {
-    if let Some(rest) = says.strip_prefix("Pattern 4, ") {
+fn between(message: &str) -> Vec<String> {
+    if let Some(rest) = message.strip_prefix("Pattern 4, ") {
         let kind = rest.split_once(" type ").and_then(|(_, kinds)| kinds.split_once('/'));
         return kind
             .filter(|(kind, _)| *kind != "LOC")
@@ -143,7 +144,7 @@ fn between(says: &str) -> Vec<String> {
             .into_iter()
             .collect();
     }
-    let Some((_, others)) = says.strip_prefix("GPU/").and_then(|rest| rest.split_once(" :")) else {
+    let Some((_, others)) = message.strip_prefix("GPU/").and_then(|rest| rest.split_once(" :")) else {
         return Vec::new();
     };
     let words: Vec<&str> = others.split_whitespace().collect();

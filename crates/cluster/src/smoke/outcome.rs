@@ -24,7 +24,7 @@ pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
     /// Why, in a sentence or two.
-    pub says: String,
+    pub message: String,
     /// Where each rank is.
     pub ranks: Vec<String>,
     /// The phases that ran, in order; a failed one has a row for each node that it failed on.
@@ -129,7 +129,7 @@ impl Outcome {
         Outcome {
             catalog,
             verdict: Verdict::Failed,
-            says: String::new(),
+            message: String::new(),
             ranks,
             phases: Vec::new(),
             results: Vec::new(),
@@ -162,15 +162,15 @@ impl Outcome {
         id: PhaseId,
         start: Instant,
         failed: Vec<(String, String)>,
-        says: &str,
+        message: &str,
     ) -> Result<(), PhaseFailed> {
         let seconds = start.elapsed().as_secs_f64();
         let Some((_, first)) = failed.first() else {
-            let says = says.to_owned();
-            self.phases.push(Phase { id, node: None, status: Status::Passed, seconds, says });
+            let message = message.to_owned();
+            self.phases.push(Phase { id, node: None, status: Status::Passed, seconds, message });
             return Ok(());
         };
-        self.says = format!("{}: {first}", id.id());
+        self.message = format!("{}: {first}", id.id());
         self.end_phase(id, Status::Failed, seconds, failed);
         Err(PhaseFailed)
     }
@@ -183,8 +183,8 @@ impl Outcome {
         seconds: f64,
         rows: Vec<(String, String)>,
     ) {
-        let rows = rows.into_iter();
-        self.phases.extend(rows.map(|(node, says)| Phase { id, node: Some(node), status, seconds, says }));
+        let row = |(node, message)| Phase { id, node: Some(node), status, seconds, message };
+        self.phases.extend(rows.into_iter().map(row));
     }
 }
 
@@ -237,7 +237,7 @@ pub struct Phase {
     /// How long it took, in seconds.
     pub seconds: f64,
     /// What was seen.
-    pub says: String,
+    pub message: String,
 }
 
 /// How a phase ended.

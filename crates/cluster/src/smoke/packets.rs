@@ -48,16 +48,16 @@ impl Changed {
 pub(super) fn reasons(outcome: &Outcome) -> Vec<(String, &'static str)> {
     let (ways, names) = (&outcome.network.ways, &outcome.ranks);
     let mut reasons = corrupted(outcome);
-    let lost = rate::losses(ways, names, Way::is_lossy).into_iter().map(|(_, says)| says);
-    reasons.extend(lost.map(|says| {
+    let lost = rate::losses(ways, names, Way::is_lossy).into_iter().map(|(_, message)| message);
+    reasons.extend(lost.map(|message| {
         let fix = "Read the error and drop counters on both nodes: `ip -s link; ethtool -S INTERFACE`";
-        (says, fix)
+        (message, fix)
     }));
-    reasons.extend(rate::disorder(ways, names).into_iter().map(|says| {
+    reasons.extend(rate::disorder(ways, names).into_iter().map(|message| {
         let fix = "Check for packets that take several paths or a loop (bonding mode balance-rr, \
             per-packet load balancing, a switch loop), on both nodes: `cat /proc/net/bonding/*; nstat -az \
             TcpExtTCPOFOQueue TcpExtTCPDSACKOldSent`";
-        (says, fix)
+        (message, fix)
     }));
     reasons
 }
@@ -67,7 +67,7 @@ fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
     let fix = "Check cable, transceiver and network adapter on the path (CRC errors), and whether the counts \
         still rise, on both nodes: `ethtool -S INTERFACE; nstat -az TcpInCsumErrors UdpInCsumErrors`";
     let network = &outcome.network;
-    let seen = network.changed.iter().map(|changed| changed.message(&outcome.ranks));
+    let changes = network.changed.iter().map(|changed| changed.message(&outcome.ranks));
     let counted = network.counters.iter().enumerate();
     let wrong = counted.filter_map(|(rank, counters)| Some((rank, (*counters)?.corrupted?)));
     let wrong = wrong
@@ -75,7 +75,7 @@ fn corrupted(outcome: &Outcome) -> Vec<(String, &'static str)> {
             *count > CORRUPTED_LIMIT && !network.changed.iter().any(|one| one.to == *rank)
         })
         .map(|(rank, count)| sentence(outcome, rank, count));
-    seen.chain(wrong).map(|says| (says, fix)).collect()
+    changes.chain(wrong).map(|message| (message, fix)).collect()
 }
 
 fn sentence(outcome: &Outcome, rank: usize, count: u64) -> String {

@@ -9,7 +9,7 @@ use docker::fan_out;
 
 use super::bandwidth::median;
 use super::judge::rate;
-use super::phases::{NoAnswer, Options, Place, ask, expected};
+use super::phases::{Endpoint, NoAnswer, Options, ask, expected};
 use super::rank::{Answer, Task};
 
 /// Seconds that the bytes of one way should take.
@@ -59,8 +59,8 @@ pub fn rounds(world: usize) -> Vec<Vec<(usize, usize)>> {
     let even = world + world % 2;
     (0..even.saturating_sub(1))
         .map(|round| {
-            let seat = |place: usize| if place == 0 { 0 } else { 1 + (place - 1 + round) % (even - 1) };
-            let pairs = (0..even / 2).map(|place| (seat(place), seat(even - 1 - place)));
+            let seat = |index: usize| if index == 0 { 0 } else { 1 + (index - 1 + round) % (even - 1) };
+            let pairs = (0..even / 2).map(|index| (seat(index), seat(even - 1 - index)));
             let ordered = pairs.map(|(one, other)| (one.min(other), one.max(other)));
             ordered.filter(|(_, other)| *other < world).collect()
         })
@@ -68,18 +68,18 @@ pub fn rounds(world: usize) -> Vec<Vec<(usize, usize)>> {
 }
 
 /// Plays all rounds.
-pub async fn tournament(places: &[Place], options: &Options) -> Vec<Pair> {
+pub async fn tournament(endpoints: &[Endpoint], options: &Options) -> Vec<Pair> {
     let mut pairs = Vec::new();
     // Who does not answer once is not asked in every round.
     let mut gone: BTreeMap<usize, PairError> = BTreeMap::new();
-    for (number, round) in rounds(places.len()).into_iter().enumerate() {
+    for (number, round) in rounds(endpoints.len()).into_iter().enumerate() {
         let run = |ranks: (usize, usize)| format!("pair-{number}-{}-{}", ranks.0, ranks.1);
         let played = fan_out(round.into_iter().map(|ranks| {
             let missing = gone.get(&ranks.0).or_else(|| gone.get(&ranks.1)).cloned();
             async move {
                 match missing {
                     Some(error) => (ranks, Err(PairError { deaf: None, ..error })),
-                    None => (ranks, carried(places, ranks, &run(ranks), options).await),
+                    None => (ranks, carried(endpoints, ranks, &run(ranks), options).await),
                 }
             }
         }))
@@ -92,19 +92,20 @@ pub async fn tournament(places: &[Place], options: &Options) -> Vec<Pair> {
         }
     }
     pairs.sort_by_key(|pair| pair.ranks);
-    again(places, options, &mut pairs).await;
+    again(endpoints, options, &mut pairs).await;
     pairs
 }
 
 /// Pairs that look slow are tried again: what was disturbed once is not bad.
-async fn again(places: &[Place], options: &Options, pairs: &mut [Pair]) {
+async fn again(endpoints: &[Endpoint], options: &Options, pairs: &mut [Pair]) {
     for turn in 0..2 {
         let rates = pairs.iter().filter_map(|pair| pair.came.as_ref().ok());
         let usual = median(&rates.flat_map(|came| [came.there, came.back]).collect::<Vec<_>>());
         let slow = |came: &Carried| came.there.min(came.back) < usual / 2.0;
         for pair in pairs.iter_mut().filter(|pair| pair.came.as_ref().is_ok_and(slow)).take(RETRIED_PAIRS) {
             let run = format!("again-{turn}-{}-{}", pair.ranks.0, pair.ranks.1);
-            let (Ok(now), Ok(before)) = (carried(places, pair.ranks, &run, options).await, &pair.came) else {
+            let (Ok(now), Ok(before)) = (carried(endpoints, pair.ranks, &run, options).await, &pair.came)
+            else {
                 continue;
             };
             pair.came = Ok(Carried {
@@ -117,22 +118,23 @@ async fn again(places: &[Place], options: &Options, pairs: &mut [Pair]) {
 }
 
 async fn carried<'p>(
-    places: &'p [Place],
+    endpoints: &'p [Endpoint],
     ranks: (usize, usize),
     run: &str,
     options: &Options,
 ) -> Result<Carried, PairError> {
-    let both = [&places[ranks.0], &places[ranks.1]];
+    let both = [&endpoints[ranks.0], &endpoints[ranks.1]];
     let mut ports = [0; 2];
-    let listen =
-        |place: &'p Place| ask(place, Task::Listen { address: Some(place.address) }, options.deadline);
-    for (place, answer) in fan_out(both.map(listen)).await.into_iter().enumerate() {
+    let listen = |endpoint: &'p Endpoint| {
+        ask(endpoint, Task::Listen { address: Some(endpoint.address) }, options.deadline)
+    };
+    for (index, answer) in fan_out(both.map(listen)).await.into_iter().enumerate() {
         match answer {
-            Ok(Answer::Listening { port }) => ports[place] = port,
+            Ok(Answer::Listening { port }) => ports[index] = port,
             other => {
-                let deaf = Some(if place == 0 { ranks.0 } else { ranks.1 });
+                let deaf = Some(if index == 0 { ranks.0 } else { ranks.1 });
                 let fault = NoAnswer::of(other, &|rank| name_in(both, rank));
-                return Err(PairError { node: both[place].node.clone(), fault, deaf });
+                return Err(PairError { node: both[index].node.clone(), fault, deaf });
             }
         }
     }
@@ -151,9 +153,9 @@ async fn carried<'p>(
     let (mut rates, mut bytes) = ([0.0_f64; 2], 1 << 20);
     for _ in 0..2 {
         let task = |_| Task::Stream { bytes, sends: true, receives: true, rate: None };
-        for (place, answer) in two(both, task, deadline).await?.into_iter().enumerate() {
+        for (index, answer) in two(both, task, deadline).await?.into_iter().enumerate() {
             if let Answer::Streamed { seconds, .. } = answer {
-                rates[place] = rates[place].max(bytes as f64 / seconds);
+                rates[index] = rates[index].max(bytes as f64 / seconds);
             }
         }
         bytes = ((rates[0].min(rates[1]) * STREAM_SECONDS) as usize).clamp(1 << 18, STREAM_LIMIT_BYTES);
@@ -165,27 +167,27 @@ async fn carried<'p>(
             trip = trip.max(median(&seconds));
         }
     }
-    fan_out(both.map(|place| ask(place, Task::Leave, Duration::from_secs(1)))).await;
+    fan_out(both.map(|endpoint| ask(endpoint, Task::Leave, Duration::from_secs(1)))).await;
     // What a rank receives is what the other one sent.
     Ok(Carried { there: rates[1], back: rates[0], trip })
 }
 
 /// The node of a rank of a pair, whose ranks are 0 and 1.
-fn name_in(both: [&Place; 2], rank: usize) -> String {
-    both.get(rank).map_or_else(|| format!("rank {rank}"), |place| place.node.clone())
+fn name_in(both: [&Endpoint; 2], rank: usize) -> String {
+    both.get(rank).map_or_else(|| format!("rank {rank}"), |endpoint| endpoint.node.clone())
 }
 
 /// A task for both.
 async fn two(
-    both: [&Place; 2],
+    both: [&Endpoint; 2],
     task: impl Fn(usize) -> Task,
     deadline: Duration,
 ) -> Result<Vec<Answer>, PairError> {
-    let asked = both.iter().enumerate().map(|(number, place)| ask(place, task(number), deadline));
+    let asked = both.iter().enumerate().map(|(number, endpoint)| ask(endpoint, task(number), deadline));
     let mut answers = Vec::new();
-    for (place, answer) in both.iter().zip(fan_out(asked).await) {
+    for (endpoint, answer) in both.iter().zip(fan_out(asked).await) {
         let answer = expected(answer, &|rank| name_in(both, rank));
-        answers.push(answer.map_err(|fault| PairError { node: place.node.clone(), fault, deaf: None })?);
+        answers.push(answer.map_err(|fault| PairError { node: endpoint.node.clone(), fault, deaf: None })?);
     }
     Ok(answers)
 }
@@ -204,7 +206,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
         .collect();
     let usual = median(&links.iter().map(|(_, _, rate)| *rate).collect::<Vec<_>>());
     let slow: Vec<_> = links.iter().filter(|(_, _, rate)| *rate < usual / 2.0).collect();
-    let mut says = Vec::new();
+    let mut message = Vec::new();
     // Fewer than three do not tell a node from a link.
     let nodes = if names.len() > 2 { 0..names.len() } else { 0..0 };
     let mut blamed = Vec::new();
@@ -219,7 +221,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
                 .iter()
                 .find(|(ranks, _)| ranks.0 == node || ranks.1 == node)
                 .map_or(String::new(), |(_, why)| why.to_string());
-            says.push(format!("{name} fails with all {others} other ranks: {why}"));
+            message.push(format!("{name} fails with all {others} other ranks: {why}"));
         } else if sends == others || receives == others {
             let way = match (sends == others, receives == others) {
                 (true, true) => "sends and receives",
@@ -229,7 +231,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
             let own =
                 slow.iter().filter(|(from, to, _)| *from == node || *to == node).map(|(.., rate)| *rate);
             let least = own.fold(f64::INFINITY, f64::min);
-            says.push(format!(
+            message.push(format!(
                 "{name} {way} slowly with every peer: {}, other pairs {}",
                 rate(least),
                 rate(usual)
@@ -241,10 +243,10 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
     }
     let free = |one: usize, other: usize| !blamed.contains(&one) && !blamed.contains(&other);
     for ((one, other), why) in failed.iter().filter(|((one, other), _)| free(*one, *other)) {
-        says.push(format!("{} and {}: {why}", names[*one], names[*other]));
+        message.push(format!("{} and {}: {why}", names[*one], names[*other]));
     }
     for (from, to, carries) in slow.into_iter().filter(|(from, to, _)| free(*from, *to)) {
-        says.push(format!(
+        message.push(format!(
             "{} to {}: only {}, other pairs {}",
             names[*from],
             names[*to],
@@ -252,7 +254,7 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
             rate(usual)
         ));
     }
-    says
+    message
 }
 
 #[cfg(test)]

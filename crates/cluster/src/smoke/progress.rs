@@ -12,7 +12,7 @@ pub enum Event<'s> {
         /// Which.
         name: &'s str,
         /// What is done.
-        says: &'s str,
+        message: &'s str,
     },
     /// A node is done with what is under way.
     Node {
@@ -29,8 +29,8 @@ pub struct Progress<'t>(pub &'t dyn Fn(Event<'_>));
 
 impl Progress<'_> {
     /// A phase begins, or its description changes.
-    pub fn phase(&self, phase: PhaseId, says: &str) {
-        (self.0)(Event::Phase { name: phase.id(), says });
+    pub fn phase(&self, phase: PhaseId, message: &str) {
+        (self.0)(Event::Phase { name: phase.id(), message });
     }
 
     /// A node is done with what is under way.

@@ -257,7 +257,7 @@ async fn join(
     let Some(listener) = state().listener.clone() else {
         return Err(of_no_rank("the rank does not listen yet"));
     };
-    let secret = auth::own().map_err(|failure| of_no_rank(&failure.says))?;
+    let secret = auth::own().map_err(|failure| of_no_rank(&failure.message))?;
     let (to, from) = ((number + 1) % world, (number + world - 1) % world);
     // A little before the caller's deadline, so that it is this side that tells who is missing.
     let early = deadline.mul_f64(0.9);
@@ -408,8 +408,8 @@ async fn loopback(bytes: usize, deadline: Duration) -> Result<Answer, Broken> {
     Ok(Answer::Streamed { seconds, packets: None })
 }
 
-fn of_no_rank(says: &str) -> Broken {
-    Broken::Own { why: says.to_owned() }
+fn of_no_rank(message: &str) -> Broken {
+    Broken::Own { why: message.to_owned() }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const SHM_MIN_BYTES: u64 = 64 << 20;
 
 /// Where a /dev/shm is.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct Endpoint<'p> {
     /// As findings name it.
     pub(super) name: &'p str,
     /// The container; `None` for this machine.
@@ -35,23 +35,26 @@ enum Fault {
 
 /// Has every worker try its /dev/shm.
 pub(super) async fn check(
-    places: &[Place<'_>],
+    endpoints: &[Endpoint<'_>],
     deadline: Duration,
     start: Instant,
     outcome: &mut Outcome,
 ) -> Result<(), PhaseFailed> {
     let ask = || Task::Space { path: "/dev/shm".into() };
     let found = fan_out(
-        places.iter().copied().map(|place| async move { judged(place.session.ask(ask(), deadline).await) }),
+        endpoints
+            .iter()
+            .copied()
+            .map(|endpoint| async move { judged(endpoint.session.ask(ask(), deadline).await) }),
     )
     .await;
     let (mut failed, mut least) = (Vec::new(), u64::MAX);
-    for (place, found) in places.iter().zip(found) {
+    for (endpoint, found) in endpoints.iter().zip(found) {
         match found {
             Ok(total) => least = least.min(total),
             Err(fault) => {
-                failed.push((place.name.to_owned(), format!("{}: {}", place.name, fault.says())));
-                for fix in fault.fixes(place.container) {
+                failed.push((endpoint.name.to_owned(), format!("{}: {}", endpoint.name, fault.message())));
+                for fix in fault.fixes(endpoint.container) {
                     if !outcome.fix.contains(&fix) {
                         outcome.fix.push(fix);
                     }
@@ -78,7 +81,7 @@ fn judged(answer: Result<Answer, Failure>) -> Result<u64, Fault> {
 }
 
 impl Fault {
-    fn says(&self) -> String {
+    fn message(&self) -> String {
         let uses = "NCCL and data loader processes exchange data through it and fail";
         match self {
             Fault::TooSmall(bytes) => {
@@ -99,7 +102,7 @@ impl Fault {
             }
             Fault::Missing => format!("/dev/shm does not exist; {uses}"),
             Fault::Unknown(failure) if matches!(failure.why, Why::Gone | Why::Unanswered) => {
-                failure.says.clone()
+                failure.message.clone()
             }
             Fault::Unknown(failure) => format!("could not check /dev/shm: {failure}"),
         }
@@ -174,14 +177,15 @@ mod tests {
     fn only_a_shared_memory_that_takes_a_file_passes() {
         let space = |total, unusable| judged(Ok(Answer::Space { total, free: total, unusable }));
         assert_eq!(space(64 << 20, None).ok(), Some(64 << 20));
-        let says = |judged: Result<u64, Fault>| judged.err().map(|fault| fault.says()).unwrap_or_default();
-        assert!(says(space(1 << 20, None)).starts_with("/dev/shm has 1 MiB, less than Docker's default"));
+        let message =
+            |judged: Result<u64, Fault>| judged.err().map(|fault| fault.message()).unwrap_or_default();
+        assert!(message(space(1 << 20, None)).starts_with("/dev/shm has 1 MiB, less than Docker's default"));
         // A full one of 64 KiB: its size is what is wrong.
-        assert!(says(space(64 << 10, Some(Unusable::Full))).starts_with("/dev/shm has 64 KiB, less than"));
-        assert!(says(space(1 << 30, Some(Unusable::ReadOnly))).starts_with("/dev/shm is read-only"));
-        let full = says(space(1 << 30, Some(Unusable::Full)));
+        assert!(message(space(64 << 10, Some(Unusable::Full))).starts_with("/dev/shm has 64 KiB, less than"));
+        assert!(message(space(1 << 30, Some(Unusable::ReadOnly))).starts_with("/dev/shm is read-only"));
+        let full = message(space(1 << 30, Some(Unusable::Full)));
         assert!(full.starts_with("/dev/shm is full: it has no room for a file of 4 MiB"), "{full}");
-        let failed = |why| says(judged(Err(Failure { why, says: "x".into() })));
+        let failed = |why| message(judged(Err(Failure { why, message: "x".into() })));
         assert!(failed(Why::NotFound).starts_with("/dev/shm does not exist"));
         assert!(failed(Why::Other).starts_with("could not check /dev/shm: "));
         assert_eq!(failed(Why::Gone), "x");

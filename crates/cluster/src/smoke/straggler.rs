@@ -41,8 +41,8 @@ pub(super) fn straggles(longest: Interval, usual: Interval) -> bool {
 /// A rank whose own part takes longer than that of the others: they all wait for it.
 pub(super) fn straggler(outcome: &Outcome) -> Option<Found> {
     let (rank, longest, usual) = slowest_own(outcome)?;
-    let seen = outcome.network.repeated.own[rank].len() >= ROUNDS_MIN;
-    (seen && straggles(longest, usual)).then(|| {
+    let sampled = outcome.network.repeated.own[rank].len() >= ROUNDS_MIN;
+    (sampled && straggles(longest, usual)).then(|| {
         let name = outcome.ranks.get(rank).map_or("", String::as_str);
         Found::Slow(
             format!(

@@ -102,7 +102,7 @@ pub async fn reduce(
             (end.node, status.unwrap_or_else(|error| error.to_string()))
         })
         .collect();
-    told(containers, wish, &lines.into_inner(), &statuses, start, outcome)
+    report(containers, wish, &lines.into_inner(), &statuses, start, outcome)
 }
 
 /// A port of the first container that nobody listens on.
@@ -169,7 +169,7 @@ enum Suspect {
 }
 
 /// What came of it.
-fn told(
+fn report(
     containers: &[ContainerProbe<'_>],
     wish: Option<ExpectedTransport>,
     lines: &BTreeMap<String, Vec<String>>,
@@ -195,13 +195,13 @@ fn told(
                 lines.get(name).and_then(|lines| lines.iter().rev().find(|line| !line.trim().is_empty()));
             let last = last.map_or(String::new(), |line| format!("; last output: {line}"));
             let status = statuses.get(name);
-            let says = status.map_or("stopped, or no result in time", String::as_str);
+            let message = status.map_or("stopped, or no result in time", String::as_str);
             let suspect = if status.is_some() { Suspect::Ended } else { Suspect::Stopped };
-            failed.push((suspect, name.clone(), format!("{name}: {says}{last}")));
+            failed.push((suspect, name.clone(), format!("{name}: {message}{last}")));
         }
     }
     failed.sort();
-    let failed: Vec<_> = failed.into_iter().map(|(_, node, says)| (node, says)).collect();
+    let failed: Vec<_> = failed.into_iter().map(|(_, node, message)| (node, message)).collect();
     if !failed.is_empty() {
         outcome.verdict = Verdict::Failed;
         let captured = |(node, lines): (&String, &Vec<String>)| Captured {
@@ -245,12 +245,12 @@ fn expected(
 fn sites(results: &[(String, Said)], lines: &BTreeMap<String, Vec<String>>) -> Vec<Site> {
     let of = |(node, lines): (&String, &Vec<String>)| {
         let said = results.iter().find(|(other, _)| other == node).map(|(_, said)| &said.infiniband);
-        let infiniband = said.map_or_else(Infiniband::default, |seen| Infiniband {
-            devices: seen.devices.clone(),
-            mounted: seen.mounted,
-            library: seen.library,
-            memlock: seen.memlock,
-            variables: seen.variables.clone(),
+        let infiniband = said.map_or_else(Infiniband::default, |observed| Infiniband {
+            devices: observed.devices.clone(),
+            mounted: observed.mounted,
+            library: observed.library,
+            memlock: observed.memlock,
+            variables: observed.variables.clone(),
         });
         Site { node: node.clone(), read: nccl_log::read(lines.iter().map(String::as_str)), infiniband }
     };
@@ -270,20 +270,20 @@ fn passed(
     let reached = bus(bytes, slowest, results.len());
     let speed = rate(reached);
     let backend = first.backend.clone().unwrap_or_default();
-    let mut says = format!(
+    let mut message = format!(
         "torch {} over {backend} on {} ranks: every element correct, {speed} busbw at {} MiB",
         first.torch.as_deref().unwrap_or("?"),
         results.len(),
         bytes >> 20
     );
     let (nccl, device) = (first.nccl.as_deref(), first.device.as_deref());
-    says += &device.map_or(String::new(), |device| format!("; {device}"));
-    says += &nccl.map_or(String::new(), |version| format!("; NCCL {version}"));
+    message += &device.map_or(String::new(), |device| format!("; {device}"));
+    message += &nccl.map_or(String::new(), |version| format!("; NCCL {version}"));
     let read = nccl_log::read(lines.values().flatten().map(String::as_str));
     if backend == "nccl" {
         let kinds: Vec<_> = read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-        says += &format!("; connections: {}", kinds.join(", "));
-        says += if read.nvls { ", NVLS" } else { "" };
+        message += &format!("; connections: {}", kinds.join(", "));
+        message += if read.nvls { ", NVLS" } else { "" };
         outcome.transport = format!("tcp, then nccl ({})", read.transports());
         outcome.remarks.extend(read.warnings.iter().map(|warning| format!("NCCL warns: {warning}")));
         let failed = transport::unlike(&sites(results, lines), wish);
@@ -300,12 +300,12 @@ fn passed(
         );
         return outcome.finish_phase(PhaseId::Transport, start, vec![(results[0].0.clone(), why)], "");
     }
-    outcome.says += &format!("; {says}");
+    outcome.message += &format!("; {message}");
     if let Some((least, from)) =
         expected(outcome.catalog, first, results, bytes).filter(|(least, _)| reached < *least)
     {
         outcome.verdict = Verdict::Slow;
-        outcome.says += &format!("; below the {} expected of {from}", rate(least));
+        outcome.message += &format!("; below the {} expected of {from}", rate(least));
     }
-    outcome.finish_phase(PhaseId::Torch, start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::Torch, start, Vec::new(), &message)
 }

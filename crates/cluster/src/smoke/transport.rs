@@ -74,7 +74,7 @@ pub fn unlike(sites: &[Site], wish: Option<ExpectedTransport>) -> Vec<(String, S
     sites.iter().filter_map(of).collect()
 }
 
-fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, several: bool) -> Option<String> {
+fn alone(read: &Read, wish: Option<ExpectedTransport>, hca: &Infiniband, several: bool) -> Option<String> {
     let networks: Vec<&str> = read
         .connections
         .keys()
@@ -100,12 +100,9 @@ fn alone(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband, severa
             Some(format!("no sockets between the nodes: {uses}"))
         }
         Some(ExpectedTransport::Ib) | None
-            if between("Socket") && (wish.is_some() || !seen.devices.is_empty()) =>
+            if between("Socket") && (wish.is_some() || !hca.devices.is_empty()) =>
         {
-            Some(format!(
-                "NCCL uses sockets between the nodes instead of InfiniBand: {}",
-                reasons(read, seen)
-            ))
+            Some(format!("NCCL uses sockets between the nodes instead of InfiniBand: {}", reasons(read, hca)))
         }
         Some(ExpectedTransport::Ib) if !between("IB") => {
             Some(format!("no InfiniBand between the nodes: {uses}"))
@@ -137,39 +134,39 @@ fn no_nvlink(read: &Read, uses: &str) -> Option<String> {
     }
 }
 
-fn reasons(read: &Read, seen: &Infiniband) -> String {
+fn reasons(read: &Read, hca: &Infiniband) -> String {
     let mut found = Vec::new();
-    let variable = |name: &str| seen.variables.get(name).map(String::as_str);
+    let variable = |name: &str| hca.variables.get(name).map(String::as_str);
     if variable("NCCL_IB_DISABLE").is_some_and(|value| value != "0") {
         found.push("NCCL_IB_DISABLE is set".to_owned());
     }
     if let Some(net) = variable("NCCL_NET").filter(|net| net.eq_ignore_ascii_case("socket")) {
         found.push(format!("NCCL_NET is {net}"));
     }
-    if seen.devices.is_empty() {
+    if hca.devices.is_empty() {
         found.push("the machine has no InfiniBand device (/sys/class/infiniband is empty)".into());
-    } else if !seen.mounted {
+    } else if !hca.mounted {
         found.push(format!(
             "{} not available in the container: /dev/infiniband/uverbs* is missing (set `network: {{ \
                 infiniband: true }}` in cluster.yaml)",
-            seen.devices.join(", ")
+            hca.devices.join(", ")
         ));
     }
-    if !seen.library {
+    if !hca.library {
         found.push("the image has no libibverbs.so.1 (libibverbs1, ibverbs-providers)".into());
     }
-    if let Some(bytes) = seen.memlock.filter(|bytes| *bytes < MEMLOCK_MIN_BYTES) {
+    if let Some(bytes) = hca.memlock.filter(|bytes| *bytes < MEMLOCK_MIN_BYTES) {
         found.push(format!(
             "memlock limit is only {} KiB (set `limits: {{ memlock: unlimited }}` in cluster.yaml)",
             bytes >> 10
         ));
     }
     if let Some(filter) = variable("NCCL_IB_HCA") {
-        let known = seen.devices.iter().any(|device| {
+        let known = hca.devices.iter().any(|device| {
             filter.contains(device.as_str()) || device.starts_with(filter.trim_start_matches(['=', '^']))
         });
         if !known || filter.starts_with('^') {
-            found.push(format!("NCCL_IB_HCA={filter} excludes {}", seen.devices.join(", ")));
+            found.push(format!("NCCL_IB_HCA={filter} excludes {}", hca.devices.join(", ")));
         }
     }
     let said = |warning: &&String| warning.contains("ibv") || warning.contains("NET/IB");
@@ -179,8 +176,8 @@ fn reasons(read: &Read, seen: &Infiniband) -> String {
         found.push(format!("NCCL warns {}", warnings.join(", ")));
     }
     if found.is_empty() {
-        let told = if read.no_infiniband { "NCCL found no device" } else { "NCCL's log gives no reason" };
-        return format!("{told}; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET for details");
+        let reason = if read.no_infiniband { "NCCL found no device" } else { "NCCL's log gives no reason" };
+        return format!("{reason}; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET for details");
     }
     found.join("; ")
 }
@@ -202,9 +199,9 @@ mod tests {
     }
 
     /// What is said of two nodes that both have written this.
-    fn says(read: &Read, wish: Option<ExpectedTransport>, seen: &Infiniband) -> Option<String> {
-        let of = |node: &str| Site { node: node.into(), read: read.clone(), infiniband: seen.clone() };
-        unlike(&[of("node1"), of("node2")], wish).first().map(|(_, says)| says.clone())
+    fn message(read: &Read, wish: Option<ExpectedTransport>, infiniband: &Infiniband) -> Option<String> {
+        let of = |node: &str| Site { node: node.into(), read: read.clone(), infiniband: infiniband.clone() };
+        unlike(&[of("node1"), of("node2")], wish).first().map(|(_, message)| message.clone())
     }
 
     #[test]
@@ -217,56 +214,59 @@ mod tests {
             ("socket-two-nodes", ExpectedTransport::Socket),
             ("socket-shm-two-nodes", ExpectedTransport::Socket),
         ] {
-            assert_eq!(says(&log(name), Some(wish), &sees()), None, "{name}");
+            assert_eq!(message(&log(name), Some(wish), &sees()), None, "{name}");
         }
         // A network that was chosen is enough where no connection is told.
-        assert_eq!(says(&log("roce-p2p-without-nvlink"), Some(ExpectedTransport::Ib), &sees()), None);
+        assert_eq!(message(&log("roce-p2p-without-nvlink"), Some(ExpectedTransport::Ib), &sees()), None);
         for name in ["ib-two-nodes", "efa-two-nodes", "efa-p5en"] {
-            assert_eq!(says(&log(name), None, &sees()), None, "{name}");
+            assert_eq!(message(&log(name), None, &sees()), None, "{name}");
         }
         // Sockets are no fault where there is nothing better.
-        assert_eq!(says(&log("socket-two-nodes"), None, &Infiniband::default()), None);
+        assert_eq!(message(&log("socket-two-nodes"), None, &Infiniband::default()), None);
     }
 
     #[test]
     fn what_is_wished_for_and_not_there_is_named() {
-        let told = |name: &str, wish| says(&log(name), Some(wish), &sees()).unwrap();
-        assert!(told("ib-two-nodes", ExpectedTransport::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
-        assert!(told("efa-two-nodes", ExpectedTransport::Ib).contains("no InfiniBand between the nodes"));
-        assert!(told("efa-p5en", ExpectedTransport::Ib).contains("NCCL uses network Libfabric"));
+        let explanation = |name: &str, wish| message(&log(name), Some(wish), &sees()).unwrap();
+        assert!(explanation("ib-two-nodes", ExpectedTransport::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
         assert!(
-            told("socket-shm-two-nodes", ExpectedTransport::Nvlink).contains("no NVLink within the nodes")
+            explanation("efa-two-nodes", ExpectedTransport::Ib).contains("no InfiniBand between the nodes")
+        );
+        assert!(explanation("efa-p5en", ExpectedTransport::Ib).contains("NCCL uses network Libfabric"));
+        assert!(
+            explanation("socket-shm-two-nodes", ExpectedTransport::Nvlink)
+                .contains("no NVLink within the nodes")
         );
         // P2P is PCIe as well as NVLink: without a topology it is left open, with one it is told apart.
-        assert!(told("socket-two-nodes", ExpectedTransport::Nvlink).contains(
+        assert!(explanation("socket-two-nodes", ExpectedTransport::Nvlink).contains(
             "unknown whether NVLink carries \
                 the data within the nodes: P2P may be PCIe"
         ));
         let mut pcie = log("pcie-without-nvlink");
         pcie.connections.insert(Connection::P2p(Some("CUMEM".into())), 8);
-        let why = says(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
+        let why = message(&pcie, Some(ExpectedTransport::Nvlink), &sees()).unwrap();
         assert!(why.contains("not all GPUs of a node are connected by NVLink") && why.contains("PHB, SYS"));
         pcie.paths = log("libibverbs-missing-nvlink").paths;
-        assert_eq!(says(&pcie, Some(ExpectedTransport::Nvlink), &sees()), None);
+        assert_eq!(message(&pcie, Some(ExpectedTransport::Nvlink), &sees()), None);
     }
 
     #[test]
     fn infiniband_that_is_there_and_unused_is_a_fault_with_its_reasons() {
         let blocked = log("infiniband-not-opened");
-        let told = says(&blocked, None, &sees()).unwrap();
+        let explanation = message(&blocked, None, &sees()).unwrap();
         for reason in [
             "node1: NCCL uses sockets between the nodes",
             "ibv_open_device failed",
             "Unable to open device mlx5_bond_0",
         ] {
-            assert!(told.contains(reason), "{told}");
+            assert!(explanation.contains(reason), "{explanation}");
         }
         let socket = log("socket-two-nodes");
-        assert!(says(&socket, None, &sees()).unwrap().contains("NCCL's log gives no reason"));
+        assert!(message(&socket, None, &sees()).unwrap().contains("NCCL's log gives no reason"));
         let mut bad = Infiniband { memlock: Some(65_536), mounted: false, library: false, ..sees() };
         bad.variables.insert("NCCL_IB_HCA".into(), "mlx4".into());
         bad.variables.insert("NCCL_IB_DISABLE".into(), "1".into());
-        let told = says(&socket, None, &bad).unwrap();
+        let explanation = message(&socket, None, &bad).unwrap();
         for reason in [
             "uverbs* is missing",
             "no libibverbs.so.1",
@@ -274,7 +274,7 @@ mod tests {
             "NCCL_IB_HCA=mlx4 excludes mlx5_0",
             "NCCL_IB_DISABLE is set",
         ] {
-            assert!(told.contains(reason), "{told}");
+            assert!(explanation.contains(reason), "{explanation}");
         }
     }
 
@@ -291,15 +291,19 @@ mod tests {
             Site { node: "node1".into(), read: lines("host-2"), infiniband: sees() },
             Site { node: "node2".into(), read: lines("host-1"), infiniband: missing },
         ];
-        let told = unlike(&sites, None);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].0 == "node2" && told[0].1.contains("uverbs* is missing"), "{told:?}");
+        let explanation = unlike(&sites, None);
+        assert_eq!(explanation.len(), 1, "{explanation:?}");
+        assert!(
+            explanation[0].0 == "node2" && explanation[0].1.contains("uverbs* is missing"),
+            "{explanation:?}"
+        );
         // Where its container sees no card at all, that is the reason.
         let none = [sites[0].clone(), Site { infiniband: Infiniband::default(), ..sites[1].clone() }];
-        let told = unlike(&none, None);
+        let explanation = unlike(&none, None);
         assert!(
-            told.len() == 1 && told[0].1.contains("NCCL uses sockets on this node and IB on others"),
-            "{told:?}"
+            explanation.len() == 1
+                && explanation[0].1.contains("NCCL uses sockets on this node and IB on others"),
+            "{explanation:?}"
         );
     }
 }

@@ -6,16 +6,17 @@ use super::outcome::{Outcome, Verdict};
 
 /// A run that ended in the phase `repeat`: what was seen before counts, and why it ended is not forgotten.
 pub fn judge_interrupted(outcome: &mut Outcome) {
-    let (verdict, says, fixes) = (outcome.verdict, outcome.says.clone(), std::mem::take(&mut outcome.fix));
+    let (verdict, message, fixes) =
+        (outcome.verdict, outcome.message.clone(), std::mem::take(&mut outcome.fix));
     judge(outcome);
     match (outcome.verdict, verdict) {
         // The stall alone may be the machine's; what makes the run slow was seen in rounds that ended.
-        (Verdict::Slow, Verdict::Unknown) => outcome.remarks.push(says),
+        (Verdict::Slow, Verdict::Unknown) => outcome.remarks.push(message),
         (Verdict::Slow, _) => {
-            outcome.says = format!("{says}; {}", outcome.says);
+            outcome.message = format!("{message}; {}", outcome.message);
             outcome.verdict = verdict;
         }
-        _ => (outcome.verdict, outcome.says) = (verdict, says),
+        _ => (outcome.verdict, outcome.message) = (verdict, message),
     }
     outcome.fix.splice(..0, fixes);
 }

@@ -162,12 +162,12 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
             }
             // What an engine that died has left of it may keep it from starting; a new one is not kept.
             work.progress.doing(STEP, &node.name, "does not start; recreating it");
-            let anew = async {
+            let recreated = async {
                 engine_container::remove(engine, &node.name).await?;
                 engine_container::create_node(engine, &field_labels::labelled(work.plan, node)).await
             };
-            let anew: Result<(), docker::Error> = anew.await;
-            anew.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
+            let recreated: Result<(), docker::Error> = recreated.await;
+            recreated.map_err(|why| failed(diagnosis::container(work, node, &why.into())))?;
         }
         Action::Make { replaces, settings } => {
             if replaces {

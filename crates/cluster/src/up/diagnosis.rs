@@ -17,7 +17,7 @@ const STEP: &str = "container";
 /// Why a container could not be made or started.
 pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
     let (name, cause) = (&node.name, why.cause());
-    let of = |says: String| Problem::of(STEP, name, says).closed(why.is_closed());
+    let of = |message: String| Problem::of(STEP, name, message).closed(why.is_closed());
     if cause == Cause::DiskFull {
         return of(format!("the disk of {name} is full: {why}")).fix(
             "Show what uses the space, then remove unused images: `docker system df; docker system \
@@ -133,7 +133,7 @@ pub(super) async fn unraised(
 /// Why a container that was started does not become healthy, from what it printed last.
 pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -> Problem {
     let name = &node.name;
-    let of = |says: String| Problem::of("healthy", name, says);
+    let of = |message: String| Problem::of("healthy", name, message);
     let port = work.plan.ssh.as_ref().map_or(0, |ssh| ssh.port);
     let last = || {
         printed.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
@@ -163,8 +163,8 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
         .fix("Or start jobs without SSH: set `launcher: torchrun` in cluster.yaml");
     }
     let last = last();
-    let says = if last.is_empty() { String::new() } else { format!("; last output: {last}") };
-    of(format!("the container of {name} is {state}{says}"))
+    let message = if last.is_empty() { String::new() } else { format!("; last output: {last}") };
+    of(format!("the container of {name} is {state}{message}"))
         .fix(format!("Read its log: `envdoc cluster logs {name}`"))
 }
 

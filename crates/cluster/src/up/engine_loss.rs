@@ -19,21 +19,21 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
         silent.map(|why| (node.name.as_str(), why.to_string()))
     });
     let silent: Vec<(&str, String)> = fan_out(asked).await.into_iter().flatten().collect();
-    let mut told: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();
+    let mut reported: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();
     for problem in problems {
         let of_silent =
             problem.node.as_deref().is_some_and(|node| silent.iter().any(|(silent, _)| *silent == node));
         if !of_silent {
-            told.push(returned(problem));
+            reported.push(returned(problem));
         }
     }
-    told
+    reported
 }
 
 /// An engine that answered when `up` began, and does not now.
 fn went_away(step: &str, node: &str, why: &str) -> Problem {
-    let says = format!("the Docker engine on {node} stopped responding during `up`: {why}");
-    Problem::of(step, node, says)
+    let message = format!("the Docker engine on {node} stopped responding during `up`: {why}");
+    Problem::of(step, node, message)
         .fix(
             "Find out why on that node, then start it: `systemctl status docker; journalctl -u docker; \
             systemctl start docker`",
@@ -46,9 +46,9 @@ fn went_away(step: &str, node: &str, why: &str) -> Problem {
 fn returned(mut problem: Problem) -> Problem {
     let Some(node) = problem.node.clone() else { return problem };
     if problem.connection_closed {
-        problem.says = format!(
+        problem.message = format!(
             "the Docker engine on {node} restarted during `up`; the request in progress failed: {}",
-            problem.says
+            problem.message
         );
         problem.fix = vec![
             "Find out on that node why it restarted: `journalctl -u docker`".into(),
@@ -67,9 +67,12 @@ mod tests {
         let torn = Problem::of("swarm", "node2", "it cannot join: Connection reset by peer (os error 104)")
             .closed(true)
             .fix("nc -vz");
-        let told = returned(torn);
-        assert!(told.says.starts_with("the Docker engine on node2 restarted during `up`"), "{told:?}");
-        assert_eq!(told.fix.len(), 2);
+        let reported = returned(torn);
+        assert!(
+            reported.message.starts_with("the Docker engine on node2 restarted during `up`"),
+            "{reported:?}"
+        );
+        assert_eq!(reported.fix.len(), 2);
         let other = Problem::of("swarm", "node2", "2377/tcp is blocked").fix("open it");
         assert_eq!(returned(other.clone()), other);
     }

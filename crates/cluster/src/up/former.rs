@@ -107,18 +107,18 @@ async fn strays(
     for name in strays_of(observed, node) {
         work.progress.doing(STEP, &node.name, &format!("removing the container {name}"));
         container::remove(engine, name).await.map_err(|why| {
-            let says = format!("cannot remove the container {name}, which is not in cluster.yaml: {why}");
-            Problem::of(STEP, &node.name, says).closed(why.is_closed())
+            let message = format!("cannot remove the container {name}, which is not in cluster.yaml: {why}");
+            Problem::of(STEP, &node.name, message).closed(why.is_closed())
         })?;
-        let says = format!("removed the container {name}, which is not in cluster.yaml");
-        work.done(STEP, &node.name, says, Outcome::Changed);
+        let message = format!("removed the container {name}, which is not in cluster.yaml");
+        work.done(STEP, &node.name, message, Outcome::Changed);
     }
     Ok(())
 }
 
 fn take(work: &Work<'_>, downed: Downed) -> Result<(), Vec<Problem>> {
     for step in downed.steps.into_iter().filter(|step| step.outcome != Outcome::Unchanged) {
-        work.keep(&step.step, &step.node, step.says, step.outcome);
+        work.keep(&step.step, &step.node, step.message, step.outcome);
     }
     downed.notes.into_iter().for_each(|note| work.note(note));
     if downed.problems.is_empty() { Ok(()) } else { Err(downed.problems) }

@@ -28,7 +28,7 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         work.progress.doing(STEP, &node.name, "waiting until it is healthy");
         let result = one(work, node, engine).await;
         match &result {
-            Ok(says) => work.done(STEP, &node.name, says.clone(), Outcome::Unchanged),
+            Ok(message) => work.done(STEP, &node.name, message.clone(), Outcome::Unchanged),
             Err(_) => work.done(STEP, &node.name, "not healthy", Outcome::Failed),
         }
         result
@@ -47,11 +47,11 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
         match container::inspect(engine, &node.name).await {
             Ok(Some(found)) => {
                 match state(&found, *before.get_or_insert(found.restarts), started.elapsed()) {
-                    State::Well(says) => return Ok(says),
-                    State::Never(says) => {
-                        return Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await));
+                    State::Well(message) => return Ok(message),
+                    State::Never(why) => {
+                        return Err(diagnosis::unwell(work, node, &why, &printed(engine, &node.name).await));
                     }
-                    State::NotYet(says) => last = says,
+                    State::NotYet(message) => last = message,
                 }
             }
             Ok(None) => {
@@ -74,8 +74,8 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
-    let says = format!("{last} after {} s", HEALTHY_TIMEOUT.as_secs());
-    Err(diagnosis::unwell(work, node, &says, &printed(engine, &node.name).await))
+    let message = format!("{last} after {} s", HEALTHY_TIMEOUT.as_secs());
+    Err(diagnosis::unwell(work, node, &message, &printed(engine, &node.name).await))
 }
 
 enum State {

@@ -26,12 +26,12 @@ pub(super) async fn same_everywhere(work: &Work<'_>, observed: &[ObservedState])
     if decision == Decision::Build {
         build::build(work).await?;
         let observed = work.look().await?;
-        return brought(work, &observed, image::decide(work.plan, &observed, true)).await;
+        return distribute(work, &observed, image::decide(work.plan, &observed, true)).await;
     }
-    brought(work, observed, decision).await
+    distribute(work, observed, decision).await
 }
 
-async fn brought(
+async fn distribute(
     work: &Work<'_>,
     observed: &[ObservedState],
     decision: Decision,
@@ -73,13 +73,13 @@ fn fits(image: &Identity, observed: &[ObservedState]) -> Result<(), Vec<Problem>
 }
 
 fn unchanged(work: &Work<'_>, image: &Identity) {
-    let says = format!(
+    let message = format!(
         "{} is the same on every node: {} ({})",
         work.plan.image_name(),
         short(&image.id),
         short_size(image.bytes)
     );
-    work.done(STEP, &work.plan.name, says, Outcome::Unchanged);
+    work.done(STEP, &work.plan.name, message, Outcome::Unchanged);
 }
 
 /// A digest's first letters.
@@ -145,8 +145,8 @@ async fn pushed(work: &Work<'_>, from: usize) {
 
 /// Those of the nodes that did not get the same image from the registry.
 async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Vec<usize> {
-    let tried = to.iter().map(|place| async {
-        let (node, engine) = work.nodes[*place];
+    let tried = to.iter().map(|index| async {
+        let (node, engine) = work.nodes[*index];
         work.progress.doing(STEP, &node.name, "pulling from the registry");
         let far = |here, all| work.progress.far(STEP, &node.name, "pulled", here, all);
         let pulled = pull::pull(engine, work.logins.clone(), work.plan.image_name(), far).await.is_ok();
@@ -155,10 +155,10 @@ async fn without_pulled(work: &Work<'_>, whole: &Identity, to: Vec<usize>) -> Ve
         if same {
             work.done(STEP, &node.name, "pulled from its registry", Outcome::Changed);
         }
-        (*place, same)
+        (*index, same)
     });
     let tried = fan_out(tried).await;
-    tried.into_iter().filter(|(_, same)| !same).map(|(place, _)| place).collect()
+    tried.into_iter().filter(|(_, same)| !same).map(|(index, _)| index).collect()
 }
 
 /// From engine to engine.
@@ -167,7 +167,7 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
         return Ok(());
     }
     let (source, engine) = work.nodes[from];
-    let targets: Vec<_> = to.iter().map(|place| work.nodes[*place]).collect();
+    let targets: Vec<_> = to.iter().map(|index| work.nodes[*index]).collect();
     for (node, _) in &targets {
         work.progress.doing(
             STEP,
@@ -189,9 +189,9 @@ async fn send(work: &Work<'_>, from: usize, to: &[usize], whole: &Identity) -> R
     for (result, (node, _)) in results.into_iter().zip(&targets) {
         match result {
             Ok(()) => {
-                let says =
+                let message =
                     format!("copied {name} from {} ({}, {took})", source.name, short_size(whole.bytes));
-                work.done(STEP, &node.name, says, Outcome::Changed);
+                work.done(STEP, &node.name, message, Outcome::Changed);
             }
             Err(why) => {
                 work.done(STEP, &node.name, "image not copied", Outcome::Failed);

@@ -260,7 +260,7 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
     }
     let tried = match work.bundle() {
         Ok(bundle) => Probe::start(work.plan, node, engine, "host", bundle).await,
-        Err(problem) => Err(Error::Other(problem.says)),
+        Err(problem) => Err(Error::Other(problem.message)),
     };
     let Ok(probe) = tried else { return unseen(node, leader, why) };
     let manager = probe.connects(&leader.address, MANAGER_PORT).await;
@@ -269,7 +269,7 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
     match (manager, gossip) {
         (Err(failure), gossip) => {
             let (node_name, leader_name, address) = (&node.name, &leader.name, &leader.address);
-            let says = match failure.why {
+            let message = match failure.why {
                 Why::TimedOut => {
                     format!(
                         "{address}:{MANAGER_PORT}/tcp of {leader_name} is blocked: {node_name} gets no answer"
@@ -295,7 +295,7 @@ async fn refused(work: &Work<'_>, node: &Node, engine: &Engine, why: &Error) -> 
                 ""
             };
             let problem =
-                Problem::of(STEP, node_name, format!("{says}{both}. It cannot join the swarm ({why})"))
+                Problem::of(STEP, node_name, format!("{message}{both}. It cannot join the swarm ({why})"))
                     .closed(why.is_closed());
             match failure.why {
                 Why::UnknownName => problem.fix(

@@ -134,11 +134,11 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
         format!("{}: {} to {wanted}{}", one.node, one.name, has.unwrap_or_default())
     };
     let all: Vec<String> = refused.iter().map(one).collect();
-    let says = format!(
+    let message = format!(
         "Docker engines are not allowed to raise limits that cluster.yaml asks for; nothing was started. {}",
         all.join("; ")
     );
-    let mut problem = Problem::new("container", says);
+    let mut problem = Problem::new("container", message);
     problem.node = Some(refused[0].node.clone()).filter(|node| refused.iter().all(|one| one.node == *node));
     if let Some(block) = block(plan, refused) {
         problem = problem.fix(format!(
@@ -202,12 +202,12 @@ mod tests {
         ];
         let problem = problem(&plan, &all);
         assert!(
-            problem.says.ends_with(
+            problem.message.ends_with(
                 "node1: memlock to unlimited (its own limit is 8192 KiB); node1: nofile to 1048576 (its own \
                 limit is 524288); node2: memlock to unlimited (its own limit is 64 KiB)"
             ),
             "{}",
-            problem.says
+            problem.message
         );
         assert!(problem.fix[0].ends_with("`limits: { shm: 2048m, memlock: 64k, nofile: 524288 }`"));
         assert!(problem.fix[1].contains("LimitMEMLOCK=infinity and LimitNOFILE=infinity"));

@@ -106,22 +106,22 @@ impl<'a> Work<'a> {
     }
 
     /// Tells and keeps how a step ended.
-    pub fn done(&self, step: &str, node: &str, says: impl Into<String>, outcome: Outcome) {
-        let says = says.into();
-        self.progress.done(step, node, &says, outcome);
-        self.keep(step, node, says, outcome);
+    pub fn done(&self, step: &str, node: &str, message: impl Into<String>, outcome: Outcome) {
+        let message = message.into();
+        self.progress.done(step, node, &message, outcome);
+        self.keep(step, node, message, outcome);
     }
 
-    fn keep(&self, step: &str, node: &str, says: impl Into<String>, outcome: Outcome) {
-        let entry = StepEntry { step: step.into(), node: node.into(), says: says.into(), outcome };
+    fn keep(&self, step: &str, node: &str, message: impl Into<String>, outcome: Outcome) {
+        let entry = StepEntry { step: step.into(), node: node.into(), message: message.into(), outcome };
         self.steps.borrow_mut().push(entry);
     }
 
     /// Tells and keeps what should be known, once.
-    pub fn note(&self, says: impl Into<String>) {
-        let says = says.into();
-        if !self.notes.borrow().contains(&says) {
-            self.notes.borrow_mut().push(says);
+    pub fn note(&self, message: impl Into<String>) {
+        let message = message.into();
+        if !self.notes.borrow().contains(&message) {
+            self.notes.borrow_mut().push(message);
         }
     }
 
@@ -246,8 +246,8 @@ async fn ready(work: &Work<'_>) -> Result<Vec<ObservedState>, Vec<Problem>> {
 /// What the nodes are, and what speaks against them.
 fn connected(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     for ((node, engine), observed) in work.nodes.iter().zip(observed) {
-        let says = format!("{} on {} ({})", engine.name, observed.machine.hostname, node.engine);
-        work.done("connect", &node.name, says, Outcome::Unchanged);
+        let message = format!("{} on {} ({})", engine.name, observed.machine.hostname, node.engine);
+        work.done("connect", &node.name, message, Outcome::Unchanged);
     }
     for note in swarm::namesakes(observed) {
         work.note(note);
@@ -330,14 +330,14 @@ fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
             .map(|own| own - ahead)
             .filter(|off| (CLOCK_SKEW_NOTE_SECONDS..=CLOCK_SKEW_LIMIT_SECONDS).contains(&off.abs()))
     };
-    let says = |(node, off): (&ObservedState, i64)| {
+    let message = |(node, off): (&ObservedState, i64)| {
         format!(
             "the clock of {} is {} off; synchronize it: `timedatectl set-ntp true`",
             node.name,
             duration(off.abs())
         )
     };
-    observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(says).collect()
+    observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(message).collect()
 }
 
 fn duration(seconds: i64) -> String {
@@ -380,7 +380,7 @@ mod tests {
         let problems = clocks(&observed);
         assert_eq!(problems.len(), 1);
         assert!(
-            problems[0].says.starts_with("the clock of node2 is 60 min ahead of that of node1"),
+            problems[0].message.starts_with("the clock of node2 is 60 min ahead of that of node1"),
             "{problems:?}"
         );
         assert_eq!(slightly_off(&observed).len(), 1);

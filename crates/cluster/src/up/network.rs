@@ -87,11 +87,11 @@ async fn make(work: &Work<'_>) -> Result<(), Vec<Problem>> {
         wanted.mtu.map(|mtu| format!("MTU {} of {mtu}", network::container_mtu(mtu, wanted.encrypted))),
     );
     traits.extend(wanted.encrypted.then(|| "encrypted".to_owned()));
-    let says = format!("created the overlay {} ({})", wanted.name, traits.join(", "));
+    let message = format!("created the overlay {} ({})", wanted.name, traits.join(", "));
     for (node, _, _) in &all {
         work.progress.done(STEP, &node.name, "read its interfaces", Outcome::Unchanged);
     }
-    work.done(STEP, &work.plan.name, says, Outcome::Changed);
+    work.done(STEP, &work.plan.name, message, Outcome::Changed);
     if wanted.encrypted {
         work.note(
             "the overlay is encrypted (IPsec): the CPU encrypts every packet, which costs much of a \
@@ -228,8 +228,8 @@ async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
     let address =
         attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());
     let Some(interface) = address.and_then(|address| probe::with_address(&all, address)) else {
-        let says = format!("no interface of the container on {} has its address in {network}", node.name);
-        return Err(failed(Problem::of(STEP, &node.name, says)));
+        let message = format!("no interface of the container on {} has its address in {network}", node.name);
+        return Err(failed(Problem::of(STEP, &node.name, message)));
     };
     let others = all.iter().filter(|other| !other.loopback && other.name != interface.name);
     let others: Vec<_> = others.map(|other| other.name.as_str()).collect();

@@ -34,34 +34,34 @@ async fn of_former(work: &Work<'_>, observed: &[ObservedState]) {
     for one in former::former(work, observed).await {
         match &one.engine {
             Ok(engine) => {
-                let says = "remove its container and settings: it is no longer in cluster.yaml".to_owned();
-                let says = stopped(work, says, restart::busy(engine, &one.node.name).await);
-                work.keep(former::STEP, &one.node.name, says, Outcome::Planned);
+                let message = "remove its container and settings: it is no longer in cluster.yaml".to_owned();
+                let message = stopped(work, message, restart::busy(engine, &one.node.name).await);
+                work.keep(former::STEP, &one.node.name, message, Outcome::Planned);
             }
             Err(why) => work.note(former::unreached(&one.recorded, why)),
         }
     }
     for (node, engine) in &work.nodes {
         for name in former::strays_of(observed, node) {
-            let says = format!("remove the container {name}, which is not in cluster.yaml");
-            let says = stopped(work, says, restart::busy(engine, name).await);
-            work.keep(former::STEP, &node.name, says, Outcome::Planned);
+            let message = format!("remove the container {name}, which is not in cluster.yaml");
+            let message = stopped(work, message, restart::busy(engine, name).await);
+            work.keep(former::STEP, &node.name, message, Outcome::Planned);
         }
     }
 }
 
 /// A planned change with what it stops.
-fn stopped(work: &Work<'_>, says: String, busy: Option<restart::Busy>) -> String {
+fn stopped(work: &Work<'_>, message: String, busy: Option<restart::Busy>) -> String {
     match (busy, work.restart) {
-        (None, _) => says,
-        (Some(busy), true) => format!("{says}; stops {busy}"),
-        (Some(busy), false) => format!("{says}; stops {busy}: `up` refuses this without --restart"),
+        (None, _) => message,
+        (Some(busy), true) => format!("{message}; stops {busy}"),
+        (Some(busy), false) => format!("{message}; stops {busy}: `up` refuses this without --restart"),
     }
 }
 
 fn of_verify(work: &Work<'_>) {
-    let says = "test names, TCP, packet sizes and ssh between all containers";
-    work.keep("verify", &work.plan.name, says, Outcome::Unchanged);
+    let message = "test names, TCP, packet sizes and ssh between all containers";
+    work.keep("verify", &work.plan.name, message, Outcome::Unchanged);
 }
 
 async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
@@ -83,19 +83,19 @@ async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<()
             }
             Ok(OfContainer::Make { replaces, settings: write }) => {
                 if write {
-                    let says = format!(
+                    let message = format!(
                         "write the settings (keys, hostfile, …) to the volume {}",
                         work.plan.settings_volume
                     );
-                    work.keep("settings", &node.name, says, Outcome::Planned);
+                    work.keep("settings", &node.name, message, Outcome::Planned);
                 }
-                let mut says = format!("create one from {} and start it", wanted.image);
+                let mut message = format!("create one from {} and start it", wanted.image);
                 if replaces {
                     let changed = containers::differences(observed, &wanted, settings.as_ref());
-                    says = format!("remove the outdated container ({changed}) and {says}");
-                    says = stopped(work, says, restart::busy(engine, &node.name).await);
+                    message = format!("remove the outdated container ({changed}) and {message}");
+                    message = stopped(work, message, restart::busy(engine, &node.name).await);
                 }
-                work.keep("container", &node.name, says, Outcome::Planned);
+                work.keep("container", &node.name, message, Outcome::Planned);
             }
         }
     }
@@ -107,8 +107,8 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
     let current = built::current(work.plan, observed).map_err(|problem| vec![problem])?;
     match image::decide(work.plan, observed, current) {
         OfImage::Same(image) => {
-            let says = format!("{name} is the same on every node: {}", images::short(&image.id));
-            work.keep("image", &work.plan.name, says, Outcome::Unchanged);
+            let message = format!("{name} is the same on every node: {}", images::short(&image.id));
+            work.keep("image", &work.plan.name, message, Outcome::Unchanged);
         }
         OfImage::Build => {
             let first = work.nodes.first().map_or("", |(node, _)| node.name.as_str());
@@ -132,8 +132,8 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
                 work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
             }
             let first = if registry { "pull it, or " } else { "" };
-            for place in to {
-                let says = match &observed[place].image {
+            for index in to {
+                let message = match &observed[index].image {
                     None => format!("{first}copy {name} from {}{bytes}", source.name),
                     Some(other) => format!(
                         "{first}copy {name} from {}{bytes}; replaces the image that has this name ({})",
@@ -141,7 +141,7 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
                         images::short(&other.id)
                     ),
                 };
-                work.keep("image", &observed[place].name, says, Outcome::Planned);
+                work.keep("image", &observed[index].name, message, Outcome::Planned);
             }
         }
     }
@@ -156,7 +156,7 @@ async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec
     }
     let first = observed.first().map_or("", |first| first.name.as_str());
     for (node, action) in observed.iter().zip(decision.actions) {
-        let (says, outcome) = match action {
+        let (message, outcome) = match action {
             Action::None => ("in the swarm".to_owned(), Outcome::Unchanged),
             Action::Init => (format!("start a swarm, manager at {}:2377", node.address), Outcome::Planned),
             Action::Join => (format!("join the swarm of {first}"), Outcome::Planned),
@@ -167,14 +167,14 @@ async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec
                 (format!("clear the failed join and join the swarm of {first}"), Outcome::Planned)
             }
         };
-        work.keep("swarm", &node.name, says, outcome);
+        work.keep("swarm", &node.name, message, outcome);
     }
     Ok(())
 }
 
 fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     let network = &work.plan.network;
-    let says = match network::decide(work.plan, observed).map_err(|problem| vec![problem])? {
+    let message = match network::decide(work.plan, observed).map_err(|problem| vec![problem])? {
         OfNetwork::None => return Ok(()),
         OfNetwork::Keep { .. } => {
             work.keep("network", &work.plan.name, format!("{} exists", network.name), Outcome::Unchanged);
@@ -188,6 +188,6 @@ fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Pro
             format!("create the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
         }
     };
-    work.keep("network", &work.plan.name, says, Outcome::Planned);
+    work.keep("network", &work.plan.name, message, Outcome::Planned);
     Ok(())
 }

@@ -44,11 +44,11 @@ pub(crate) async fn busy(engine: &Engine, name: &str) -> Option<Busy> {
 
 /// The problem of a container that stays as it is. `needed`: why it should be stopped, `its settings differ`.
 pub(super) fn refused(step: &str, node: &Node, needed: &str, busy: &Busy) -> Problem {
-    let says = format!(
+    let message = format!(
         "the container of {0} needs a restart ({needed}), which would stop processes that envdoc did not \
             start: {busy}",
         node.name
     );
-    Problem::of(step, &node.name, says)
+    Problem::of(step, &node.name, message)
         .fix("Wait until they have ended, or stop them with the restart: `envdoc cluster up --restart`")
 }

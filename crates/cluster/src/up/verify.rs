@@ -48,34 +48,34 @@ pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Result<(), Vec<Problem>> {
     let (first, tried) = pairs(work, &containers, ANNOUNCE_TIMEOUT, false).await?;
     if !first.repairable() {
-        told(work, &containers, &tried).await;
+        report_results(work, &containers, &tried).await;
         return if first.problems.is_empty() { Ok(()) } else { Err(first.problems) };
     }
     let repairs = match repairs(work, &first).await {
         Ok(repairs) => repairs,
         Err(refused) => {
-            told(work, &containers, &tried).await;
+            report_results(work, &containers, &tried).await;
             return Err(first.problems.into_iter().chain(refused).collect());
         }
     };
-    let nodes = repairs.iter().map(|repair| work.nodes[repair.place]);
+    let nodes = repairs.iter().map(|repair| work.nodes[repair.index]);
     let result = on_all(nodes, |node, engine| {
-        let resolver = repairs.iter().any(|one| one.resolver && work.nodes[one.place].0.name == node.name);
+        let resolver = repairs.iter().any(|one| one.resolver && work.nodes[one.index].0.name == node.name);
         restart(work, node, engine, resolver)
     });
     result.await?;
     // The workers in the others are there still, and leave only when they are let go.
     for repair in &repairs {
-        let (node, engine) = work.nodes[repair.place];
-        containers[repair.place] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
+        let (node, engine) = work.nodes[repair.index];
+        containers[repair.index] = enter(work, node, engine).await.map_err(|problem| vec![problem])?;
     }
     let (second, tried) = pairs(work, &containers, REANNOUNCE_TIMEOUT, true).await?;
-    told(work, &containers, &tried).await;
+    report_results(work, &containers, &tried).await;
     if !second.problems.is_empty() {
         return Err(second.problems);
     }
     for repair in &repairs {
-        let node = &work.nodes[repair.place].0.name;
+        let node = &work.nodes[repair.index].0.name;
         let why = match repair.resolver {
             true => "its resolver did not ask the engine's DNS server",
             false => "overlay entries were missing on some engine",
@@ -90,28 +90,28 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
 
 /// A container to restart, and why.
 struct Repair {
-    place: usize,
+    index: usize,
     /// Its own resolver is broken; else an engine lacks its entry.
     resolver: bool,
 }
 
 /// The containers to restart; or which of them run something that would be stopped.
 async fn repairs(work: &Work<'_>, causes: &Causes) -> Result<Vec<Repair>, Vec<Problem>> {
-    let broken = |place: usize| causes.resolvers.contains(&place);
+    let broken = |index: usize| causes.resolvers.contains(&index);
     let pairs: Vec<(usize, usize)> =
         causes.stale.iter().copied().filter(|(from, to)| !broken(*from) && !broken(*to)).collect();
     let mut places = causes.resolvers.clone();
     places.extend(pairs.iter().flat_map(|(from, to)| [*from, *to]));
     places.sort_unstable();
     places.dedup();
-    let asked = places.into_iter().filter(|_| !work.restart).map(|place| async move {
-        let (node, engine) = work.nodes[place];
-        Some((place, busy(engine, &node.name).await?))
+    let asked = places.into_iter().filter(|_| !work.restart).map(|index| async move {
+        let (node, engine) = work.nodes[index];
+        Some((index, busy(engine, &node.name).await?))
     });
     let busy: BTreeMap<usize, Busy> = fan_out(asked).await.into_iter().flatten().collect();
-    let reattached = to_reattach(&pairs, |place| busy.contains_key(&place));
-    let repairs = causes.resolvers.iter().map(|place| Repair { place: *place, resolver: true });
-    let repairs = repairs.chain(reattached.into_iter().map(|place| Repair { place, resolver: false }));
+    let reattached = to_reattach(&pairs, |index| busy.contains_key(&index));
+    let repairs = causes.resolvers.iter().map(|index| Repair { index: *index, resolver: true });
+    let repairs = repairs.chain(reattached.into_iter().map(|index| Repair { index, resolver: false }));
     let repairs: Vec<Repair> = repairs.collect();
     let refused: Vec<Problem> = repairs
         .iter()
@@ -120,7 +120,7 @@ async fn repairs(work: &Work<'_>, causes: &Causes) -> Result<Vec<Repair>, Vec<Pr
                 true => "to set up its resolver again",
                 false => "to reattach it to the network",
             };
-            Some(refused(STEP, work.nodes[repair.place].0, needed, busy.get(&repair.place)?))
+            Some(refused(STEP, work.nodes[repair.index].0, needed, busy.get(&repair.index)?))
         })
         .collect();
     if refused.is_empty() { Ok(repairs) } else { Err(refused) }
@@ -139,11 +139,11 @@ async fn restart(work: &Work<'_>, node: &Node, engine: &Engine, resolver: bool) 
         return Err(Problem::of(STEP, &node.name, format!("cannot stop its container: {why}"))
             .closed(why.is_closed()));
     }
-    let says = match resolver {
+    let message = match resolver {
         true => "resolver not set to the engine's DNS server: restarted to set it up",
         false => "overlay entry missing on an engine: restarted to reattach it to the network",
     };
-    work.done(STEP, &node.name, says, Outcome::Changed);
+    work.done(STEP, &node.name, message, Outcome::Changed);
     containers::one(work, node, engine).await?;
     healthy::one(work, node, engine).await.map(drop)
 }
@@ -156,8 +156,8 @@ async fn enter<'w>(
     work.progress.doing(STEP, &node.name, "starting a worker in its container");
     container_probe::enter(work.plan, node, engine, work.bundle()?).await.map_err(|why| {
         work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
-        let says = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
-        Problem::of(STEP, &node.name, says).closed(why.is_closed())
+        let message = format!("cannot run envdoc's worker in the container of {}: {why}", node.name);
+        Problem::of(STEP, &node.name, message).closed(why.is_closed())
     })
 }
 
@@ -171,10 +171,10 @@ async fn pairs(
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
     let start = Instant::now();
     let mut tried = of_pairs(work, containers, ordered).await;
-    let lost = lost(work, containers).await;
-    if !lost.is_empty() {
+    let packet_loss = packet_loss(work, containers).await;
+    if !packet_loss.is_empty() {
         // What else fails, or is slow, follows from that.
-        return Ok((Causes { problems: lost, ..Causes::default() }, tried));
+        return Ok((Causes { problems: packet_loss, ..Causes::default() }, tried));
     }
     let announcing = work.plan.network.kind == NetworkKind::Overlay
         && !tried.iter().any(|tried| blocked::no_port(tried).is_some());
@@ -198,7 +198,7 @@ async fn pairs(
 }
 
 /// Heavy loss of packets between the containers; less is only noted.
-async fn lost(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem> {
+async fn packet_loss(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem> {
     work.progress.doing(STEP, &work.plan.name, "counting packets in each direction");
     let peers: Vec<Peer<'_>> = containers.iter().map(Peer::from).collect();
     let names: Vec<String> = containers.iter().map(|one| one.node.name.clone()).collect();
@@ -206,20 +206,20 @@ async fn lost(work: &Work<'_>, containers: &[ContainerProbe<'_>]) -> Vec<Problem
     let ways = measure::all(&peers, &measure::directions(peers.len())).await.unwrap_or_default();
     let heavy = rate::heavy(STEP, &ways, &names);
     if heavy.is_empty() {
-        rate::losses(&ways, &names, Way::is_lossy).into_iter().for_each(|(_, says)| work.note(says));
-        rate::disorder(&ways, &names).into_iter().for_each(|says| work.note(says));
+        rate::losses(&ways, &names, Way::is_lossy).into_iter().for_each(|(_, message)| work.note(message));
+        rate::disorder(&ways, &names).into_iter().for_each(|message| work.note(message));
     }
     heavy
 }
 
 /// Says for every node what came of it.
-async fn told(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried]) {
-    for (place, one) in containers.iter().enumerate() {
+async fn report_results(work: &Work<'_>, containers: &[ContainerProbe<'_>], tried: &[Tried]) {
+    for (index, one) in containers.iter().enumerate() {
         let pinned = pinned(one).await;
-        let own: Vec<_> = tried.iter().filter(|tried| tried.from == place).collect();
+        let own: Vec<_> = tried.iter().filter(|tried| tried.from == index).collect();
         let bad = own.iter().any(|tried| !tried.well(one.mtu));
         let outcome = if bad { Outcome::Failed } else { Outcome::Unchanged };
-        work.done(STEP, &one.node.name, says(one, &own, pinned.as_deref()), outcome);
+        work.done(STEP, &one.node.name, message(one, &own, pinned.as_deref()), outcome);
         if let Some(pinned) =
             pinned.filter(|pinned| *pinned != one.interface && work.plan.network.interface.is_none())
         {
@@ -243,7 +243,7 @@ async fn of_pairs(
         .await
 }
 
-fn says(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
+fn message(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {
     let count = tried.len();
     let all = |what: &str, good: usize| {
         if good == count {

@@ -40,8 +40,8 @@ pub fn validate(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
                 .into(),
         );
     }
-    for (place, word) in request.command.iter().enumerate() {
-        at.key(&format!("command, word {}", place + 1)).fits(&value::WORD, word)?;
+    for (index, word) in request.command.iter().enumerate() {
+        at.key(&format!("command, word {}", index + 1)).fits(&value::WORD, word)?;
     }
     Ok(ClusterPlan {
         image: image(request, &name, &at)?,
@@ -193,8 +193,8 @@ fn shm(limits: &Limits, nodes: &[Node], at: &At) -> Result<u64, Error> {
 
 fn secrets(request: &ClusterRequest, at: &At) -> Result<Vec<Secret>, Error> {
     let mut secrets: Vec<Secret> = Vec::new();
-    for (place, asked) in request.secrets.iter().enumerate() {
-        let at = at.key(&format!("secret {}", place + 1));
+    for (index, asked) in request.secrets.iter().enumerate() {
+        let at = at.key(&format!("secret {}", index + 1));
         at.key("name").fits(&value::SECRET, &asked.name)?;
         if secrets.iter().any(|other| other.name == asked.name) {
             return Err(

@@ -95,9 +95,9 @@ fn same_address(one: &str, other: &str) -> bool {
 }
 
 fn node(index: usize, asked: &NodeRequest, at: &At) -> Result<Node, Error> {
-    let place = at.key(&format!("node {}", index + 1));
+    let field = at.key(&format!("node {}", index + 1));
     let name = match &asked.name {
-        Some(name) => place.key("name").fits(&value::NODE, name)?.to_owned(),
+        Some(name) => field.key("name").fits(&value::NODE, name)?.to_owned(),
         None => format!("node{}", index + 1),
     };
     let at = at.key(&name);

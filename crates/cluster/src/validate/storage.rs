@@ -27,8 +27,8 @@ const NEEDED: &[&str] = &[
 /// Settles all of it.
 pub(super) fn validate(asked: &[Storage], cluster: &str, at: &At) -> Result<Vec<Mount>, Error> {
     let mut mounts: Vec<Mount> = Vec::new();
-    for (place, one) in asked.iter().enumerate() {
-        let at = at.key(&format!("storage {}", place + 1));
+    for (index, one) in asked.iter().enumerate() {
+        let at = at.key(&format!("storage {}", index + 1));
         let to = target(&one.to, &at.key("to"))?;
         if mounts.iter().any(|other| other.to == to) {
             return Err(at.wrong(
@@ -93,7 +93,7 @@ fn target(path: &str, at: &At) -> Result<String, Error> {
 
 fn nfs(share: &str, options: Option<&str>, cluster: &str, to: &str, at: &At) -> Result<Source, Error> {
     // An IPv6 address stands in brackets, so the colon before the path is the last one that a slash follows.
-    let parts = share.find(":/").map(|place| (&share[..place], &share[place + 1..]));
+    let parts = share.find(":/").map(|index| (&share[..index], &share[index + 1..]));
     let at_nfs = at.key("nfs");
     let Some((server, path)) = parts else {
         return Err(at_nfs.wrong(format!("{share:?} is not an NFS share"), "write SERVER:/EXPORTED/PATH"));

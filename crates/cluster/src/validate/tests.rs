@@ -68,7 +68,7 @@ fn a_share_is_a_volume() {
 fn each_refusal_says_what_where_and_what_to_do() {
     let node = |rest: &str| format!("image: a\nnodes:\n- {{address: a1, gpus: 1{rest}}}\n");
     let nodes = |one: &str, other: &str| format!("image: a\nnodes:\n- {{{one}}}\n- {{{other}}}\n");
-    for (text, says) in [
+    for (text, expected) in [
         (String::new(), "no nodes"),
         ("image: a\nnodes: [{gpus: 1}]".into(), "node1: no address"),
         ("nodes: [{address: a1, gpus: 1}]".into(), "no image"),
@@ -125,7 +125,7 @@ fn each_refusal_says_what_where_and_what_to_do() {
         (format!("command: [\"a\\nb\"]\n{TWO}"), "command argument"),
     ] {
         let whole = refused(&text);
-        assert!(whole.contains(says), "{text}\n  wanted {says:?}\n  said   {whole}");
+        assert!(whole.contains(expected), "{text}\n  wanted {expected:?}\n  said   {whole}");
     }
 }
 

@@ -29,8 +29,8 @@ impl At {
     }
 
     /// An error about the value there.
-    pub fn wrong(&self, says: impl std::fmt::Display, hint: impl Into<String>) -> Error {
-        Error::new(Kind::Usage, format!("{}: {says}", self.0)).hint(hint)
+    pub fn wrong(&self, message: impl std::fmt::Display, hint: impl Into<String>) -> Error {
+        Error::new(Kind::Usage, format!("{}: {message}", self.0)).hint(hint)
     }
 
     /// The value, where it fits.
@@ -258,15 +258,15 @@ fn endpoint(text: &str) -> bool {
     let ssh = text.strip_prefix("ssh://");
     let Some(rest) = ssh.or_else(|| text.strip_prefix("tcp://")) else { return false };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let (user, place) = match authority.rsplit_once('@') {
-        Some((user, place)) => (Some(user), place),
+    let (user, host_and_port) = match authority.rsplit_once('@') {
+        Some((user, host_and_port)) => (Some(user), host_and_port),
         None => (None, authority),
     };
-    let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+    let (host, port) = match host_and_port.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, after)) => (host, after.strip_prefix(':')),
-        None => match place.rsplit_once(':') {
+        None => match host_and_port.rsplit_once(':') {
             Some((host, port)) => (host, Some(port)),
-            None => (place, None),
+            None => (host_and_port, None),
         },
     };
     let named = |user: &str| {

@@ -65,7 +65,7 @@ impl Watchdog {
             let samples = fan_out(looks).await;
             let now = Instant::now();
             for ((node, _), sample) in containers.iter().zip(samples) {
-                self.seen(node, sample, now, output.get());
+                self.observe(node, sample, now, output.get());
             }
             let stall = self.judge(now);
             let same = match (&stall, &last) {
@@ -81,10 +81,10 @@ impl Watchdog {
     }
 
     /// Takes a look at a node into account; without one nothing is known of its ranks.
-    fn seen(&mut self, node: &str, sample: Option<Sample>, now: Instant, output: Instant) {
+    fn observe(&mut self, node: &str, sample: Option<Sample>, now: Instant, output: Instant) {
         let sample = sample.unwrap_or_default();
         self.tracks.retain(|(of, rank), track| {
-            of != node || sample.ranks.get(rank).is_some_and(|seen| seen.id == track.rank.id)
+            of != node || sample.ranks.get(rank).is_some_and(|observe| observe.id == track.rank.id)
         });
         for (number, rank) in sample.ranks {
             let fresh = Track { since: now, network: sample.network, rank: rank.clone(), now: rank };
@@ -151,7 +151,7 @@ mod tests {
         let quiet = |samples: [(u64, Option<Sample>, u64); 3]| {
             let mut dog = Watchdog::new(1, Duration::from_secs(60));
             for (seconds, sample, output) in samples {
-                dog.seen("node2", sample, at(seconds), at(output));
+                dog.observe("node2", sample, at(seconds), at(output));
             }
             dog.judge(at(70)).is_some()
         };

@@ -55,11 +55,11 @@ impl Quiet {
 
 impl Stall {
     /// From all ranks that were seen; `None` where nothing speaks for a stall.
-    pub(super) fn of(seen: Vec<Quiet>, expected: usize, stall: Duration) -> Option<Stall> {
-        let unseen = expected.saturating_sub(seen.len());
+    pub(super) fn of(observed: Vec<Quiet>, expected: usize, stall: Duration) -> Option<Stall> {
+        let unseen = expected.saturating_sub(observed.len());
         // The others begin to wait after the one that they wait for.
         let (still, working): (Vec<Quiet>, Vec<Quiet>) =
-            seen.into_iter().partition(|rank| rank.seconds >= stall.as_secs() / 2);
+            observed.into_iter().partition(|rank| rank.seconds >= stall.as_secs() / 2);
         let quiet = still.iter().filter(|rank| rank.seconds >= stall.as_secs()).count();
         let (count, working) = (still.len(), working.len());
         let evidence = working == 0 && unseen == 0;
@@ -138,11 +138,11 @@ fn stall_seconds(still: &[Quiet], quiet: usize) -> u64 {
 
 /// The one rank that sleeps somewhere else than all others, of three or more.
 fn differs(all: &[Quiet]) -> Option<Quiet> {
-    let place = |rank: &Quiet| (rank.state, rank.sleeps_in.clone());
-    let alone = |one: &&Quiet| all.iter().filter(|other| place(other) == place(one)).count() == 1;
+    let location = |rank: &Quiet| (rank.state, rank.sleeps_in.clone());
+    let alone = |one: &&Quiet| all.iter().filter(|other| location(other) == location(one)).count() == 1;
     let mut odd = all.iter().filter(alone);
     let one = odd.next()?;
-    let mut rest = all.iter().filter(|other| *other != one).map(place);
+    let mut rest = all.iter().filter(|other| *other != one).map(location);
     let first = rest.next()?;
     (all.len() > 2 && rest.all(|other| other == first)).then(|| one.clone())
 }
@@ -174,8 +174,8 @@ mod tests {
         Quiet { node, rank, process, state, sleeps_in: Some(sleeps_in.into()), seconds }
     }
 
-    fn stall(seen: &[Quiet], expected: usize) -> Option<Stall> {
-        Stall::of(seen.to_vec(), expected, Duration::from_secs(60))
+    fn stall(observed: &[Quiet], expected: usize) -> Option<Stall> {
+        Stall::of(observed.to_vec(), expected, Duration::from_secs(60))
     }
 
     #[test]

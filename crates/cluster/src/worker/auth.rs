@@ -101,7 +101,7 @@ pub(super) fn keep(secret: Secret) {
 pub(crate) fn own() -> Result<&'static Secret, Failure> {
     OWN.get().ok_or_else(|| Failure {
         why: Why::NotUnderstood,
-        says: "the worker got no secret from its caller, without which it opens no port".into(),
+        message: "the worker got no secret from its caller, without which it opens no port".into(),
     })
 }
 

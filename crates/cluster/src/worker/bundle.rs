@@ -124,8 +124,8 @@ fn base(path: &Path) -> String {
 /// → `libc-2.31.so`).
 fn names(library: &Path) -> Vec<String> {
     let mut names = vec![base(library)];
-    let beside = library.parent().and_then(|folder| fs::read_dir(folder).ok());
-    for entry in beside.into_iter().flatten().flatten() {
+    let siblings = library.parent().and_then(|folder| fs::read_dir(folder).ok());
+    for entry in siblings.into_iter().flatten().flatten() {
         let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         if link && fs::canonicalize(entry.path()).is_ok_and(|target| target == library) {
             names.push(entry.file_name().to_string_lossy().into_owned());

@@ -59,5 +59,5 @@ impl Session {
 }
 
 fn not_understood(error: serde_json::Error) -> Failure {
-    Failure { why: Why::NotUnderstood, says: error.to_string() }
+    Failure { why: Why::NotUnderstood, message: error.to_string() }
 }

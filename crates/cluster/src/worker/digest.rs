@@ -44,9 +44,9 @@ struct Sum {
 }
 
 impl Sum {
-    /// The digest of one entry, whatever it is. `tell`: the digests of what is in it are kept by name.
-    fn of(&mut self, path: &Path, tell: bool) -> [u8; 32] {
-        match self.entry(path, tell) {
+    /// The digest of one entry, whatever it is. `keep_entries`: the digests of what is in it are kept by name.
+    fn of(&mut self, path: &Path, keep_entries: bool) -> [u8; 32] {
+        match self.entry(path, keep_entries) {
             Ok(sum) => sum,
             Err(error) => {
                 if self.digest.unreadable.len() < UNREADABLE_MAX {
@@ -57,7 +57,7 @@ impl Sum {
         }
     }
 
-    fn entry(&mut self, path: &Path, tell: bool) -> std::io::Result<[u8; 32]> {
+    fn entry(&mut self, path: &Path, keep_entries: bool) -> std::io::Result<[u8; 32]> {
         let facts = fs::symlink_metadata(path)?;
         let mode = (facts.permissions().mode() & 0o7777).to_be_bytes();
         let mut sum = Sha256::new();
@@ -69,7 +69,7 @@ impl Sum {
                 sum.update((name.as_bytes().len() as u64).to_be_bytes());
                 sum.update(name.as_bytes());
                 sum.update(inner);
-                if tell {
+                if keep_entries {
                     self.digest.entries.insert(name.to_string_lossy().into_owned(), hex(&inner));
                 }
             }

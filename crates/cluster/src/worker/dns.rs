@@ -36,7 +36,7 @@ impl Code {
 
     /// Why there is no address.
     fn failure(self, server: IpAddr, name: &str) -> Failure {
-        let (why, says) = match self {
+        let (why, message) = match self {
             Code::NoError => (Why::UnknownName, format!("{server} has no address for {name}")),
             Code::NxDomain => (Why::UnknownName, format!("{server} does not know {name} (NXDOMAIN)")),
             Code::ServFail => (
@@ -48,7 +48,7 @@ impl Code {
             }
             Code::Other(code) => (Why::NameServer, format!("{server} answers for {name} with RCODE {code}")),
         };
-        Failure { why, says }
+        Failure { why, message }
     }
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn resolve(name: &str, server: IpAddr) -> Result<Answer, Failur
     let answer = udp::exchange(SocketAddr::new(server, PORT), &question).await?;
     let (code, addresses) = addresses(&answer, number).ok_or_else(|| Failure {
         why: Why::NotUnderstood,
-        says: format!("{server} sent no valid DNS answer"),
+        message: format!("{server} sent no valid DNS answer"),
     })?;
     match addresses.is_empty() {
         false => Ok(Answer::Resolved { addresses }),
@@ -152,13 +152,13 @@ mod tests {
             (5, Why::NameServer, "REFUSED"),
             (9, Why::NameServer, "RCODE 9"),
         ];
-        for (code, why, says) in cases {
+        for (code, why, expected) in cases {
             let mut message = question(7, "node1");
             (message[2], message[3]) = (0x81, code);
             let (code, found) = addresses(&message, 7).unwrap();
             assert!(found.is_empty());
             let failure = code.failure(server, "node1");
-            assert!(failure.why == why && failure.says.contains(says), "{failure:?}");
+            assert!(failure.why == why && failure.message.contains(expected), "{failure:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ const NEIGHBOURS: &str = "/proc/net/arp";
 
 pub(super) fn all() -> Result<Vec<Interface>, Failure> {
     let found = nix::ifaddrs::getifaddrs()
-        .map_err(|error| Failure { why: Why::Other, says: format!("interfaces: {error}") })?;
+        .map_err(|error| Failure { why: Why::Other, message: format!("interfaces: {error}") })?;
     let mut interfaces: BTreeMap<String, Interface> = BTreeMap::new();
     for entry in found {
         let running = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
@@ -64,7 +64,7 @@ pub(super) fn route(address: IpAddr) -> Result<Answer, Failure> {
 /// Networks that are routed, without the default route.
 pub(super) fn routes() -> Result<Answer, Failure> {
     let table = machine::text(ROUTES)
-        .ok_or_else(|| Failure { why: Why::NotFound, says: format!("cannot read {ROUTES}") })?;
+        .ok_or_else(|| Failure { why: Why::NotFound, message: format!("cannot read {ROUTES}") })?;
     let routes = facts::network::routes(&table).into_iter().filter(|route| route.prefix > 0);
     Ok(Answer::Routes { networks: routes.map(|route| (route.network(), route.interface)).collect() })
 }
@@ -72,9 +72,9 @@ pub(super) fn routes() -> Result<Answer, Failure> {
 /// Looks into the kernel's table of IPv4 neighbours.
 pub(super) fn neighbour(address: IpAddr) -> Result<Answer, Failure> {
     let table = machine::text(NEIGHBOURS)
-        .ok_or_else(|| Failure { why: Why::NotFound, says: format!("cannot read {NEIGHBOURS}") })?;
+        .ok_or_else(|| Failure { why: Why::NotFound, message: format!("cannot read {NEIGHBOURS}") })?;
     if address.is_ipv6() {
-        return Err(Failure { why: Why::Other, says: format!("{NEIGHBOURS} has no IPv6 addresses") });
+        return Err(Failure { why: Why::Other, message: format!("{NEIGHBOURS} has no IPv6 addresses") });
     }
     Ok(Answer::Neighbour { hardware: hardware(&table, address) })
 }

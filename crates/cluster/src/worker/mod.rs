@@ -33,7 +33,7 @@ pub use machine::{SPACE_TRIAL_BYTES, Unusable};
 pub(crate) use tcp::failure;
 
 /// The version of this protocol: another one is not spoken with.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// One line to the worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -316,5 +316,5 @@ pub enum Expected {
 
 /// An answer to another question.
 pub fn unexpected(answer: &Answer) -> Failure {
-    Failure { why: Why::NotUnderstood, says: format!("unexpected answer from the worker: {answer:?}") }
+    Failure { why: Why::NotUnderstood, message: format!("unexpected answer from the worker: {answer:?}") }
 }

@@ -35,8 +35,8 @@ pub(super) async fn search(
     // Without the smallest there is no size to speak of.
     let first = Instant::now();
     if !matches!(attempt(&line, PACKET_MIN_BYTES, FIRST_ACK_TIMEOUT).await?, Tried::Arrived) {
-        let says = format!("no packet of {PACKET_MIN_BYTES} bytes was acknowledged");
-        return Err(Failure { why: Why::TimedOut, says });
+        let message = format!("no packet of {PACKET_MIN_BYTES} bytes was acknowledged");
+        return Err(Failure { why: Why::TimedOut, message });
     }
     let usual = (first.elapsed() * ACK_ROUND_TRIPS).clamp(ACK_TIMEOUT_MIN, ACK_TIMEOUT);
     let (mut low, mut high) = (PACKET_MIN_BYTES, largest);

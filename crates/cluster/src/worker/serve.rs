@@ -175,14 +175,14 @@ async fn tried(
         Task::Digest { path, exclude } => digest::digest(path, exclude).await.map(Answer::Digest),
         Task::Custom { program, payload } => match programs.iter().find(|known| known.name == program) {
             Some(known) => (known.run)(payload, deadline).await.map(|payload| Answer::Custom { payload }),
-            None => Err(Failure { why: Why::NotUnderstood, says: format!("unknown program {program:?}") }),
+            None => Err(Failure { why: Why::NotUnderstood, message: format!("unknown program {program:?}") }),
         },
         Task::Stop { .. } | Task::Secret { .. } => Ok(Answer::Stopped),
     }
 }
 
-fn failed(why: Why, says: String) -> Answer {
-    Answer::Failed(Failure { why, says })
+fn failed(why: Why, message: String) -> Answer {
+    Answer::Failed(Failure { why, message })
 }
 
 /// One line. Where nobody reads it any more, the end of standard input is near.

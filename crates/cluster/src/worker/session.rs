@@ -80,7 +80,7 @@ impl Session {
         };
         let request = Request { id, seconds: deadline.as_secs_f64(), task };
         let mut line = serde_json::to_vec(&request)
-            .map_err(|error| Failure { why: Why::NotUnderstood, says: error.to_string() })?;
+            .map_err(|error| Failure { why: Why::NotUnderstood, message: error.to_string() })?;
         line.push(b'\n');
         let answered = async {
             {
@@ -98,8 +98,8 @@ impl Session {
                 if let Some(waiting) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                     waiting.remove(&id);
                 }
-                let says = format!("the worker did not answer within {:.0} s", deadline.as_secs_f64());
-                Err(Failure { why: Why::Unanswered, says })
+                let message = format!("the worker did not answer within {:.0} s", deadline.as_secs_f64());
+                Err(Failure { why: Why::Unanswered, message })
             }
         }
     }
@@ -138,7 +138,7 @@ async fn sign_of_life(writer: Writer) {
 }
 
 fn gone() -> Failure {
-    Failure { why: Why::Gone, says: "the worker exited or its connection closed".into() }
+    Failure { why: Why::Gone, message: "the worker exited or its connection closed".into() }
 }
 
 /// The first line that is a greeting. Lines before it are not the worker's (a message of the day) and are
@@ -202,15 +202,15 @@ mod tests {
     async fn one_that_says_nothing_has_not_ended() {
         let (ours, theirs) = tokio::io::duplex(1 << 12);
         let (reader, writer) = tokio::io::split(ours);
-        let (_asked, mut says) = tokio::io::split(theirs);
+        let (_asked, mut replies) = tokio::io::split(theirs);
         let hello = Hello { envdoc: "1.0.0".into(), protocol: PROTOCOL, nonce: "a".into() };
         let mut line = serde_json::to_vec(&Reply { id: 0, answer: Answer::Hello(hello) }).unwrap();
         line.push(b'\n');
-        says.write_all(&line).await.unwrap();
+        replies.write_all(&line).await.unwrap();
         let session = Session::open(reader, writer, Duration::from_secs(5)).await.unwrap();
         let silent = session.ask(Task::Identity, Duration::from_millis(10)).await.unwrap_err();
         assert_eq!(silent.why, Why::Unanswered, "{silent}");
-        says.shutdown().await.unwrap();
+        replies.shutdown().await.unwrap();
         let ended = session.ask(Task::Identity, Duration::from_secs(5)).await.unwrap_err();
         assert_eq!(ended.why, Why::Gone, "{ended}");
     }

@@ -16,7 +16,7 @@ use super::{Answer, Expected, Failure, Why};
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn resolve(name: &str) -> Result<Vec<IpAddr>, Failure> {
-    let unknown = |says: String| Failure { why: Why::UnknownName, says };
+    let unknown = |message: String| Failure { why: Why::UnknownName, message };
     let found = tokio::net::lookup_host((name, 0)).await;
     let mut addresses: Vec<IpAddr> = Vec::new();
     for address in found.map_err(|error| unknown(format!("{name}: {error}")))? {
@@ -52,10 +52,10 @@ pub(super) async fn listen(
     (address, port): (Option<IpAddr>, u16),
     nonce: &str,
     secret: &Secret,
-    says: impl Fn(u16),
+    listening: impl Fn(u16),
 ) -> Result<Answer, Failure> {
     let listener = bind(address, port).await.map_err(|error| taken(&error, port))?;
-    says(listener.local_addr().map_err(|error| failure(&error))?.port());
+    listening(listener.local_addr().map_err(|error| failure(&error))?.port());
     let greeting = Arc::new(format!("{nonce}\n"));
     let seen = Arc::new(Seen::default());
     loop {
@@ -95,12 +95,13 @@ pub(super) async fn connect(
         let greeting = tokio::time::timeout(GREETING_TIMEOUT, greeting).await;
         let greeting = greeting.map_err(|_| Failure {
             why: Why::Silent,
-            says: format!("accepted the connection and sent nothing for {} s", GREETING_TIMEOUT.as_secs()),
+            message: format!("accepted the connection and sent nothing for {} s", GREETING_TIMEOUT.as_secs()),
         })?;
         let greeting = greeting.map_err(|refusal| refused(&refusal))?;
         return Ok(Answer::Connected { milliseconds, address: ip, greeting });
     }
-    Err(last.unwrap_or_else(|| Failure { why: Why::UnknownName, says: format!("{address} has no address") }))
+    Err(last
+        .unwrap_or_else(|| Failure { why: Why::UnknownName, message: format!("{address} has no address") }))
 }
 
 /// What the other side says first, where that is waited for.
@@ -123,8 +124,8 @@ async fn greeting(
 fn refused(refusal: &Refusal) -> Failure {
     match refusal {
         Refusal::Connection(error) => failure(error),
-        Refusal::Closed => Failure { why: Why::Silent, says: refusal.to_string() },
-        Refusal::Stranger(_) => Failure { why: Why::Other, says: refusal.to_string() },
+        Refusal::Closed => Failure { why: Why::Silent, message: refusal.to_string() },
+        Refusal::Stranger(_) => Failure { why: Why::Other, message: refusal.to_string() },
     }
 }
 
@@ -135,7 +136,7 @@ pub(super) fn taken(error: &std::io::Error, port: u16) -> Failure {
         failure.why = Why::NoFreePort;
         return failure;
     }
-    failure.says = format!("port {port}: {}", failure.says);
+    failure.message = format!("port {port}: {}", failure.message);
     failure
 }
 
@@ -159,7 +160,7 @@ pub(crate) fn failure(error: &std::io::Error) -> Failure {
         _ if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => Why::TooLarge,
         _ => Why::Other,
     };
-    Failure { why, says: error.to_string() }
+    Failure { why, message: error.to_string() }
 }
 
 #[cfg(test)]
@@ -187,8 +188,8 @@ mod tests {
         let secret = auth::tests::secret();
         let own = secret.clone();
         let listening = tokio::spawn(async move {
-            let says = |port| sender.lock().unwrap().take().unwrap().send(port).unwrap();
-            listen((Some(Ipv4Addr::LOCALHOST.into()), 0), "me", &own, says).await
+            let listening = |port| sender.lock().unwrap().take().unwrap().send(port).unwrap();
+            listen((Some(Ipv4Addr::LOCALHOST.into()), 0), "me", &own, listening).await
         });
         let port = port.await.unwrap();
         let greeted = connect("localhost", port, worker, Some(&secret)).await.unwrap();

@@ -61,10 +61,10 @@ pub(super) async fn listen(
     (address, port): (Option<IpAddr>, u16),
     nonce: &str,
     secret: &Secret,
-    says: impl Fn(u16),
+    listening: impl Fn(u16),
 ) -> Result<Answer, Failure> {
     let socket = bind(address, port).await.map_err(|error| tcp::taken(&error, port))?;
-    says(socket.local_addr().map_err(|error| tcp::failure(&error))?.port());
+    listening(socket.local_addr().map_err(|error| tcp::failure(&error))?.port());
     let (mut buffer, seen) = (vec![0; DATAGRAM_LIMIT_BYTES], Seen::default());
     loop {
         let Ok((size, from)) = socket.recv_from(&mut buffer).await else { continue };
@@ -191,7 +191,7 @@ impl<'s> Line<'s> {
             .min(DATAGRAM_LIMIT_BYTES);
         for _ in 0..count {
             let number = auth::random::<{ NUMBER_DIGITS / 2 }>()
-                .map_err(|error| Failure { why: Why::Other, says: error.to_string() })?;
+                .map_err(|error| Failure { why: Why::Other, message: error.to_string() })?;
             let datagram = self.datagram(&number, payload);
             numbers.push(number);
             self.socket.send(&datagram).await.map_err(|error| tcp::failure(&error))?;
@@ -242,8 +242,8 @@ mod tests {
         let (sender, port) = tokio::sync::oneshot::channel();
         let (sender, secret) = (std::sync::Mutex::new(Some(sender)), secret.clone());
         let listening = tokio::spawn(async move {
-            let says = |port| sender.lock().unwrap().take().unwrap().send(port).unwrap();
-            let _ = listen((Some(Ipv4Addr::LOCALHOST.into()), 0), "me", &secret, says).await;
+            let listening = |port| sender.lock().unwrap().take().unwrap().send(port).unwrap();
+            let _ = listen((Some(Ipv4Addr::LOCALHOST.into()), 0), "me", &secret, listening).await;
         });
         (listening, port.await.unwrap())
     }

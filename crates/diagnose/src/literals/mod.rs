@@ -16,7 +16,7 @@ use table::{BITS, Entry, NONE, SLOTS, WORD, bit, other_bit, slot, word};
 
 /// Where a literal is in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Occurrence {
     /// Its number.
     pub literal: usize,
     /// Where it starts.
@@ -69,7 +69,7 @@ impl Literals {
     }
 
     /// Every place of a text where a literal stands, not in order.
-    pub fn each(&self, text: &[u8], mut found: impl FnMut(Place)) {
+    pub fn each(&self, text: &[u8], mut found: impl FnMut(Occurrence)) {
         let mut at = 0;
         while let Some(word) = self.next_word(text, at) {
             self.literals_at(text, word, &mut found);
@@ -79,14 +79,14 @@ impl Literals {
 
     /// A literal that starts at or after `from` and before `limit`, not always the first; none is in a
     /// line before its line.
-    pub fn any(&self, block: &[u8], from: usize, limit: usize) -> Option<Place> {
+    pub fn any(&self, block: &[u8], from: usize, limit: usize) -> Option<Occurrence> {
         let block = &block[..block.len().min(limit + self.longest)];
         let mut at = from.saturating_sub(1) / WORD * WORD;
         while let Some(word) = self.next_word(block, at) {
             let mut any = None;
-            self.literals_at(block, word, &mut |place| {
-                if (from..limit).contains(&place.start) {
-                    any = Some(place);
+            self.literals_at(block, word, &mut |occurrence| {
+                if (from..limit).contains(&occurrence.start) {
+                    any = Some(occurrence);
                 }
             });
             if any.is_some() {
@@ -98,21 +98,22 @@ impl Literals {
     }
 
     /// The first literal that starts at or after `from` and before `limit`, of several there the longest.
-    pub fn next(&self, block: &[u8], from: usize, limit: usize) -> Option<Place> {
+    pub fn next(&self, block: &[u8], from: usize, limit: usize) -> Option<Occurrence> {
         let block = &block[..block.len().min(limit + self.longest)];
-        let mut first: Option<Place> = None;
+        let mut first: Option<Occurrence> = None;
         let mut at = from.saturating_sub(1) / WORD * WORD;
         while let Some(word) = self.next_word(block, at) {
             // One that starts before another may have its word behind it, though not farther than its length.
             if first.is_some_and(|first| word > first.start + self.longest) {
                 break;
             }
-            self.literals_at(block, word, &mut |place| {
-                let sooner = |first: Place| {
-                    place.start < first.start || place.start == first.start && place.end > first.end
+            self.literals_at(block, word, &mut |occurrence| {
+                let sooner = |first: Occurrence| {
+                    occurrence.start < first.start
+                        || occurrence.start == first.start && occurrence.end > first.end
                 };
-                if (from..limit).contains(&place.start) && first.is_none_or(sooner) {
-                    first = Some(place);
+                if (from..limit).contains(&occurrence.start) && first.is_none_or(sooner) {
+                    first = Some(occurrence);
                 }
             });
             at = word + WORD;
@@ -136,13 +137,13 @@ impl Literals {
         let rest = groups.remainder();
         for group in groups {
             let mut bits = 0;
-            for (place, word) in group.chunks_exact(WORD).enumerate() {
-                bits |= passes(word) << place;
+            for (index, word) in group.chunks_exact(WORD).enumerate() {
+                bits |= passes(word) << index;
             }
             while bits != 0 {
-                let place = bits.trailing_zeros() as usize * WORD;
-                if passes_again(&group[place..]) {
-                    return Some(at + place);
+                let index = bits.trailing_zeros() as usize * WORD;
+                if passes_again(&group[index..]) {
+                    return Some(at + index);
                 }
                 bits &= bits - 1;
             }
@@ -150,20 +151,20 @@ impl Literals {
         }
         rest.chunks_exact(WORD)
             .position(|word| passes(word) == 1 && passes_again(word))
-            .map(|place| at + place * WORD)
+            .map(|index| at + index * WORD)
     }
 
     /// The literals with this word that match at a position.
-    fn literals_at(&self, text: &[u8], at: usize, found: &mut impl FnMut(Place)) {
+    fn literals_at(&self, text: &[u8], at: usize, found: &mut impl FnMut(Occurrence)) {
         let word = word(&text[at..]);
         let mut slot = slot(word);
         let first = loop {
-            let place = self.slots[slot];
-            if place == NONE {
+            let index = self.slots[slot];
+            if index == NONE {
                 return;
             }
-            if self.entries[usize::from(place)].word == word {
-                break usize::from(place);
+            if self.entries[usize::from(index)].word == word {
+                break usize::from(index);
             }
             slot = (slot + 1) % self.slots.len();
         };
@@ -174,7 +175,7 @@ impl Literals {
             if (here[0], here[here.len() - 1]) == (entry.first, entry.last)
                 && here == self.texts[usize::from(entry.literal)].as_bytes()
             {
-                found(Place { literal: entry.literal.into(), start, end });
+                found(Occurrence { literal: entry.literal.into(), start, end });
             }
         }
     }
@@ -188,22 +189,22 @@ mod tests {
 
     /// Every place, by looking at each.
     fn slowly(literals: &Literals, text: &[u8]) -> Vec<(usize, usize)> {
-        let mut places = Vec::new();
+        let mut occurrences = Vec::new();
         for start in 0..text.len() {
             for (number, literal) in literals.texts.iter().enumerate() {
                 if text[start..].starts_with(literal.as_bytes()) {
-                    places.push((start, number));
+                    occurrences.push((start, number));
                 }
             }
         }
-        places
+        occurrences
     }
 
     fn quickly(literals: &Literals, text: &[u8]) -> Vec<(usize, usize)> {
-        let mut places = Vec::new();
-        literals.each(text, |place| places.push((place.start, place.literal)));
-        places.sort_unstable();
-        places
+        let mut occurrences = Vec::new();
+        literals.each(text, |occurrence| occurrences.push((occurrence.start, occurrence.literal)));
+        occurrences.sort_unstable();
+        occurrences
     }
 
     #[test]
@@ -246,20 +247,20 @@ mod tests {
         #[test]
         fn as_if_every_place_were_looked_at(text in text(), from in 0_usize..60, limit in 0_usize..200) {
             let literals = Literals::get();
-            let places = slowly(literals, &text);
-            prop_assert_eq!(&quickly(literals, &text), &places);
+            let occurrences = slowly(literals, &text);
+            prop_assert_eq!(&quickly(literals, &text), &occurrences);
             let (from, limit) = (from.min(text.len()), limit.min(text.len()));
-            let first = places.iter().filter(|(start, _)| (from..limit).contains(start)).map(|(start, _)| *start).min();
+            let first = occurrences.iter().filter(|(start, _)| (from..limit).contains(start)).map(|(start, _)| *start).min();
             let next = literals.next(&text, from, limit);
-            prop_assert_eq!(next.map(|place| place.start), first);
+            prop_assert_eq!(next.map(|occurrence| occurrence.start), first);
             if let Some(next) = next {
-                let longest = places.iter().filter(|(start, _)| *start == next.start).map(|(_, number)| literals.texts[*number].len()).max();
+                let longest = occurrences.iter().filter(|(start, _)| *start == next.start).map(|(_, number)| literals.texts[*number].len()).max();
                 prop_assert_eq!(Some(next.end - next.start), longest);
             }
             let any = literals.any(&text, from, limit);
             prop_assert_eq!(any.is_some(), first.is_some());
             if let (Some(any), Some(first)) = (any, first) {
-                prop_assert!(places.contains(&(any.start, any.literal)) && (from..limit).contains(&any.start));
+                prop_assert!(occurrences.contains(&(any.start, any.literal)) && (from..limit).contains(&any.start));
                 prop_assert!(any.start <= first || !text[first..any.start].contains(&b'\n'));
             }
         }

@@ -50,18 +50,18 @@ fn hash(word: u32) -> u32 {
 /// Where in the bitmap a word is.
 #[inline]
 pub(crate) fn bit(word: u32) -> (usize, u32) {
-    place(hash(word))
+    position(hash(word))
 }
 
 /// Where in the second bitmap a word is. Of words that no literal has one in twenty passes the first, and one
 /// in twenty of these the second.
 #[inline]
 pub(crate) fn other_bit(word: u32) -> (usize, u32) {
-    place(word.wrapping_mul(0x85eb_ca6b))
+    position(word.wrapping_mul(0x85eb_ca6b))
 }
 
 #[inline]
-fn place(hash: u32) -> (usize, u32) {
+fn position(hash: u32) -> (usize, u32) {
     let bit = hash >> (32 - BITS);
     ((bit >> 6) as usize, bit & 63)
 }

@@ -68,7 +68,7 @@ pub struct Blocks {
 impl Blocks {
     /// Starts a search.
     pub fn new(name: &str, limits: Limits) -> Blocks {
-        let head = Taking { owner: NOBODY, wanted: HEAD, lines: Vec::new(), at: 0, inside: false };
+        let head = Taking { owner: NOBODY, wanted: HEAD, lines: Vec::new(), at: 0, mid_line: false };
         Blocks {
             limits,
             block: vec![0; limits.block],
@@ -144,7 +144,7 @@ impl Blocks {
         self.read.lines = self.number - 1;
         if self.unended {
             let last = self.partial.text();
-            for taking in self.taking.iter_mut().filter(|taking| taking.wanted > 0 && !taking.inside) {
+            for taking in self.taking.iter_mut().filter(|taking| taking.wanted > 0 && !taking.mid_line) {
                 taking.lines.push(last.clone());
             }
             self.tail.push(last);
@@ -155,8 +155,8 @@ impl Blocks {
         }
         self.read.tail = self.tail.lines();
         for (number, text) in self.keeper.last_of_floods() {
-            let seen = self.known.line(&text);
-            self.keeper.add(number, &text, &seen.line, seen.kinds(&text));
+            let cached = self.known.line(&text);
+            self.keeper.add(number, &text, &cached.line, cached.kinds(&text));
         }
         self.read.omitted = self.keeper.omitted;
         if self.cleaner.nuls > 0 {
@@ -217,16 +217,16 @@ impl Blocks {
 
     /// Hands out lines up to `limit`, where one ends.
     fn take(&mut self, limit: usize) {
-        let mut place = 0;
-        while place < self.taking.len() {
-            let taking = &mut self.taking[place];
+        let mut index = 0;
+        while index < self.taking.len() {
+            let taking = &mut self.taking[index];
             let complete = taking.take(&self.block, self.from, limit, &self.partial);
             taking.at = 0;
             if complete {
-                let taking = self.taking.remove(place);
+                let taking = self.taking.remove(index);
                 self.taken(taking);
             } else {
-                place += 1;
+                index += 1;
             }
         }
     }
@@ -236,18 +236,18 @@ impl Blocks {
         let literals = Literals::get();
         let mut at = self.from.max(self.covered.saturating_sub(literals.longest()));
         let (mut number, mut counted) = (self.number, self.from);
-        while let Some(mut place) = literals.any(&self.block[..self.length], at, limit) {
-            let (mut first, mut end) = self.text_around(place.start);
+        while let Some(mut occurrence) = literals.any(&self.block[..self.length], at, limit) {
+            let (mut first, mut end) = self.text_around(occurrence.start);
             // Any literal leads to a text that is a whole line. Of a longer line texts are taken around the
             // first literal, then the next.
             if !(self.starts_line(first) && self.ends_line(end)) {
                 let Some(leading) = literals.next(&self.block[..self.length], at, limit) else { break };
                 (first, end) = self.text_around(leading.start);
-                place = leading;
+                occurrence = leading;
             }
-            let start = place.start;
+            let start = occurrence.start;
             // What the last text has shown already.
-            if place.end <= self.covered {
+            if occurrence.end <= self.covered {
                 at = start + 1;
                 continue;
             }
@@ -298,9 +298,9 @@ impl Blocks {
         }
         let earliest = start.saturating_sub(before).max(self.covered.min(start)).max(first.unwrap_or(0));
         // Not inside of a character.
-        let inside =
+        let continuation_bytes =
             self.block[earliest..start].iter().take_while(|byte| (0x80..0xc0).contains(*byte)).count();
-        let first = if first == Some(earliest) { earliest } else { earliest + inside.min(3) };
+        let first = if first == Some(earliest) { earliest } else { earliest + continuation_bytes.min(3) };
         let longest = (first + text).min(end.unwrap_or(self.length));
         let end = if Some(longest) == end {
             longest
@@ -313,8 +313,8 @@ impl Blocks {
     /// Keeps a text if it means something. The next line starts at `next`, if that has been read.
     fn found(&mut self, number: u64, start: usize, end: usize, next: Option<usize>) {
         let bytes = &self.block[start..end];
-        let seen = self.known.line(bytes);
-        let line = &seen.line;
+        let cached = self.known.line(bytes);
+        let line = &cached.line;
         let first = line.signatures().next();
         if first.is_none() && !line.error_like {
             return;
@@ -329,13 +329,13 @@ impl Blocks {
             Some(_) => line.signatures().for_each(|one| self.keeper.count(Some(one), number, None)),
         }
         let opens = line.opens && self.taking.len() <= OPEN && self.keeper.has_room();
-        let (owner, beside) = self.keeper.add(number, bytes, line, seen.kinds(bytes));
-        if beside {
+        let (owner, with_neighbours) = self.keeper.add(number, bytes, line, cached.kinds(bytes));
+        if with_neighbours {
             self.keeper.around(owner, self.around(start, next));
         }
         if opens {
-            let at = next.unwrap_or(0);
-            self.taking.push(Taking { owner, wanted: AFTER, lines: Vec::new(), at, inside: next.is_none() });
+            let (at, mid_line) = (next.unwrap_or(0), next.is_none());
+            self.taking.push(Taking { owner, wanted: AFTER, lines: Vec::new(), at, mid_line });
         }
     }
 

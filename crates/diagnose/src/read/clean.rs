@@ -6,7 +6,7 @@ const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
 /// A code longer than this is none, and its rest is text; in bytes.
-const LONGEST: usize = 256;
+const SEQUENCE_LIMIT_BYTES: usize = 256;
 
 /// Where in a code the stream stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +83,10 @@ impl Cleaner {
             (State::Control(_), 0x40..=0x7e) | (State::Title(_), BELL) | (State::TitleEscape(_), b'\\') => {
                 State::Text
             }
-            (State::Control(length), 0x20..=0x3f) if length < LONGEST => State::Control(length + 1),
-            (State::Title(length) | State::TitleEscape(length), _) if length < LONGEST => {
+            (State::Control(length), 0x20..=0x3f) if length < SEQUENCE_LIMIT_BYTES => {
+                State::Control(length + 1)
+            }
+            (State::Title(length) | State::TitleEscape(length), _) if length < SEQUENCE_LIMIT_BYTES => {
                 State::Title(length + 1)
             }
             _ => {

@@ -62,7 +62,7 @@ struct Frames<S> {
     source: io::BufReader<S>,
     decoder: FrameDecoder,
     /// Whether a frame is being read.
-    inside: bool,
+    in_frame: bool,
     /// Whether one has been read.
     any: bool,
 }
@@ -71,7 +71,7 @@ impl<S: Read> Frames<S> {
     fn new(source: S) -> Frames<S> {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(WINDOW);
-        Frames { source: io::BufReader::with_capacity(1 << 16, source), decoder, inside: false, any: false }
+        Frames { source: io::BufReader::with_capacity(1 << 16, source), decoder, in_frame: false, any: false }
     }
 
     /// Starts the next frame; `false` where there is none.
@@ -79,7 +79,7 @@ impl<S: Read> Frames<S> {
         loop {
             let error = match self.decoder.init(&mut self.source) {
                 Ok(()) => {
-                    (self.inside, self.any) = (true, true);
+                    (self.in_frame, self.any) = (true, true);
                     return Ok(true);
                 }
                 Err(error) => error,
@@ -115,7 +115,7 @@ impl<S: Read> Frames<S> {
 impl<S: Read> Read for Frames<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if !self.inside && !self.start()? {
+            if !self.in_frame && !self.start()? {
                 return Ok(0);
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
@@ -127,7 +127,7 @@ impl<S: Read> Read for Frames<S> {
             if count > 0 || buffer.is_empty() {
                 return Ok(count);
             }
-            self.inside = false;
+            self.in_frame = false;
         }
     }
 }

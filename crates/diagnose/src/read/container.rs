@@ -8,7 +8,7 @@ use docker::container;
 use docker::engine::Engine;
 
 /// A line that is longer is handed on in parts, in bytes.
-const LONGEST: usize = 1 << 20;
+const LINE_LIMIT_BYTES: usize = 1 << 20;
 
 /// Why a container's log could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +128,7 @@ impl Joined {
             let after_time = memchr::memchr(b' ', entry).filter(|at| is_time(&entry[..*at]));
             open.extend_from_slice(&entry[after_time.map_or(0, |at| at + 1)..]);
         }
-        (open.ends_with(b"\n") || open.len() > LONGEST).then(|| std::mem::take(open))
+        (open.ends_with(b"\n") || open.len() > LINE_LIMIT_BYTES).then(|| std::mem::take(open))
     }
 
     /// What has not ended.

@@ -68,9 +68,9 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
         sources.extend(below.unreadable.iter().map(|(folder, error)| unreadable(folder, error)));
         let (mut hidden, mut others) = (0, Vec::new());
         for file in below.files {
-            let inside = file.strip_prefix(path).unwrap_or(&file);
+            let relative = file.strip_prefix(path).unwrap_or(&file);
             let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-            if inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
+            if relative.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
                 hidden += 1;
             } else if let Some(ending) = ending.filter(|ending| NO_LOGS.contains(&ending.as_str())) {
                 others.push(ending);

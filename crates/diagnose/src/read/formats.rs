@@ -14,7 +14,7 @@ use super::ready::Ready;
 use super::recorder::Dump;
 
 /// The longest error file, and the longest line of Docker's, in bytes; a longer one is read as plain text.
-const LONGEST: u64 = 4 << 20;
+const LINE_LIMIT_BYTES: u64 = 4 << 20;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ struct Extra {
 /// The traceback of an error file is what is read of it.
 fn error_file(blocks: &mut Blocks, mut reader: Box<dyn io::Read + '_>) {
     let mut bytes = Vec::new();
-    let failed = reader.by_ref().take(LONGEST).read_to_end(&mut bytes).err();
+    let failed = reader.by_ref().take(LINE_LIMIT_BYTES).read_to_end(&mut bytes).err();
     let Ok(ErrorFile { message }) = serde_json::from_slice(&bytes) else {
         blocks.remark("incomplete: it starts like a torchrun error file".into());
         let mut whole = Cursor::new(bytes).chain(reader);
@@ -162,7 +162,7 @@ impl<'r> Entries<'r> {
     fn next(&mut self) -> io::Result<bool> {
         self.line.clear();
         let ready = self.ready.refill();
-        if self.source.by_ref().take(LONGEST).read_until(b'\n', &mut self.line)? == 0 {
+        if self.source.by_ref().take(LINE_LIMIT_BYTES).read_until(b'\n', &mut self.line)? == 0 {
             return Ok(false);
         }
         match serde_json::from_slice::<Entry>(&self.line) {

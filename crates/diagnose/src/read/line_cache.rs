@@ -33,33 +33,33 @@ impl CachedLine {
 #[derive(Debug, Clone, Default)]
 pub struct LineCache {
     /// Where in `seen` a line is.
-    places: HashMap<u128, usize, RandomState>,
-    seen: Vec<CachedLine>,
+    indices: HashMap<u128, usize, RandomState>,
+    cached: Vec<CachedLine>,
     other: RandomState,
 }
 
 impl LineCache {
     /// Classifies a line. A full cache is cleared: frequent lines come again.
     pub fn line(&mut self, line: &[u8]) -> &CachedLine {
-        let key = [self.places.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
+        let key = [self.indices.hasher(), &self.other].map(|hasher| u128::from(hasher.hash_one(line)));
         let key = key[0] << 64 | key[1];
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
+        let index = match self.indices.get(&key) {
+            Some(index) => *index,
             None => self.learn(line, key),
         };
-        &self.seen[place]
+        &self.cached[index]
     }
 
     fn learn(&mut self, line: &[u8], key: u128) -> usize {
-        if self.seen.len() == LINES {
-            self.places.clear();
-            self.seen.clear();
+        if self.cached.len() == LINES {
+            self.indices.clear();
+            self.cached.clear();
         }
-        let place = self.seen.len();
+        let index = self.cached.len();
         let known = scan::line(&String::from_utf8_lossy(line));
-        self.seen.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
-        self.places.insert(key, place);
-        place
+        self.cached.push(CachedLine { line: Arc::new(known), kinds: OnceCell::new() });
+        self.indices.insert(key, index);
+        index
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_line_is_what_it_was() {
         let mut known = LineCache::default();
-        let halves = [known.places.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
+        let halves = [known.indices.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");
         // More than are kept in mind, so that it begins anew; errors among them.
         for number in 0..LINES + 9 {
@@ -79,11 +79,11 @@ mod tests {
             if number % 1000 == 0 {
                 let line = "RuntimeError: CUDA error: an illegal memory access was encountered";
                 let wanted: Vec<usize> = scan::line(line).signatures().collect();
-                let seen = known.line(line.as_bytes());
-                assert!(!wanted.is_empty() && seen.line.signatures().eq(wanted));
-                assert_eq!(seen.kinds(line.as_bytes()), &*retention::kinds(&seen.line, line));
+                let cached = known.line(line.as_bytes());
+                assert!(!wanted.is_empty() && cached.line.signatures().eq(wanted));
+                assert_eq!(cached.kinds(line.as_bytes()), &*retention::kinds(&cached.line, line));
             }
         }
-        assert!(known.seen.len() < LINES && known.places.len() == known.seen.len());
+        assert!(known.cached.len() < LINES && known.indices.len() == known.cached.len());
     }
 }

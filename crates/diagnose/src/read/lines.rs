@@ -121,7 +121,7 @@ pub struct Taking {
     /// Where in the block the next line starts, if that is beyond the part that comes next.
     pub at: usize,
     /// Whether the end of the line before it has yet to come.
-    pub inside: bool,
+    pub mid_line: bool,
 }
 
 impl Taking {
@@ -131,8 +131,8 @@ impl Taking {
         self.at = self.at.max(from);
         while self.wanted > 0 && self.at < limit {
             let Some(length) = memchr(b'\n', &block[self.at..limit]) else { break };
-            if self.inside {
-                self.inside = false;
+            if self.mid_line {
+                self.mid_line = false;
             } else {
                 self.lines.push(text(&block[self.at..self.at + length], self.at == from, first));
                 self.wanted -= 1;

@@ -134,9 +134,9 @@ impl Machine<'_> {
     }
 
     fn push(&mut self, value: Value) -> Option<()> {
-        let place = u32::try_from(self.values.len()).ok().filter(|_| self.values.len() < VALUES)?;
+        let index = u32::try_from(self.values.len()).ok().filter(|_| self.values.len() < VALUES)?;
         self.values.push(value);
-        self.stack.push(place);
+        self.stack.push(index);
         Some(())
     }
 
@@ -176,15 +176,15 @@ impl Machine<'_> {
     }
 
     fn remember(&mut self, number: u64) -> Option<()> {
-        let place = (u32::try_from(number).ok()?, *self.stack.last()?);
+        let entry = (u32::try_from(number).ok()?, *self.stack.last()?);
         // Numbers ascend where a program wrote them; the last one counts.
-        (self.memo.last().is_none_or(|last| last.0 < place.0)).then(|| self.memo.push(place))
+        (self.memo.last().is_none_or(|last| last.0 < entry.0)).then(|| self.memo.push(entry))
     }
 
     fn recall(&mut self, number: u64) -> Option<()> {
         let number = u32::try_from(number).ok()?;
-        let place = self.memo.binary_search_by_key(&number, |one| one.0).ok()?;
-        self.stack.push(self.memo[place].1);
+        let index = self.memo.binary_search_by_key(&number, |one| one.0).ok()?;
+        self.stack.push(self.memo[index].1);
         Some(())
     }
 

@@ -90,11 +90,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its place, by which
+    /// Adds a line with hits, or one that looks like an error; `kinds` are its [`kinds`]. Its key, by which
     /// lines after it can be added, and whether its neighbours are to be added too: they are taken of the
     /// first lines of a kind alone, as long as there is much room.
     pub fn add(&mut self, number: u64, text: &[u8], line: &Arc<Line>, kinds: &[u64]) -> (u64, bool) {
-        let place = self.next;
+        let key = self.next;
         self.next += 1;
         let (first, last, most) = match line.is_known() {
             true => (FIRST, LAST, KINDS),
@@ -114,7 +114,7 @@ impl Keeper {
             size,
         };
         self.bytes += size;
-        self.kept.insert(place, kept);
+        self.kept.insert(key, kept);
         let mut signatures = line.signatures();
         for kind in kinds {
             let kind = self.kind(signatures.next(), *kind, most);
@@ -124,30 +124,30 @@ impl Keeper {
                 is_new |= kind.first <= BESIDE;
                 continue;
             }
-            kind.last.push_back(place);
+            kind.last.push_back(key);
             if kind.last.len() > last
                 && let Some(oldest) = kind.last.pop_front()
             {
                 self.release(oldest);
             }
         }
-        (place, is_new && much_room)
+        (key, is_new && much_room)
     }
 
     /// Whether there were so many lines of a signature (or of lines without one) that more of them are only
     /// counted.
     pub fn is_flooded(&self, signature: Option<usize>) -> bool {
-        self.floods.get(place(signature)).is_some_and(|flood| flood.lines >= PLENTY)
+        self.floods.get(slot(signature)).is_some_and(|flood| flood.lines >= PLENTY)
     }
 
     /// Counts a line of a signature, or of none. One that is flooded keeps its last lines: for these `text`
     /// is what they say.
     pub fn count(&mut self, signature: Option<usize>, number: u64, text: Option<&[u8]>) {
-        let place = place(signature);
-        if self.floods.len() <= place {
-            self.floods.resize(place + 1, Flood::default());
+        let slot = slot(signature);
+        if self.floods.len() <= slot {
+            self.floods.resize(slot + 1, Flood::default());
         }
-        let flood = &mut self.floods[place];
+        let flood = &mut self.floods[slot];
         flood.lines = flood.lines.saturating_add(1);
         let Some(text) = text else { return };
         // The memory of the oldest is used again.
@@ -167,9 +167,9 @@ impl Keeper {
     /// The last lines of what is flooded, which are counted as not kept.
     pub fn last_of_floods(&mut self) -> Vec<(u64, Vec<u8>)> {
         let mut last = Vec::new();
-        for (place, flood) in self.floods.iter_mut().enumerate() {
+        for (slot, flood) in self.floods.iter_mut().enumerate() {
             let count = flood.last.len() as u64;
-            match place {
+            match slot {
                 0 => self.alike -= count,
                 _ => self.omitted -= count,
             }
@@ -179,8 +179,8 @@ impl Keeper {
     }
 
     /// The context lines of the line at an index, if that is still kept.
-    pub fn around(&mut self, place: u64, around: Neighbors) {
-        if let Some(kept) = self.kept.get_mut(&place) {
+    pub fn around(&mut self, key: u64, around: Neighbors) {
+        if let Some(kept) = self.kept.get_mut(&key) {
             let lines = around.before.iter().chain(&around.next);
             let size = lines.map(|line| line.len() + 24).sum::<usize>();
             self.bytes += size;
@@ -189,9 +189,9 @@ impl Keeper {
         }
     }
 
-    /// The lines that follow the one at a place, if that is still kept.
-    pub fn after(&mut self, place: u64, lines: Vec<String>) {
-        if let Some(kept) = self.kept.get_mut(&place) {
+    /// The lines that follow the one of this key, if that is still kept.
+    pub fn after(&mut self, key: u64, lines: Vec<String>) {
+        if let Some(kept) = self.kept.get_mut(&key) {
             let size = lines.iter().map(|line| line.len() + 24).sum::<usize>();
             self.bytes += size;
             kept.size += size;
@@ -220,7 +220,7 @@ impl Keeper {
             Found { number: kept.number, text, hits, error_like, before, next, after: kept.after }
         };
         let mut kept: Vec<(u64, Kept)> = self.kept.into_iter().collect();
-        kept.sort_unstable_by_key(|(place, kept)| (kept.number, *place));
+        kept.sort_unstable_by_key(|(key, kept)| (kept.number, *key));
         kept.into_iter().map(|(_, kept)| found(kept)).collect()
     }
 
@@ -229,19 +229,19 @@ impl Keeper {
         if self.kinds.contains_key(&kind) {
             return kind;
         }
-        let place = place(signature);
-        if self.different.len() <= place {
-            self.different.resize(place + 1, 0);
+        let slot = slot(signature);
+        if self.different.len() <= slot {
+            self.different.resize(slot + 1, 0);
         }
-        if self.different[place] >= most || self.bytes > ENOUGH {
-            return place as u64;
+        if self.different[slot] >= most || self.bytes > ENOUGH {
+            return slot as u64;
         }
-        self.different[place] += 1;
+        self.different[slot] += 1;
         kind
     }
 
-    fn release(&mut self, place: u64) {
-        let Some(kept) = self.kept.get_mut(&place) else { return };
+    fn release(&mut self, key: u64) {
+        let Some(kept) = self.kept.get_mut(&key) else { return };
         kept.wanted -= 1;
         if kept.wanted > 0 {
             return;
@@ -252,12 +252,12 @@ impl Keeper {
         } else {
             self.omitted += 1;
         }
-        self.kept.remove(&place);
+        self.kept.remove(&key);
     }
 }
 
 /// Where the flood of a signature is, or of lines without one.
-fn place(signature: Option<usize>) -> usize {
+fn slot(signature: Option<usize>) -> usize {
     signature.map_or(0, |signature| signature + 1)
 }
 
@@ -266,7 +266,7 @@ fn place(signature: Option<usize>) -> usize {
 pub fn kinds(line: &Line, text: &str) -> Box<[u64]> {
     let number = |signature: Option<usize>, what: &dyn Fn(&mut DefaultHasher)| {
         let mut hasher = DefaultHasher::new();
-        place(signature).hash(&mut hasher);
+        slot(signature).hash(&mut hasher);
         what(&mut hasher);
         hasher.finish()
     };

@@ -17,7 +17,7 @@ fn in_pieces(bytes: &[u8], limits: Limits, piece: usize) -> Read {
 }
 
 /// Number, text and ids of what is found, and the lines after.
-fn told(read: &Read) -> Vec<(u64, String, Vec<&'static str>, Vec<String>)> {
+fn summary(read: &Read) -> Vec<(u64, String, Vec<&'static str>, Vec<String>)> {
     let ids = |found: &super::Found| found.hits.iter().map(|hit| hit.signature.id).collect();
     read.found
         .iter()
@@ -67,7 +67,7 @@ fn real_logs_give_what_their_lines_give() {
         let wanted: Vec<_> =
             line_by_line(&bytes).into_iter().filter(|(_, text, _)| text.len() <= 4096).collect();
         let found: Vec<_> =
-            told(&read).into_iter().map(|(number, text, ids, _)| (number, text, ids)).collect();
+            summary(&read).into_iter().map(|(number, text, ids, _)| (number, text, ids)).collect();
         let kept = |one: &(u64, String, Vec<&str>)| found.contains(one);
         let missing = wanted.iter().filter(|one| !kept(one)).count() as u64;
         let unkept: u64 =
@@ -187,7 +187,7 @@ proptest! {
     fn where_blocks_end_changes_nothing(log in log(), block in 640_usize..2000, piece in 1_usize..900) {
         let whole = in_pieces(&log, Limits { block: 1 << 16, ..SMALL }, usize::MAX);
         let cut = in_pieces(&log, Limits { block, ..SMALL }, piece);
-        prop_assert_eq!(told(&whole), told(&cut));
+        prop_assert_eq!(summary(&whole), summary(&cut));
         prop_assert_eq!((&whole.head, &whole.tail, &whole.remarks), (&cut.head, &cut.tail, &cut.remarks));
         prop_assert_eq!((whole.lines, whole.bytes, whole.omitted), (cut.lines, cut.bytes, cut.omitted));
     }
@@ -195,7 +195,7 @@ proptest! {
     #[test]
     fn blocks_give_what_lines_give(log in log()) {
         let read = in_pieces(&log, LIMITS, usize::MAX);
-        let found: Vec<_> = told(&read).into_iter().map(|(number, text, ids, _)| (number, text, ids)).collect();
+        let found: Vec<_> = summary(&read).into_iter().map(|(number, text, ids, _)| (number, text, ids)).collect();
         let wanted = line_by_line(&log);
         if read.omitted == 0 && read.remarks.iter().all(|remark| !remark.contains("more lines")) {
             prop_assert_eq!(found, wanted);

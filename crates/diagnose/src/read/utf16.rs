@@ -23,7 +23,7 @@ impl Order {
             _ if first.len() < 16 => return None,
             _ => {}
         }
-        let zeros = |place: usize| first.iter().skip(place).step_by(2).filter(|byte| **byte == 0).count();
+        let zeros = |offset: usize| first.iter().skip(offset).step_by(2).filter(|byte| **byte == 0).count();
         let (high, low, units) = (zeros(0), zeros(1), first.len() / 2);
         if low * 4 > units && high * 50 <= units {
             Some(Order::Little)

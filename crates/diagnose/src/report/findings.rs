@@ -15,7 +15,7 @@ const LOG: Group = Group { id: "log", title: "Logs" };
 /// matches. A log without either passes; lines that only resemble errors are notes. The timeline is a section
 /// of it where it is asked for.
 pub fn report(diagnosis: &Diagnosis, timeline: bool) -> Report {
-    let causes = diagnosis.causes.iter().enumerate().map(|(place, one)| cause(place, one));
+    let causes = diagnosis.causes.iter().enumerate().map(|(index, one)| cause(index, one));
     let unmatched = diagnosis.unmatched_errors.iter().map(|line| {
         let message = format!("error that matches no signature: {}", line.text);
         outcome(unmatched_line(), Diagnostic::error(message), line)
@@ -69,16 +69,16 @@ fn outcome(rule: RuleInfo, found: Diagnostic, line: &Evidence) -> Outcome {
     Outcome::new(rule, found.subject(subject).into())
 }
 
-fn cause(place: usize, cause: &Cause) -> Outcome {
+fn cause(index: usize, cause: &Cause) -> Outcome {
     // A candidate is shown with others: a pipeline must not take each for the failure.
     let severity = match cause.confidence {
         Confidence::Certain | Confidence::Likely => Severity::Error,
-        Confidence::Candidate if place == 0 => Severity::Error,
+        Confidence::Candidate if index == 0 => Severity::Error,
         Confidence::Candidate => Severity::Warning,
     };
     let component = cause.component;
     let group = Group { id: component.id(), title: component.title() };
-    let message = format!("{}: {}", title(place, cause), sentences(cause));
+    let message = format!("{}: {}", title(index, cause), sentences(cause));
     let mut found = Diagnostic::new(severity, message).id(cause.id.clone());
     for line in &cause.evidence {
         found = found.evidence(format!("{}:{}: {}", line.file, line.line, line.text));

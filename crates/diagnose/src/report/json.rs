@@ -1,5 +1,6 @@
 //! The diagnosis for machines. The keys are stable; the schema is docs/schemas/diagnose.json.
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,6 +41,7 @@ pub struct DiagnoseReport {
 
 /// One cause.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct CauseEntry {
     /// Id of the signature (`envdoc explain ID`); `xid-79` for a fault that the driver numbers.
     pub id: String,
@@ -48,9 +50,9 @@ pub struct CauseEntry {
     /// `root`, or `symptom` where the log does not show the cause.
     pub role: String,
     /// What happened, in a sentence.
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The same as `message`, under its former name.
-    pub says: String,
     /// What it means.
     pub meaning: String,
     /// `certain`, `likely` or `candidate`.
@@ -68,7 +70,8 @@ pub struct CauseEntry {
     /// The possible causes, and how to confirm each.
     pub choices: Vec<ChoiceEntry>,
     /// Results of the checks of the machine, with `--from`.
-    pub looked: Vec<LookedEntry>,
+    #[serde(rename = "looked")]
+    pub machine_evidence: Vec<MachineEvidenceEntry>,
 }
 
 /// A line of a log.
@@ -115,17 +118,21 @@ pub struct FixEntry {
 
 /// The result of a check of the machine.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct LookedEntry {
+#[schemars(rename = "LookedEntry", transform = message_keys::describe)]
+pub struct MachineEvidenceEntry {
     /// Id of the check.
     pub check: String,
     /// `confirmed`, `ruled-out` or `unknown`.
     pub outcome: Outcome,
     /// What it found, or why it could not run.
-    pub says: String,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
+    pub message: String,
 }
 
 /// Something that happened.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct MomentEntry {
     /// Seconds after the first moment; null where the line has no time.
     pub seconds: Option<f64>,
@@ -136,7 +143,9 @@ pub struct MomentEntry {
     /// `root`, `symptom` or `context`.
     pub role: String,
     /// In a sentence.
-    pub says: String,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
+    pub message: String,
     /// The first line that reports it.
     pub evidence: Line,
     /// How many lines report the same.
@@ -171,17 +180,16 @@ fn cause(one: &root_cause::Cause) -> CauseEntry {
         title: choice.fix.to_owned(),
         commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
     };
-    let looked = |looked: &root_cause::MachineEvidence| LookedEntry {
-        check: looked.check.clone(),
-        outcome: looked.outcome,
-        says: looked.message.clone(),
+    let evidence = |evidence: &root_cause::MachineEvidence| MachineEvidenceEntry {
+        check: evidence.check.clone(),
+        outcome: evidence.outcome,
+        message: evidence.message.clone(),
     };
     CauseEntry {
         id: one.id.clone(),
         component: one.component.id().into(),
         role: role(one.role).into(),
         message: one.message.clone(),
-        says: one.message.clone(),
         meaning: one.meaning.clone(),
         confidence: one.confidence,
         whose: one.whose.clone(),
@@ -190,7 +198,7 @@ fn cause(one: &root_cause::Cause) -> CauseEntry {
         fix: one.choices.first().map_or(String::new(), |choice| choice.fix.to_owned()),
         fixes: one.choices.iter().map(fix).collect(),
         choices: one.choices.iter().map(choice).collect(),
-        looked: one.machine_evidence.iter().map(looked).collect(),
+        machine_evidence: one.machine_evidence.iter().map(evidence).collect(),
     }
 }
 
@@ -204,7 +212,7 @@ fn moment(one: &root_cause::Moment) -> MomentEntry {
         whose: one.whose.clone(),
         id: one.id.clone(),
         role: role(one.role).into(),
-        says: one.message.clone(),
+        message: one.message.clone(),
         evidence: line(&one.evidence),
         count: one.count,
     }

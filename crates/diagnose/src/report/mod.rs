@@ -44,8 +44,8 @@ pub(super) fn sentences(cause: &Cause) -> String {
 }
 
 /// How a cause is introduced in a list.
-pub(super) fn title(place: usize, cause: &Cause) -> String {
-    match (place, cause.confidence) {
+pub(super) fn title(index: usize, cause: &Cause) -> String {
+    match (index, cause.confidence) {
         (0, Confidence::Certain) => "root cause".into(),
         (0, Confidence::Likely) => "likely root cause".into(),
         (_, Confidence::Candidate) => "candidate".into(),
@@ -60,8 +60,8 @@ pub(super) fn noticed(diagnosis: &Diagnosis) -> Vec<&Moment> {
         return noticed;
     }
     let success = |moment: &Moment| moment.signature.reports.iter().any(|report| report.is_success());
-    let tells = |moment: &&Moment| moment.role == Role::Context && !success(moment);
-    for moment in diagnosis.timeline.iter().filter(tells) {
+    let is_context = |moment: &&Moment| moment.role == Role::Context && !success(moment);
+    for moment in diagnosis.timeline.iter().filter(is_context) {
         if !noticed.iter().any(|known| known.message == moment.message) {
             noticed.push(moment);
         }

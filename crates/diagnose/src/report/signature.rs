@@ -30,8 +30,8 @@ pub fn hits(catalog: &Catalog, hits: &[Hit], width: usize) -> String {
     let Some(first) = hits.first() else { return text };
     let (full, others): (Vec<&Hit>, Vec<&Hit>) =
         hits.iter().partition(|hit| hit.signature.role == first.signature.role);
-    for (place, hit) in full.iter().enumerate() {
-        if place > 0 {
+    for (index, hit) in full.iter().enumerate() {
+        if index > 0 {
             text.push('\n');
         }
         let _ = write!(text, "# {}\n\n{}", hit.signature.id, hanging(&hit.message(), 0, width));
@@ -65,7 +65,7 @@ fn numbers(catalog: &Catalog, text: &mut String, hit: &Hit, width: usize) {
 
 /// Meaning, causes and source.
 fn rest(text: &mut String, one: &Signature, width: usize) {
-    let _ = write!(text, "{}\n{}", hanging(one.meaning, 0, width), hanging(&place(one), 2, width));
+    let _ = write!(text, "{}\n{}", hanging(one.meaning, 0, width), hanging(&classification(one), 2, width));
     text.push_str(if one.causes.len() == 1 {
         "\nCause:\n"
     } else {
@@ -85,7 +85,7 @@ fn rest(text: &mut String, one: &Signature, width: usize) {
 }
 
 /// Whose failure it is, and what it is in the timeline of a failure.
-pub fn place(one: &Signature) -> String {
+pub fn classification(one: &Signature) -> String {
     let component = one.component.title();
     let versions = match (&one.since, &one.until) {
         (Some(since), Some(until)) => format!(" · logged by {component} {since} to {until}"),
@@ -100,11 +100,11 @@ pub fn place(one: &Signature) -> String {
 pub fn of_xid(row: &Xid, width: usize) -> String {
     let severity = format!("{:?}", row.severity).to_lowercase();
     let nvidia = row.nvidia.as_ref().map_or(String::new(), |action| format!(" · NVIDIA's action: {action}"));
-    let place = format!("GPU error reported by the driver · {severity}{nvidia}");
+    let classification = format!("GPU error reported by the driver · {severity}{nvidia}");
     number(
         &format!("Xid {}: {}", row.number, row.name),
         &[&row.meaning, &row.action],
-        &place,
+        &classification,
         "xid-errors",
         &row.source,
         width,
@@ -114,7 +114,8 @@ pub fn of_xid(row: &Xid, width: usize) -> String {
 /// An SXid.
 pub fn of_sxid(row: &Sxid, width: usize) -> String {
     let severity = format!("{:?}", row.severity).to_lowercase();
-    let place = format!("NVSwitch error reported by the driver · {severity} · {}", row.class.says());
+    let classification =
+        format!("NVSwitch error reported by the driver · {severity} · {}", row.class.description());
     let message = [
         row.meaning.as_str(),
         row.action.as_str(),
@@ -123,17 +124,24 @@ pub fn of_sxid(row: &Sxid, width: usize) -> String {
     number(
         &format!("SXid {}: {}", row.number, row.name),
         &message,
-        &place,
+        &classification,
         "nvswitch-errors",
         &row.source,
         width,
     )
 }
 
-fn number(title: &str, message: &[&str], place: &str, check: &str, source: &str, width: usize) -> String {
+fn number(
+    title: &str,
+    message: &[&str],
+    classification: &str,
+    check: &str,
+    source: &str,
+    width: usize,
+) -> String {
     let mut text = format!("# {title}\n\n");
     message.iter().for_each(|sentence| text.push_str(&hanging(sentence, 0, width)));
-    let _ = write!(text, "\n{}\nCheck: envdoc check --only {check}\n", hanging(place, 2, width));
+    let _ = write!(text, "\n{}\nCheck: envdoc check --only {check}\n", hanging(classification, 2, width));
     let _ = write!(text, "\n{}", hanging(&format!("Source: {source}"), 2, width));
     text
 }

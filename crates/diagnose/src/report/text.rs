@@ -17,17 +17,17 @@ use diagnostic::words::capital;
 /// Lines that nothing explains are shown up to so many.
 const SHOWN: usize = 10;
 /// A line of a log is cut after so many characters.
-const LONGEST: usize = 240;
+const SHOWN_LINE_LIMIT_CHARS: usize = 240;
 
 /// The report.
 pub fn report(diagnosis: &Diagnosis, layout: Layout, timeline: bool) -> String {
     let mut text = String::new();
-    for (place, cause) in diagnosis.causes.iter().enumerate() {
-        if place > 0 {
+    for (index, cause) in diagnosis.causes.iter().enumerate() {
+        if index > 0 {
             text.push('\n');
         }
-        let full = place == 0 || layout.verbose;
-        one(&mut text, place, cause, layout, full);
+        let full = index == 0 || layout.verbose;
+        one(&mut text, index, cause, layout, full);
     }
     if diagnosis.causes.is_empty() {
         paragraph(&mut text, &nothing(diagnosis), "", layout);
@@ -69,14 +69,14 @@ fn unread(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
     }
 }
 
-fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: bool) {
+fn one(text: &mut String, index: usize, cause: &Cause, layout: Layout, full: bool) {
     let (style, sign) = match (cause.confidence, layout.unicode) {
         (Confidence::Candidate, _) => (colour(AnsiColor::Yellow).bold(), "?"),
         (_, true) => (colour(AnsiColor::Red).bold(), "✗"),
         (_, false) => (colour(AnsiColor::Red).bold(), "x"),
     };
     let bold = Style::new().bold();
-    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(place, cause), cause.id);
+    let _ = writeln!(text, "{style}{sign} {}{style:#} {bold}{}{bold:#}", title(index, cause), cause.id);
     if !full {
         paragraph(text, &cause.message, "  ", layout);
         cause.evidence.iter().take(1).for_each(|line| evidence(text, line, layout));
@@ -89,8 +89,8 @@ fn one(text: &mut String, place: usize, cause: &Cause, layout: Layout, full: boo
         text.push_str("\n  Log context:\n");
         cause.context.iter().for_each(|line| evidence(text, line, layout));
     }
-    for looked in &cause.machine_evidence {
-        let line = format!("{}: {}: {}", looked.check, looked.outcome.word(), looked.message);
+    for checked in &cause.machine_evidence {
+        let line = format!("{}: {}: {}", checked.check, checked.outcome.word(), checked.message);
         paragraph(text, &line, "  ", layout);
     }
     text.push('\n');
@@ -143,15 +143,17 @@ const BEFORE: usize = 60;
 
 /// A line, or of a long one what stands around the words that tell most.
 fn cut(line: &str, layout: Layout) -> String {
-    if layout.verbose || line.char_indices().nth(LONGEST).is_none() {
+    if layout.verbose || line.char_indices().nth(SHOWN_LINE_LIMIT_CHARS).is_none() {
         return line.to_owned();
     }
     let dots = if layout.unicode { "…" } else { "..." };
-    let place = scan::place(line).filter(|place| line[..*place].chars().count() + BEFORE > LONGEST);
-    let first = place
-        .map_or(0, |place| line[..place].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first));
+    let offset =
+        scan::offset(line).filter(|offset| line[..*offset].chars().count() + BEFORE > SHOWN_LINE_LIMIT_CHARS);
+    let first = offset.map_or(0, |offset| {
+        line[..offset].char_indices().rev().nth(BEFORE - 1).map_or(0, |(first, _)| first)
+    });
     let rest = &line[first..];
-    let (shown, after) = match rest.char_indices().nth(LONGEST) {
+    let (shown, after) = match rest.char_indices().nth(SHOWN_LINE_LIMIT_CHARS) {
         Some((end, _)) => (&rest[..end], format!(" {dots}")),
         None => (rest, String::new()),
     };
@@ -229,11 +231,11 @@ mod tests {
     #[test]
     fn a_long_line_is_shown_where_its_words_stand() {
         let layout = Layout { width: 80, unicode: true, verbose: false, root: false };
-        let told = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
-        let line = format!("{} {told} {}", "训".repeat(900), "y".repeat(900));
+        let words = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
+        let line = format!("{} {words} {}", "训".repeat(900), "y".repeat(900));
         let shown = cut(&line, layout);
-        assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(told), "{shown}");
-        assert!(shown.chars().count() < LONGEST + 5);
+        assert!(shown.starts_with("… 训") && shown.ends_with("y …") && shown.contains(words), "{shown}");
+        assert!(shown.chars().count() < SHOWN_LINE_LIMIT_CHARS + 5);
         assert_eq!(cut("short", layout), "short");
         let plain = cut(&"z".repeat(900), layout);
         assert!(plain.starts_with('z') && plain.ends_with('…'));

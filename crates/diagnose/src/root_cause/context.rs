@@ -9,8 +9,8 @@ use crate::read::{Found, Read};
 const LINES: usize = 4;
 
 /// The lines around the first evidence of a cause, in order and without the evidence itself.
-pub(super) fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<Evidence> {
-    let Some(first) = told.first() else { return Vec::new() };
+pub(super) fn around(reads: &[Read], names: &[&str], cited: &[Evidence]) -> Vec<Evidence> {
+    let Some(first) = cited.first() else { return Vec::new() };
     let Some(read) = names.iter().position(|name| *name == first.file) else { return Vec::new() };
     let found = &reads[read].found;
     let exact = found.iter().find(|found| found.number == first.line);
@@ -24,20 +24,20 @@ pub(super) fn around(reads: &[Read], names: &[&str], told: &[Evidence]) -> Vec<E
     let Some(start) = block.or(exact) else { return Vec::new() };
     let rank = |text: &str| log_prefix::parse(text, &|_| false).0.rank;
     let of_other = |text: &str| rank(text).is_some_and(|rank_of_it| Some(rank_of_it) != rank(&first.text));
-    let tells = |(number, text): &(u64, &String)| {
+    let informative = |(number, text): &(u64, &String)| {
         // Not the marks below a traceback's frames.
         text.contains(char::is_alphanumeric)
             && !of_other(text)
-            && !told.iter().any(|line| line.file == first.file && line.line == *number)
+            && !cited.iter().any(|line| line.file == first.file && line.line == *number)
     };
     let before =
-        numbered(&start.before, start.number.saturating_sub(start.before.len() as u64)).filter(tells);
+        numbered(&start.before, start.number.saturating_sub(start.before.len() as u64)).filter(informative);
     let rest = match (block, exact) {
         (Some(block), _) => numbered(&block.after, block.number + 1),
         (None, Some(exact)) => numbered(&exact.next, exact.number + 1),
         (None, None) => return Vec::new(),
     };
-    let next = rest.filter(|(number, _)| *number > first.line).take(LINES).filter(tells);
+    let next = rest.filter(|(number, _)| *number > first.line).take(LINES).filter(informative);
     before.chain(next).map(|(number, text)| evidence(names, read, number, text)).collect()
 }
 
@@ -50,11 +50,11 @@ pub(super) fn last(reads: &[Read], names: &[&str]) -> Vec<Evidence> {
     if reads.len() > SOURCES {
         return Vec::new();
     }
-    let of = |(place, read): (usize, &Read)| {
+    let of = |(index, read): (usize, &Read)| {
         let first = read.lines + 1 - (read.tail.len() as u64).min(read.lines);
         let mut lines: Vec<Evidence> = numbered(&read.tail, first)
             .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(number, text)| evidence(names, place, number, text))
+            .map(|(number, text)| evidence(names, index, number, text))
             .collect();
         lines.split_off(lines.len().saturating_sub(LAST))
     };
@@ -87,8 +87,8 @@ Traceback (most recent call last):
 TypeError: '<=' not supported between instances of 'float' and 'str'
 bye
 "#;
-        let told = [(1, "start"), (2, "config: lr = '3e-4'"), (7, "bye")];
-        assert_eq!(around(log), told.map(|(line, text)| (line, text.to_owned())));
+        let cited = [(1, "start"), (2, "config: lr = '3e-4'"), (7, "bye")];
+        assert_eq!(around(log), cited.map(|(line, text)| (line, text.to_owned())));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
             pointed.push(check);
         }
     }
-    let looked = |result: &checks::CheckResult| {
+    let evidence_of = |result: &checks::CheckResult| {
         let (outcome, message) = match &result.verdict {
             Verdict::Found(found) => {
                 let readings = match found.evidence.as_slice() {
@@ -64,7 +64,7 @@ pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
         };
         MachineEvidence { check: result.check.id.to_owned(), outcome, message }
     };
-    checks::judge(&pointed, facts).iter().map(looked).collect()
+    checks::judge(&pointed, facts).iter().map(evidence_of).collect()
 }
 
 /// Moves candidates that the machine confirms to the front; a certain cause stays first.
@@ -74,7 +74,8 @@ pub fn order(causes: &mut [Cause]) {
         return;
     }
     causes.sort_by_key(|cause| {
-        let confirmed = cause.machine_evidence.iter().any(|looked| looked.outcome == Outcome::Confirmed);
+        let confirmed =
+            cause.machine_evidence.iter().any(|evidence_of| evidence_of.outcome == Outcome::Confirmed);
         (cause.confidence, !confirmed)
     });
 }

@@ -256,26 +256,28 @@ pub fn apart(waited: &[Waited]) -> Option<(u32, String, Vec<EventId>)> {
 /// Of ranks that waited the one that was at another place of the program than all the others, by their
 /// tracebacks.
 pub fn elsewhere(timeline: &Timeline, waited: &[Waited]) -> Option<(u32, String, Vec<EventId>)> {
-    let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+    let mut locations: BTreeMap<u32, &str> = BTreeMap::new();
     for raised in timeline.raised.iter().filter(|raised| !raised.handled) {
-        if let (Some(rank), Some(place)) = (raised.prefix.rank, raised.place())
+        if let (Some(rank), Some(location)) = (raised.prefix.rank, raised.location())
             && waited.iter().any(|one| one.rank == rank)
         {
-            places.entry(rank).or_insert(place);
+            locations.entry(rank).or_insert(location);
         }
     }
-    if places.len() < 3 {
+    if locations.len() < 3 {
         return None;
     }
-    let count = |place: &str| places.values().filter(|other| **other == place).count();
-    let (rank, place) = places.iter().find(|(_, place)| count(place) == 1)?;
-    let (others, most) =
-        places.iter().map(|(rank, place)| (rank, *place)).max_by_key(|(_, place)| count(place))?;
-    if count(most) + 1 != places.len() {
+    let count = |location: &str| locations.values().filter(|other| **other == location).count();
+    let (rank, location) = locations.iter().find(|(_, location)| count(location) == 1)?;
+    let (others, most) = locations
+        .iter()
+        .map(|(rank, location)| (rank, *location))
+        .max_by_key(|(_, location)| count(location))?;
+    if count(most) + 1 != locations.len() {
         return None;
     }
     let event = |rank: u32| waited.iter().find(|one| one.rank == rank).map(|one| one.event);
-    let message = format!("rank {rank} was at {place} while {} others were at {most}", count(most));
+    let message = format!("rank {rank} was at {location} while {} others were at {most}", count(most));
     Some((*rank, message, [event(*rank), event(*others)].into_iter().flatten().collect()))
 }
 

@@ -188,7 +188,7 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         world: None,
         ends: reads.iter().map(|read| read.lines).collect(),
     };
-    for (place, read) in reads.iter().enumerate() {
+    for (source, read) in reads.iter().enumerate() {
         let of_file = log_prefix::rank_of_file(&read.name);
         let from = |text: &str| {
             let (mut prefix, rest) = log_prefix::parse(text, &is_node);
@@ -198,7 +198,7 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
         for line in read.head.iter().chain(&read.tail) {
             known(&mut timeline, &from(line).0, line);
         }
-        one_read(&mut timeline, place, read, &from);
+        one_read(&mut timeline, source, read, &from);
     }
     for event in &mut timeline.events {
         event.xid = event.xid_number().and_then(|number| catalog.xids().xid(number));
@@ -231,12 +231,12 @@ fn known(timeline: &mut Timeline, prefix: &LogPrefix, line: &str) {
     if ["orld", "ORLD", "nranks"].iter().any(|part| line.contains(part))
         && let Some(found) = WORLD.captures(line)
     {
-        let told = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
-        timeline.world = timeline.world.max(told);
+        let reported = (1..=3).find_map(|group| found.get(group)).and_then(|text| text.as_str().parse().ok());
+        timeline.world = timeline.world.max(reported);
     }
 }
 
-fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&str) -> (LogPrefix, String)) {
+fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&str) -> (LogPrefix, String)) {
     let mut covered: Vec<(u64, u64)> = Vec::new();
     // What a destructor raised while everything ended is no failure: the interpreter says so before its
     // traceback.
@@ -256,7 +256,7 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
                 timeline.ranks.extend(rank.parse::<u32>().ok());
             }
             timeline.events.push(Event {
-                read: place,
+                read: source,
                 number: found.number,
                 text: found.text.clone(),
                 role: role(hit.signature, &prefix),
@@ -267,8 +267,8 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
                 xid: None,
             });
         }
-        timeline.crashed.extend(traceback::crashed(found).map(|place| (prefix.rank, place)));
-        if let Some(raised) = traceback::raised(place, found, &prefix, from).filter(|_| !again) {
+        timeline.crashed.extend(traceback::crashed(found).map(|location| (prefix.rank, location)));
+        if let Some(raised) = traceback::raised(source, found, &prefix, from).filter(|_| !again) {
             let is_ignored = ignored.take_if(|line| found.number - *line <= NEXT).is_some();
             covered.push((raised.began, if is_ignored { raised.last + 1 } else { raised.number }));
             if !is_ignored {
@@ -289,7 +289,7 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
             && let Some(signature) = signatures::derived(Derived::Killed)
         {
             timeline.events.push(Event {
-                read: place,
+                read: source,
                 number: found.number,
                 text: found.text.clone(),
                 role: signature.role,
@@ -303,22 +303,22 @@ fn one_read(timeline: &mut Timeline, place: usize, read: &Read, from: &dyn Fn(&s
         }
         let sure = sure(found, &rest, &prefix);
         timeline.unknown.push(Unknown {
-            read: place,
+            read: source,
             number: found.number,
             text: found.text.clone(),
             prefix,
             sure,
         });
     }
-    builds(timeline, place);
-    exceptions(timeline, place);
+    builds(timeline, source);
+    exceptions(timeline, source);
 }
 
 /// An event for every module missing in a package build: the traceback shows where it was searched, its last
 /// line does not.
-fn builds(timeline: &mut Timeline, place: usize) {
+fn builds(timeline: &mut Timeline, source: usize) {
     let Some(signature) = signatures::derived(Derived::ModuleMissingInBuild) else { return };
-    for raised in timeline.raised.iter().filter(|raised| raised.read == place) {
+    for raised in timeline.raised.iter().filter(|raised| raised.read == source) {
         if let Some(missing) = raised.missing_in_build() {
             timeline.events.push(derived(raised, signature, "missing", missing));
         }
@@ -326,15 +326,15 @@ fn builds(timeline: &mut Timeline, place: usize) {
 }
 
 /// An event derived from a traceback, with one capture.
-fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, told: &str) -> Event {
-    let message = message::fill(signature.message, &|name| (name == group).then_some(told));
+fn derived(raised: &Raised, signature: &'static Signature, group: &'static str, reported: &str) -> Event {
+    let message = message::fill(signature.message, &|name| (name == group).then_some(reported));
     Event {
         read: raised.read,
         number: raised.number,
         text: raised.text.clone(),
         prefix: raised.prefix.clone(),
         signature,
-        captures: vec![(group, told.to_owned())],
+        captures: vec![(group, reported.to_owned())],
         message: message.unwrap_or_default(),
         role: signature.role,
         xid: None,
@@ -356,29 +356,29 @@ fn role(signature: &Signature, prefix: &LogPrefix) -> Role {
 
 /// An event for every exception that no signature explains. What a launcher's table repeats counts where it
 /// stands nowhere else.
-fn exceptions(timeline: &mut Timeline, place: usize) {
+fn exceptions(timeline: &mut Timeline, source: usize) {
     let Some(signature) = signatures::derived(Derived::Exception) else { return };
     let shadowed = signatures::derived(Derived::StdlibShadowed);
     let explained = |raised: &Raised| {
         timeline.events.iter().any(|event| {
-            event.read == place
+            event.read == source
                 && event.role != Role::Context
                 && (raised.began..=raised.number).contains(&event.number)
-                && raised.beside(&event.prefix)
+                && raised.same_origin(&event.prefix)
         })
     };
     let here: Vec<&Raised> = timeline
         .raised
         .iter()
-        .filter(|raised| raised.read == place && raised.of_program(timeline.catalog.tracebacks()))
+        .filter(|raised| raised.read == source && raised.of_program(timeline.catalog.tracebacks()))
         .collect();
     let repeated = |raised: &Raised| {
         let same =
             |other: &&Raised| !other.in_table && other.name == raised.name && other.message == raised.message;
         raised.in_table && here.iter().copied().any(|other| same(&other))
     };
-    let passed_on = timeline.raised.iter().filter(|raised| raised.read == place && raised.passes_on());
-    let told: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
+    let passed_on = timeline.raised.iter().filter(|raised| raised.read == source && raised.passes_on());
+    let reported: Vec<u64> = here.iter().copied().chain(passed_on).map(|raised| raised.number).collect();
     let mut new: Vec<Event> = Vec::new();
     for raised in here.iter().filter(|raised| !explained(raised) && !repeated(raised)) {
         if let (Some(module), Some(shadowed)) = (raised.hidden_module(), shadowed) {
@@ -386,7 +386,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
             continue;
         }
         new.push(Event {
-            read: place,
+            read: source,
             number: raised.number,
             text: raised.text.clone(),
             prefix: raised.prefix.clone(),
@@ -400,7 +400,7 @@ fn exceptions(timeline: &mut Timeline, place: usize) {
     timeline.events.extend(new);
     timeline.events.sort_by_key(|event| (event.read, event.number));
     // The last line of an exception that is told is no unknown line.
-    timeline.unknown.retain(|line| line.read != place || !told.contains(&line.number));
+    timeline.unknown.retain(|line| line.read != source || !reported.contains(&line.number));
 }
 
 /// The rank whose entry in a launcher's table a traceback belongs to.
@@ -409,9 +409,9 @@ fn table_rank(timeline: &Timeline, raised: &Raised) -> Option<u32> {
         return None;
     }
     let before = |event: &&Event| event.read == raised.read && event.number <= raised.began;
-    let told =
+    let reported =
         timeline.reports(Report::FailureTable).filter(before).filter_map(|event| event.captured("rank"));
-    told.last()?.parse().ok()
+    reported.last()?.parse().ok()
 }
 
 /// Completes times without a year with the year of other lines; a line without a time gets that of the line

@@ -52,7 +52,7 @@ impl Raised {
 
     /// Whether a line between the first and the last of the traceback is of it: lines of others may stand
     /// there too. In a launcher's table no line has a rank of its own.
-    pub fn beside(&self, line: &LogPrefix) -> bool {
+    pub fn same_origin(&self, line: &LogPrefix) -> bool {
         let rank = line.rank == self.prefix.rank || (self.in_table && line.rank.is_none());
         let node = line.node.is_none() || self.prefix.node.is_none() || line.node == self.prefix.node;
         rank && node
@@ -86,7 +86,7 @@ impl Raised {
     }
 
     /// Where in the program: the last frame that is not in a library.
-    pub fn place(&self) -> Option<&str> {
+    pub fn location(&self) -> Option<&str> {
         let own = |frame: &&String| {
             !["site-packages/", "dist-packages/", "lib/python3", "<frozen"]
                 .iter()
@@ -101,8 +101,8 @@ impl Raised {
             "" => String::new(),
             message => format!(": {}", message.trim_end_matches('.')),
         };
-        let place = self.place().map_or(String::new(), |place| format!(" ({place})"));
-        format!("The program raised {}{message}{place}.", self.name)
+        let location = self.location().map_or(String::new(), |location| format!(" ({location})"));
+        format!("The program raised {}{message}{location}.", self.name)
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn raised(
         number += 1;
         let (by, rest) = from(line);
         // Lines of other ranks stand between; in a log that has every line twice, its first again.
-        if !raised.beside(&by) || (number == found.number + 1 && *line == found.text) {
+        if !raised.same_origin(&by) || (number == found.number + 1 && *line == found.text) {
             continue;
         }
         let trimmed = rest.trim();

@@ -72,7 +72,7 @@ fn real_dumps_of_gloo_name_the_rank_that_did_not_come() {
         include_bytes!("../../../../tests/logs_recorder/gloo_rank_1"),
         include_bytes!("../../../../tests/logs_recorder/gloo_rank_2"),
     ];
-    let named = |place: usize| (u32::try_from(place).unwrap(), dumps[place].to_vec());
+    let named = |index: usize| (u32::try_from(index).unwrap(), dumps[index].to_vec());
     let first = diagnose(&[named(0), named(1), named(2)]);
     assert_eq!(first.causes[0].id, "torch-desync", "{:?}", first.causes);
     assert_eq!(first.causes[0].whose.as_deref(), Some("rank 1"));

@@ -89,13 +89,13 @@ fn is(cause: &Cause, truth: &str) -> bool {
 /// Whether a diagnosis is what is known of a log.
 fn right(diagnosis: &Diagnosis, failure: &Failure) -> bool {
     let first = diagnosis.causes.first();
-    let told = |words: &String| {
+    let appears = |words: &String| {
         let holds = |text: &str| text.to_lowercase().contains(&words.to_lowercase());
         first.is_some_and(|cause| {
             holds(&cause.message) || cause.evidence.first().is_some_and(|line| holds(&line.text))
         })
     };
-    if !failure.words.iter().all(told) {
+    if !failure.words.iter().all(appears) {
         return false;
     }
     let also = first.is_some_and(|cause| failure.also.iter().any(|truth| is(cause, truth)));

@@ -68,9 +68,9 @@ fn mixed(lines: &[String], mut seed: u64) -> Vec<String> {
     let mut mixed = Vec::new();
     while !queues.is_empty() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let place = usize::try_from(seed >> 33).unwrap() % queues.len();
+        let index = usize::try_from(seed >> 33).unwrap() % queues.len();
         let count = 1 + usize::try_from(seed >> 45 & 31).unwrap();
-        mixed.extend(queues[place].by_ref().take(count).cloned());
+        mixed.extend(queues[index].by_ref().take(count).cloned());
         queues.retain(|queue| !queue.as_slice().is_empty());
     }
     mixed
@@ -115,15 +115,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn lines_that_stand_twice(place in 0..LOGS.len()) {
-        let (file, lines, id, _) = &LOGS[place];
+    fn lines_that_stand_twice(index in 0..LOGS.len()) {
+        let (file, lines, id, _) = &LOGS[index];
         let doubled: Vec<String> = lines.iter().flat_map(|line| [line.clone(), line.clone()]).collect();
         prop_assert_eq!(&cause(&doubled), id, "{}", file);
     }
 
     #[test]
-    fn other_times(place in 0..LOGS.len(), day in 10..29_u32, year in 2019..2031_u32) {
-        let (file, lines, id, _) = &LOGS[place];
+    fn other_times(index in 0..LOGS.len(), day in 10..29_u32, year in 2019..2031_u32) {
+        let (file, lines, id, _) = &LOGS[index];
         let iso = Regex::new(r"20\d\d-\d\d-\d\d").unwrap();
         let glog = Regex::new(r"([IWEF])1121 ").unwrap();
         let moved: Vec<String> = lines
@@ -135,16 +135,16 @@ proptest! {
     }
 
     #[test]
-    fn ranks_mixed_otherwise(place in 0..LOGS.len(), seed: u64) {
-        let (file, lines, id, _) = &LOGS[place];
+    fn ranks_mixed_otherwise(index in 0..LOGS.len(), seed: u64) {
+        let (file, lines, id, _) = &LOGS[index];
         if !id.as_deref().is_some_and(|id| TORN.contains(&id)) {
             prop_assert_eq!(&cause(&mixed(lines, seed)), id, "{}", file);
         }
     }
 
     #[test]
-    fn a_start_that_is_missing(place in 0..LOGS.len(), part in 0.0..1.0_f64) {
-        let (file, lines, id, first) = &LOGS[place];
+    fn a_start_that_is_missing(index in 0..LOGS.len(), part in 0.0..1.0_f64) {
+        let (file, lines, id, first) = &LOGS[index];
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a part of a few lines")]
         let cut = (part * (*first - 1) as f64) as usize;
         prop_assert_eq!(&cause(&lines[cut..]), id, "{}", file);

@@ -64,18 +64,19 @@ fn row<'c>(text: &mut String, tag: &str, columns: &[Column], cells: impl Iterato
 }
 
 fn item(text: &mut String, outcome: &Outcome) {
-    let place = super::markdown::place(&outcome.subject).map_or(String::new(), |place| format!(" {place}"));
+    let location =
+        super::markdown::location(&outcome.subject).map_or(String::new(), |location| format!(" {location}"));
     let status = outcome.verdict.status();
     let _ = write!(
         text,
         "<li class=\"{status}\"><b>{}</b>{} <i>{status}</i> ",
         escape(&outcome.rule.id),
-        escape(&place)
+        escape(&location)
     );
     match &outcome.verdict {
         Verdict::Pass => {
-            let seen = outcome.step.as_ref().map_or(outcome.rule.summary.as_ref(), |step| &step.seen);
-            text.push_str(&escape(seen));
+            let observed = outcome.step.as_ref().map_or(outcome.rule.summary.as_ref(), |step| &step.observed);
+            text.push_str(&escape(observed));
         }
         Verdict::NotApplicable(why) => text.push_str(&escape(why)),
         Verdict::Unknown(why) => {

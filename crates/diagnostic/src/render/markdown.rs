@@ -35,8 +35,8 @@ pub fn report(report: &Report) -> String {
 
 /// One finding as a section.
 pub fn finding(text: &mut String, id: &str, subject: &Subject, found: &Diagnostic) {
-    let place = place(subject).map_or(String::new(), |place| format!(" ({})", escape(&place)));
-    let _ = writeln!(text, "## {}: `{id}`{place}\n\n{}\n", found.severity, escape(&found.message));
+    let location = location(subject).map_or(String::new(), |location| format!(" ({})", escape(&location)));
+    let _ = writeln!(text, "## {}: `{id}`{location}\n\n{}\n", found.severity, escape(&found.message));
     for line in &found.evidence {
         let _ = writeln!(text, "- {}", escape(line));
     }
@@ -53,7 +53,7 @@ pub fn finding(text: &mut String, id: &str, subject: &Subject, found: &Diagnosti
 }
 
 /// `node2`, `Dockerfile:3`; `None` where nothing is known.
-pub fn place(subject: &Subject) -> Option<String> {
+pub fn location(subject: &Subject) -> Option<String> {
     let file = subject.file.as_ref().map(|file| match subject.line {
         Some(line) => format!("{file}:{line}"),
         None => file.clone(),
@@ -94,7 +94,7 @@ fn steps(text: &mut String, report: &Report) {
         let node = outcome.subject.node.as_deref().unwrap_or("all");
         let (id, status) = (outcome.rule.id.as_ref(), outcome.verdict.status());
         let seconds = format!("{:.2}", step.seconds);
-        Some([id, node, status, &seconds, &step.seen].map(str::to_owned).to_vec())
+        Some([id, node, status, &seconds, &step.observed].map(str::to_owned).to_vec())
     };
     let rows: Vec<Vec<String>> = report.results.iter().filter_map(row).collect();
     if !rows.is_empty() {

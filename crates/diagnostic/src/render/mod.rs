@@ -5,6 +5,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod message_keys;
 pub mod sarif;
 pub mod text;
 

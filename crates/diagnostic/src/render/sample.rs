@@ -72,8 +72,8 @@ pub(super) fn report() -> Report {
 pub(super) fn test() -> Report {
     const TEST: Group = Group { id: "smoke", title: "Smoke test" };
     const COLUMNS: &[Column] = &[Column::number("bytes"), Column::words("correct | all")];
-    let step = |seen: &str, verdict: Verdict| Outcome {
-        step: Some(Step { seconds: 0.25, seen: seen.into() }),
+    let step = |observed: &str, verdict: Verdict| Outcome {
+        step: Some(Step { seconds: 0.25, observed: observed.into() }),
         ..Outcome::new(rule("tcp", TEST, "all pairs connect"), verdict)
     };
     let refused = Diagnostic::error("node2 refuses <22>").subject(Subject::node("node2"));

@@ -149,7 +149,7 @@ pub enum Failure {
         /// The last lines that it printed.
         last: Vec<String>,
         /// The builder's words.
-        says: String,
+        message: String,
     },
     /// The builder refused: the Dockerfile, an argument, a base image that is not there.
     Refused(String),

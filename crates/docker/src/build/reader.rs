@@ -112,9 +112,9 @@ impl Reader {
             Kind::Classic(classic) => classic.finish(matches!(end, End::Whole), on),
         };
         match (end, self.image.or(image)) {
-            (End::Error(says), _) => Err(match failed {
-                Some((name, last)) => Failure::Step { name, last, says },
-                None => Failure::Refused(says),
+            (End::Error(message), _) => Err(match failed {
+                Some((name, last)) => Failure::Step { name, last, message },
+                None => Failure::Refused(message),
             }),
             (End::Broken(why), _) => Err(Failure::Gone(why)),
             (End::Whole, Some(image)) => Ok((image, steps)),

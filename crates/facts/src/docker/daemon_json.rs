@@ -29,7 +29,7 @@ pub struct DaemonJsonError {
     /// Column, from 1.
     pub column: usize,
     /// What is wrong.
-    pub says: String,
+    pub message: String,
 }
 
 const DEFAULT: &str = "/etc/docker/daemon.json";
@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str) -> Result<Value, DaemonJsonError> {
     if body.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    let at = |line, column, says: &str| DaemonJsonError { line, column, says: says.to_owned() };
+    let at = |line, column, message: &str| DaemonJsonError { line, column, message: message.to_owned() };
     match serde_json::from_str::<Value>(body) {
         Ok(value) if value.is_object() => Ok(value),
         Ok(_) => Err(at(1, 1, "the file must be one object in braces: { … }")),
@@ -186,9 +186,9 @@ mod tests {
             ("[]", 1, 1, "must be one object"),
             ("{\"runtimes\": {\"nvidia\": {\"args\": []", 1, 35, "the file ends too early: }}} is missing"),
         ];
-        for (text, line, column, says) in cases {
+        for (text, line, column, expected) in cases {
             let error = parse(text).unwrap_err();
-            assert!(error.says.contains(says), "{text}: {error:?}");
+            assert!(error.message.contains(expected), "{text}: {error:?}");
             assert_eq!((error.line, error.column), (line, column), "{text}: {error:?}");
         }
     }

@@ -193,7 +193,7 @@ fn every_daemon_json_of_the_corpus_is_read() {
     let host = output("docker-status-and-runtimes-of-host-with-failing-gpu-containers.txt");
     let cut = &host[host.rfind("\n{").unwrap() + 1..];
     let error = daemon_json::parse(cut).unwrap_err();
-    assert!(error.says.contains("} is missing at its end"), "{error:?}");
+    assert!(error.message.contains("} is missing at its end"), "{error:?}");
 }
 
 #[test]

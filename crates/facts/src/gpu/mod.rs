@@ -162,24 +162,24 @@ pub struct RemappedRows {
 }
 
 impl Gpus {
-    /// The GPUs of which `tell` says yes. When it says yes of none, the early verdict of a check: unknown
-    /// when it could not tell of one, not applicable (`absent`) when there is nothing to tell of any.
+    /// The GPUs of which `predicate` says yes. When it says yes of none, the early verdict of a check:
+    /// unknown when it could not tell of one, not applicable (`absent`) when there is nothing to tell of any.
     pub fn found<'a>(
         &'a self,
         absent: &str,
-        tell: impl Fn(&'a Gpu) -> Fact<bool>,
+        predicate: impl Fn(&'a Gpu) -> Fact<bool>,
     ) -> Result<Vec<&'a Gpu>, Unavailable> {
         let gpus = self.list.require("nvidia-smi not found")?;
-        let told: Vec<(&Gpu, Fact<bool>)> = gpus.iter().map(|gpu| (gpu, tell(gpu))).collect();
+        let answers: Vec<(&Gpu, Fact<bool>)> = gpus.iter().map(|gpu| (gpu, predicate(gpu))).collect();
         let found: Vec<&Gpu> =
-            told.iter().filter(|(_, told)| *told == Fact::Known(true)).map(|(gpu, _)| *gpu).collect();
+            answers.iter().filter(|(_, answer)| *answer == Fact::Known(true)).map(|(gpu, _)| *gpu).collect();
         if found.is_empty() {
             if let Some((gpu, Fact::Unknown(why))) =
-                told.iter().find(|(_, told)| matches!(told, Fact::Unknown(_)))
+                answers.iter().find(|(_, answer)| matches!(answer, Fact::Unknown(_)))
             {
                 return Err(why.clone().about(format!("GPU {}", gpu.index)).into());
             }
-            if told.iter().all(|(_, told)| *told == Fact::Absent) {
+            if answers.iter().all(|(_, answer)| *answer == Fact::Absent) {
                 return Err(Unavailable::Absent(absent.to_owned()));
             }
         }
@@ -251,10 +251,11 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Gpus {
     let attached = answer.as_ref().and_then(|answer| answer.attached.clone());
     let list = answer.map(|answer| {
         let mut gpus = answer.gpus;
-        let told = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
+        let listed = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
         for gpu in &mut gpus {
-            gpu.compute_capability =
-                told.get(&gpu.address).map_or_else(|| capability(catalog, gpu), |&known| Fact::Known(known));
+            gpu.compute_capability = listed
+                .get(&gpu.address)
+                .map_or_else(|| capability(catalog, gpu), |&known| Fact::Known(known));
         }
         ask_for_links(catalog, host, &program, &mut gpus);
         gpus
@@ -313,14 +314,14 @@ fn ask_for_links(catalog: &Catalog, host: &dyn Host, program: &str, gpus: &mut [
     if !gpus.iter().any(linked) {
         return;
     }
-    let told = host
+    let reported = host
         .run(&[program, "nvlink", "-s"], PATIENCE)
         .stdout()
         .map(|text| links(&text))
         .about("nvidia-smi nvlink -s");
     for gpu in gpus.iter_mut().filter(|gpu| linked(gpu)) {
-        gpu.nvlinks = told.as_ref().and_then(|told| {
-            told.get(&gpu.index).cloned().unwrap_or_else(|| {
+        gpu.nvlinks = reported.as_ref().and_then(|reported| {
+            reported.get(&gpu.index).cloned().unwrap_or_else(|| {
                 Fact::unknown(format!("nvidia-smi nvlink -s does not name GPU {}", gpu.index))
             })
         });

@@ -95,9 +95,9 @@ mod tests {
             std::fs::read_dir(dir).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
         assert_eq!(files.filter(|file| file.starts_with("nvlink-s-")).count(), expected.len());
         for (file, count, first) in expected {
-            let told = links(&std::fs::read_to_string(format!("{dir}/nvlink-s-{file}.txt")).unwrap());
-            assert_eq!(told.len(), *count, "{file}");
-            let links = told.values().next().unwrap().clone();
+            let reported = links(&std::fs::read_to_string(format!("{dir}/nvlink-s-{file}.txt")).unwrap());
+            assert_eq!(reported.len(), *count, "{file}");
+            let links = reported.values().next().unwrap().clone();
             match first {
                 Ok((number, rate)) => assert_eq!(links, Fact::Known(vec![Some(*rate); *number]), "{file}"),
                 Err(state) => {

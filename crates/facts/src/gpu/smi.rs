@@ -39,8 +39,8 @@ pub fn answer(reading: Reading) -> Fact<Answer> {
             other => other.and_then(|_| Fact::Absent),
         };
     };
-    let beside = before.lines().chain(after.lines()).chain(stderr.lines());
-    let warnings = beside.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    let other_lines = before.lines().chain(after.lines()).chain(stderr.lines());
+    let warnings = other_lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
     parse(xml).map(|answer| Answer { warnings, ..answer })
 }
 
@@ -253,7 +253,7 @@ fn throttling(node: Node<'_, '_>) -> Fact<Vec<String>> {
         ["clocks_event_reasons", "clocks_throttle_reasons"].iter().find_map(|name| element(node, name));
     let Some(reasons) = reasons else { return Fact::Absent };
     let mut active = Vec::new();
-    let mut told = false;
+    let mut reported = false;
     for reason in reasons.children().filter(Node::is_element) {
         let tag = reason.tag_name().name();
         let name = ["clocks_event_reason_", "clocks_throttle_reason_"]
@@ -268,9 +268,9 @@ fn throttling(node: Node<'_, '_>) -> Fact<Vec<String>> {
                 return Fact::unknown(format!("nvidia-smi says {:?} for {tag}", other.unwrap_or_default()));
             }
         }
-        told = true;
+        reported = true;
     }
-    if told { Fact::Known(active) } else { Fact::Absent }
+    if reported { Fact::Known(active) } else { Fact::Absent }
 }
 
 /// State and status; a GPU without a fabric has neither.
@@ -501,8 +501,8 @@ mod tests {
 
     #[test]
     fn compute_capabilities_are_found_by_address() {
-        let told = compute_capabilities("0, 00000000:1B:00.0, 9.0\n1, 00000000:1C:00.0, [N/A]\n");
-        assert_eq!(told.into_iter().collect::<Vec<_>>(), [("0000:1b:00.0".to_owned(), (9, 0))]);
+        let reported = compute_capabilities("0, 00000000:1B:00.0, 9.0\n1, 00000000:1C:00.0, [N/A]\n");
+        assert_eq!(reported.into_iter().collect::<Vec<_>>(), [("0000:1b:00.0".to_owned(), (9, 0))]);
         assert!(compute_capabilities("Field \"compute_cap\" is not a valid field to query.").is_empty());
     }
 }

@@ -139,7 +139,7 @@ impl Firewall {
     pub fn allows(&self, port: u16, protocol: &str) -> Fact<bool> {
         self.allowed.as_ref().map(|rules| {
             rules.iter().filter_map(|rule| rule.split_once('/')).any(|(ports, of)| {
-                let inside = match ports.split_once(':') {
+                let in_range = match ports.split_once(':') {
                     _ if ports == "any" => true,
                     Some((first, last)) => {
                         first.parse().is_ok_and(|first: u16| first <= port)
@@ -147,7 +147,7 @@ impl Firewall {
                     }
                     None => ports.parse() == Ok(port),
                 };
-                inside && (of == protocol || of == "any")
+                in_range && (of == protocol || of == "any")
             })
         })
     }

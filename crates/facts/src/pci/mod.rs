@@ -172,9 +172,9 @@ fn devices(host: &dyn Host) -> Fact<Vec<Device>> {
             chains.push(chain);
         }
         for chain in chains {
-            for (place, address) in chain.iter().enumerate() {
+            for (index, address) in chain.iter().enumerate() {
                 if !devices.iter().any(|device| device.address == *address) {
-                    let upstream = place.checked_sub(1).map(|above| chain[above].clone());
+                    let upstream = index.checked_sub(1).map(|above| chain[above].clone());
                     devices.extend(bridge(host, address, upstream).known().cloned());
                 }
             }

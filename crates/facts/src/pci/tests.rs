@@ -37,7 +37,7 @@ fn switch() -> Sparse {
         let path = format!("/sys/devices/pci0000:17{above}/{address}");
         host.0.insert(format!("stat {DEVICES}/{address}"), stat(&path));
     }
-    let names: Vec<&str> = places.iter().map(|place| place.0).collect();
+    let names: Vec<&str> = places.iter().map(|entry| entry.0).collect();
     host.0.insert(format!("list {DEVICES}"), Reading::Text(names.join("\n")));
     for (file, text) in [
         ("current_link_speed", "16.0 GT/s PCIe"),
@@ -143,11 +143,13 @@ fn from_lspci(text: &str) -> Sparse {
         let Some((address, rest)) = line.split_once(' ') else { continue };
         let domain = if address.len() == 7 { format!("0000:{address}") } else { address.to_owned() };
         let bracket = |wanted: usize| {
-            rest.split('[').filter_map(|part| part.split_once(']')).map(|(inside, _)| inside).find(|inside| {
-                inside.len() == wanted
-                    && inside.chars().all(|c| c.is_ascii_hexdigit() || c == ':')
-                    && (wanted == 4) != inside.contains(':')
-            })
+            rest.split('[').filter_map(|part| part.split_once(']')).map(|(bracketed, _)| bracketed).find(
+                |bracketed| {
+                    bracketed.len() == wanted
+                        && bracketed.chars().all(|c| c.is_ascii_hexdigit() || c == ':')
+                        && (wanted == 4) != bracketed.contains(':')
+                },
+            )
         };
         let (Some(class), Some(ids)) = (bracket(4), bracket(9)) else { continue };
         let (vendor, device) = ids.split_once(':').unwrap();

@@ -56,12 +56,12 @@ pub(super) fn environments(host: &dyn Host) -> Fact<Vec<PythonEnvironment>> {
         }
     }
     for home in finder.homes() {
-        for place in HOME_PLACES {
-            finder.interpreter(&format!("{home}/{place}/bin/python3"), "place");
+        for directory in HOME_PLACES {
+            finder.interpreter(&format!("{home}/{directory}/bin/python3"), "place");
         }
     }
-    for place in PLACES {
-        finder.interpreter(&format!("{place}/bin/python3"), "place");
+    for directory in PLACES {
+        finder.interpreter(&format!("{directory}/bin/python3"), "place");
     }
     match unseen.into_iter().next() {
         Some(why) => Fact::Unknown(why),

@@ -73,17 +73,17 @@ pub(super) enum Target {
 
 /// Writes a file next to `path` and gives it the name.
 pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target) -> Result<(), Error> {
-    let beside = beside(path);
-    let written = write_new(&beside, bytes, mode);
+    let temporary = temporary(path);
+    let written = write_new(&temporary, bytes, mode);
     let own = written.as_ref().ok().copied();
     let result = written.and_then(|_| match target {
-        Target::Whatever => fs::rename(&beside, path).map(|()| true),
-        Target::Nothing => move_to_free(&beside, path),
-        Target::Judged(entry) => exchange(&beside, path, *entry),
+        Target::Whatever => fs::rename(&temporary, path).map(|()| true),
+        Target::Nothing => move_to_free(&temporary, path),
+        Target::Judged(entry) => exchange(&temporary, path, *entry),
     });
     // After an exchange back it may be a third file, of somebody who exchanges them all the time: it stays.
-    if !matches!(result, Ok(true)) && own.is_some() && Entry::at(&beside).ok().flatten() == own {
-        let _ = fs::remove_file(&beside);
+    if !matches!(result, Ok(true)) && own.is_some() && Entry::at(&temporary).ok().flatten() == own {
+        let _ = fs::remove_file(&temporary);
     }
     match (result, target) {
         (Ok(true), _) => Ok(()),
@@ -95,8 +95,8 @@ pub(super) fn put(path: &Path, bytes: &[u8], mode: Option<u32>, target: &Target)
 }
 
 fn changed(path: &Path) -> Error {
-    let says = format!("{} changed while envdoc was working on it", path.display());
-    Error::new(Kind::File, says).hint("run the command again")
+    let message = format!("{} changed while envdoc was working on it", path.display());
+    Error::new(Kind::File, message).hint("run the command again")
 }
 
 /// Gives a file a name that must be free; whether it was.
@@ -139,7 +139,7 @@ fn exchange(from: &Path, to: &Path, judged: Entry) -> io::Result<bool> {
     }
 }
 
-fn beside(path: &Path) -> PathBuf {
+fn temporary(path: &Path) -> PathBuf {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);

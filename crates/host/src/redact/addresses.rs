@@ -30,11 +30,11 @@ static IPV6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[0-9a-f]{0,4}(?::[
 /// Whether four numbers are a version: `==12.8.4.1`, `cublas_cu12-12.8.4.1-py3`, `9.1.0.70-1`.
 /// `10.0.0.1-10.0.0.9` are addresses.
 fn is_version(text: &str, found: &regex::Captures<'_>) -> bool {
-    let place = found.get(0).map_or(0..0, |whole| whole.range());
-    let rest = text[place.end..].strip_prefix(['-', '+']).unwrap_or_default();
+    let span = found.get(0).map_or(0..0, |whole| whole.range());
+    let rest = text[span.end..].strip_prefix(['-', '+']).unwrap_or_default();
     let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').next().unwrap_or_default();
     let more = !word.is_empty() && word.matches('.').count() < 3;
-    text[..place.start].ends_with("==") || more
+    text[..span.start].ends_with("==") || more
 }
 
 impl Redactor {
@@ -63,9 +63,10 @@ impl Redactor {
             let part =
                 |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
             // `203.0.113.7::203.0.113.1` is no address of version 6.
-            let inside = part(text.as_bytes()[..whole.start].last()) || part(text.as_bytes().get(whole.end));
+            let part_of_word =
+                part(text.as_bytes()[..whole.start].last()) || part(text.as_bytes().get(whole.end));
             match found[0].parse::<Ipv6Addr>() {
-                Ok(address) if !inside && !address.is_loopback() && !address.is_unspecified() => {
+                Ok(address) if !part_of_word && !address.is_loopback() && !address.is_unspecified() => {
                     this.ipv6(address).to_string()
                 }
                 _ => found[0].to_owned(),

@@ -119,8 +119,10 @@ impl Redactor {
     pub(super) fn engine(&mut self, text: &str) -> String {
         let Ok(mut info) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
         let mut set = |pointer: &str, value: Value| {
-            if let Some(place) = info.pointer_mut(pointer).filter(|place| !place.is_null() && **place != "") {
-                *place = value;
+            if let Some(target) =
+                info.pointer_mut(pointer).filter(|target| !target.is_null() && **target != "")
+            {
+                *target = value;
             }
         };
         set("/ID", "engine-1".into());
@@ -156,12 +158,12 @@ fn masked(text: &str) -> String {
 pub(super) fn packages(text: &str) -> String {
     let mut shown = true;
     let lines = text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])).map(|line| {
-        let inside = line.starts_with([' ', '\t']) || line.trim_start().starts_with(['{', ']', '}']);
+        let in_block = line.starts_with([' ', '\t']) || line.trim_start().starts_with(['{', ']', '}']);
         if line.trim().is_empty() || (line.starts_with('[') && line.trim_end().ends_with(']')) {
             return line.to_owned();
         }
         let split =
-            line.find(['=', ':']).filter(|_| !inside || line.trim_start().starts_with(char::is_alphabetic));
+            line.find(['=', ':']).filter(|_| !in_block || line.trim_start().starts_with(char::is_alphabetic));
         match split {
             Some(at) => {
                 let key = line[..at].trim().replace('_', "-");

@@ -284,7 +284,7 @@ impl Image {
         let stack = [("cuDNN", cudnn), ("NCCL", nccl)];
         let stack = stack.into_iter().filter_map(|(what, version)| Some((what, version?, STACK)));
         let variables = catalog.image_variables().all().iter().filter_map(|row| {
-            Some((row.tells.as_str(), self.variable(&row.variable)?.to_owned(), row.variable.as_str()))
+            Some((row.component.as_str(), self.variable(&row.variable)?.to_owned(), row.variable.as_str()))
         });
         let mut contents: Vec<(&'static str, String, &'static str)> = Vec::new();
         for found in labels.chain(stack).chain(variables) {

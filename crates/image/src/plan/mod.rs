@@ -273,8 +273,8 @@ fn installed_stack(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> 
         stack.torchaudio = None;
         stack.install = install::commands(catalog, &stack);
     }
-    let brought = !["image", "machine"].contains(&stack.python_from.as_str());
-    if let Some(from) = request.python_from.filter(|_| brought) {
+    let provided = !["image", "machine"].contains(&stack.python_from.as_str());
+    if let Some(from) = request.python_from.filter(|_| provided) {
         stack.python_from = from.name().into();
         stack.install = install::commands(catalog, &stack);
     }

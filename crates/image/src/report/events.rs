@@ -1,5 +1,6 @@
 //! Progress as JSON objects, one a line, on standard output; the last one is the report.
 
+use diagnostic::render::message_keys;
 use diagnostic::terminal;
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ pub(super) fn event(event: &Event) {
 
 /// Prints what happens next to the build.
 pub(super) fn phase(text: &str) {
-    print(&json!({"event": "phase", "says": text}));
+    print(&message_keys::event(json!({"event": "phase"}), text));
 }
 
 fn print(value: &Value) {
@@ -21,7 +22,7 @@ fn print(value: &Value) {
 
 fn value(event: &Event) -> Value {
     match event {
-        Event::Note(message) => json!({"event": "note", "says": message}),
+        Event::Note(message) => message_keys::event(json!({"event": "note"}), message),
         Event::Started { step, name } => json!({"event": "started", "step": step, "name": name}),
         Event::Output { step, line } => json!({"event": "output", "step": step, "line": line}),
         Event::Progress { step, what, current, total } => {

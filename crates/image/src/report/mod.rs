@@ -13,6 +13,7 @@ mod tests;
 pub use findings::{BuildRule, RULES, findings};
 
 use catalog::Catalog;
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -169,6 +170,7 @@ pub enum Phase {
 
 /// What went wrong.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct FailureEntry {
     /// The phase that failed.
     pub phase: Phase,
@@ -177,7 +179,8 @@ pub struct FailureEntry {
     /// What it printed last.
     pub last_lines: Vec<String>,
     /// The words of whoever refused.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
     /// What these lines are known to mean, as `envdoc diagnose` tells it; the first is the root cause.
     pub causes: Vec<CauseEntry>,

@@ -99,8 +99,8 @@ fn torch_cuda(found: &Torch, expectation: &str) -> Item {
 /// The build: the local version of torch, else its CUDA version (wheels of PyPI have no local version).
 fn torch_build(found: &Torch, version: &str, expectation: &str) -> Item {
     let local = version.split_once('+').map(|(_, local)| local.to_owned());
-    let told = found.cuda.as_ref().map_or("cpu".to_owned(), |cuda| format!("cu{}", digits(cuda)));
-    let build = local.unwrap_or(told);
+    let reported = found.cuda.as_ref().map_or("cpu".to_owned(), |cuda| format!("cu{}", digits(cuda)));
+    let build = local.unwrap_or(reported);
     if build == "cpu" && expectation != "cpu" {
         return failed("torch build", format!("the CPU wheel is installed; expected {expectation}"));
     }

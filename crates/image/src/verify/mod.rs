@@ -10,6 +10,7 @@ mod script_output;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,11 +74,13 @@ pub enum Status {
 
 /// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Verification {
     /// The worst of the items.
     pub status: Status,
     /// Summary.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
     /// Each checked expectation.
     pub items: Vec<Item>,
@@ -97,13 +100,15 @@ impl Verification {
 
 /// One checked expectation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Item {
     /// `torch`, `import deepspeed`.
     pub what: String,
     /// Result.
     pub status: Status,
     /// What was found, and what was expected.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
 }
 

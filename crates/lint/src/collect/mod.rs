@@ -162,17 +162,19 @@ fn shown(path: &Path) -> String {
 
 /// The files with each override file merged into its Compose file, as docker compose does.
 fn with_overrides(files: Vec<File>) -> Vec<File> {
-    let place = |name: &str| {
+    let folder_and_name = |name: &str| {
         let (folder, base) = name.rsplit_once('/').unwrap_or(("", name));
         (folder.to_owned(), base.to_owned())
     };
     let first = |folder: &str, names: &[&str]| {
         let position = |name: &&str| {
-            files.iter().position(|file| place(&file.name) == (folder.to_owned(), (*name).to_owned()))
+            files
+                .iter()
+                .position(|file| folder_and_name(&file.name) == (folder.to_owned(), (*name).to_owned()))
         };
         names.iter().find_map(position)
     };
-    let folders: BTreeSet<String> = files.iter().map(|file| place(&file.name).0).collect();
+    let folders: BTreeSet<String> = files.iter().map(|file| folder_and_name(&file.name).0).collect();
     let pairs = folders
         .iter()
         .filter_map(|folder| Some((first(folder, COMPOSE_NAMES)?, first(folder, OVERRIDE_NAMES)?)));

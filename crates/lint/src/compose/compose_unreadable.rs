@@ -19,16 +19,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
-    if let Some((place, why)) = &file.broken {
+    if let Some((location, why)) = &file.broken {
         if file.template {
             return vec![Found::note(
-                place.clone(),
+                location.clone(),
                 "file is a template and was not checked",
                 "Lint the rendered file",
             )];
         }
         let why = why.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-        return vec![Found::error(place.clone(), format!("not valid YAML: {why}"), "")];
+        return vec![Found::error(location.clone(), format!("not valid YAML: {why}"), "")];
     }
     match file.top("services") {
         Some(services) if !services.is_mapping() && !services.is_null() => {

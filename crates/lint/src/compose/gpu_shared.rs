@@ -38,8 +38,8 @@ fn judge(file: &Compose) -> Vec<Found> {
     users
         .iter()
         .enumerate()
-        .filter_map(|(place, (service, gpus))| {
-            let (other, _) = users[..place]
+        .filter_map(|(index, (service, gpus))| {
+            let (other, _) = users[..index]
                 .iter()
                 .find(|(other, theirs)| together(service, other) && same(gpus, theirs))?;
             let message = format!(

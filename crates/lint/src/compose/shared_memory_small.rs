@@ -95,8 +95,8 @@ fn workers(service: &Service) -> Option<(String, bool)> {
     let words: Vec<&str> =
         command.split(|c: char| c.is_whitespace() || c == '=').filter(|word| !word.is_empty()).collect();
     let number = |names: &[&str]| {
-        let place = words.iter().position(|word| names.contains(word))?;
-        words.get(place + 1)?.trim_matches(['"', '\'']).parse::<u64>().ok()
+        let index = words.iter().position(|word| names.contains(word))?;
+        words.get(index + 1)?.trim_matches(['"', '\'']).parse::<u64>().ok()
     };
     let parallel = number(&[
         "--tensor-parallel-size",

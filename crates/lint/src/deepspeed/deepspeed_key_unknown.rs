@@ -66,7 +66,7 @@ fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
             "Use `init_distributed(timeout=…)` or DEEPSPEED_TIMEOUT (minutes)",
         );
     }
-    let place = if path.is_empty() { String::new() } else { format!(" in {path}") };
-    let message = format!("unknown key {key}{place}; DeepSpeed ignores it{meant}");
+    let location = if path.is_empty() { String::new() } else { format!(" in {path}") };
+    let message = format!("unknown key {key}{location}; DeepSpeed ignores it{meant}");
     if near.is_some() { Found::warning(line, message, fix) } else { Found::note(line, message, "") }
 }

@@ -45,10 +45,10 @@ fn broken(command: &Command) -> bool {
     let named = ["apt", "apt-get", "pip", "pip3", "conda", "mamba", "rm", "mkdir"].contains(&program)
         || (program.starts_with("python") && command.word(1) == "-m" && command.word(2) == "pip");
     named
-        && command.words.windows(2).enumerate().any(|(place, pair)| {
+        && command.words.windows(2).enumerate().any(|(index, pair)| {
             // `-r -` reads standard input.
             let lone = pair[1].text == "-" && !pair[1].quoted && !pair[0].text.starts_with('-');
-            lone && command.words.get(place + 2).is_some()
+            lone && command.words.get(index + 2).is_some()
         })
 }
 
@@ -56,8 +56,8 @@ fn broken(command: &Command) -> bool {
 fn mended(command: &Command) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut glue = false;
-    for (place, word) in command.words.iter().enumerate() {
-        let next = command.words.get(place + 1).map_or("", |next| next.text.as_str());
+    for (index, word) in command.words.iter().enumerate() {
+        let next = command.words.get(index + 1).map_or("", |next| next.text.as_str());
         let before = words.last().map_or("", String::as_str);
         if word.text == "-" && !word.quoted {
             // `install - y`: an option; `apt - get`: a name.

@@ -3,7 +3,7 @@
 use crate::compiles;
 use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
-use crate::rule::{Found, Judge, Place, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
 use catalog::images::Flavour;
 use catalog::version::Version;
 
@@ -114,7 +114,7 @@ fn gcc(text: &str) -> Option<String> {
 }
 
 fn finding(run: &Run, there: &Compilers) -> Option<Found> {
-    let (place, what, certain) = compiled(run)?;
+    let (location, what, certain) = compiled(run)?;
     let flags = ["NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS"];
     if run.state.opaque || flags.iter().any(|name| run.variable(name).is_some()) {
         return None;
@@ -136,11 +136,11 @@ fn finding(run: &Run, there: &Compilers) -> Option<Found> {
     let fix = format!(
         "Install gcc-{major} and g++-{major} and set CC, CXX and NVCC_CCBIN to them, or use a newer CUDA"
     );
-    Some(Found::error(place, message, fix).unless_certain(certain))
+    Some(Found::error(location, message, fix).unless_certain(certain))
 }
 
 /// What a command compiles with nvcc: the place, what it is, and whether that certainly happens.
-fn compiled(run: &Run) -> Option<(Place, String, bool)> {
+fn compiled(run: &Run) -> Option<(Location, String, bool)> {
     let command = &run.command;
     if command.program() == "nvcc" {
         let words = &command.words[1..];
@@ -155,7 +155,7 @@ fn compiled(run: &Run) -> Option<(Place, String, bool)> {
         Some(what) => Some((install.line.into(), format!("{what} is compiled"), install.certain)),
         None => {
             let one = install.requirement("deepspeed")?;
-            Some((Place::from(one), "DeepSpeed compiles its operators on first use".to_owned(), false))
+            Some((Location::from(one), "DeepSpeed compiles its operators on first use".to_owned(), false))
         }
     }
 }

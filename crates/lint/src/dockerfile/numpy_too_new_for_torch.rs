@@ -62,11 +62,11 @@ fn stage(stage: &Stage) -> Option<Found> {
         "opencv-python",
         "matplotlib",
     ];
-    let brought = brings.iter().find(|name| state.packages.contains_key(**name))?;
+    let installer = brings.iter().find(|name| state.packages.contains_key(**name))?;
     let pinned = state.packages.values().filter(|one| !crate::torch::FAMILY.contains(&one.name.as_str()));
     if limited || pinned.into_iter().any(|one| one.pin.is_some()) {
         return None;
     }
-    let message = format!("{message}; {brought} installs the newest numpy");
+    let message = format!("{message}; {installer} installs the newest numpy");
     Some(Found::warning(torch, message, fix))
 }

@@ -3,7 +3,7 @@
 use crate::compiles;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::rule::{Found, Judge, Place, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
     id: "nvcc-missing",
@@ -71,7 +71,7 @@ fn finding(run: &Run, processor_only: bool) -> Option<Found> {
         return Some(Found::error(run.command.line, format!("{image} has no nvcc"), fix));
     }
     let install = run.install.as_ref()?;
-    let (place, what) = match compiles::ahead(run, install) {
+    let (location, what) = match compiles::ahead(run, install) {
         Some(what) => {
             let message = format!("{what} is compiled here, but {image} has no nvcc");
             return Some(Found::error(install.line, message, fix).unless_certain(install.certain));
@@ -81,16 +81,16 @@ fn finding(run: &Run, processor_only: bool) -> Option<Found> {
     if processor_only {
         return None;
     }
-    Some(Found::warning(place, format!("{what}, but {image} has no nvcc"), fix))
+    Some(Found::warning(location, format!("{what}, but {image} has no nvcc"), fix))
 }
 
 /// What may have to be compiled: the place, and what it does.
-fn later(install: &Install) -> Option<(Place, &'static str)> {
+fn later(install: &Install) -> Option<(Location, &'static str)> {
     if let Some(one) = install.requirement("deepspeed") {
-        return Some((Place::from(one), "DeepSpeed compiles its operators on first use"));
+        return Some((Location::from(one), "DeepSpeed compiles its operators on first use"));
     }
     let one = install.requirement("flash-attn")?;
-    Some((Place::from(one), "flash-attn is compiled unless a prebuilt wheel matches"))
+    Some((Location::from(one), "flash-attn is compiled unless a prebuilt wheel matches"))
 }
 
 /// Whether torch is the one without CUDA.

@@ -67,10 +67,10 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 let mark = text
                     .text
                     .match_indices("PRIVATE KEY-----")
-                    .find(|(place, _)| text.text[..*place].contains("-----BEGIN "));
-                if let Some((place, _)) = mark {
+                    .find(|(offset, _)| text.text[..*offset].contains("-----BEGIN "));
+                if let Some((offset, _)) = mark {
                     found.push(Found::error(
-                        text.line_at(place),
+                        text.line_at(offset),
                         "the file contains a private key; everyone who can read it has the key",
                         "Replace the key, and mount it as a secret",
                     ));

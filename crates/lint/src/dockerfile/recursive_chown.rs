@@ -37,7 +37,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn stage(stage: &Stage) -> Vec<Found> {
     let mut found = Vec::new();
     let (mut workdir, mut filled) = ("/".to_owned(), Vec::<(String, usize)>::new());
-    for (place, instruction) in stage.instructions.iter().enumerate() {
+    for (index, instruction) in stage.instructions.iter().enumerate() {
         let text = expand(instruction.text.text.trim(), &stage.end.variables).text;
         match instruction.keyword.as_str() {
             "WORKDIR" => workdir = absolute(&workdir, text.trim_matches('"')),
@@ -56,15 +56,15 @@ fn stage(stage: &Stage) -> Vec<Found> {
                     filled.push((absolute(&workdir, &target), instruction.line));
                 }
             }
-            "RUN" => found.extend(changes(stage, place, &workdir, &filled)),
+            "RUN" => found.extend(changes(stage, index, &workdir, &filled)),
             _ => {}
         }
     }
     found
 }
 
-fn changes(stage: &Stage, place: usize, workdir: &str, filled: &[(String, usize)]) -> Option<Found> {
-    stage.commands_of(place).iter().find_map(|run| {
+fn changes(stage: &Stage, index: usize, workdir: &str, filled: &[(String, usize)]) -> Option<Found> {
+    stage.commands_of(index).iter().find_map(|run| {
         let command = &run.command;
         let program = command.program();
         let recursive = command.words.iter().any(|word| {

@@ -33,7 +33,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
-        for (place, run) in stage.runs.iter().enumerate() {
+        for (index, run) in stage.runs.iter().enumerate() {
             let (command, line) = (&run.command, run.command.line);
             let text = written(&command.text());
             if text.contains("PermitRootLogin yes") {
@@ -50,7 +50,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                     "Remove the setting; the default is no",
                 ));
             }
-            let before = place.checked_sub(1).and_then(|place| stage.runs.get(place)).map(|run| &run.command);
+            let before = index.checked_sub(1).and_then(|index| stage.runs.get(index)).map(|run| &run.command);
             let piped = command.program() == "chpasswd" && command.piped;
             let literal = before.filter(|before| matches!(before.program(), "echo" | "printf"));
             let literal = literal
@@ -78,9 +78,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn written(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").split('/').enumerate().fold(
         String::new(),
-        |mut out, (place, part)| {
+        |mut out, (index, part)| {
             // The old text of a substitution stands between the first and the second slash.
-            let old = place > 0 && out.ends_with(" s") || out == "s";
+            let old = index > 0 && out.ends_with(" s") || out == "s";
             if old {
                 out.push('/');
             } else {

@@ -71,9 +71,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn shaped(text: &Text) -> Option<Found> {
     TOKEN_SHAPES.iter().flat_map(|shape| shape.whole).find_map(|(start, length)| {
-        text.text.match_indices(start).find_map(|(place, _)| {
-            let before = text.text[..place].chars().next_back();
-            let body: String = text.text[place + start.len()..]
+        text.text.match_indices(start).find_map(|(offset, _)| {
+            let before = text.text[..offset].chars().next_back();
+            let body: String = text.text[offset + start.len()..]
                 .chars()
                 .take_while(|c| c.is_ascii_alphanumeric() || "_-".contains(*c))
                 .collect();
@@ -86,7 +86,7 @@ fn shaped(text: &Text) -> Option<Found> {
                      history"
                 );
                 Found::error(
-                    text.line_at(place),
+                    text.line_at(offset),
                     message,
                     "Revoke the token, and use `RUN --mount=type=secret` or an environment variable at run \
                      time",

@@ -70,7 +70,7 @@ fn stage(stage: &Stage) -> Option<Found> {
 fn present(run: &Run) -> Option<(String, String)> {
     if let Some(torch) = run.state.packages.get("torch") {
         torch.pin.as_ref()?;
-        return Some((torch.pin_text.clone(), torch.place()));
+        return Some((torch.pin_text.clone(), torch.location()));
     }
     let image = run.state.image.filter(|_| !run.state.more_packages && !run.state.opaque)?;
     let text = image.torch.clone()?;

@@ -30,8 +30,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let lost = file.installs().filter(|(_, run, install)| install.uv && nowhere(run, install));
-    lost.take(1)
+    let unassigned = file.installs().filter(|(_, run, install)| install.uv && nowhere(run, install));
+    unassigned
+        .take(1)
         .map(|(stage, run, install)| {
             // A context that is copied as a whole may have one in it.
             let copied = stage.instructions[..run.instruction].iter().any(|one| {
@@ -58,6 +59,6 @@ fn nowhere(run: &Run, install: &Install) -> bool {
         ["UV_SYSTEM_PYTHON", "UV_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"];
     // What else was installed or copied may have made one.
     let clean = state.bare && !state.opaque && !state.more_packages && state.pythons.environments.is_empty();
-    let told = options.iter().any(|name| install.option(name)) || install.elsewhere();
-    clean && !told && !run.variables().any(|name| variables.contains(&name))
+    let explicit = options.iter().any(|name| install.option(name)) || install.elsewhere();
+    clean && !explicit && !run.variables().any(|name| variables.contains(&name))
 }

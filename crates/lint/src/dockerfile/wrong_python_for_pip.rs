@@ -47,12 +47,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn stage(stage: &Stage) -> Option<Found> {
-    let (place, series, line) = stage.runs.iter().enumerate().find_map(|(place, run)| {
+    let (index, series, line) = stage.runs.iter().enumerate().find_map(|(index, run)| {
         let series = apt::packages(&run.command).into_iter().find_map(|word| {
             let series = apt::name(word).strip_prefix("python").filter(|text| is_series(text))?;
             (word.known && run.command.certain).then_some((series, word.line))
         })?;
-        Some((place, series.0, series.1))
+        Some((index, series.0, series.1))
     })?;
     let program = format!("python{series}");
     let used = |text: &str| text.contains(&program);
@@ -64,7 +64,7 @@ fn stage(stage: &Stage) -> Option<Found> {
         .any(|run| used(&run.command.text()))
         || stage.instructions.iter().any(|one| one.keyword != "RUN" && used(&one.text.text))
         || stage.runs.iter().any(|run| run.command.program() == "uv");
-    let install = stage.runs[place..].iter().find_map(|run| run.install.as_ref())?;
+    let install = stage.runs[index..].iter().find_map(|run| run.install.as_ref())?;
     let python = &install.python;
     let other = matches!(python.kind, Kind::System | Kind::Conda | Kind::Image)
         && python.series.as_deref() != Some(series);

@@ -27,7 +27,7 @@ fn judge(machine: &Machine) -> Vec<Found> {
         return Vec::new();
     }
     // The first value of a keyword counts; what stands behind Match is for some only.
-    let mut lines = machine.text.lines().enumerate().map(|(place, line)| (place + 1, line.trim()));
+    let mut lines = machine.text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let mut set: Vec<(String, String, usize)> = Vec::new();
     for (number, line) in lines.by_ref() {
         let mut words = line

@@ -26,7 +26,7 @@ pub struct Hostfile {
 impl Hostfile {
     /// Reads a hostfile; DeepSpeed's own pattern is `^(\S+)\s+slots=(\d+)`.
     pub fn read(text: &str) -> Hostfile {
-        let lines = text.lines().enumerate().map(|(place, line)| (place + 1, line.trim()));
+        let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         Hostfile { lines: lines.map(|(number, line)| one(number, line)).collect(), names: Names::new() }
     }

@@ -244,7 +244,7 @@ impl Reader<'_> {
         self.at += 1;
         let mut out = String::new();
         let mut letters = self.rest().char_indices();
-        while let Some((place, letter)) = letters.next() {
+        while let Some((offset, letter)) = letters.next() {
             match letter {
                 '\\' => out.extend(letters.next().map(|(_, escaped)| match escaped {
                     'n' => '\n',
@@ -253,7 +253,7 @@ impl Reader<'_> {
                 })),
                 '\n' => return Err(Fault::StringAcrossLines),
                 _ if letter == quote => {
-                    self.at += place + 1;
+                    self.at += offset + 1;
                     return Ok(out);
                 }
                 _ => out.push(letter),

@@ -64,7 +64,7 @@ impl Program {
                 nodes.push((node, here.clone()));
             }
             if down && around.len() < DEPTH_MAX && cursor.goto_first_child() {
-                around.push(here.inside(node));
+                around.push(here.enclosed_by(node));
                 continue;
             }
             if cursor.goto_next_sibling() {
@@ -260,7 +260,7 @@ struct Surroundings {
 
 impl Surroundings {
     /// The same for the children of a node.
-    fn inside(self, node: Node) -> Surroundings {
+    fn enclosed_by(self, node: Node) -> Surroundings {
         match node.kind() {
             "function_definition" | "lambda" => {
                 Surroundings { conditional: false, function: node.byte_range() }

@@ -12,7 +12,7 @@ pub(crate) struct Line {
 pub(crate) fn lines(text: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut goes_on = false;
-    for (place, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = without_comment(line);
         let (part, more) = match line.strip_suffix('\\') {
             Some(part) => (part, true),
@@ -20,7 +20,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line> {
         };
         match lines.last_mut().filter(|_| goes_on) {
             Some(open) => open.text.push_str(part),
-            None => lines.push(Line { text: part.to_owned(), line: place + 1 }),
+            None => lines.push(Line { text: part.to_owned(), line: index + 1 }),
         }
         goes_on = more;
     }
@@ -33,9 +33,9 @@ pub(crate) fn lines(text: &str) -> Vec<Line> {
 
 /// A comment begins a line or follows a space; `#egg=` in an address is none.
 fn without_comment(line: &str) -> &str {
-    let begins = |place: &usize| *place == 0 || line[..*place].ends_with(char::is_whitespace);
-    let place = line.match_indices('#').map(|(place, _)| place).find(begins);
-    place.map_or(line, |place| &line[..place]).trim_end()
+    let begins = |offset: &usize| *offset == 0 || line[..*offset].ends_with(char::is_whitespace);
+    let offset = line.match_indices('#').map(|(offset, _)| offset).find(begins);
+    offset.map_or(line, |offset| &line[..offset]).trim_end()
 }
 
 /// An option of a line, and its value: `-r`, `other.txt`; `None` for a requirement.

@@ -48,9 +48,9 @@ fn without_documents(text: &str) -> (String, Vec<Document>) {
         let is_end = |line: &str| if tabs { line.trim_start_matches('\t') == word } else { line == word };
         // Without an end it is no here-document, but a shift in arithmetic.
         let Some(length) = lines[at..].iter().position(|line| is_end(line.trim_end())) else { continue };
-        let inside = lines[at..at + length].iter().enumerate();
-        let inside = inside.map(|(place, line)| (at + place + 1, (*line).to_owned())).collect();
-        documents.push(Document { by, lines: inside });
+        let body = lines[at..at + length].iter().enumerate();
+        let body = body.map(|(index, line)| (at + index + 1, (*line).to_owned())).collect();
+        documents.push(Document { by, lines: body });
         bare.extend(std::iter::repeat_n("", length + 1));
         at += length + 1;
     }
@@ -83,7 +83,7 @@ fn used(text: &str) -> BTreeSet<String> {
         rest[..end].to_owned()
     };
     text.match_indices('$')
-        .map(|(place, _)| name(&text[place + 1..]))
+        .map(|(offset, _)| name(&text[offset + 1..]))
         .filter(|name| !name.is_empty())
         .collect()
 }

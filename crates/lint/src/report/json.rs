@@ -1,5 +1,6 @@
 //! The findings for machines. The keys are stable; the schema is docs/schemas/lint.json.
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,6 +29,7 @@ pub struct LintReport {
 
 /// One finding.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Entry {
     /// Id of the rule.
     pub rule: String,
@@ -38,9 +40,9 @@ pub struct Entry {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong, what was expected and the consequence.
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The same as `message`, as schema 1 named it.
-    pub says: String,
     /// What to write instead; may be empty.
     pub fix: String,
 }
@@ -63,7 +65,6 @@ fn entry(finding: &Finding) -> Entry {
         file: finding.file.clone(),
         line: finding.found.line,
         message: finding.found.message.clone(),
-        says: finding.found.message.clone(),
         fix: finding.found.fix.clone(),
     }
 }

@@ -42,8 +42,8 @@ fn judge(program: &Program) -> Vec<Found> {
             continue;
         }
         let again = program.calls.iter().find(|call| {
-            let inside = one.handlers.iter().any(|handler| within(call, handler));
-            inside && (call.name.ends_with(".init_process_group") || collective(call))
+            let handled = one.handlers.iter().any(|handler| within(call, handler));
+            handled && (call.name.ends_with(".init_process_group") || collective(call))
         });
         if let Some(call) = again {
             let message = "a failed collective is retried, but its communicator is aborted and the other \

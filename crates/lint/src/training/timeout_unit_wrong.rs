@@ -110,10 +110,10 @@ fn garbled(call: &Call) -> Option<Found> {
 /// What is wrong with the length of a timeout.
 fn length(span: &Call) -> Option<Found> {
     let mut seconds = 0.0;
-    for (place, one) in span.arguments.iter().enumerate() {
+    for (index, one) in span.arguments.iter().enumerate() {
         let unit = match &one.name {
             Some(name) => UNITS.iter().find(|(unit, _)| unit == name),
-            None => UNITS.get(place),
+            None => UNITS.get(index),
         };
         seconds += number(&one.text)? * unit?.1;
     }

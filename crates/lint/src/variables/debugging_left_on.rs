@@ -31,11 +31,11 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 rank"
                 .to_owned();
             let lasting = one.held != Held::Command;
-            return lasting.then(|| Found::note(one.place.clone(), message, "Set NCCL_DEBUG=WARN"));
+            return lasting.then(|| Found::note(one.location.clone(), message, "Set NCCL_DEBUG=WARN"));
         }
         let effect = effect(&one.name, value, log)?;
         let message = format!("{}={value} is a debugging setting: {effect}", one.name);
-        let found = Found::warning(one.place.clone(), message, "Remove it for production runs");
+        let found = Found::warning(one.location.clone(), message, "Remove it for production runs");
         Some(match one.held {
             Held::Command => Found { severity: Severity::Note, ..found },
             _ => found,

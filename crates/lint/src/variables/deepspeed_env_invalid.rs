@@ -53,7 +53,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             "the value of {} contains an unquoted space; the shell on the nodes drops the rest",
             one.name
         );
-        Found::warning(one.place.clone(), message, "Quote the value")
+        Found::warning(one.location.clone(), message, "Quote the value")
     });
     bad.chain(spaces).collect()
 }

@@ -23,7 +23,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             let message =
                 format!("DEEPSPEED_TIMEOUT={minutes} is {} hours; the unit is minutes", minutes / 60);
             let fix = format!("Set DEEPSPEED_TIMEOUT={}", (minutes / 60).max(10));
-            Some(Found::warning(one.place.clone(), message, fix))
+            Some(Found::warning(one.location.clone(), message, fix))
         },
     );
     found.collect()

@@ -29,7 +29,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 fn worse(catalog: &Catalog, scope: &Scope, one: &Setting, value: &str) -> Option<Found> {
     let note = |effect: &str| {
-        Some(Found::note(one.place.clone(), format!("{}={value}: {effect}", one.name), "Remove it"))
+        Some(Found::note(one.location.clone(), format!("{}={value}: {effect}", one.name), "Remove it"))
     };
     let row = catalog.variable(&one.name);
     if let Some(effect) = row.and_then(|row| row.discouraged(DiscouragedKind::WorseThanDefault, value)) {

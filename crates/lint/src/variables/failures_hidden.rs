@@ -26,7 +26,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 fn hidden(one: &Setting, value: &str) -> Option<Found> {
     let warning = |effect: &str| {
         let message = format!("{}={value}: {effect}", one.name);
-        Some(Found::warning(one.place.clone(), message, "Remove it"))
+        Some(Found::warning(one.location.clone(), message, "Remove it"))
     };
     match (one.name.as_str(), value) {
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING" | "NCCL_ASYNC_ERROR_HANDLING", "0") => {
@@ -50,7 +50,7 @@ fn hidden(one: &Setting, value: &str) -> Option<Found> {
                     4.096e-6 * f64::from(1_u32 << power)
                 ),
             };
-            Some(Found::note(one.place.clone(), message, "Remove it; the default is 20"))
+            Some(Found::note(one.location.clone(), message, "Remove it; the default is 20"))
         }
         ("NVIDIA_DISABLE_REQUIRE", "1" | "true") => {
             let message = format!(
@@ -58,7 +58,7 @@ fn hidden(one: &Setting, value: &str) -> Option<Found> {
                  fails in it later"
             );
             Some(Found::note(
-                one.place.clone(),
+                one.location.clone(),
                 message,
                 "Remove it, or use an image that the driver supports",
             ))

@@ -47,7 +47,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             _ => return None,
         };
         // Shells set it to a default for runs without a launcher.
-        (one.held != Held::Command).then(|| Found::warning(one.place.clone(), message, "Remove it"))
+        (one.held != Held::Command).then(|| Found::warning(one.location.clone(), message, "Remove it"))
     });
     found.collect()
 }

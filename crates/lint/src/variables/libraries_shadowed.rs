@@ -38,7 +38,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 let message = "LD_LIBRARY_PATH contains a stubs directory; its libcuda is for linking only \
                     and \
                     fails every call";
-                Some(Found::warning(one.place.clone(), message, "Remove the directory"))
+                Some(Found::warning(one.location.clone(), message, "Remove the directory"))
             }
             "LD_LIBRARY_PATH" if image_torch => {
                 let folder = value
@@ -49,7 +49,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                      which does not need it"
                 );
                 Some(Found::note(
-                    one.place.clone(),
+                    one.location.clone(),
                     message,
                     "Remove it unless something else in the image \
                      needs it",
@@ -60,7 +60,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                     "LD_PRELOAD={value} replaces torch's NCCL; every rank must load the same \
                      version"
                 );
-                Some(Found::note(one.place.clone(), message, "Remove it"))
+                Some(Found::note(one.location.clone(), message, "Remove it"))
             }
             _ => None,
         }

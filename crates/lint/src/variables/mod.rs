@@ -41,9 +41,12 @@ fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
             let Verdict::Found(said) = verdict else { continue };
             let Some(name) = &said.subject.name else { continue };
             let Some(one) = lasting.clone().rfind(|one| one.name == *name) else { continue };
-            let says = said.message.trim_end_matches('.').to_owned();
+            let message = said.message.trim_end_matches('.').to_owned();
             let fix = said.fixes.first().map_or("", |fix| fix.title.trim_end_matches(['.', ':']));
-            found.push(Found { severity: said.severity, ..Found::warning(one.place.clone(), says, fix) });
+            found.push(Found {
+                severity: said.severity,
+                ..Found::warning(one.location.clone(), message, fix)
+            });
         }
     }
     found

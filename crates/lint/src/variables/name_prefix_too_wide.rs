@@ -42,7 +42,7 @@ fn marks(one: &Setting, value: &str) -> Option<Found> {
          the list",
         one.name
     );
-    Some(Found::warning(one.place.clone(), message, format!("Set {}={right}", one.name)))
+    Some(Found::warning(one.location.clone(), message, format!("Set {}={right}", one.name)))
 }
 
 /// `mlx5_1`: the number goes on.
@@ -63,7 +63,7 @@ fn wide(one: &Setting, value: &str) -> Option<Found> {
     };
     let entry = entries.iter().find(more)?;
     let message = format!("{entry} in NCCL_IB_HCA also matches {entry}0 to {entry}9; entries are prefixes");
-    Some(Found::note(one.place.clone(), message, format!("Set NCCL_IB_HCA=={value}")))
+    Some(Found::note(one.location.clone(), message, format!("Set NCCL_IB_HCA=={value}")))
 }
 
 fn whole(one: &Setting, value: &str) -> Option<Found> {
@@ -72,5 +72,5 @@ fn whole(one: &Setting, value: &str) -> Option<Found> {
         "{}={value}: Gloo looks for an interface named {wrong}; it supports only full names",
         one.name
     );
-    Some(Found::warning(one.place.clone(), message, "Set it to the full interface name"))
+    Some(Found::warning(one.location.clone(), message, "Set it to the full interface name"))
 }

@@ -37,7 +37,11 @@ fn judge(settings: &Settings) -> Vec<Found> {
             let row = settings.catalog.variable(&one.name)?;
             let effect = row.discouraged(DiscouragedKind::TransportOff, value)?;
             let message = format!("{}={value}: {effect}", one.name);
-            Some(Found::note(one.place.clone(), message, "Remove it once the fault it works around is fixed"))
+            Some(Found::note(
+                one.location.clone(),
+                message,
+                "Remove it once the fault it works around is fixed",
+            ))
         });
     found.collect()
 }

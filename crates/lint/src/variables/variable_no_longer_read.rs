@@ -58,5 +58,5 @@ fn dropped(catalog: &'static Catalog, scope: &Scope, one: &Setting) -> Option<Fo
         |new| format!("Remove it; its replacement is {new}"),
     );
     let message = format!("{} has no effect: {reader} {version} was the last release that read it", row.name);
-    gone.then(|| Found::warning(one.place.clone(), message, fix))
+    gone.then(|| Found::warning(one.location.clone(), message, fix))
 }

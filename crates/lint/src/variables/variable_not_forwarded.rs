@@ -49,10 +49,10 @@ fn judge(settings: &Settings) -> Vec<Found> {
             }
             _ => "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf",
         };
-        Found::note(one.place.clone(), message, fix)
+        Found::note(one.location.clone(), message, fix)
     }));
     for launch in &settings.launches {
-        found.extend(lost(settings, launch));
+        found.extend(not_forwarded(settings, launch));
     }
     found
 }
@@ -87,7 +87,7 @@ fn in_profile(settings: &Settings) -> Vec<Found> {
     guard
         .filter(|one| {
             one.held == Held::Script
-                && (!bashrc || settings.returns.is_some_and(|line| line < one.place.line))
+                && (!bashrc || settings.returns.is_some_and(|line| line < one.location.line))
         })
         .map(|one| {
             let why = if bashrc {
@@ -99,15 +99,15 @@ fn in_profile(settings: &Settings) -> Vec<Found> {
                 "{} is set in {}, {why}; commands run over ssh do not have it",
                 one.name, settings.name
             );
-            Found::note(one.place.clone(), message, "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf")
+            Found::note(one.location.clone(), message, "Use .deepspeed_env, `mpirun -x` or /etc/nccl.conf")
         })
         .collect()
 }
 
 /// What a launcher does not hand on.
-fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
+fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
     let all = settings.scopes.iter().flat_map(|scope| &scope.settings);
-    let exported = all.filter(|one| one.held == Held::Script && one.place.line < launch.line);
+    let exported = all.filter(|one| one.held == Held::Script && one.location.line < launch.line);
     let mut seen = std::collections::BTreeSet::new();
     exported
         .filter(|one| is_of_the_stack(settings.catalog, &one.name) && seen.insert(one.name.clone()))
@@ -139,7 +139,7 @@ fn lost(settings: &Settings, launch: &Launch) -> Vec<Found> {
                     format!("Use `{program} -x {} …`", one.name),
                 ),
             };
-            Found::warning(one.place.clone(), message, fix)
+            Found::warning(one.location.clone(), message, fix)
         })
         .collect()
 }

@@ -55,7 +55,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
                     or \
                     show the NCCL in use";
                 return Some(Found::note(
-                    one.place.clone(),
+                    one.location.clone(),
                     message,
                     "Use NCCL_DEBUG=VERSION or \
                      `torch.cuda.nccl.version()` to see the version",
@@ -75,7 +75,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             } else {
                 fix
             };
-            Some(Found::warning(one.place.clone(), format!("{} has no effect: {why}", one.name), fix))
+            Some(Found::warning(one.location.clone(), format!("{} has no effect: {why}", one.name), fix))
         })
         .collect()
 }

@@ -60,13 +60,13 @@ fn renamed(catalog: &'static Catalog, scope: &Scope, one: &Setting, value: &str)
         Some(version) => {
             let message =
                 message(&format!("which {reader} {version} supports; the old name may stop working"));
-            Some(Found::warning(one.place.clone(), message, fix))
+            Some(Found::warning(one.location.clone(), message, fix))
         }
         // A name that is new itself may be unknown to what is installed.
         None if recent(&row.owner, &since) => None,
         None => {
             let message = message(&format!("which {reader} supports since {since}"));
-            Some(Found::note(one.place.clone(), message, fix))
+            Some(Found::note(one.location.clone(), message, fix))
         }
     }
 }

@@ -44,7 +44,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             } else {
                 format!("Remove it; the default is {default}")
             };
-            Found::warning(one.place.clone(), message, fix)
+            Found::warning(one.location.clone(), message, fix)
         })
     });
     wrong.collect()

@@ -50,7 +50,7 @@ const PAIRS: &[fn(&Scope) -> Option<Found>] =
     &[chosen_and_off, net_and_off, log_without_level, channels, socket_threads, waits, open_mpi];
 
 fn warning(scope: &Scope, name: &str, message: String, fix: &str) -> Option<Found> {
-    Some(Found::warning(scope.setting(name)?.place.clone(), message, fix))
+    Some(Found::warning(scope.setting(name)?.location.clone(), message, fix))
 }
 
 fn is(scope: &Scope, name: &str, value: &str) -> bool {

@@ -130,8 +130,8 @@ impl Around {
         let outside = |operator: &pep440_rs::Operator| {
             [GreaterThan, LessThan, NotEqual, NotEqualStar].contains(operator)
         };
-        let inside = requirement.specifiers.iter().filter(|one| !outside(one.operator()));
-        let named: Vec<Series> = inside.map(|one| series(one.version())).collect();
+        let included = requirement.specifiers.iter().filter(|one| !outside(one.operator()));
+        let named: Vec<Series> = included.map(|one| series(one.version())).collect();
         let touched = |one: &Series| {
             named.contains(one)
                 || lowest < *one && *one < highest

@@ -38,10 +38,10 @@ impl<'u> Explainer<'u, '_> {
         let build = self.choice.environment.build;
         let image_named =
             self.criteria.bases.iter().any(|requirement| matches!(requirement, request::Base::Image(_)));
-        let brought = self.choice.environment.base.image.and_then(|image| image.torch.as_ref());
+        let image_torch = self.choice.environment.base.image.and_then(|image| image.torch.as_ref());
         let newest = match (refused, requested_text(&self.criteria.torch)) {
             ([], None) if build.image.is_some() => "the torch of the image".to_owned(),
-            _ if image_named && (build.image.is_some() || brought == Some(&build.release.version)) => {
+            _ if image_named && (build.image.is_some() || image_torch == Some(&build.release.version)) => {
                 "the release in the image".to_owned()
             }
             (_, Some(requirement)) if refused.iter().all(|one| one.is_request) => {

@@ -1,5 +1,6 @@
 //! JSON for machines. The keys are stable; the schema is docs/schemas/resolve.json.
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,9 +39,11 @@ pub struct ResolveReport {
 
 /// Why there is no stack.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct ConflictEntry {
     /// The conflict, in plain sentences.
-    #[serde(rename = "says")]
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
     /// The smallest set of wishes that cannot hold together.
     #[serde(rename = "wishes")]

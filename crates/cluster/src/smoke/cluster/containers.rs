@@ -20,7 +20,7 @@ const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why a container cannot take part, and what to do.
 struct NotRunning {
-    says: String,
+    message: String,
     fix: Vec<String>,
 }
 
@@ -33,24 +33,24 @@ impl Site<'_> {
     ) -> Result<Vec<(&'w Node, &'w Engine)>, PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Containers, "checking that every container runs");
-        let looked = fan_out(reached.iter().map(|(node, engine)| async move {
+        let inspected = fan_out(reached.iter().map(|(node, engine)| async move {
             let found = self.running(node, engine.as_ref()).await;
             self.progress.node(&node.name, found.is_ok());
             found.map(|engine| (*node, engine))
         }));
         let (mut nodes, mut failed) = (Vec::new(), Vec::new());
-        for (result, (node, _)) in looked.await.into_iter().zip(reached) {
+        for (result, (node, _)) in inspected.await.into_iter().zip(reached) {
             match result {
                 Ok(found) => nodes.push(found),
-                Err(NotRunning { says, fix }) => {
-                    failed.push((node.name.clone(), format!("{}: {says}", node.name)));
+                Err(NotRunning { message, fix }) => {
+                    failed.push((node.name.clone(), format!("{}: {message}", node.name)));
                     let new: Vec<_> = fix.into_iter().filter(|fix| !outcome.fix.contains(fix)).collect();
                     outcome.fix.extend(new);
                 }
             }
         }
-        let says = format!("{} containers run in {}", nodes.len(), self.plan.network.name);
-        outcome.finish_phase(PhaseId::Containers, start, failed, &says).map(|()| nodes)
+        let message = format!("{} containers run in {}", nodes.len(), self.plan.network.name);
+        outcome.finish_phase(PhaseId::Containers, start, failed, &message).map(|()| nodes)
     }
 
     /// Whether a node's container runs in the cluster's network.
@@ -59,8 +59,8 @@ impl Site<'_> {
         node: &Node,
         engine: Result<&'w Engine, &'w Problem>,
     ) -> Result<&'w Engine, NotRunning> {
-        let of = |says: String, fix: Vec<String>| NotRunning { says, fix };
-        let engine = engine.map_err(|problem| of(problem.says.clone(), problem.fix.clone()))?;
+        let of = |message: String, fix: Vec<String>| NotRunning { message, fix };
+        let engine = engine.map_err(|problem| of(problem.message.clone(), problem.fix.clone()))?;
         let deadline = self.options.deadline;
         let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
         let found = found.map_err(|_| {
@@ -101,7 +101,7 @@ impl Site<'_> {
             ),
             "Recreate the cluster: `envdoc cluster down && envdoc cluster up`".to_owned(),
         ];
-        NotRunning { says: format!("its container is not in the network {network}; it is in {has}"), fix }
+        NotRunning { message: format!("its container is not in the network {network}; it is in {has}"), fix }
     }
 
     /// The worker is in every container.
@@ -125,14 +125,14 @@ impl Site<'_> {
                 Ok(one) => containers.push(one),
                 Err((node, why)) => {
                     outcome.fix.extend(containerd(&node, &why));
-                    let says = format!("{node}: cannot run envdoc's worker in its container: {why}");
-                    failed.push((node, says));
+                    let message = format!("{node}: cannot run envdoc's worker in its container: {why}");
+                    failed.push((node, message));
                 }
             }
         }
-        let says =
+        let message =
             format!("{} MB copied into each, with its own C library", self.bundle.tar.len() / 1_000_000);
-        outcome.finish_phase(PhaseId::Worker, start, failed, &says).map(|()| containers)
+        outcome.finish_phase(PhaseId::Worker, start, failed, &message).map(|()| containers)
     }
 
     /// /dev/shm is what processes of one node talk through.
@@ -143,15 +143,15 @@ impl Site<'_> {
     ) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Shm, "checking /dev/shm");
-        let places: Vec<_> = containers
+        let endpoints: Vec<_> = containers
             .iter()
-            .map(|one| shm::Place {
+            .map(|one| shm::Endpoint {
                 name: &one.node.name,
                 container: Some(&one.node.name),
                 session: &one.session,
             })
             .collect();
-        shm::check(&places, self.options.deadline, start, outcome).await
+        shm::check(&endpoints, self.options.deadline, start, outcome).await
     }
 }
 

@@ -48,10 +48,10 @@ impl Site<'_> {
         let heavy = rate::losses(ways, &names, Way::is_heavy);
         if heavy.is_empty() {
             match blocked(ways, &names) {
-                Some(says) => skip(outcome, start, says),
+                Some(message) => skip(outcome, start, message),
                 None => {
-                    let says = summary(ways);
-                    outcome.finish_phase(PhaseId::Loss, start, Vec::new(), &says)?;
+                    let message = summary(ways);
+                    outcome.finish_phase(PhaseId::Loss, start, Vec::new(), &message)?;
                 }
             }
             return Ok(());
@@ -61,7 +61,7 @@ impl Site<'_> {
             outcome.network.changed.iter().partition(|changed| changed.explains(ways));
         let message = |changed: &Changed| (names[changed.to].clone(), changed.message(&names));
         let mut failed: Vec<_> = explains.into_iter().map(message).collect();
-        failed.extend(heavy.into_iter().map(|(place, says)| (names[place].clone(), says)));
+        failed.extend(heavy.into_iter().map(|(index, message)| (names[index].clone(), message)));
         let mut remarks: Vec<String> = rest.into_iter().map(|changed| message(changed).1).collect();
         remarks.push("later phases were skipped: at this rate TCP stalls, and measures nothing".into());
         outcome.remarks.extend(remarks);
@@ -84,24 +84,24 @@ impl Site<'_> {
             return Vec::new();
         }
         let receivers: BTreeSet<usize> = bad.iter().map(|(_, to)| *to).collect();
-        let probes = fan_out(receivers.iter().map(|place| async move {
-            let one = &containers[*place];
-            (*place, Probe::start(self.plan, one.node, one.engine, "host", self.bundle).await.ok())
+        let probes = fan_out(receivers.iter().map(|index| async move {
+            let one = &containers[*index];
+            (*index, Probe::start(self.plan, one.node, one.engine, "host", self.bundle).await.ok())
         }))
         .await;
-        let machines = probes.iter().filter_map(|(place, probe)| Some((*place, probe.as_ref()?.session())));
-        let own = receivers.iter().map(|place| (*place, peers[*place].session));
+        let machines = probes.iter().filter_map(|(index, probe)| Some((*index, probe.as_ref()?.session())));
+        let own = receivers.iter().map(|index| (*index, peers[*index].session));
         let places: Vec<(usize, Peer<'_>)> = machines
             .chain(own.filter(|_| self.plan.network.kind != NetworkKind::Host))
-            .map(|(place, session)| (place, Peer { address: peers[place].address, session }))
+            .map(|(index, session)| (index, Peer { address: peers[index].address, session }))
             .collect();
         let counting: Vec<Peer<'_>> = places.iter().map(|(_, peer)| *peer).collect();
         let before = measure::counters(&counting).await;
         let sent = measure::once(peers, &bad, CHANGED_COUNT, &measure::run()).await.unwrap_or_default();
         let after = measure::counters(&counting).await;
         let rises = places.iter().zip(before.iter().zip(&after));
-        let rises = rises.filter_map(|((place, _), (before, after))| {
-            Some((*place, after.as_ref()?.since(before.as_ref()?).corrupted?))
+        let rises = rises.filter_map(|((index, _), (before, after))| {
+            Some((*index, after.as_ref()?.since(before.as_ref()?).corrupted?))
         });
         let changed = changed(rises, &sent);
         for (_, probe) in probes {
@@ -116,7 +116,7 @@ impl Site<'_> {
 /// The counts of each place together with what was sent to it.
 fn changed(rises: impl Iterator<Item = (usize, u64)>, sent: &[Way]) -> Vec<Changed> {
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
-    rises.for_each(|(place, count)| *counts.entry(place).or_default() += count);
+    rises.for_each(|(index, count)| *counts.entry(index).or_default() += count);
     let of = |(to, count): (usize, u64)| {
         let own: Vec<&Way> = sent.iter().filter(|way| way.to == to).collect();
         Changed {
@@ -129,17 +129,17 @@ fn changed(rises: impl Iterator<Item = (usize, u64)>, sent: &[Way]) -> Vec<Chang
     counts.into_iter().filter(|(_, count)| *count >= CHANGED_MIN).map(of).collect()
 }
 
-fn skip(outcome: &mut Outcome, start: Instant, says: String) {
+fn skip(outcome: &mut Outcome, start: Instant, message: String) {
     let seconds = start.elapsed().as_secs_f64();
-    outcome.phases.push(Phase { id: PhaseId::Loss, node: None, status: Status::Skipped, seconds, says });
+    outcome.phases.push(Phase { id: PhaseId::Loss, node: None, status: Status::Skipped, seconds, message });
 }
 
 /// Directions in which nothing arrives.
 fn blocked(ways: &[Way], names: &[String]) -> Option<String> {
     let blocked = ways.iter().filter(|way| way.is_blocked());
-    let says: Vec<String> =
+    let message: Vec<String> =
         blocked.map(|way| format!("nothing from {} arrives at {}", names[way.from], names[way.to])).collect();
-    (!says.is_empty()).then(|| says.join("; "))
+    (!message.is_empty()).then(|| message.join("; "))
 }
 
 fn summary(ways: &[Way]) -> String {

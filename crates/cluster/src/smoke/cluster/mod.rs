@@ -13,7 +13,7 @@ use docker::fan_out;
 
 use super::outcome::{Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;
-use super::phases::{Options, PhaseRunner, Place, When};
+use super::phases::{Endpoint, Options, PhaseRunner, When};
 use super::progress::Progress;
 use super::{deepspeed, torch};
 use super::{memory_kills, nccl};
@@ -76,9 +76,9 @@ impl Site<'_> {
             return outcome;
         }
         outcome.network.speed = slowest(containers);
-        let places: Vec<Place> = containers
+        let endpoints: Vec<Endpoint> = containers
             .iter()
-            .map(|one| Place {
+            .map(|one| Endpoint {
                 node: one.node.name.clone(),
                 is_rank: false,
                 address: one.address,
@@ -88,7 +88,7 @@ impl Site<'_> {
         if self.loss(containers, &mut outcome).await.is_err() {
             return outcome;
         }
-        let mut runner = PhaseRunner::new(&places, self.options, self.progress, outcome);
+        let mut runner = PhaseRunner::new(&endpoints, self.options, self.progress, outcome);
         match runner.reach().await {
             Ok(()) => {
                 let passed = self.packets(containers, &mut runner.outcome).await.is_ok()
@@ -138,7 +138,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             Err(_) => Some((node, format!("no answer within {} s", CLEANUP_TIMEOUT.as_secs()))),
         }
     }));
-    let says = |(node, why): (&Node, String)| {
+    let message = |(node, why): (&Node, String)| {
         format!(
             "{}: could not remove the worker ({why}); it exits and removes its files after {} s without \
                 contact",
@@ -146,7 +146,7 @@ pub async fn leave(reached: &[Reached<'_>], mark: Option<&str>) -> Vec<String> {
             worker_container::SILENCE_LIMIT.as_secs()
         )
     };
-    left.await.into_iter().flatten().map(says).collect()
+    left.await.into_iter().flatten().map(message).collect()
 }
 
 struct Site<'s> {

@@ -40,12 +40,12 @@ impl Site<'_> {
         }))
         .await;
         let wrong = |(one, pin): (&ContainerProbe<'_>, &Option<String>)| {
-            let says = mispinned(pin.as_deref()?, &one.interfaces, &one.interface)?;
-            let says = format!(
-                "{}: {says}; the other nodes reach it at {} on {}",
+            let message = mispinned(pin.as_deref()?, &one.interfaces, &one.interface)?;
+            let message = format!(
+                "{}: {message}; the other nodes reach it at {} on {}",
                 one.node.name, one.address, one.interface
             );
-            Some((one.node.name.clone(), says))
+            Some((one.node.name.clone(), message))
         };
         let failed: Vec<_> = containers.iter().zip(&pins).filter_map(wrong).collect();
         if !failed.is_empty() {
@@ -75,7 +75,7 @@ impl Site<'_> {
             .pairs(
                 containers,
                 |one, other| async {
-                    container_probe::resolves(one, other).await.map_err(|why| Error::Other(why.says))
+                    container_probe::resolves(one, other).await.map_err(|why| Error::Other(why.message))
                 },
                 late,
             )
@@ -125,7 +125,7 @@ impl Site<'_> {
             match (came, one.mtu) {
                 (Ok(bytes), Some(mtu)) if bytes < mtu => {
                     let problem = causes::small(self.plan, name, other, bytes, mtu);
-                    failed.push((name.clone(), problem.says));
+                    failed.push((name.clone(), problem.message));
                     if outcome.fix.is_empty() {
                         outcome.fix = problem.fix;
                     }
@@ -171,7 +171,7 @@ impl Site<'_> {
             let (one, other) = (&containers[from].node.name, &containers[to].node.name);
             if let Err(why) = came {
                 let problem = causes::unlogged(one, other, &why);
-                failed.push((one.clone(), problem.says));
+                failed.push((one.clone(), problem.message));
                 if outcome.fix.is_empty() {
                     outcome.fix = problem.fix;
                 }
@@ -237,10 +237,10 @@ impl Site<'_> {
             return;
         };
         if let Some(first) = problems.first() {
-            outcome.says = format!("{}: {}", phase.id(), first.says);
+            outcome.message = format!("{}: {}", phase.id(), first.message);
             outcome.fix.extend(first.fix.iter().cloned());
         }
-        outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.says));
+        outcome.remarks.extend(problems.into_iter().skip(1).map(|problem| problem.message));
     }
 }
 

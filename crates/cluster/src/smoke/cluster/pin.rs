@@ -47,13 +47,13 @@ mod tests {
         for right in ["eth0", "=eth0", "eth", "^lo", "^=eth1", "eth0,ib0"] {
             assert_eq!(mispinned(right, &all, "eth0"), None, "{right}");
         }
-        let says = |pin| mispinned(pin, &all, "eth0").unwrap();
-        assert_eq!(says("eth1"), "NCCL is pinned to eth1, which is eth1 (172.18.0.3)");
-        assert!(says("ens3").ends_with("but the container has only eth0 (10.0.1.2), eth1 (172.18.0.3)"));
+        let message = |pin| mispinned(pin, &all, "eth0").unwrap();
+        assert_eq!(message("eth1"), "NCCL is pinned to eth1, which is eth1 (172.18.0.3)");
+        assert!(message("ens3").ends_with("but the container has only eth0 (10.0.1.2), eth1 (172.18.0.3)"));
         assert_eq!(
-            says("=eth"),
+            message("=eth"),
             "NCCL is pinned to =eth, but the container has only eth0 (10.0.1.2), eth1 (172.18.0.3)"
         );
-        assert!(says("^eth0,lo").contains("eth1"));
+        assert!(message("^eth0,lo").contains("eth1"));
     }
 }

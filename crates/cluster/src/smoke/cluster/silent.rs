@@ -44,13 +44,13 @@ impl Site<'_> {
             silent.and(reason).map(|reason| (one.node.name.as_str(), reason))
         });
         for (node, reason) in fan_out(asked).await.into_iter().flatten() {
-            let says = reason.says(node);
+            let message = reason.message(node);
             for phase in &mut outcome.phases {
                 if phase.status == Status::Failed && phase.node.as_deref() == Some(node) {
-                    phase.says += &format!("; {says}");
+                    phase.message += &format!("; {message}");
                 }
             }
-            outcome.says += &format!("; {node}: {says}");
+            outcome.message += &format!("; {node}: {message}");
             outcome.fix.splice(..0, reason.fixes(node));
         }
     }
@@ -95,7 +95,7 @@ fn process(stat: &str) -> Option<(u64, u32, char)> {
 }
 
 impl Reason {
-    fn says(&self, node: &str) -> String {
+    fn message(&self, node: &str) -> String {
         match self {
             Reason::Ended { status: 137 } => {
                 "its worker process was killed (exit status 137, SIGKILL)".into()

@@ -10,13 +10,13 @@ pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>
     for reading in &outcome.network.cpu_limits {
         match &reading.found {
             Ok(Some(found)) if found.is_cause() => {
-                reasons.push((says(reading, found), fixes(reading, found)))
+                reasons.push((message(reading, found), fixes(reading, found)))
             }
-            Ok(Some(found)) if found.part() >= REMARK_PART => outcome.remarks.push(says(reading, found)),
+            Ok(Some(found)) if found.part() >= REMARK_PART => outcome.remarks.push(message(reading, found)),
             Ok(_) => {}
             Err(why) => outcome
                 .remarks
-                .push(format!("could not check whether a CPU limit throttled {}: {why}", place(reading))),
+                .push(format!("could not check whether a CPU limit throttled {}: {why}", subject(reading))),
         }
     }
     reasons
@@ -25,18 +25,18 @@ pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>
 /// Adds the CPU limits that throttled a rank to a run in which a phase failed. Whether they are why it failed
 /// is not known: a worker that exits exits for another reason.
 pub(in crate::smoke) fn add(outcome: &mut Outcome) {
-    for (says, fixes) in judge(outcome) {
+    for (message, fixes) in judge(outcome) {
         // A CPU limit does not make sums wrong.
         if outcome.verdict == Verdict::Wrong {
-            outcome.remarks.push(says);
+            outcome.remarks.push(message);
         } else {
-            outcome.says += &format!("; {says}");
+            outcome.message += &format!("; {message}");
             outcome.fix.extend(fixes);
         }
     }
 }
 
-fn place(reading: &Reading) -> String {
+fn subject(reading: &Reading) -> String {
     reading
         .container
         .as_ref()
@@ -52,13 +52,13 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn says(reading: &Reading, found: &Throttled) -> String {
+fn message(reading: &Reading, found: &Throttled) -> String {
     let Throttled { group, periods, throttled_periods, throttled_seconds, seconds } = found;
     format!(
         "{} throttled {} in {throttled_periods} of {periods} periods (nr_throttled in {}), for \
             {throttled_seconds:.1} s (sum over CPUs) in {seconds:.1} s",
         limit(group.limit),
-        place(reading),
+        subject(reading),
         group.file,
     )
 }
@@ -106,9 +106,9 @@ mod tests {
     fn a_throttled_container_is_named_with_its_limit_and_the_commands() {
         let mut outcome =
             outcome(vec![reading(Some("node1"), Ok(None)), reading(Some("node2"), Ok(Some(throttled(60))))]);
-        let [(says, fixes)] = &judge(&mut outcome)[..] else { panic!() };
+        let [(message, fixes)] = &judge(&mut outcome)[..] else { panic!() };
         assert_eq!(
-            says,
+            message,
             "the CPU limit of 0.1 CPUs throttled container node2 in 60 of 80 periods (nr_throttled in \
                 /sys/fs/cgroup/cpu.stat), for 5.4 s (sum over CPUs) in 8.0 s"
         );
@@ -135,20 +135,20 @@ mod tests {
     #[test]
     fn a_failed_phase_keeps_its_words_and_a_wrong_sum_has_another_cause() {
         let mut failed = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
-        (failed.verdict, failed.says) = (Verdict::Failed, "bandwidth: the connection stalled".into());
+        (failed.verdict, failed.message) = (Verdict::Failed, "bandwidth: the connection stalled".into());
         add(&mut failed);
         assert!(
-            failed.says.starts_with(
+            failed.message.starts_with(
                 "bandwidth: the connection stalled; the CPU limit of 0.1 CPUs throttled the ranks of this \
                     machine"
             ),
             "{}",
-            failed.says
+            failed.message
         );
         assert!(failed.fix[1].starts_with("Raise the CPU limit"), "{:?}", failed.fix);
         let mut wrong = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
-        (wrong.verdict, wrong.says) = (Verdict::Wrong, "3 elements are wrong".into());
+        (wrong.verdict, wrong.message) = (Verdict::Wrong, "3 elements are wrong".into());
         add(&mut wrong);
-        assert!(wrong.says == "3 elements are wrong" && wrong.remarks.len() == 1 && wrong.fix.is_empty());
+        assert!(wrong.message == "3 elements are wrong" && wrong.remarks.len() == 1 && wrong.fix.is_empty());
     }
 }

@@ -283,10 +283,10 @@ pub fn cuda() -> Result<(usize, String), Error> {
     // SAFETY: the driver's library, by the name that its package installs. It stays loaded: it has threads.
     let library =
         unsafe { Library::new("libcuda.so.1") }.map(std::mem::ManuallyDrop::new).map_err(|error| {
-            let says = dl_words(&error);
-            match says.contains("cannot open shared object file") {
+            let message = dl_words(&error);
+            match message.contains("cannot open shared object file") {
                 true => Error::NoDriverLibrary,
-                false => Error::DriverLibrary(says),
+                false => Error::DriverLibrary(message),
             }
         })?;
     type Init = unsafe extern "C" fn(u32) -> c_int;

@@ -94,7 +94,7 @@ pub enum Answer {
     /// It could not be done.
     Broken {
         /// Why.
-        says: Reported,
+        message: Reported,
     },
 }
 

@@ -66,8 +66,8 @@ async fn phases(
     for elements in CHECKED_COUNTS {
         reduce(&workers.ranks, PhaseId::NcclAllReduce, start, (*elements, 0, 0), progress, outcome).await?;
     }
-    let says = "every element is correct on every GPU";
-    outcome.finish_phase(PhaseId::NcclAllReduce, start, Vec::new(), says)?;
+    let message = "every element is correct on every GPU";
+    outcome.finish_phase(PhaseId::NcclAllReduce, start, Vec::new(), message)?;
     sweep(&workers.ranks, &opened, options, progress, outcome).await?;
     transport_used::transport(&workers.ranks, &opened, options, outcome).await
 }
@@ -111,14 +111,14 @@ async fn devices(
         Some(NcclRank { node: rank.node.clone(), device: rank.device, gpu, library })
     });
     let ranks: Vec<_> = ranks.collect();
-    let says = told(&ranks);
+    let message = describe_ranks(&ranks);
     let versions: BTreeSet<&str> = ranks.iter().map(|rank| rank.library.version.as_str()).collect();
     if versions.len() > 1 {
         let versions: Vec<_> = versions.into_iter().collect();
         outcome.remarks.push(format!("the ranks use different versions of NCCL: {}", versions.join(", ")));
     }
     outcome.nccl = Some(Nccl { ranks, ..Nccl::default() });
-    outcome.finish_phase(PhaseId::Devices, start, failed, &says).map(|()| opened)
+    outcome.finish_phase(PhaseId::Devices, start, failed, &message).map(|()| opened)
 }
 
 async fn one(
@@ -157,7 +157,7 @@ fn state(found: &Opened) -> Result<&Gpu, Missing<'_>> {
 }
 
 /// The GPUs and the library in a sentence.
-fn told(ranks: &[NcclRank]) -> String {
+fn describe_ranks(ranks: &[NcclRank]) -> String {
     let Some(first) = ranks.first() else { return String::new() };
     let nodes: BTreeSet<&str> = ranks.iter().map(|rank| rank.node.as_str()).collect();
     let names: BTreeSet<String> = ranks
@@ -246,7 +246,7 @@ async fn sweep(
         last = (*bytes, measured.seconds);
         results.push(measured);
     }
-    let says = match results.last() {
+    let message = match results.last() {
         Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
         None => "no size measured".into(),
     };
@@ -256,7 +256,7 @@ async fn sweep(
     if let Some(nccl) = &mut outcome.nccl {
         nccl.results = results;
     }
-    outcome.finish_phase(PhaseId::NcclBandwidth, start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::NcclBandwidth, start, Vec::new(), &message)
 }
 
 /// One size on all ranks; nothing where no round was to count.
@@ -374,12 +374,12 @@ mod tests {
             infiniband: Infiniband::default(),
             rates: Vec::new(),
         };
-        let says = state(&found).unwrap_err().to_string();
+        let message = state(&found).unwrap_err().to_string();
         assert!(
-            says.starts_with(
+            message.starts_with(
                 "no GPU: libcuda.so.1 not found. NCCL 2.27.3 found (/x/libnccl.so.2; needed by torch"
             ),
-            "{says}"
+            "{message}"
         );
         found.library = Err(Reported("libnccl.so.2 (system library): cannot open".into()));
         assert!(state(&found).unwrap_err().to_string().contains("No NCCL:"));

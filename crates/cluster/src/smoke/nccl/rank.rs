@@ -58,15 +58,15 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
     // What gives up by itself does it a little before this.
     match tokio::time::timeout(deadline.mul_f64(f64::midpoint(OWN_DEADLINE_RATIO, 1.0)), working).await {
         Ok(Ok(Ok(answer))) => answer,
-        Ok(Ok(Err(error))) => Answer::Broken { says: error.into() },
-        Ok(Err(error)) => Answer::Broken { says: Reported(format!("{what}: {error}")) },
+        Ok(Ok(Err(error))) => Answer::Broken { message: error.into() },
+        Ok(Err(error)) => Answer::Broken { message: Reported(format!("{what}: {error}")) },
         Err(_) => {
             end_within(ANSWER_GRACE);
-            let says = format!(
+            let message = format!(
                 "{what} did not return within {:.1} s; the rank's process is killed",
                 early.as_secs_f64()
             );
-            Answer::Broken { says: Reported(says) }
+            Answer::Broken { message: Reported(message) }
         }
     }
 }
@@ -240,14 +240,14 @@ fn infiniband() -> (Infiniband, Vec<u32>) {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), variable(name)?)))
         .collect();
-    let seen = Infiniband {
+    let infiniband = Infiniband {
         devices,
         mounted: entries("/dev/infiniband").iter().any(|name| name.starts_with("uverbs")),
         library: library::loads("libibverbs.so.1"),
         memlock: rustix::process::getrlimit(rustix::process::Resource::Memlock).current,
         variables,
     };
-    (seen, rates)
+    (infiniband, rates)
 }
 
 fn file(path: &str) -> Option<String> {
@@ -270,8 +270,8 @@ fn unhex(text: &str) -> Option<Id> {
     if bytes.len() != ID * 2 {
         return None;
     }
-    for (place, pair) in id.0.iter_mut().zip(bytes.chunks_exact(2)) {
-        *place = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    for (target, pair) in id.0.iter_mut().zip(bytes.chunks_exact(2)) {
+        *target = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
     }
     Some(id)
 }
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn ids_as_text() {
         let mut id = [0_u8; ID];
-        for (place, byte) in id.iter_mut().enumerate() {
-            *byte = (place * 7 % 256) as u8;
+        for (index, byte) in id.iter_mut().enumerate() {
+            *byte = (index * 7 % 256) as u8;
         }
         assert_eq!(unhex(&hex(&id)).unwrap().0, id);
         assert!(unhex("00").is_none() && unhex(&"zz".repeat(ID)).is_none());

@@ -154,8 +154,8 @@ async fn python() -> Result<Vec<PathBuf>, PythonError> {
                 return Ok(text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect());
             }
             Ok(Ok(ran)) => {
-                let says = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-                let last_line = says.lines().last().unwrap_or_default().to_owned();
+                let message = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
+                let last_line = message.lines().last().unwrap_or_default().to_owned();
                 last = PythonError::Failed { program, status: ran.status, last_line };
             }
             Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {}

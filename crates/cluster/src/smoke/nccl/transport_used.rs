@@ -32,7 +32,7 @@ pub async fn transport(
     let kinds: Vec<_> = read.connections.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let networks: Vec<_> = read.networks.iter().map(String::as_str).collect();
     let said = |list: &[String], none: &str| if list.is_empty() { none.to_owned() } else { list.join(", ") };
-    let says = format!(
+    let message = format!(
         "network {}{}; connections: {}{}; {}{}",
         if networks.is_empty() { "unknown".into() } else { networks.join(", ") },
         read.devices.first().map_or(String::new(), |devices| format!(" ({devices})")),
@@ -52,12 +52,12 @@ pub async fn transport(
     if let Some(nccl) = &mut outcome.nccl {
         nccl.log = read;
     }
-    let failed = transport::unlike(&seen(ranks, opened, &logs), options.transport);
+    let failed = transport::unlike(&sites(ranks, opened, &logs), options.transport);
     if !failed.is_empty() {
         return outcome.finish_phase(PhaseId::Transport, start, failed, "");
     }
     judge(ranks, opened, outcome);
-    outcome.finish_phase(PhaseId::Transport, start, Vec::new(), &says)
+    outcome.finish_phase(PhaseId::Transport, start, Vec::new(), &message)
 }
 
 /// `2 rings, 0 1 3 2`: how many, and in which orders.
@@ -73,7 +73,7 @@ fn listed(words: &BTreeSet<String>) -> String {
 }
 
 /// The nodes, each with what its ranks wrote and what its container sees.
-fn seen(ranks: &[Rank], opened: &[Opened], logs: &[Captured]) -> Vec<Site> {
+fn sites(ranks: &[Rank], opened: &[Opened], logs: &[Captured]) -> Vec<Site> {
     let mut nodes: Vec<&String> = ranks.iter().map(|rank| &rank.node).collect();
     nodes.dedup();
     let of = |node: &String| {
@@ -96,7 +96,7 @@ fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
     let Some(last) = nccl.results.last().copied() else { return };
     let nodes: BTreeSet<&str> = ranks.iter().map(|rank| rank.node.as_str()).collect();
     let name = first.gpu.as_ref().map_or("", |gpu| gpu.name.as_str());
-    let says = format!(
+    let message = format!(
         "NCCL {} on {} GPUs: every element correct, {} busbw at {}",
         nccl.ranks.first().map_or("", |rank| rank.library.version.as_str()),
         ranks.len(),
@@ -106,9 +106,9 @@ fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
     let alone = outcome.results == nccl.results;
     if alone {
         outcome.verdict = Verdict::Ok;
-        outcome.says.clone_from(&says);
+        outcome.message.clone_from(&message);
     } else {
-        outcome.says += &format!("; {says}");
+        outcome.message += &format!("; {message}");
     }
     let Some((least, from)) =
         expected_of_nccl(outcome.catalog, name, nodes.len(), ranks.len(), &first.rates, last.bytes)
@@ -120,6 +120,6 @@ fn judge(ranks: &[Rank], opened: &[Opened], outcome: &mut Outcome) {
     }
     if last.bus < least {
         outcome.verdict = Verdict::Slow;
-        outcome.says += &format!("; below the {} expected of {from}", rate(least));
+        outcome.message += &format!("; below the {} expected of {from}", rate(least));
     }
 }

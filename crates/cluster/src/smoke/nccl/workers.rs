@@ -44,7 +44,7 @@ impl Rank {
     /// Does a task. What came of it, or why it could not be done.
     pub async fn ask(&self, task: Task, deadline: Duration) -> Result<Answer, RankError> {
         match self.session.ask_custom(&task, deadline).await {
-            Ok(Answer::Broken { says }) => Err(says.into()),
+            Ok(Answer::Broken { message }) => Err(message.into()),
             Ok(answer) => Ok(answer),
             Err(failure) if failure.why == Why::Gone => Err(RankError::Exited),
             Err(failure) => Err(failure.into()),

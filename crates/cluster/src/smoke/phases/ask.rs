@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use docker::fan_out;
 
-use super::Place;
+use super::Endpoint;
 use crate::smoke::rank::{Answer, Task};
 use crate::worker::session::Session;
 use crate::worker::{self, Failure};
@@ -19,11 +19,11 @@ pub(in crate::smoke) async fn gone(
     sessions: impl Iterator<Item = (&str, &Session)>,
 ) -> Vec<(String, String)> {
     let asked = sessions.map(|(node, session)| async move {
-        let says = match silent(session).await?.why {
+        let message = match silent(session).await?.why {
             worker::Why::Gone => "the worker exited or its connection closed",
             _ => UNRESPONSIVE,
         };
-        Some((node.to_owned(), format!("{node}: {says}")))
+        Some((node.to_owned(), format!("{node}: {message}")))
     });
     fan_out(asked).await.into_iter().flatten().collect()
 }
@@ -34,8 +34,12 @@ pub(in crate::smoke) async fn silent(session: &Session) -> Option<Failure> {
 }
 
 /// Has a rank do a task.
-pub(in crate::smoke) async fn ask(place: &Place, task: Task, deadline: Duration) -> Result<Answer, Failure> {
-    place.session.ask_custom(&task, deadline).await
+pub(in crate::smoke) async fn ask(
+    endpoint: &Endpoint,
+    task: Task,
+    deadline: Duration,
+) -> Result<Answer, Failure> {
+    endpoint.session.ask_custom(&task, deadline).await
 }
 
 /// Why a rank did not give the answer that its task has.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use docker::fan_out;
 
 use super::ask::ask;
-use super::{PhaseRunner, Place};
+use super::{Endpoint, PhaseRunner};
 use crate::smoke::cpu_limit::{Group, Reading, Throttled, Unread};
 use crate::smoke::rank::{Answer, Task};
 
@@ -18,8 +18,8 @@ pub(super) struct CpuLimits(Vec<Result<Vec<Group>, Unread>>, Instant);
 impl<'p> PhaseRunner<'p> {
     /// Reads the counters.
     pub(super) async fn cpu_limits(&self) -> CpuLimits {
-        let read = fan_out(self.limited().map(|place| async move {
-            match ask(place, Task::CpuLimit, READ_TIMEOUT).await {
+        let read = fan_out(self.limited().map(|endpoint| async move {
+            match ask(endpoint, Task::CpuLimit, READ_TIMEOUT).await {
                 Ok(Answer::CpuLimit { groups }) => groups,
                 _ => Err(Unread::NoAnswer),
             }
@@ -32,8 +32,8 @@ impl<'p> PhaseRunner<'p> {
         let after = self.cpu_limits().await;
         let seconds = (after.1 - before.1).as_secs_f64();
         let readings = before.0.into_iter().zip(after.0).zip(self.limited());
-        let reading = |((before, after), place): ((Result<_, _>, Result<_, _>), &Place)| Reading {
-            container: (!place.is_rank).then(|| place.node.clone()),
+        let reading = |((before, after), endpoint): ((Result<_, _>, Result<_, _>), &Endpoint)| Reading {
+            container: (!endpoint.is_rank).then(|| endpoint.node.clone()),
             found: before.and_then(|before: Vec<Group>| {
                 after.map(|after: Vec<Group>| Throttled::between(&before, &after, seconds))
             }),
@@ -42,8 +42,8 @@ impl<'p> PhaseRunner<'p> {
     }
 
     /// One rank of every control group: those of one machine share theirs.
-    fn limited(&self) -> impl Iterator<Item = &'p Place> {
-        let shared = self.places.iter().all(|place| place.is_rank);
-        self.places.iter().take(if shared { 1 } else { usize::MAX })
+    fn limited(&self) -> impl Iterator<Item = &'p Endpoint> {
+        let shared = self.endpoints.iter().all(|endpoint| endpoint.is_rank);
+        self.endpoints.iter().take(if shared { 1 } else { usize::MAX })
     }
 }

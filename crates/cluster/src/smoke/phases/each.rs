@@ -18,14 +18,14 @@ struct Fault {
     culprit: Option<usize>,
     /// Whether a time limit ended it.
     late: bool,
-    says: String,
+    message: String,
 }
 
 /// What came of one task on every rank.
 struct Collected {
     answers: Vec<Option<Answer>>,
     /// Whether a rank answered or failed in time.
-    told: Vec<bool>,
+    answered: Vec<bool>,
     /// The likeliest cause first.
     faults: Vec<Fault>,
 }
@@ -39,25 +39,26 @@ impl PhaseRunner<'_> {
         id: PhaseId,
         start: Instant,
     ) -> Result<Vec<Answer>, PhaseFailed> {
-        let Collected { answers, told, mut faults } = self.collect(task).await;
+        let Collected { answers, answered, mut faults } = self.collect(task).await;
         if faults.is_empty() {
             return Ok(answers.into_iter().flatten().collect());
         }
         if faults.iter().all(|fault| fault.late) {
             let starved = self.starved().await;
             if !starved.is_empty() {
-                return self.not_judged(id, start, &faults[0].says, starved).map(|()| Vec::new());
+                return self.not_judged(id, start, &faults[0].message, starved).map(|()| Vec::new());
             }
         }
         // One that ended was the first; then one that is silent; the others tell of those two.
         let ended = faults.iter().take_while(|fault| Some(fault.rank) == fault.culprit).count();
-        for (rank, _) in told.iter().enumerate().filter(|(_, told)| !**told) {
-            faults.insert(ended, Fault { rank, culprit: Some(rank), late: true, says: UNRESPONSIVE.into() });
+        for (rank, _) in answered.iter().enumerate().filter(|(_, answered)| !**answered) {
+            faults
+                .insert(ended, Fault { rank, culprit: Some(rank), late: true, message: UNRESPONSIVE.into() });
         }
         let failed = faults.into_iter().map(|fault| {
-            let node = self.places[fault.rank].node.clone();
-            let says = format!("{node}: {}", fault.says);
-            (node, says)
+            let node = self.endpoints[fault.rank].node.clone();
+            let message = format!("{node}: {}", fault.message);
+            (node, message)
         });
         let failed = failed.collect();
         self.outcome.finish_phase(id, start, failed, "").map(|()| Vec::new())
@@ -67,13 +68,14 @@ impl PhaseRunner<'_> {
     async fn collect(&self, task: impl Fn(usize) -> Task) -> Collected {
         // The ring ends by itself when it stands still; this is for a worker that is stopped altogether.
         let deadline = self.options.stall * 4 + Duration::from_secs(60);
-        let asked = self.places.iter().enumerate().map(|(rank, place)| {
-            let asked = ask(place, task(rank), deadline);
+        let asked = self.endpoints.iter().enumerate().map(|(rank, endpoint)| {
+            let asked = ask(endpoint, task(rank), deadline);
             async move { (rank, asked.await) }
         });
         let mut running: FuturesUnordered<_> = asked.collect();
-        let world = self.places.len();
-        let mut all = Collected { answers: vec![None; world], told: vec![false; world], faults: Vec::new() };
+        let world = self.endpoints.len();
+        let mut all =
+            Collected { answers: vec![None; world], answered: vec![false; world], faults: Vec::new() };
         let mut last: Option<tokio::time::Instant> = None;
         loop {
             let next = match last {
@@ -86,19 +88,19 @@ impl PhaseRunner<'_> {
                 let until = tokio::time::Instant::now() + wait;
                 last = Some(last.map_or(until, |last| last.min(until)));
             }
-            all.told[rank] = true;
-            self.progress.node(&self.places[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
+            all.answered[rank] = true;
+            self.progress.node(&self.endpoints[rank].node, !matches!(answer, Ok(Answer::Broken(_)) | Err(_)));
             match answer {
                 Ok(Answer::Broken(why)) => {
-                    let says = why.message(&|rank| self.rank_name(rank));
+                    let message = why.message(&|rank| self.rank_name(rank));
                     let (culprit, late) = (why.culprit(), why.is_late());
-                    all.faults.push(Fault { rank, culprit, late, says });
+                    all.faults.push(Fault { rank, culprit, late, message });
                 }
                 Ok(answer) => all.answers[rank] = Some(answer),
                 // It ended: nobody else can have been the first.
                 Err(failure) => {
-                    let (culprit, says) = (Some(rank), failure.says);
-                    all.faults.insert(0, Fault { rank, culprit, late: false, says });
+                    let (culprit, message) = (Some(rank), failure.message);
+                    all.faults.insert(0, Fault { rank, culprit, late: false, message });
                 }
             }
         }

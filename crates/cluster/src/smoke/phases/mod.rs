@@ -42,7 +42,7 @@ pub(super) const PEER_GRACE: Duration = Duration::from_secs(2);
 pub(super) const CHECKED_COUNTS: &[usize] = &[1, 1009, 262_147];
 
 /// A rank and how it is reached.
-pub struct Place {
+pub struct Endpoint {
     /// Its node: `node1`; on one machine `rank 0`.
     pub node: String,
     /// Whether `node` names the rank itself, as on one machine.
@@ -55,7 +55,7 @@ pub struct Place {
 
 /// The phases, with the ranks they run on.
 pub struct PhaseRunner<'p> {
-    places: &'p [Place],
+    endpoints: &'p [Endpoint],
     options: &'p Options,
     progress: Progress<'p>,
     /// What came of it so far.
@@ -63,9 +63,10 @@ pub struct PhaseRunner<'p> {
 }
 
 /// Runs all phases. There must be at least two places.
-pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) -> Outcome {
-    let outcome = Outcome::new(options.catalog, places.iter().map(|place| place.node.clone()).collect());
-    let mut runner = PhaseRunner::new(places, options, progress, outcome);
+pub async fn run(endpoints: &[Endpoint], options: &Options, progress: Progress<'_>) -> Outcome {
+    let outcome =
+        Outcome::new(options.catalog, endpoints.iter().map(|endpoint| endpoint.node.clone()).collect());
+    let mut runner = PhaseRunner::new(endpoints, options, progress, outcome);
     if runner.shared_memory().await.is_ok() && runner.reach().await.is_ok() {
         let _ = runner.sums().await;
     }
@@ -75,12 +76,12 @@ pub async fn run(places: &[Place], options: &Options, progress: Progress<'_>) ->
 impl<'p> PhaseRunner<'p> {
     /// Before the first phase; earlier phases are in the outcome.
     pub fn new(
-        places: &'p [Place],
+        endpoints: &'p [Endpoint],
         options: &'p Options,
         progress: Progress<'p>,
         outcome: Outcome,
     ) -> PhaseRunner<'p> {
-        PhaseRunner { places, options, progress, outcome }
+        PhaseRunner { endpoints, options, progress, outcome }
     }
 
     /// From the rendezvous to the bandwidths, and the verdict.
@@ -101,7 +102,7 @@ impl<'p> PhaseRunner<'p> {
             cpu_limit::add(&mut self.outcome);
         }
         let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
-        if self.options.pairs || bad && self.places.len() > 2 {
+        if self.options.pairs || bad && self.endpoints.len() > 2 {
             self.pairs().await;
         }
         done
@@ -109,9 +110,10 @@ impl<'p> PhaseRunner<'p> {
 
     /// What the kernel of each container counts; of this machine there would be everything else in it.
     async fn counters(&self) -> Vec<Option<Counters>> {
-        let places = self.places.iter().filter(|place| !place.is_rank);
-        let peers: Vec<_> =
-            places.map(|place| Peer { address: place.address, session: &place.session }).collect();
+        let endpoints = self.endpoints.iter().filter(|endpoint| !endpoint.is_rank);
+        let peers: Vec<_> = endpoints
+            .map(|endpoint| Peer { address: endpoint.address, session: &endpoint.session })
+            .collect();
         measure::counters(&peers).await
     }
 
@@ -127,75 +129,79 @@ impl<'p> PhaseRunner<'p> {
     async fn pairs(&mut self) {
         let start = Instant::now();
         self.progress.phase(PhaseId::Pairs, "testing every pair of ranks alone");
-        let pairs = pairs::tournament(self.places, self.options).await;
+        let pairs = pairs::tournament(self.endpoints, self.options).await;
         let blamed = pairs::blame(&pairs, &self.outcome.ranks);
         let status =
             if pairs.iter().any(|pair| pair.came.is_err()) { Status::Failed } else { Status::Passed };
-        let says = match blamed.is_empty() {
+        let message = match blamed.is_empty() {
             true => format!("{} pairs, no outlier", pairs.len()),
             false => blamed.join("; "),
         };
         if !blamed.is_empty() {
-            self.outcome.says += &format!("; pair by pair: {says}");
+            self.outcome.message += &format!("; pair by pair: {message}");
         }
         let seconds = start.elapsed().as_secs_f64();
-        self.outcome.phases.push(Phase { id: PhaseId::Pairs, node: None, status, seconds, says });
+        self.outcome.phases.push(Phase { id: PhaseId::Pairs, node: None, status, seconds, message });
         self.outcome.network.pairs = pairs;
     }
 
     /// Lets the ranks go.
     pub async fn end(self) -> Outcome {
-        let leave = |place| ask(place, Task::Leave, Duration::from_secs(1));
+        let leave = |endpoint| ask(endpoint, Task::Leave, Duration::from_secs(1));
         // Whoever is gone cannot leave, and is not waited for.
-        let left = fan_out(self.places.iter().map(leave));
+        let left = fan_out(self.endpoints.iter().map(leave));
         let _ = tokio::time::timeout(Duration::from_secs(1), left).await;
         self.outcome
     }
 
     fn sessions(&self) -> impl Iterator<Item = (&str, &Session)> {
-        self.places.iter().map(|place| (place.node.as_str(), &*place.session))
+        self.endpoints.iter().map(|endpoint| (endpoint.node.as_str(), &*endpoint.session))
     }
 
     /// The ring is closed.
     async fn rendezvous(&mut self) -> Result<(), PhaseFailed> {
-        let (start, world) = (Instant::now(), self.places.len());
+        let (start, world) = (Instant::now(), self.endpoints.len());
         self.progress.phase(PhaseId::Rendezvous, "connecting the ranks to a ring");
         let deadline = self.options.deadline;
-        let run = self.places.first().map(|place| place.session.hello.nonce.clone()).unwrap_or_default();
-        let listen = |place: &'p Place| ask(place, Task::Listen { address: Some(place.address) }, deadline);
+        let run =
+            self.endpoints.first().map(|endpoint| endpoint.session.hello.nonce.clone()).unwrap_or_default();
+        let listen = |endpoint: &'p Endpoint| {
+            ask(endpoint, Task::Listen { address: Some(endpoint.address) }, deadline)
+        };
         // A rank that does not listen says why when it joins; its neighbor connects to no port then.
         let port = |answer| if let Ok(Answer::Listening { port }) = answer { port } else { 0 };
-        let ports: Vec<u16> = fan_out(self.places.iter().map(listen)).await.into_iter().map(port).collect();
+        let ports: Vec<u16> =
+            fan_out(self.endpoints.iter().map(listen)).await.into_iter().map(port).collect();
         let progress = self.progress;
-        let joined = fan_out(self.places.iter().enumerate().map(|(number, place)| {
+        let joined = fan_out(self.endpoints.iter().enumerate().map(|(number, endpoint)| {
             let (to, from) = ((number + 1) % world, (number + world - 1) % world);
-            let nonce = |rank: usize| self.places[rank].session.hello.nonce.clone();
+            let nonce = |rank: usize| self.endpoints[rank].session.hello.nonce.clone();
             let task = Task::Join {
                 own: nonce(number),
                 left: nonce(from),
                 run: run.clone(),
                 number,
                 world,
-                address: self.places[to].address,
+                address: self.endpoints[to].address,
                 port: ports[to],
                 stall: self.options.stall.as_secs_f64(),
             };
             async move {
-                let answer = ask(place, task, deadline).await;
-                progress.node(&place.node, matches!(answer, Ok(Answer::Joined { .. })));
+                let answer = ask(endpoint, task, deadline).await;
+                progress.node(&endpoint.node, matches!(answer, Ok(Answer::Joined { .. })));
                 answer
             }
         }))
         .await;
         let mut remarks = Vec::new();
-        let failed = self.places.iter().zip(joined).filter_map(|(place, answer)| match answer {
+        let failed = self.endpoints.iter().zip(joined).filter_map(|(endpoint, answer)| match answer {
             Ok(Answer::Joined { refused }) => {
-                remarks.extend(refused.iter().map(|who| format!("{} refused {who}", place.node)));
+                remarks.extend(refused.iter().map(|who| format!("{} refused {who}", endpoint.node)));
                 None
             }
             other => Some((
-                place.node.clone(),
-                format!("{}: {}", place.node, NoAnswer::of(other, &|rank| self.rank_name(rank))),
+                endpoint.node.clone(),
+                format!("{}: {}", endpoint.node, NoAnswer::of(other, &|rank| self.rank_name(rank))),
             )),
         });
         let mut failed: Vec<_> = failed.collect();
@@ -229,8 +235,8 @@ impl<'p> PhaseRunner<'p> {
 
     /// `rank 2 (node3)`; on one machine, where ranks are the nodes, `rank 2`.
     fn rank_name(&self, rank: usize) -> String {
-        match self.places.get(rank) {
-            Some(place) if !place.is_rank => format!("rank {rank} ({})", place.node),
+        match self.endpoints.get(rank) {
+            Some(endpoint) if !endpoint.is_rank => format!("rank {rank} ({})", endpoint.node),
             _ => format!("rank {rank}"),
         }
     }

@@ -27,8 +27,8 @@ impl PhaseRunner<'_> {
     pub(super) async fn path(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Path, "the measured rate of the path");
-        let mut best = vec![0.0_f64; self.places.len()];
-        let mut packets = vec![None; self.places.len()];
+        let mut best = vec![0.0_f64; self.endpoints.len()];
+        let mut packets = vec![None; self.endpoints.len()];
         let mut bytes = STREAM_BYTES.0;
         let mut before = 0.0_f64;
         // The first finds the window of TCP small, and how much the others may send. On a long way the window

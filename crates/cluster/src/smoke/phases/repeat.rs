@@ -66,7 +66,7 @@ impl PhaseRunner<'_> {
 
     /// Room for what is doubtful.
     fn no_round(&self, doubts: Doubts) -> Repeated {
-        let world = self.places.len();
+        let world = self.endpoints.len();
         let mut repeated = Repeated { doubts, ..Repeated::default() };
         if doubts.links {
             repeated.links = vec![Vec::new(); world];
@@ -113,7 +113,7 @@ impl PhaseRunner<'_> {
 
     /// Each link while the others rest: on busy processors they take each other's time.
     async fn links_alone(&mut self, links: &mut [Vec<f64>], start: Instant) -> Result<(), PhaseFailed> {
-        let world = self.places.len();
+        let world = self.endpoints.len();
         for (to, rates) in links.iter_mut().enumerate() {
             let from = (to + world - 1) % world;
             let bytes = self.sized(self.outcome.links.get(to).copied().unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{PhaseRunner, Place};
+use super::{Endpoint, PhaseRunner};
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
 use crate::smoke::shm;
@@ -12,9 +12,12 @@ impl<'p> PhaseRunner<'p> {
     pub(super) async fn shared_memory(&mut self) -> Result<(), PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Shm, "checking /dev/shm");
-        let place =
-            |place: &'p Place| shm::Place { name: "this machine", container: None, session: &place.session };
-        let first: Vec<_> = self.places.iter().take(1).map(place).collect();
+        let endpoint = |endpoint: &'p Endpoint| shm::Endpoint {
+            name: "this machine",
+            container: None,
+            session: &endpoint.session,
+        };
+        let first: Vec<_> = self.endpoints.iter().take(1).map(endpoint).collect();
         shm::check(&first, self.options.deadline, start, &mut self.outcome).await
     }
 }

@@ -19,20 +19,24 @@ impl PhaseRunner<'_> {
     /// The ranks that waited for a processor for so long that a stall of their connections may be theirs.
     pub(super) async fn starved(&self) -> Vec<(usize, Usage)> {
         let (stall, slack) = (self.options.stall, PEER_GRACE + Duration::from_secs(1));
-        let told = self.usage(stall + slack).await.into_iter().enumerate();
-        told.filter_map(|(rank, usage)| Some((rank, usage.filter(|usage| usage.explains(stall))?))).collect()
+        let usages = self.usage(stall + slack).await.into_iter().enumerate();
+        usages
+            .filter_map(|(rank, usage)| Some((rank, usage.filter(|usage| usage.explains(stall))?)))
+            .collect()
     }
 
     /// What each rank got of the processors lately.
     pub(super) async fn usage(&self, lately: Duration) -> Vec<Option<Usage>> {
         let seconds = lately.as_secs_f64();
-        let asked = self.places.iter().map(|place| ask(place, Task::Processor { seconds }, USAGE_TIMEOUT));
-        let told = fan_out(asked).await.into_iter();
-        told.map(|answer| match answer {
-            Ok(Answer::Processor { usage }) => usage,
-            _ => None,
-        })
-        .collect()
+        let asked =
+            self.endpoints.iter().map(|endpoint| ask(endpoint, Task::Processor { seconds }, USAGE_TIMEOUT));
+        let usages = fan_out(asked).await.into_iter();
+        usages
+            .map(|answer| match answer {
+                Ok(Answer::Processor { usage }) => usage,
+                _ => None,
+            })
+            .collect()
     }
 
     /// Ends the test without a judgement of the network.
@@ -44,19 +48,19 @@ impl PhaseRunner<'_> {
         starved: Vec<(usize, Usage)>,
     ) -> Result<(), PhaseFailed> {
         let row = |(rank, usage): &(usize, Usage)| {
-            let node = self.places[*rank].node.clone();
+            let node = self.endpoints[*rank].node.clone();
             (node.clone(), message(&node, usage))
         };
         let rows: Vec<_> = starved.iter().map(row).collect();
         let (limited, load) = starved.iter().partition::<Vec<_>, _>(|(_, usage)| usage.is_limited());
-        let limits = limited.iter().filter(|(rank, _)| !self.places[*rank].is_rank).map(|(rank, _)| {
-            let node = &self.places[*rank].node;
+        let limits = limited.iter().filter(|(rank, _)| !self.endpoints[*rank].is_rank).map(|(rank, _)| {
+            let node = &self.endpoints[*rank].node;
             format!("Raise the CPU limit of the container on {node}: `docker update --cpus N {node}`")
         });
         self.outcome.fix.extend(limits.chain((!load.is_empty()).then(|| LESS_LOAD.to_owned())));
         let (verdict, status, not_judged) = stalled_verdict(id, !limited.is_empty());
-        let why: Vec<&str> = rows.iter().map(|(_, says)| says.as_str()).collect();
-        self.outcome.says = format!("{}: {not_judged}{stalled}, while {}", id.id(), why.join("; "));
+        let why: Vec<&str> = rows.iter().map(|(_, message)| message.as_str()).collect();
+        self.outcome.message = format!("{}: {not_judged}{stalled}, while {}", id.id(), why.join("; "));
         self.outcome.verdict = verdict;
         self.outcome.end_phase(id, status, start.elapsed().as_secs_f64(), rows);
         Err(PhaseFailed)

@@ -40,18 +40,18 @@ impl PhaseRunner<'_> {
             last = (*bytes, measured.seconds);
             self.outcome.results.push(measured);
         }
-        let says = match self.outcome.results.last() {
+        let message = match self.outcome.results.last() {
             Some(last) => format!("{:.3} GB/s busbw at {}", last.bus / 1e9, size(last.bytes)),
             None => "no size was requested".into(),
         };
-        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &says)
+        self.outcome.finish_phase(PhaseId::Bandwidth, start, Vec::new(), &message)
     }
 
     /// Why a size would take too long.
     fn too_long(&self, last: (usize, f64), bytes: usize) -> Option<String> {
         let carried = self.outcome.expected.as_ref().map_or(f64::INFINITY, |expected| expected.bus);
         // Small data says little of large.
-        let least = bus(bytes, 1.0, self.places.len()) / carried;
+        let least = bus(bytes, 1.0, self.endpoints.len()) / carried;
         if least > ALL_REDUCE_LIMIT_SECONDS {
             return Some(format!("one all-reduce would take about {least:.0} s"));
         }
@@ -87,9 +87,9 @@ impl PhaseRunner<'_> {
         };
         let answers = self.each(task, name, start).await?;
         let (mut wrong, mut rounds) = (WrongElements::of(elements), vec![0.0_f64; iterations]);
-        self.outcome.network.own = vec![0.0; self.places.len()];
+        self.outcome.network.own = vec![0.0; self.endpoints.len()];
         self.outcome.network.busy = None;
-        for (rank, (place, answer)) in self.places.iter().zip(answers).enumerate() {
+        for (rank, (endpoint, answer)) in self.endpoints.iter().zip(answers).enumerate() {
             let Answer::Reduced { seconds, own, busy, wrong: here, first_wrong } = answer else { continue };
             self.outcome.network.own[rank] = own;
             let busiest = self.outcome.network.busy;
@@ -97,10 +97,10 @@ impl PhaseRunner<'_> {
             for (round, seconds) in rounds.iter_mut().zip(seconds) {
                 *round = round.max(seconds);
             }
-            wrong.add(&place.node, &place.node, here, first_wrong);
+            wrong.add(&endpoint.node, &endpoint.node, here, first_wrong);
         }
         let wrong = wrong.check(name, start, &mut self.outcome)?;
-        Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.places.len(), wrong))
+        Ok(Measured::new(elements * size_of::<f32>(), median(&rounds), self.endpoints.len(), wrong))
     }
 }
 

@@ -6,7 +6,7 @@ use docker::fan_out;
 use futures_util::stream::StreamExt;
 
 use super::ask::gone;
-use super::{PhaseRunner, Place};
+use super::{Endpoint, PhaseRunner};
 use crate::probe;
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
@@ -32,12 +32,12 @@ impl PhaseRunner<'_> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Tcp, "connecting every rank to every other");
         let listeners = self.listen().await;
-        let deaf = self.places.iter().zip(&listeners).filter_map(|(place, listener)| {
+        let deaf = self.endpoints.iter().zip(&listeners).filter_map(|(endpoint, listener)| {
             let why = listener.as_ref().err()?;
-            Some((place.node.clone(), format!("{} cannot listen: {why}", place.node)))
+            Some((endpoint.node.clone(), format!("{} cannot listen: {why}", endpoint.node)))
         });
         let mut failed: Vec<_> = deaf.collect();
-        self.outcome.fix.extend(self.places.iter().zip(&listeners).filter_map(no_port));
+        self.outcome.fix.extend(self.endpoints.iter().zip(&listeners).filter_map(no_port));
         if failed.is_empty() {
             let tried = self.connect_all(&listeners).await;
             failed = self.unreached(tried);
@@ -47,17 +47,17 @@ impl PhaseRunner<'_> {
             failed.splice(..0, gone(self.sessions()).await);
         }
         self.stop(&listeners).await;
-        let world = self.places.len();
+        let world = self.endpoints.len();
         let slowest = self.outcome.network.slowest_connect.map_or(0.0, |(_, _, milliseconds)| milliseconds);
-        let says = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
-        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &says)
+        let message = format!("all {} pairs connect, slowest in {slowest:.1} ms", world * (world - 1));
+        self.outcome.finish_phase(PhaseId::Tcp, start, failed, &message)
     }
 
     async fn listen(&self) -> Vec<Listener> {
         let deadline = self.options.deadline * 2;
-        fan_out(self.places.iter().map(|place| async move {
-            let task = worker::Task::ListenTcp { address: Some(place.address), port: 0 };
-            match place.session.start(task, deadline).await? {
+        fan_out(self.endpoints.iter().map(|endpoint| async move {
+            let task = worker::Task::ListenTcp { address: Some(endpoint.address), port: 0 };
+            match endpoint.session.start(task, deadline).await? {
                 (id, worker::Answer::Listening { port }) => Ok((id, port)),
                 (_, other) => Err(worker::unexpected(&other)),
             }
@@ -66,24 +66,24 @@ impl PhaseRunner<'_> {
     }
 
     async fn connect_all(&self, listeners: &[Listener]) -> Vec<Tried> {
-        let (places, world, deadline) = (self.places, self.places.len(), self.options.deadline);
+        let (endpoints, world, deadline) = (self.endpoints, self.endpoints.len(), self.options.deadline);
         let pairs = (0..world).flat_map(|from| (0..world).map(move |to| (from, to)));
         let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| {
             let port = listeners[to].as_ref().map_or(0, |(_, port)| *port);
-            async move { (from, to, connects(&places[from], &places[to], port, deadline).await) }
+            async move { (from, to, connects(&endpoints[from], &endpoints[to], port, deadline).await) }
         });
-        let left = places.iter().map(|place| (place.node.clone(), world - 1)).collect();
+        let left = endpoints.iter().map(|endpoint| (endpoint.node.clone(), world - 1)).collect();
         let mut progress = self.progress.counting(left);
         // A few at once: hundreds of connections that begin together take each other's time.
         let tried = futures_util::stream::iter(tried).buffer_unordered(MAX_PARALLEL_CONNECTS);
-        tried.inspect(|(from, _, came)| progress(&places[*from].node, came.is_ok())).collect().await
+        tried.inspect(|(from, _, came)| progress(&endpoints[*from].node, came.is_ok())).collect().await
     }
 
     /// Notes the slowest connection; the nodes with those that failed.
     fn unreached(&mut self, tried: Vec<Tried>) -> Vec<(String, String)> {
         let mut failed = Vec::new();
         for (from, to, came) in tried {
-            let (one, other) = (&self.places[from], &self.places[to]);
+            let (one, other) = (&self.endpoints[from], &self.endpoints[to]);
             match came {
                 Ok(milliseconds) => {
                     let slowest = &mut self.outcome.network.slowest_connect;
@@ -92,9 +92,9 @@ impl PhaseRunner<'_> {
                     }
                 }
                 Err(why) => {
-                    let says =
+                    let message =
                         format!("{} cannot reach {} at {}: {why}", one.node, other.node, other.address);
-                    failed.push((one.node.clone(), says));
+                    failed.push((one.node.clone(), message));
                 }
             }
         }
@@ -103,9 +103,9 @@ impl PhaseRunner<'_> {
 
     async fn stop(&self, listeners: &[Listener]) {
         let deadline = self.options.deadline;
-        fan_out(self.places.iter().zip(listeners).map(|(place, listener)| async move {
+        fan_out(self.endpoints.iter().zip(listeners).map(|(endpoint, listener)| async move {
             if let Ok((listener, _)) = listener {
-                let _ = place.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
+                let _ = endpoint.session.ask(worker::Task::Stop { listener: *listener }, deadline).await;
             }
         }))
         .await;
@@ -113,9 +113,9 @@ impl PhaseRunner<'_> {
 }
 
 /// What to do on a node that has no port for a listener.
-fn no_port((place, listener): (&Place, &Listener)) -> Option<String> {
+fn no_port((endpoint, listener): (&Endpoint, &Listener)) -> Option<String> {
     listener.as_ref().err().filter(|failure| failure.why == Why::NoFreePort)?;
-    let node = &place.node;
+    let node = &endpoint.node;
     Some(format!(
         "Show the local ports of that container and what uses them, on {node}: `docker exec {node} sysctl \
             net.ipv4.ip_local_port_range; nsenter --net --target $(docker inspect --format \
@@ -125,7 +125,7 @@ fn no_port((place, listener): (&Place, &Listener)) -> Option<String> {
 
 /// Milliseconds until a connection stood, the shortest of several where the first one took long: that one
 /// also looks for the way.
-async fn connects(one: &Place, other: &Place, port: u16, deadline: Duration) -> Result<f64, Failure> {
+async fn connects(one: &Endpoint, other: &Endpoint, port: u16, deadline: Duration) -> Result<f64, Failure> {
     let mut least = f64::INFINITY;
     for _ in 0..SLOW_CONNECT_TRIES {
         let endpoint = (other.address, port);

@@ -14,7 +14,7 @@ pub fn report(outcome: &Outcome) -> Report {
     Report {
         command: "envdoc smoke",
         about: vec![
-            format!("{}: {}", outcome.verdict.id(), outcome.says),
+            format!("{}: {}", outcome.verdict.id(), outcome.message),
             format!("{} ranks over {}: {}", outcome.ranks.len(), outcome.transport, outcome.ranks.join(", ")),
         ],
         properties: vec![
@@ -73,14 +73,14 @@ fn of_phase(phase: &Phase) -> report::Outcome {
     let subject = phase.node.as_ref().map(Subject::node).unwrap_or_default();
     let verdict = match phase.status {
         Status::Passed => diagnostic::Verdict::Pass,
-        Status::Skipped => diagnostic::Verdict::NotApplicable(phase.says.clone()),
-        Status::Unknown => diagnostic::Verdict::unknown(phase.says.clone()),
+        Status::Skipped => diagnostic::Verdict::NotApplicable(phase.message.clone()),
+        Status::Unknown => diagnostic::Verdict::unknown(phase.message.clone()),
         Status::Failed => {
-            let found = Diagnostic { subject: subject.clone(), ..Diagnostic::error(&phase.says) };
+            let found = Diagnostic { subject: subject.clone(), ..Diagnostic::error(&phase.message) };
             diagnostic::Verdict::Found(Box::new(found))
         }
     };
-    let step = Some(Step { seconds: phase.seconds, seen: phase.says.clone() });
+    let step = Some(Step { seconds: phase.seconds, observed: phase.message.clone() });
     report::Outcome { subject, step, ..report::Outcome::new(phase.id, verdict) }
 }
 
@@ -89,9 +89,9 @@ fn verdict(outcome: &Outcome) -> diagnostic::Verdict {
         return diagnostic::Verdict::Pass;
     }
     if outcome.verdict == Verdict::Unknown {
-        return diagnostic::Verdict::unknown(outcome.says.clone());
+        return diagnostic::Verdict::unknown(outcome.message.clone());
     }
-    let message = format!("{}: {}", outcome.verdict.id(), outcome.says);
+    let message = format!("{}: {}", outcome.verdict.id(), outcome.message);
     let evidence = outcome.causes.causes.iter().flat_map(of_cause).collect();
     let fixes = outcome.fix.iter().map(Fix::manual).collect();
     diagnostic::Verdict::Found(Box::new(Diagnostic { evidence, fixes, ..Diagnostic::error(message) }))

@@ -28,7 +28,7 @@ pub struct Live {
 /// A phase.
 struct Row {
     name: String,
-    says: String,
+    message: String,
     cells: Vec<Cell>,
     start: Instant,
     bar: Option<ProgressBar>,
@@ -66,9 +66,9 @@ impl Live {
     pub fn step(&self, step: Event<'_>) {
         let mut rows = self.rows.borrow_mut();
         match step {
-            Event::Phase { name, says } => {
+            Event::Phase { name, message } => {
                 if let Some(last) = rows.last_mut().filter(|row| row.name == name) {
-                    says.clone_into(&mut last.says);
+                    message.clone_into(&mut last.message);
                     last.cells.fill(Cell::Waiting);
                     self.draw(last);
                     return;
@@ -76,7 +76,7 @@ impl Live {
                 if let Some(last) = rows.last_mut() {
                     self.finish(last);
                 }
-                let row = self.begin(name, says);
+                let row = self.begin(name, message);
                 self.draw(&row);
                 rows.push(row);
             }
@@ -100,7 +100,7 @@ impl Live {
         }
     }
 
-    fn begin(&self, name: &str, says: &str) -> Row {
+    fn begin(&self, name: &str, message: &str) -> Row {
         let bar = self.table.as_ref().map(|table| {
             let bar = table.add(ProgressBar::new_spinner());
             let running = style("{wide_msg} {spinner} {elapsed:.dim}");
@@ -109,10 +109,10 @@ impl Live {
             bar
         });
         if bar.is_none() {
-            terminal::note(&format!("{name}: {says}"));
+            terminal::note(&format!("{name}: {message}"));
         }
         let cells = vec![Cell::Waiting; self.nodes.len()];
-        Row { name: name.to_owned(), says: says.to_owned(), cells, start: Instant::now(), bar }
+        Row { name: name.to_owned(), message: message.to_owned(), cells, start: Instant::now(), bar }
     }
 
     /// The next phase begins: this one passed everywhere.
@@ -130,7 +130,7 @@ impl Live {
 
     fn draw(&self, row: &Row) {
         if let Some(bar) = &row.bar {
-            bar.set_message(format!("{}  {}", self.line(row), visible::line(&row.says)));
+            bar.set_message(format!("{}  {}", self.line(row), visible::line(&row.message)));
         }
     }
 
@@ -190,16 +190,16 @@ mod tests {
     #[test]
     fn a_row_shows_who_is_waited_for() {
         let live = live(3, 7);
-        live.step(Event::Phase { name: "worker", says: "starting a worker in every container" });
+        live.step(Event::Phase { name: "worker", message: "starting a worker in every container" });
         live.step(Event::Node { node: "node3", held: true });
         live.step(Event::Node { node: "node2", held: false });
         assert_eq!(live.head(), "                node1  node2  node3  ");
         assert_eq!(plain(&live.line(&live.rows.borrow()[0])), "worker          .      x      +      ");
-        live.step(Event::Phase { name: "shm", says: "" });
+        live.step(Event::Phase { name: "shm", message: "" });
         assert_eq!(plain(&live.line(&live.rows.borrow()[0])), "worker          +      +      +      ");
         // The same phase starts again, without a row of its own.
         live.step(Event::Node { node: "node1", held: true });
-        live.step(Event::Phase { name: "shm", says: "again" });
+        live.step(Event::Phase { name: "shm", message: "again" });
         assert_eq!(plain(&live.line(&live.rows.borrow()[1])), "shm             .      .      .      ");
         assert_eq!(live.rows.borrow().len(), 2);
     }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn many_nodes_have_a_column_each() {
         let live = live(64, 1);
-        live.step(Event::Phase { name: "bandwidth", says: "" });
+        live.step(Event::Phase { name: "bandwidth", message: "" });
         assert_eq!(
             plain(&live.line(&live.rows.borrow()[0])),
             format!("{:<16}{}", "bandwidth", ".".repeat(64))

@@ -4,17 +4,19 @@
 mod cpu_limits;
 pub mod findings;
 pub mod live;
+mod packets;
 pub mod plot;
 pub mod text;
 
 pub use cpu_limits::CpuLimitEntry;
+pub use packets::PacketsEntry;
 
 use std::collections::BTreeMap;
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::flow::rate::Way;
 use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
 use crate::smoke::pairs::Pair;
@@ -26,6 +28,7 @@ pub const SCHEMA: u32 = 1;
 /// What `envdoc smoke --format json` prints. Bandwidths are in GB/s, 10^9 bytes a second, as nccl-tests
 /// prints them.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct SmokeReport {
     /// Version of this format.
     pub schema: u32,
@@ -34,7 +37,9 @@ pub struct SmokeReport {
     /// `ok`, `slow`, `wrong`, `failed`, or `unknown` where it could not be judged.
     pub verdict: String,
     /// Why, in a sentence or two.
-    pub says: String,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
+    pub message: String,
     /// Where each rank is, in the order of the ranks.
     pub ranks: Vec<String>,
     /// The phases that ran, in order.
@@ -76,34 +81,6 @@ pub struct SmokeReport {
     pub remarks: Vec<String>,
     /// What to do, each a sentence or a command.
     pub fix: Vec<String>,
-}
-
-/// Small UDP packets from one node to another.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PacketsEntry {
-    /// The node that sent them.
-    pub from: String,
-    /// The node that counted them.
-    pub to: String,
-    /// How many were sent.
-    pub sent: u32,
-    /// How many arrived.
-    pub arrived: u32,
-    /// How many arrived a second time.
-    pub duplicates: u32,
-    /// How many arrived behind a later one.
-    pub late: u32,
-}
-
-fn packets(way: &Way, names: &[String]) -> PacketsEntry {
-    PacketsEntry {
-        from: names[way.from].clone(),
-        to: names[way.to].clone(),
-        sent: way.sent,
-        arrived: way.arrived,
-        duplicates: way.duplicates,
-        late: way.late,
-    }
 }
 
 /// NCCL on the GPUs, driven by envdoc itself.
@@ -165,6 +142,7 @@ pub struct NcclRankEntry {
 
 /// A pair of ranks.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct PairEntry {
     /// The one.
     pub from: String,
@@ -177,7 +155,9 @@ pub struct PairEntry {
     /// The time of an all-reduce of 8 bytes between them.
     pub seconds: Option<f64>,
     /// Why nothing was carried.
-    pub says: Option<String>,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "Option<String>")]
+    pub message: Option<String>,
 }
 
 /// A connection between two ranks.
@@ -193,6 +173,7 @@ pub struct ConnectEntry {
 
 /// A phase of the test.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct PhaseEntry {
     /// Which: `containers`, `worker`, `shm`, `interface`, `names`, `tcp`, `mtu`, `ssh`, `rendezvous`,
     /// `all-reduce`, `path`, `bandwidth`, `repeat`, `pairs`, `devices`, `communicator`, `nccl-all-reduce`,
@@ -205,7 +186,9 @@ pub struct PhaseEntry {
     /// How long it took.
     pub seconds: f64,
     /// What was seen.
-    pub says: String,
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
+    pub message: String,
 }
 
 /// One size.
@@ -240,7 +223,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
         verdict: outcome.verdict.id().into(),
-        says: outcome.says.clone(),
+        message: outcome.message.clone(),
         ranks: outcome.ranks.clone(),
         phases: outcome
             .phases
@@ -250,7 +233,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
                 node: phase.node.clone(),
                 status: phase.status.id().into(),
                 seconds: phase.seconds,
-                says: phase.says.clone(),
+                message: phase.message.clone(),
             })
             .collect(),
         results: outcome.results.iter().map(measured).collect(),
@@ -267,7 +250,7 @@ pub fn json(outcome: &Outcome) -> SmokeReport {
             milliseconds,
         }),
         resent: outcome.network.packets.iter().map(|packets| packets.and_then(Packets::part)).collect(),
-        packets: outcome.network.ways.iter().map(|way| packets(way, &outcome.ranks)).collect(),
+        packets: outcome.network.ways.iter().map(|way| packets::entry(way, &outcome.ranks)).collect(),
         links_alone_gbps: outcome.network.alone.iter().map(|link| link / 1e9).collect(),
         own_seconds: outcome.network.own.clone(),
         cpu_limits: outcome.network.cpu_limits.iter().map(cpu_limits::entry).collect(),
@@ -331,6 +314,6 @@ fn entry(pair: &Pair, ranks: &[String]) -> PairEntry {
         there_gbps: came.map(|came| came.there / 1e9),
         back_gbps: came.map(|came| came.back / 1e9),
         seconds: came.map(|came| came.trip),
-        says: pair.came.as_ref().err().map(ToString::to_string),
+        message: pair.came.as_ref().err().map(ToString::to_string),
     }
 }

@@ -32,8 +32,8 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
             (Status::Skipped, _) => ("-", colour(AnsiColor::BrightBlack)),
         };
         let indent = " ".repeat(27);
-        let says = textwrap::fill(
-            &phase.says,
+        let message = textwrap::fill(
+            &phase.message,
             textwrap::Options::new(layout.width.max(60)).initial_indent(&indent).subsequent_indent(&indent),
         );
         let _ = writeln!(
@@ -41,7 +41,7 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
             "{style}{sign}{style:#} {:<14} {:>6.2} s  {}",
             phase.id.id(),
             phase.seconds,
-            says.trim_start()
+            message.trim_start()
         );
     }
     table(&outcome.results, layout, "", &mut text);
@@ -53,7 +53,7 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
         Verdict::Slow | Verdict::Unknown => colour(AnsiColor::Yellow).bold(),
         Verdict::Wrong | Verdict::Failed => colour(AnsiColor::Red).bold(),
     };
-    let verdict = format!("{}: {}", outcome.verdict.id(), outcome.says);
+    let verdict = format!("{}: {}", outcome.verdict.id(), outcome.message);
     let verdict = textwrap::fill(&verdict, layout.width.max(60));
     let (word, rest) = verdict.split_at(outcome.verdict.id().len());
     let _ = writeln!(text, "\n{style}{word}{style:#}{rest}");
@@ -63,13 +63,13 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
     }
     for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
         let sign = if sign == "→" && !layout.unicode { "->" } else { sign };
-        for says in list {
+        for message in list {
             let indent = " ".repeat(sign.chars().count() + 3);
             let first = format!("  {sign} ");
             let options = textwrap::Options::new(layout.width.max(60))
                 .initial_indent(&first)
                 .subsequent_indent(&indent);
-            let _ = writeln!(text, "{}", textwrap::fill(says, options));
+            let _ = writeln!(text, "{}", textwrap::fill(message, options));
         }
     }
     text

@@ -72,7 +72,7 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
     });
     let signature = signatures::derived(Derived::QuotedLine)?;
     let known = timeline.catalog.tracebacks();
-    let tells = |text: &str| {
+    let informative = |text: &str| {
         let raised = traceback::named(text);
         // ssh -v tries many files that need not be there.
         let trial =
@@ -82,13 +82,13 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
             && raised.is_none_or(|(name, message)| !known.is_consequence(name, message))
     };
     let mild = |line: &Unknown| matches!(line.prefix.level, Some(Level::Info | Level::Warning));
-    let sure = timeline.unknown.iter().filter(|line| line.sure).find(|line| tells(&line.text));
+    let sure = timeline.unknown.iter().filter(|line| line.sure).find(|line| informative(&line.text));
     // An excerpt of a few lines is shown because of a failure.
     let excerpt = timeline.events.is_empty() && timeline.ends.iter().sum::<u64>() <= EXCERPT;
     let line = sure.or_else(|| {
         let others = timeline.unknown.iter().filter(|line| !line.sure && !mild(line));
         let mut others = others.filter(|_| ended_so || excerpt);
-        others.find(|line| UNDONE.is_match(&line.text) && tells(&line.text))
+        others.find(|line| UNDONE.is_match(&line.text) && informative(&line.text))
     })?;
     let words = line.text.trim();
     let cut = words.char_indices().nth(WORDS).map_or(words, |(end, _)| &words[..end]);
@@ -125,9 +125,9 @@ fn ends_with(timeline: &Timeline, tried: &Signature, rule: &Unfinished) -> Optio
         && end.saturating_sub(last.number) <= rule.lines_after
         && !went_on(timeline, &tries);
     ends.then(|| {
-        let told = RankedCause::of(timeline, &tries, Confidence::Candidate);
-        let message = rule.message.map_or_else(|| told.message.clone(), str::to_owned);
-        RankedCause { id: signature.id.to_owned(), signature, message, ..told }
+        let base = RankedCause::of(timeline, &tries, Confidence::Candidate);
+        let message = rule.message.map_or_else(|| base.message.clone(), str::to_owned);
+        RankedCause { id: signature.id.to_owned(), signature, message, ..base }
     })
 }
 

@@ -64,8 +64,8 @@ impl RankedCause {
 
     /// The cause for the report.
     pub(super) fn cause(&self, timeline: &Timeline, names: &[&str]) -> Cause {
-        let told = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
-        let mut lines: Vec<super::Evidence> = told.collect();
+        let own_lines = self.lines.iter().map(|(read, number, text)| evidence(names, *read, *number, text));
+        let mut lines: Vec<super::Evidence> = own_lines.collect();
         for event in self.events.iter().map(|id| &timeline[*id]) {
             let line = evidence(names, event.read, event.number, &event.text);
             if lines.len() < EVIDENCE && !lines.contains(&line) {

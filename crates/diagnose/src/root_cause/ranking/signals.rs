@@ -61,7 +61,7 @@ fn listed_exit(
         message: format!(
             "{rank}{node} was terminated by signal {}{}.",
             signal.name(),
-            place(timeline, exit, signal)
+            location(timeline, exit, signal)
         ),
         meaning: None,
         confidence: Confidence::Likely,
@@ -72,10 +72,10 @@ fn listed_exit(
 }
 
 /// Where Python was then, in words. Nothing runs on when SIGKILL comes, and so nothing tells.
-fn place(timeline: &Timeline, exit: &Exit, signal: Signal) -> String {
+fn location(timeline: &Timeline, exit: &Exit, signal: Signal) -> String {
     let of_rank = |one: &&(Option<u32>, String)| one.0.is_none() || one.0 == exit.rank;
     match timeline.crashed.iter().find(of_rank) {
-        Some((_, place)) if signal != Signal::Kill => format!(" while Python was in {place}"),
+        Some((_, location)) if signal != Signal::Kill => format!(" while Python was in {location}"),
         _ => String::new(),
     }
 }

@@ -230,12 +230,12 @@ impl Connection {
             let forwarded = fault::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
             let script = format!("s={socket}; {}", fault::PROBE);
-            let looked =
+            let probed =
                 self.run(&format!("sh -c {}", quoted(&script)), b"", Instant::now() + PROBE_TIMEOUT).await;
             Err(fault::from_socket(
                 &self.address,
                 forwarded.unwrap_or(&why.detail),
-                looked.ok().map(|ran| ran.text()).as_deref(),
+                probed.ok().map(|ran| ran.text()).as_deref(),
             ))
         })
     }

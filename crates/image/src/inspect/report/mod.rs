@@ -2,6 +2,7 @@
 
 mod text;
 
+use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,15 +64,16 @@ pub struct MachineEntry {
 
 /// The answer to one question.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = message_keys::describe)]
 pub struct Entry {
     /// Id of the question: `envdoc explain ID`.
     pub question: &'static str,
     /// `pass`, `warning`, `error`, `unknown` or `not-applicable`.
     pub status: &'static str,
     /// What is wrong and what was expected; the reason for `unknown` and `not-applicable`; empty for `pass`.
+    #[serde(flatten, with = "message_keys")]
+    #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The same as `message`, as schema 1 named it.
-    pub says: String,
     /// What a finding rests on.
     pub evidence: Vec<String>,
     /// What to do about a finding, the best first.
@@ -127,7 +129,6 @@ fn entry(judged: &Judged) -> Entry {
         question: judged.rule.id,
         status: verdict.status(),
         message: verdict.message().to_owned(),
-        says: verdict.message().to_owned(),
         evidence: evidence(verdict),
         fixes: fixes(verdict),
         fix: old_fix(verdict),

@@ -1,8 +1,8 @@
 //! A compose or stack file: YAML with anchors, merges and extensions, read tolerantly, with the lines of its
 //! keys.
 
+mod key_lines;
 mod merge;
-mod places;
 mod service;
 
 pub(crate) use service::{Gpus, Service};
@@ -14,8 +14,8 @@ use serde_yaml::Value;
 use std::rc::Rc;
 
 use crate::file::{Over, Stack};
-use crate::place::{OtherFile, Place};
-use places::Places;
+use crate::location::{Location, OtherFile};
+use key_lines::KeyLines;
 
 /// A compose file.
 #[derive(Debug)]
@@ -24,20 +24,20 @@ pub(crate) struct Compose {
     /// Its content with merges applied; null if it cannot be read.
     pub root: Value,
     /// Why it cannot be read, and where.
-    pub broken: Option<(Place, String)>,
+    pub broken: Option<(Location, String)>,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
     /// Whether it is meant for `docker stack deploy`.
     pub stack: IsStack,
     pub services: Vec<Service>,
-    places: Vec<Lines>,
+    key_lines: Vec<Lines>,
 }
 
 /// The lines of one of the files.
 #[derive(Debug)]
 struct Lines {
     file: Option<Rc<OtherFile>>,
-    places: Places,
+    key_lines: KeyLines,
 }
 
 /// Whether a compose file is a stack file.
@@ -54,18 +54,18 @@ pub(crate) enum IsStack {
 impl Compose {
     /// Reads a compose file, and those that are merged over it.
     pub(crate) fn read(catalog: &'static Catalog, text: &str, over: &[Over], said: Stack) -> Compose {
-        let (mut root, broken, places) = one(text);
+        let (mut root, broken, key_lines) = one(text);
         let mut broken = broken.map(|(line, why)| (line.into(), why));
         let mut template = is_template(text);
-        let mut files = vec![Lines { file: None, places }];
+        let mut files = vec![Lines { file: None, key_lines }];
         for layer in over {
-            let (value, wrong, places) = one(&layer.text);
+            let (value, wrong, key_lines) = one(&layer.text);
             let file = Some(Rc::new(OtherFile { path: layer.name.clone(), by: None }));
-            let place = |line| Place { file: file.clone(), line };
-            broken = broken.or(wrong.map(|(line, why)| (place(line), why)));
+            let location = |line| Location { file: file.clone(), line };
+            broken = broken.or(wrong.map(|(line, why)| (location(line), why)));
             template |= is_template(&layer.text);
             root = merge::merge(root, value);
-            files.push(Lines { file, places });
+            files.push(Lines { file, key_lines });
         }
         let mut compose = Compose {
             catalog,
@@ -74,7 +74,7 @@ impl Compose {
             template,
             stack: IsStack::No,
             services: Vec::new(),
-            places: files,
+            key_lines: files,
         };
         let services = map(&compose.root, "services").into_iter().flatten();
         let services = services.filter_map(|(name, value)| Service::read(name, value, &compose)).collect();
@@ -88,22 +88,22 @@ impl Compose {
     }
 
     /// The place of a key in the last file that has it, or of the nearest key above it.
-    pub(crate) fn line(&self, path: &[&str]) -> Place {
+    pub(crate) fn line(&self, path: &[&str]) -> Location {
         (1..=path.len())
             .rev()
-            .find_map(|length| self.exact(&path[..length], self.places.iter().rev()))
+            .find_map(|length| self.exact(&path[..length], self.key_lines.iter().rev()))
             .unwrap_or_else(|| 1.into())
     }
 
     /// The place of a key in the first file that has it.
-    pub(crate) fn first(&self, path: &[&str]) -> Place {
-        self.exact(path, self.places.iter()).unwrap_or_else(|| self.line(path))
+    pub(crate) fn first(&self, path: &[&str]) -> Location {
+        self.exact(path, self.key_lines.iter()).unwrap_or_else(|| self.line(path))
     }
 
-    fn exact<'l>(&self, path: &[&str], files: impl Iterator<Item = &'l Lines>) -> Option<Place> {
+    fn exact<'l>(&self, path: &[&str], files: impl Iterator<Item = &'l Lines>) -> Option<Location> {
         let mut found =
-            files.map(|one| Some(Place { file: one.file.clone(), line: one.places.exact(path)? }));
-        found.find_map(|place| place)
+            files.map(|one| Some(Location { file: one.file.clone(), line: one.key_lines.exact(path)? }));
+        found.find_map(|location| location)
     }
 
     /// A top-level key.
@@ -119,15 +119,15 @@ impl Compose {
 }
 
 /// One file alone: its content, why and where it cannot be read, its lines.
-fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
+fn one(text: &str) -> (Value, Option<(usize, String)>, KeyLines) {
     let mut broken = None;
     if let Some(line) = too_deep(text) {
-        return (Value::Null, Some((line, TOO_DEEP.to_owned())), Places::default());
+        return (Value::Null, Some((line, TOO_DEEP.to_owned())), KeyLines::default());
     }
     let mut root = match serde_yaml::from_str::<Value>(text) {
         Ok(root) => root,
         Err(error) => {
-            let line = error.location().map_or(1, |place| place.line());
+            let line = error.location().map_or(1, |location| location.line());
             broken = Some((line.clamp(1, text.lines().count().max(1)), error.to_string()));
             Value::Null
         }
@@ -135,12 +135,12 @@ fn one(text: &str) -> (Value, Option<(usize, String)>, Places) {
     if let Err(error) = root.apply_merge() {
         broken = broken.or(Some((1, error.to_string())));
     }
-    let places = Places::read(text);
+    let key_lines = KeyLines::read(text);
     // The parser names the mapping in which a key stands twice, not the key's line.
-    if let (Some(_), Some((line, key))) = (&broken, &places.twice) {
+    if let (Some(_), Some((line, key))) = (&broken, &key_lines.twice) {
         broken = Some((*line, format!("duplicate key {key} in one mapping")));
     }
-    (root, broken, places)
+    (root, broken, key_lines)
 }
 
 fn is_template(text: &str) -> bool {

@@ -6,17 +6,17 @@ use catalog::Catalog;
 use serde_yaml::Value;
 
 use super::{Compose, bare, below, text};
-use crate::place::Place;
+use crate::location::Location;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
     pub name: String,
-    pub line: Place,
+    pub line: Location,
     /// Its content, with what it extends in the same file filled in.
     pub value: Value,
     /// True where it extends a service of another file.
     pub extends_elsewhere: bool,
-    lines: BTreeMap<String, Place>,
+    lines: BTreeMap<String, Location>,
 }
 
 /// A GPU that a service asks for.
@@ -41,7 +41,7 @@ impl Service {
     }
 
     /// Where one of its keys stands, or it itself.
-    pub(crate) fn line_of(&self, key: &str) -> Place {
+    pub(crate) fn line_of(&self, key: &str) -> Location {
         self.lines.get(key).unwrap_or(&self.line).clone()
     }
 

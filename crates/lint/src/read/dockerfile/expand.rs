@@ -78,17 +78,17 @@ pub(crate) fn expand(text: &str, variables: &Variables) -> Expanded {
 fn expand_at(text: &str, variables: &Variables, depth: u8) -> Expanded {
     let mut out = Expanded { known: true, depth, ..Expanded::default() };
     let mut rest = text;
-    while let Some(place) = rest.find('$') {
-        out.text.push_str(&rest[..place]);
-        let (reference, length) = reference(&rest[place..]);
+    while let Some(offset) = rest.find('$') {
+        out.text.push_str(&rest[..offset]);
+        let (reference, length) = reference(&rest[offset..]);
         match reference {
-            Some(reference) => out.put(&reference, &rest[place..place + length], variables),
+            Some(reference) => out.put(&reference, &rest[offset..offset + length], variables),
             None => {
                 out.known &= length == 1;
-                out.text.push_str(&rest[place..place + length]);
+                out.text.push_str(&rest[offset..offset + length]);
             }
         }
-        rest = &rest[place + length..];
+        rest = &rest[offset + length..];
     }
     out.text.push_str(rest);
     out
@@ -173,7 +173,7 @@ pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
     let name_length = |text: &str| {
         text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(text.len())
     };
-    let Some(inside) = body.strip_prefix('{') else {
+    let Some(expression) = body.strip_prefix('{') else {
         let length = name_length(body);
         let plain = body.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
         return match plain {
@@ -183,8 +183,8 @@ pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
             false => (None, 1),
         };
     };
-    let Some(end) = closing(inside) else { return (None, text.len()) };
-    let (inner, whole) = (&inside[..end], end + 3);
+    let Some(end) = closing(expression) else { return (None, text.len()) };
+    let (inner, whole) = (&expression[..end], end + 3);
     let length = name_length(inner);
     let (name, rest) = inner.split_at(length);
     let operator = match rest {
@@ -201,10 +201,10 @@ pub(super) fn reference(text: &str) -> (Option<Reference<'_>>, usize) {
 /// Where the brace that was opened before this text is closed.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
-    for (place, letter) in text.char_indices() {
+    for (offset, letter) in text.char_indices() {
         match letter {
             '{' => depth += 1,
-            '}' if depth == 0 => return Some(place),
+            '}' if depth == 0 => return Some(offset),
             '}' => depth -= 1,
             _ => {}
         }

@@ -7,7 +7,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::{Interpreter, Kind, Pythons};
 use super::shell::{Command, Word};
-use crate::place::{OtherFile, Place};
+use crate::location::{Location, OtherFile};
 
 /// One installation of Python packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub(crate) struct Requirement {
 
 impl Requirement {
     /// Where it stands, for people: `line 3`, `line 3 of requirements.txt`.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         match &self.file {
             Some(file) => format!("line {} of {}", self.line, file.path),
             None => format!("line {}", self.line),
@@ -257,9 +257,9 @@ pub(crate) fn requirement(word: &Word) -> Option<Requirement> {
     })
 }
 
-impl From<&Requirement> for Place {
-    fn from(one: &Requirement) -> Place {
-        Place { file: one.file.clone(), line: one.line }
+impl From<&Requirement> for Location {
+    fn from(one: &Requirement) -> Location {
+        Location { file: one.file.clone(), line: one.line }
     }
 }
 

@@ -154,7 +154,7 @@ fn built(line: usize, last: usize, text: &Text, heredocs: Vec<Heredoc>) -> Instr
 }
 
 fn skip_space(text: &str, from: usize) -> usize {
-    text[from..].find(|letter: char| !letter.is_whitespace()).map_or(text.len(), |place| from + place)
+    text[from..].find(|letter: char| !letter.is_whitespace()).map_or(text.len(), |offset| from + offset)
 }
 
 /// Reads the here-documents that an instruction begins; `at` moves behind them.

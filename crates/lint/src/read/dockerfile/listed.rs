@@ -8,7 +8,7 @@ use super::install::{self, Install};
 use super::shell::Word;
 use super::state::State;
 use crate::file::Context;
-use crate::place::OtherFile;
+use crate::location::OtherFile;
 use crate::read::requirements::{bare, lines, option};
 
 /// Files that name each other are followed so far.
@@ -133,7 +133,7 @@ mod tests {
         let file = Dockerfile::read(catalog(), dockerfile, &context(files));
         let (_, _, install) = file.installs().next().unwrap();
         (
-            install.requirements.iter().map(|one| format!("{} {}", one.text, one.place())).collect(),
+            install.requirements.iter().map(|one| format!("{} {}", one.text, one.location())).collect(),
             install.more,
         )
     }

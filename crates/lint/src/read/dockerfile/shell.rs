@@ -54,8 +54,8 @@ impl Command {
     }
 
     /// The word at a place, empty where there is none or it is not known.
-    pub(crate) fn word(&self, place: usize) -> &str {
-        self.words.get(place).filter(|word| word.known).map_or("", |word| word.text.as_str())
+    pub(crate) fn word(&self, index: usize) -> &str {
+        self.words.get(index).filter(|word| word.known).map_or("", |word| word.text.as_str())
     }
 
     /// Whether one of the words is this text.
@@ -309,7 +309,7 @@ impl Lexer<'_> {
 /// How long the parenthesis that a text begins with is, quotes respected.
 fn parenthesis(text: &str) -> usize {
     let (mut depth, mut quote) = (0, None);
-    for (place, letter) in text.char_indices() {
+    for (offset, letter) in text.char_indices() {
         match (quote, letter) {
             (Some(open), _) if open == letter => quote = None,
             (Some(_), _) => {}
@@ -318,7 +318,7 @@ fn parenthesis(text: &str) -> usize {
             (None, ')') => {
                 depth -= 1;
                 if depth == 0 {
-                    return place + 1;
+                    return offset + 1;
                 }
             }
             _ => {}

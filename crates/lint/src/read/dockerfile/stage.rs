@@ -137,10 +137,10 @@ impl Dockerfile {
     pub(crate) fn shipped(&self) -> Vec<&Stage> {
         let mut shipped = Vec::new();
         let mut next = self.stages.len().checked_sub(1);
-        while let Some(stage) = next.and_then(|place| self.stages.get(place)) {
+        while let Some(stage) = next.and_then(|index| self.stages.get(index)) {
             shipped.push(stage);
             next = match stage.from {
-                From::Stage(place) => Some(place),
+                From::Stage(index) => Some(index),
                 From::Image(_) | From::Scratch => None,
             };
         }
@@ -198,9 +198,9 @@ impl Reader {
             reference.known && stage.name.as_deref() == Some(reference.text.to_ascii_lowercase().as_str())
         });
         let (from, state) = match earlier {
-            Some(place) => {
+            Some(index) => {
                 // ARGs end with their stage and ENVs do not; which was which no longer matters here.
-                (From::Stage(place), (*self.stages[place].end).clone())
+                (From::Stage(index), (*self.stages[index].end).clone())
             }
             None if reference.text == "scratch" => (From::Scratch, State::empty(self.catalog)),
             None => {
@@ -237,12 +237,12 @@ impl Reader {
 
 impl Open {
     fn follow(&mut self, instruction: &Instruction, globals: &Variables, context: &Context) {
-        let place = self.stage.instructions.len();
+        let index = self.stage.instructions.len();
         self.stage.instructions.push(instruction.clone());
         match instruction.keyword.as_str() {
             "ENV" => self.env(instruction),
             "ARG" => self.arg(instruction, globals),
-            "RUN" => self.run(instruction, place, context),
+            "RUN" => self.run(instruction, index, context),
             "WORKDIR" => {
                 let state = Rc::make_mut(&mut self.state);
                 let directory = expand(&unquoted(instruction.text.text.trim()), &state.variables).text;
@@ -289,7 +289,7 @@ impl Open {
         }
     }
 
-    fn run(&mut self, instruction: &Instruction, place: usize, context: &Context) {
+    fn run(&mut self, instruction: &Instruction, index: usize, context: &Context) {
         let variables = self.state.variables.clone();
         let mounted = instruction.flags.iter().any(|flag| {
             flag.starts_with("--mount")
@@ -306,7 +306,7 @@ impl Open {
         let mut activated = false;
         for command in script(instruction, &variables) {
             activated |= matches!(command.program(), "source" | ".") && command.text().ends_with("activate");
-            self.command(command, place, context);
+            self.command(command, index, context);
         }
         let state = Rc::make_mut(&mut self.state);
         state.variables = variables;
@@ -387,7 +387,7 @@ fn script(instruction: &Instruction, variables: &Variables) -> Vec<Command> {
 /// A command, or those that it hands to a shell.
 fn opened(command: Command, instruction: &Instruction, variables: &Variables) -> Vec<Command> {
     let shell = matches!(command.program(), "bash" | "sh" | "dash" | "zsh");
-    let heredoc = command.heredoc.and_then(|place| instruction.heredocs.get(place));
+    let heredoc = command.heredoc.and_then(|index| instruction.heredocs.get(index));
     let inner = match heredoc {
         Some(heredoc) if command.words.is_empty() || shell => {
             let first = heredoc.text.text.lines().next().unwrap_or_default();
@@ -402,7 +402,7 @@ fn opened(command: Command, instruction: &Instruction, variables: &Variables) ->
                 word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c')
             });
             option
-                .and_then(|place| command.words.get(place + 1))
+                .and_then(|index| command.words.get(index + 1))
                 .map(|word| shell::commands(&Text::in_line(&word.text, word.line), variables))
         }
         _ => None,
@@ -565,7 +565,7 @@ mod tests {
     fn exports_hold_until_the_end_of_their_run() {
         let file =
             Dockerfile::read(catalog(), "FROM python:3.12\nRUN export A=1 && b\nRUN c\n", &Context::new());
-        let of = |place: usize| file.stages[0].runs[place].variable("A").and_then(|value| value.text);
+        let of = |index: usize| file.stages[0].runs[index].variable("A").and_then(|value| value.text);
         assert_eq!((of(1).as_deref(), of(2)), (Some("1"), None));
     }
 }

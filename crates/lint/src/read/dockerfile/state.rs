@@ -288,7 +288,7 @@ impl State {
 
     fn pythons_of(&mut self, command: &Command) {
         let program = command.program();
-        let words: Vec<&str> = (0..command.words.len()).map(|place| command.word(place)).collect();
+        let words: Vec<&str> = (0..command.words.len()).map(|index| command.word(index)).collect();
         let last = words.last().copied().unwrap_or_default();
         match program {
             "update-alternatives" if command.text().contains("python") => {

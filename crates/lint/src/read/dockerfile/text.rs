@@ -12,8 +12,9 @@ pub(crate) struct Text {
 impl Text {
     /// A text of whole lines that begins at a line.
     pub(crate) fn lines(text: &str, first: usize) -> Text {
-        let ends = text.match_indices('\n').map(|(place, _)| place + 1);
-        let starts = std::iter::once(0).chain(ends).enumerate().map(|(count, place)| (place, first + count));
+        let ends = text.match_indices('\n').map(|(offset, _)| offset + 1);
+        let starts =
+            std::iter::once(0).chain(ends).enumerate().map(|(count, offset)| (offset, first + count));
         Text { text: text.to_owned(), starts: starts.collect() }
     }
 
@@ -31,7 +32,7 @@ impl Text {
     /// The line of the file that a place in the text comes from.
     pub(crate) fn line_at(&self, offset: usize) -> usize {
         let after = self.starts.partition_point(|(start, _)| *start <= offset);
-        after.checked_sub(1).and_then(|place| self.starts.get(place)).map_or(0, |(_, line)| *line)
+        after.checked_sub(1).and_then(|index| self.starts.get(index)).map_or(0, |(_, line)| *line)
     }
 
     /// What follows a place.

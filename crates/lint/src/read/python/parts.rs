@@ -68,11 +68,11 @@ impl Call {
     }
 
     /// An argument by its place or its keyword.
-    pub(crate) fn argument(&self, place: usize, name: &str) -> Option<&Argument> {
+    pub(crate) fn argument(&self, index: usize, name: &str) -> Option<&Argument> {
         let plain = self
             .arguments
-            .get(place)
-            .filter(|_| self.arguments[..=place].iter().all(|one| one.name.is_none()));
+            .get(index)
+            .filter(|_| self.arguments[..=index].iter().all(|one| one.name.is_none()));
         self.keyword(name).or(plain)
     }
 }

@@ -10,17 +10,17 @@ impl Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
         let mut scope = Scope { torch, nccl, ..Scope::default() };
         let mut others = Vec::new();
-        for (place, line) in file.text.lines().enumerate() {
+        for (index, line) in file.text.lines().enumerate() {
             match pair(line, file.kind) {
                 Some((name, value)) => scope.settings.push(Setting {
                     written: line.split_once('=').map_or("", |(_, value)| value).to_owned(),
                     name,
                     value,
-                    place: (place + 1).into(),
+                    location: (index + 1).into(),
                     held: Held::Always,
                     certain: true,
                 }),
-                None => others.push((place + 1, line.to_owned())),
+                None => others.push((index + 1, line.to_owned())),
             }
         }
         Settings { scopes: vec![scope], others, ..Settings::empty(file) }

@@ -13,7 +13,7 @@ use pep440_rs::Version;
 
 use crate::file::File;
 use crate::kind::Kind;
-use crate::place::Place;
+use crate::location::Location;
 use facts::Facts;
 
 /// What a file sets.
@@ -61,7 +61,7 @@ pub(crate) struct Setting {
     pub value: Option<String>,
     /// The value as written in the file.
     pub written: String,
-    pub place: Place,
+    pub location: Location,
     /// For how long.
     pub held: Held,
     /// False where it may not be set at all (behind an `if`).
@@ -88,7 +88,7 @@ pub(crate) struct Written {
     pub file: String,
     pub name: String,
     /// Where the writing stands.
-    pub place: Place,
+    pub location: Location,
 }
 
 /// A command that starts ranks on several machines.

@@ -64,7 +64,7 @@ impl Settings {
                 name: name.to_owned(),
                 value: word.known.then(|| word.text.clone()),
                 written: word.text.clone(),
-                place: word.line.max(command.line).into(),
+                location: word.line.max(command.line).into(),
                 held,
                 certain: command.certain,
             };
@@ -81,7 +81,7 @@ impl Settings {
             let by = read.commands.iter().rev().find(|command| command.line <= document.by);
             let target = by.and_then(shell_file);
             let lines = document.lines.iter().filter_map(move |(line, text)| {
-                Some(Written { file: target.clone()?, name: assigned(text)?, place: (*line).into() })
+                Some(Written { file: target.clone()?, name: assigned(text)?, location: (*line).into() })
             });
             lines.collect::<Vec<_>>()
         });
@@ -103,7 +103,7 @@ fn stage_settings(stage: &Stage) -> Vec<Setting> {
         let text = &instruction.text;
         let mut from = 0;
         for (name, value) in settings(&text.text) {
-            let at = text.text[from..].find(&name).map_or(from, |place| from + place);
+            let at = text.text[from..].find(&name).map_or(from, |offset| from + offset);
             from = at + name.len();
             let written = value.clone().unwrap_or_default();
             let expanded = value.map(|value| expand(&unquoted(&value), &stage.end.variables));
@@ -111,7 +111,7 @@ fn stage_settings(stage: &Stage) -> Vec<Setting> {
                 name,
                 value: expanded.filter(|value| value.known && !value.default).map(|value| value.text),
                 written: unquoted(&written),
-                place: text.line_at(at).max(instruction.line).into(),
+                location: text.line_at(at).max(instruction.line).into(),
                 held: Held::Always,
                 certain: true,
             });
@@ -132,7 +132,7 @@ fn torch_of(stage: &Stage) -> Option<Version> {
 fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
     let head = service.line_of("environment");
     let lines: Vec<&str> = file.text.lines().collect();
-    let place = |name: &str| {
+    let location = |name: &str| {
         let here = |line: &&str| {
             let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
             line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['=', ':', '"', '\'']))
@@ -145,7 +145,7 @@ fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
     };
     let environment = service.environment().into_iter();
     let setting = |(name, value): (String, Option<String>)| Setting {
-        place: place(&name),
+        location: location(&name),
         written: value.clone().unwrap_or_default(),
         value: value.filter(|value| !value.contains('$')),
         name,
@@ -172,13 +172,13 @@ fn option_pairs(command: &Command) -> Vec<(String, Word)> {
         _ => return Vec::new(),
     };
     let mut found = Vec::new();
-    for (place, word) in command.words.iter().enumerate() {
+    for (index, word) in command.words.iter().enumerate() {
         for option in options {
             let joined = word.text.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
             let value = match joined {
                 Some(text) => Some((word, text)),
                 None if word.text == *option => {
-                    command.words.get(place + 1).map(|next| (next, next.text.as_str()))
+                    command.words.get(index + 1).map(|next| (next, next.text.as_str()))
                 }
                 None => None,
             };
@@ -189,7 +189,7 @@ fn option_pairs(command: &Command) -> Vec<(String, Word)> {
             }
         }
         if word.text == "-genv"
-            && let (Some(name), Some(value)) = (command.words.get(place + 1), command.words.get(place + 2))
+            && let (Some(name), Some(value)) = (command.words.get(index + 1), command.words.get(index + 2))
         {
             found.push((name.text.clone(), value.clone()));
         }
@@ -218,7 +218,7 @@ fn written(command: &Command) -> Vec<Written> {
     let text = command.words[1..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let parts = text.split(['\n', ';']).flat_map(|part| part.split("\\n"));
     let names = parts.filter_map(assigned);
-    names.map(|name| Written { file: file.clone(), name, place: command.line.into() }).collect()
+    names.map(|name| Written { file: file.clone(), name, location: command.line.into() }).collect()
 }
 
 /// The name that a line of a shell's file sets.
@@ -284,7 +284,7 @@ mod tests {
 
     fn shown(settings: &Settings) -> Vec<(String, Option<&str>, usize, Held)> {
         let all = settings.scopes.iter().flat_map(|scope| &scope.settings);
-        all.map(|one| (one.name.clone(), one.value.as_deref(), one.place.line, one.held)).collect()
+        all.map(|one| (one.name.clone(), one.value.as_deref(), one.location.line, one.held)).collect()
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
         let of = |name: &str, value, line| (name.to_owned(), Some(value), line, Held::Always);
         assert_eq!(shown(&settings), [of("A", "1", 2), of("B", "2 3", 3), of("C", "4", 4)]);
         assert_eq!(settings.scopes[0].torch.as_ref().unwrap().to_string(), "2.6.0");
-        assert_eq!((settings.written[0].name.as_str(), settings.written[0].place.line), ("D", 5));
+        assert_eq!((settings.written[0].name.as_str(), settings.written[0].location.line), ("D", 5));
         let text = "services:\n  a:\n    image: b\n    environment:\n      - A=1\n      - B=$X\n";
         let file = File::new(catalog(), "compose.yaml", text, Kind::Compose);
         let settings = Settings::of_compose(&Compose::read(file.catalog, text, &[], file.stack), &file);

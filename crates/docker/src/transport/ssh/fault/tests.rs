@@ -66,35 +66,35 @@ fn every_known_fault_has_a_hint() {
 #[test]
 fn the_state_of_the_socket_is_told_as_seen_there() {
     let why = "channel 3: open failed: connect failed: open failed";
-    let says = |probed| from_socket(&address(), why, probed).message;
-    assert!(says(Some("ann\nabsent\n")).contains("does not exist"));
-    assert!(says(Some("ann\nsocket\n")).contains("ann has no permission to use /var/run/docker.sock"));
-    assert!(says(Some("ann\nsocket\nopen\n")).contains("no engine listens"));
-    assert!(says(Some("ann\nsocket\nopen\nlistens\n")).contains("does not forward it"));
-    assert!(says(Some("ann\n")).contains("not a socket"));
-    assert!(says(None).contains(why));
+    let message = |probed| from_socket(&address(), why, probed).message;
+    assert!(message(Some("ann\nabsent\n")).contains("does not exist"));
+    assert!(message(Some("ann\nsocket\n")).contains("ann has no permission to use /var/run/docker.sock"));
+    assert!(message(Some("ann\nsocket\nopen\n")).contains("no engine listens"));
+    assert!(message(Some("ann\nsocket\nopen\nlistens\n")).contains("does not forward it"));
+    assert!(message(Some("ann\n")).contains("not a socket"));
+    assert!(message(None).contains(why));
 }
 
 #[test]
 fn a_banner_is_never_the_reason() {
     let banner = "Debian GNU/Linux 12 \\n \\l\nPermission denied (to strangers). Sessions are timed out.\n";
-    let says = |status, log, stdout| {
+    let message = |status, log, stdout| {
         let ended = Ended { status: Some(status), log, stderr: banner, stdout };
         let error = from_exit(&address(), ended);
         assert!(!error.message.contains("Debian") && !error.message.contains("strangers"), "{error:?}");
         assert!(error.hints.iter().any(|hint| hint.contains("ssh")), "{error:?}");
         error.message
     };
-    let early = says(0, "", "");
+    let early = message(0, "", "");
     assert_eq!(
         early,
         "the login shell of root@127.0.0.1 ended with status 0 before it ran the command that envdoc sent"
     );
-    let nologin = says(1, "", "This account is currently not available.\n");
+    let nologin = message(1, "", "This account is currently not available.\n");
     assert!(nologin.starts_with("root@127.0.0.1 has a login shell that allows no login"), "{nologin}");
-    assert!(says(3, "", "maintenance\n").ends_with("; it printed: maintenance"));
-    assert!(says(255, "", "").ends_with("ended with status 255 without a message"));
-    let denied = says(255, "root@127.0.0.1: Permission denied (publickey).\r\n", "");
+    assert!(message(3, "", "maintenance\n").ends_with("; it printed: maintenance"));
+    assert!(message(255, "", "").ends_with("ended with status 255 without a message"));
+    let denied = message(255, "root@127.0.0.1: Permission denied (publickey).\r\n", "");
     assert_eq!(denied, "ssh: root@127.0.0.1: Permission denied (publickey).");
 }
 

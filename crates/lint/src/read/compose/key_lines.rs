@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The lines of keys.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct KeyLines {
     lines: BTreeMap<Vec<String>, usize>,
     /// The first key that stands twice in one mapping: line and key.
     pub twice: Option<(usize, String)>,
 }
 
-impl Places {
+impl KeyLines {
     /// Reads the keys in block style; those in flow style (`{a: b}`) have the line of the key above them.
-    pub(super) fn read(text: &str) -> Places {
-        let mut places = Places::default();
+    pub(super) fn read(text: &str) -> KeyLines {
+        let mut key_lines = KeyLines::default();
         let mut open: Vec<(usize, String)> = Vec::new();
         let mut block = None;
         // The keys of the mappings that are open, by the column of their keys.
         let mut mappings: Vec<(usize, BTreeSet<String>)> = Vec::new();
-        for (place, line) in text.lines().enumerate() {
+        for (index, line) in text.lines().enumerate() {
             let indent = line.len() - line.trim_start_matches(' ').len();
             let trimmed = line.trim();
             if trimmed.is_empty() || block.is_some_and(|outer| indent > outer) {
@@ -47,18 +47,18 @@ impl Places {
                 }
             };
             if !first {
-                places.twice = places.twice.or(Some((place + 1, key.clone())));
+                key_lines.twice = key_lines.twice.or(Some((index + 1, key.clone())));
             }
             while open.last().is_some_and(|(outer, _)| *outer >= indent) {
                 open.pop();
             }
             open.push((indent, key));
-            places.lines.entry(open.iter().map(|(_, key)| key.clone()).collect()).or_insert(place + 1);
+            key_lines.lines.entry(open.iter().map(|(_, key)| key.clone()).collect()).or_insert(index + 1);
             if value.starts_with(['|', '>']) {
                 block = Some(indent);
             }
         }
-        places
+        key_lines
     }
 
     /// The line of a key.
@@ -96,17 +96,17 @@ mod tests {
     fn lines_of_keys() {
         let text = "services:\n  a:\n    deploy: {resources: {x: y}}\n    command: |\n      not: akey\n    \
             devices:\n      - driver: n\n        count: 1\n  \"b\":\n    image: c:d\n";
-        let places = Places::read(text);
-        assert_eq!(places.exact(&["services", "a", "deploy"]), Some(3));
-        assert_eq!(places.exact(&["services", "a", "devices", "count"]), Some(8));
-        assert_eq!(places.exact(&["services", "b", "image"]), Some(10));
-        assert_eq!(places.exact(&["services", "a", "command", "not"]), None);
-        assert_eq!(places.twice, None);
+        let key_lines = KeyLines::read(text);
+        assert_eq!(key_lines.exact(&["services", "a", "deploy"]), Some(3));
+        assert_eq!(key_lines.exact(&["services", "a", "devices", "count"]), Some(8));
+        assert_eq!(key_lines.exact(&["services", "b", "image"]), Some(10));
+        assert_eq!(key_lines.exact(&["services", "a", "command", "not"]), None);
+        assert_eq!(key_lines.twice, None);
     }
 
     #[test]
     fn keys_that_stand_twice() {
-        let twice = |text: &str| Places::read(text).twice;
+        let twice = |text: &str| KeyLines::read(text).twice;
         assert_eq!(twice("a:\n  b: 1\n  c: 2\n  b: 3\n"), Some((4, "b".to_owned())));
         assert_eq!(twice("a:\n  b: 1\nc:\n  b: 1\n"), None);
         assert_eq!(twice("a:\n  - b: 1\n    c: 2\n  - b: 1\n    c: 2\n"), None);

@@ -14,15 +14,15 @@ pub struct OtherFile {
 
 /// A place: a line of the file that is judged, or of one that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The other file.
     pub file: Option<Rc<OtherFile>>,
     /// The line, from 1.
     pub line: usize,
 }
 
-impl From<usize> for Place {
-    fn from(line: usize) -> Place {
-        Place { file: None, line }
+impl From<usize> for Location {
+    fn from(line: usize) -> Location {
+        Location { file: None, line }
     }
 }
