@@ -79,6 +79,20 @@ impl Table<Gpu> {
         self.all().iter().find(|gpu| gpu.pci_ids.contains(&device))
     }
 
+    /// The models of a compute capability (`(9, 0)`).
+    pub fn of_capability(&self, (major, minor): (u32, u32)) -> impl Iterator<Item = &Gpu> {
+        let text = format!("{major}.{minor}");
+        self.all().iter().filter(move |gpu| gpu.compute_capability == text)
+    }
+
+    /// The oldest driver branch that supports any GPU of a compute capability; `None` where a proprietary
+    /// kernel module may have supported one before the open one did, or where the catalog has no such GPU.
+    pub fn oldest_branch(&self, capability: (u32, u32)) -> Option<u32> {
+        let open_only = self.of_capability(capability).all(|gpu| gpu.open_module_only == Some(true));
+        let first = self.of_capability(capability).filter_map(|gpu| gpu.driver_branch_min).min();
+        first.filter(|_| open_only)
+    }
+
     /// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product
     /// name. Case, spaces and dashes do not count, nor do `NVIDIA`, `Tesla` and `GeForce` in front.
     pub fn by_alias(&self, text: &str) -> Option<&Gpu> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::constraints::python_wheel::left_out;
 use super::criteria::Criteria;
+use super::host_driver::HostDriver;
 use super::outcome::Stack;
 use super::search::Choice;
 use super::universe::{Build, Release};
@@ -21,6 +22,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
             .filter(|_| !left_out(criteria, choice.environment.build, choice.environment.python, name))
             .cloned()
     };
+    let driver = HostDriver::of(criteria, choice.environment.build);
     let mut stack = Stack {
         python: choice.environment.python.text.clone(),
         torch: release.version.clone(),
@@ -37,7 +39,8 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         system: choice.environment.base.system.map(|system| system.id.clone()),
         architecture: criteria.architecture().to_owned(),
         index_url: index_url(choice.environment.build),
-        driver_min: driver_min(criteria, choice.environment.build),
+        driver_min: driver.min,
+        driver_max_branch: driver.max_branch,
         gpu_archs: build.architectures.clone(),
         python_from: python_from(criteria, choice),
         install: Vec::new(),
@@ -55,17 +58,6 @@ pub(crate) fn installs<'u, 's>(
     let brought = choice.environment.build.image.is_some();
     let named = move |release: &&&Release| !brought || criteria.packages.contains_key(release.package);
     choice.packages.iter().filter(named).copied()
-}
-
-/// The oldest driver: of the image's own documentation, or of the build's CUDA.
-fn driver_min(criteria: &Criteria, build: &Build) -> Option<String> {
-    let of_image = |image: &Image| {
-        let toolkit =
-            || criteria.catalog.cuda().minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
-        image.driver_min.clone().or_else(toolkit)
-    };
-    let of_major = || criteria.catalog.cuda().major_driver_min(build.cuda_major()).map(str::to_owned);
-    build.image.and_then(of_image).or_else(of_major)
 }
 
 fn index_url(build: &Build) -> Option<String> {

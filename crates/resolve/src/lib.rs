@@ -11,6 +11,7 @@ mod constraint;
 mod constraints;
 mod criteria;
 mod explain;
+mod host_driver;
 pub mod install;
 pub mod lock;
 pub mod lookup;

@@ -94,7 +94,10 @@ impl Machine {
                 name: gpu.name.clone(),
                 capability,
                 data_centre: model.map(|model| model.data_centre),
-                driver_branch_min: model.and_then(|model| model.driver_branch_min),
+                driver_branch_min: match model {
+                    Some(model) => model.driver_branch_min,
+                    None => facts.catalog.gpus().oldest_branch(capability),
+                },
             });
             found.push((gpu.name.clone(), called));
         }

@@ -5,6 +5,7 @@ use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
 use crate::verdict::{Gap, Judgement, Refusal};
+use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -32,21 +33,14 @@ fn judge(criteria: &Criteria, _build: &Build) -> Judgement {
 
 fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
-        let row = criteria
-            .catalog
-            .gpus()
-            .all()
-            .iter()
-            .find(|row| row.name == gpu.name)
-            .or_else(|| criteria.catalog.gpus().by_name(&gpu.name));
         // The proprietary module may have known the GPU before the open one did.
-        return match row.and_then(|row| row.open_module_only) {
-            Some(true) => Judgement::Fails(Refusal::DriverOlderThanGpu {
+        return match open_module_only(criteria.catalog, gpu) {
+            true => Judgement::Fails(Refusal::DriverOlderThanGpu {
                 driver,
                 gpu: gpu.name.clone(),
                 branch: oldest,
             }),
-            _ => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
+            false => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
         };
     }
     let architecture = criteria.catalog.cuda().architecture(gpu.capability);
@@ -61,10 +55,23 @@ fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     }
 }
 
+/// Whether only the open kernel module drives the GPU: the model, or every one of its compute capability
+/// where that is all that was given.
+fn open_module_only(catalog: &Catalog, gpu: &Gpu) -> bool {
+    let gpus = catalog.gpus();
+    let is_it = |row: &&catalog::gpus::Gpu| row.name == gpu.name;
+    let model = gpus.all().iter().find(is_it);
+    let model = model.or_else(|| gpus.by_alias(&gpu.name)).or_else(|| gpus.by_name(&gpu.name));
+    match model {
+        Some(row) => row.open_module_only == Some(true),
+        None => gpus.of_capability(gpu.capability).all(|row| row.open_module_only == Some(true)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{build, card, driver, judged};
+    use crate::constraints::testing::{build, card, driver, judged, named};
 
     fn on(requirements: &[crate::request::Requirement]) -> Judgement {
         judged(&CONSTRAINT, requirements, build("2.6.0", "cu124"))
@@ -89,6 +96,19 @@ mod tests {
         ));
         assert!(matches!(on(&[driver("470.256.02"), card("h100")]), Judgement::Unknown(_)));
         assert_eq!(on(&[driver("570.124.06"), card("b200")]), Judgement::Holds);
+    }
+
+    #[test]
+    fn gpus_by_every_name_that_users_type() {
+        for name in ["5090", "RTX 5090", "rtx5090", "NVIDIA GeForce RTX 5090", "sm_120"] {
+            assert!(
+                matches!(
+                    on(&[driver("560.35.03"), named(name)]),
+                    Judgement::Fails(Refusal::DriverOlderThanGpu { branch: 570, .. })
+                ),
+                "{name}"
+            );
+        }
     }
 
     #[test]

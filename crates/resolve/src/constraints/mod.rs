@@ -20,7 +20,7 @@ pub(crate) mod python_wheel;
 pub(crate) mod requested;
 mod requirements;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use super::constraint::Constraint;
 

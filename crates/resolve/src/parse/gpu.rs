@@ -7,11 +7,11 @@ use catalog::Catalog;
 use catalog::gpus;
 
 /// `h100`, `RTX 4090`, `NVIDIA A100-SXM4-80GB`, `sm_86`, `compute_86`, `8.6`.
-pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> {
+pub(crate) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> {
     let text = text.trim();
     if let Some(capability) = by_capability(catalog, text) {
         let capability = capability?;
-        return Ok(of_capability(capability));
+        return Ok(of_capability(catalog, capability));
     }
     let model = catalog.gpus().by_alias(text).or_else(|| catalog.gpus().by_name(text));
     model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
@@ -38,9 +38,14 @@ pub fn capability(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn of_capability(capability: (u32, u32)) -> Gpu {
+fn of_capability(catalog: &Catalog, capability: (u32, u32)) -> Gpu {
     let (major, minor) = capability;
-    Gpu { name: format!("sm_{major}{minor}"), capability, data_centre: None, driver_branch_min: None }
+    Gpu {
+        name: format!("sm_{major}{minor}"),
+        capability,
+        data_centre: None,
+        driver_branch_min: catalog.gpus().oldest_branch(capability),
+    }
 }
 
 /// `None` if the text is not a compute capability; an error if no GPU has it.

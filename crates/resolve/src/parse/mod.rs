@@ -1,7 +1,7 @@
 //! Parses options into requirements. Pure: everything else that it needs comes from the catalog.
 
 mod driver;
-mod gpu;
+pub(crate) mod gpu;
 mod platform;
 mod preset;
 mod versions;

@@ -116,7 +116,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     }
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
-    add("driver", stack.driver_min.as_ref().map_or("unknown".into(), |min| format!("{min} or newer")));
+    add("driver", stack.drivers().unwrap_or_else(|| "unknown".into()));
     add("GPUs", gpus(stack));
     rows
 }
