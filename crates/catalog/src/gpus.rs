@@ -39,6 +39,8 @@ pub struct Gpu {
     pub open_module_only: Option<bool>,
     /// Whether NVIDIA's open kernel module can drive it at all.
     pub open_module: Option<bool>,
+    /// The processor of every machine with it, where the chip or board comes with one: `aarch64` (Grace).
+    pub processor: Option<String>,
     /// The oldest driver branch whose open kernel module lists it, where that record begins before the card.
     /// Single releases of an older branch may know it all the same.
     pub driver_branch_min: Option<u32>,
@@ -91,6 +93,13 @@ impl Table<Gpu> {
         let open_only = self.of_capability(capability).all(|gpu| gpu.open_module_only == Some(true));
         let first = self.of_capability(capability).filter_map(|gpu| gpu.driver_branch_min).min();
         first.filter(|_| open_only)
+    }
+
+    /// The processor that every GPU of a compute capability comes with; `None` where there is a choice.
+    pub fn processor(&self, capability: (u32, u32)) -> Option<&str> {
+        let mut all = self.of_capability(capability).map(|gpu| gpu.processor.as_deref());
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
     }
 
     /// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product

@@ -29,7 +29,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         torch_build: build.build.clone(),
         torchvision: partner("torchvision", release.torchvision.as_ref()),
         torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
-        triton: release.triton.clone().filter(|_| choice.environment.build.pypi),
+        triton: triton(criteria, choice),
         cuda: choice.environment.build.cuda_text(),
         cudnn: build.cudnn.clone(),
         nccl: build.nccl.clone(),
@@ -38,10 +38,13 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         base_image: choice.environment.base.image.map(Image::reference),
         system: choice.environment.base.system.map(|system| system.id.clone()),
         architecture: criteria.architecture().to_owned(),
-        index_url: index_url(choice.environment.build),
+        index_url: index_url(criteria, choice.environment.build),
         driver_min: driver.min,
         driver_max_branch: driver.max_branch,
-        gpu_archs: build.architectures.clone(),
+        gpu_archs: match criteria.architecture() {
+            "x86_64" => build.architectures.clone(),
+            _ => build.aarch64_architectures.clone(),
+        },
         python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
@@ -60,8 +63,15 @@ pub(crate) fn installs<'u, 's>(
     choice.packages.iter().filter(named).copied()
 }
 
-fn index_url(build: &Build) -> Option<String> {
-    (!build.pypi && build.image.is_none())
+/// The triton of PyPI's build; which one the wheels on other indexes require is not in the catalog.
+fn triton(criteria: &Criteria, choice: &Choice) -> Option<String> {
+    let (build, python) = (choice.environment.build, choice.environment.python);
+    let required = build.on_pypi(criteria.architecture()) && build.requires_triton(python);
+    build.release.triton.clone().filter(|_| required)
+}
+
+fn index_url(criteria: &Criteria, build: &Build) -> Option<String> {
+    (!build.on_pypi(criteria.architecture()) && build.image.is_none())
         .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
 }
 

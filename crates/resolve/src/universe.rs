@@ -52,7 +52,7 @@ pub struct Build {
     pub toolkits: Vec<Version>,
     /// What the release requires of setuptools.
     pub setuptools: Option<VersionSpecifiers>,
-    /// Whether it is the one that PyPI serves.
+    /// Whether it is the one that PyPI serves for x86_64; see [`Build::on_pypi`].
     pub pypi: bool,
     /// The compute capabilities that it has machine code for; `None`: not known.
     pub compiled: Option<Vec<(u32, u32)>>,
@@ -72,6 +72,8 @@ pub struct Build {
     pub torchaudio: Option<Version>,
     /// What it requires of triton.
     pub triton: Option<VersionSpecifiers>,
+    /// The Python from which on it does not require triton (`3.13`).
+    pub triton_python_below: Option<Version>,
     /// The NCCL that it requires or carries.
     pub nccl: Option<Version>,
     /// The image that contains it, if it is NVIDIA's build: it exists in no other place.
@@ -87,6 +89,27 @@ impl Build {
     /// How far a driver runs programs of its CUDA.
     pub fn driver_support(&self, catalog: &'static Catalog, driver: DriverVersion) -> DriverSupport<'static> {
         catalog.driver_support(&driver.to_string(), driver.branch, self.cuda_minor)
+    }
+
+    /// Whether PyPI serves it for a processor: for aarch64 it has wheels without CUDA up to torch 2.10.
+    pub fn on_pypi(&self, architecture: &str) -> bool {
+        match architecture {
+            "aarch64" => self.release.aarch64_build.as_ref() == Some(&self.build.build),
+            _ => self.pypi,
+        }
+    }
+
+    /// The compute capabilities that its wheels for a processor have machine code for; `None`: not known.
+    pub fn compiled_for(&self, architecture: &str) -> Option<&Vec<(u32, u32)>> {
+        match architecture {
+            "x86_64" => self.compiled.as_ref(),
+            _ => self.compiled_aarch64.as_ref(),
+        }
+    }
+
+    /// Whether the wheel on PyPI requires triton on a Python; on newer ones there was none when it came out.
+    pub fn requires_triton(&self, python: &Python) -> bool {
+        self.triton_python_below.as_ref().is_none_or(|below| python.version < *below)
     }
 
     /// Major and minor number of the release.
@@ -253,6 +276,7 @@ fn build(
         torchvision_python: release.torchvision_python.as_deref().and_then(|text| text.parse().ok()),
         torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
         triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
+        triton_python_below: partner(&release.triton_python_below),
         nccl: partner(&build.nccl),
         cuda: number,
         cuda_minor: minor(text)?,

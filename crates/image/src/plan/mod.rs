@@ -178,7 +178,8 @@ pub fn plan(
         glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
         index: request.mirrors.pip_index.clone(),
         build_args: runtime::build_args(request)?,
-        platform: (!request.architectures.is_empty()).then(|| platform(&stack.architecture)),
+        platform: (!request.architectures.is_empty() || stack.architecture != "x86_64")
+            .then(|| platform(&stack.architecture)),
         sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
         expectations: expectations::expectations(&context),

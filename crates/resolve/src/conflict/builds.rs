@@ -192,9 +192,12 @@ impl Report<'_, '_> {
     /// (cu128)`.
     fn kernels(&self, gpu: &str, capability: Capability, builds: &[&Build]) -> String {
         let requirement = self.criteria.gpus.iter().find(|one| one.name == gpu);
-        let requirement = requirement
-            .map(|gpu| Requirement { source: Source::Trial, kind: RequirementKind::Gpu((*gpu).clone()) });
-        let alone = Request { requirements: requirement.into_iter().collect(), ..Request::default() };
+        let requirement = requirement.map(|gpu| RequirementKind::Gpu((*gpu).clone()));
+        // Each processor has its own wheels.
+        let processor = RequirementKind::Architecture(self.criteria.architecture().to_owned());
+        let kinds = requirement.into_iter().chain([processor]);
+        let requirements = kinds.map(|kind| Requirement { source: Source::Trial, kind }).collect();
+        let alone = Request { requirements, ..Request::default() };
         let having = self.holding(&Criteria::from_request(self.universe.catalog, &alone));
         if self.criteria.torch.is_empty() && self.criteria.cuda.is_empty() && !having.is_empty() {
             return format!(

@@ -5,7 +5,6 @@ use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
 use crate::verdict::{Gap, Judgement, Refusal};
-use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -34,7 +33,7 @@ fn judge(criteria: &Criteria, _build: &Build) -> Judgement {
 fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
         // The proprietary module may have known the GPU before the open one did.
-        return match open_module_only(criteria.catalog, gpu) {
+        return match gpu.open_module_only {
             true => Judgement::Fails(Refusal::DriverOlderThanGpu {
                 driver,
                 gpu: gpu.name.clone(),
@@ -52,19 +51,6 @@ fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
             architecture: row.architecture.clone(),
         }),
         _ => Judgement::Holds,
-    }
-}
-
-/// Whether only the open kernel module drives the GPU: the model, or every one of its compute capability
-/// where that is all that was given.
-fn open_module_only(catalog: &Catalog, gpu: &Gpu) -> bool {
-    let gpus = catalog.gpus();
-    let is_it = |row: &&catalog::gpus::Gpu| row.name == gpu.name;
-    let model = gpus.all().iter().find(is_it);
-    let model = model.or_else(|| gpus.by_alias(&gpu.name)).or_else(|| gpus.by_name(&gpu.name));
-    match model {
-        Some(row) => row.open_module_only == Some(true),
-        None => gpus.of_capability(gpu.capability).all(|row| row.open_module_only == Some(true)),
     }
 }
 

@@ -27,6 +27,7 @@ use super::constraint::Constraint;
 /// All constraints; the reasons of a refusal have this order.
 pub(crate) const CONSTRAINTS: &[Constraint] = &[
     requested::BUILD,
+    architecture::GPU,
     gpu_driver::CONSTRAINT,
     gpu_code::CONSTRAINT,
     driver::CONSTRAINT,
@@ -55,6 +56,7 @@ pub(crate) const CONSTRAINTS: &[Constraint] = &[
     incompatible::PYTHON,
     deepspeed_nvcc::CONSTRAINT,
     requirements::TORCH,
+    requirements::TRITON,
     requirements::PACKAGES,
     incompatible::PACKAGES,
 ];

@@ -54,7 +54,7 @@ fn partners(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
         let requested = criteria.packages.contains_key(name);
         all = all.and(match missing {
             missing if !requested => Judgement::Notes(Note::LeftOut(Box::new(missing))),
-            Refusal::NoPartnerWheel { partner, version } if !build.pypi => {
+            Refusal::NoPartnerWheel { partner, version } if !build.on_pypi(criteria.architecture()) => {
                 Judgement::Unknown(Gap::PartnerWheel { partner, version })
             }
             missing => Judgement::Fails(missing),
@@ -111,7 +111,7 @@ fn package(criteria: &Criteria, python: &Python, release: &Release) -> Judgement
 mod tests {
     use super::*;
     use crate::constraints::testing::{
-        build, environment, judged_package, judged_python, python, release, with,
+        build, environment, judged_package, judged_python, python, python_requirement, release, with,
     };
 
     #[test]
@@ -162,14 +162,6 @@ mod tests {
             );
         }
         assert_eq!(on(&[python_requirement("3.14.1"), with("torchvision", "")], before), Judgement::Holds);
-    }
-
-    fn python_requirement(python: &str) -> crate::request::Requirement {
-        let kind = crate::request::RequirementKind::Python(python.parse().unwrap());
-        crate::request::Requirement {
-            source: crate::parameter::Source::Stated(format!("--python {python}")),
-            kind,
-        }
     }
 
     #[test]

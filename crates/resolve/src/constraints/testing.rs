@@ -30,19 +30,15 @@ pub(crate) fn gpu(name: &str, capability: (u32, u32), data_centre: Option<bool>)
         capability,
         data_centre,
         driver_branch_min: None,
+        open_module_only: false,
+        processor: None,
     }))
 }
 
 /// A GPU of the catalog(), by its short name.
 pub(crate) fn card(alias: &str) -> Requirement {
     let row = catalog().gpus().by_alias(alias).unwrap();
-    let (major, minor) = row.compute_capability.split_once('.').unwrap();
-    requirement(RequirementKind::Gpu(Gpu {
-        name: row.name.clone(),
-        capability: (major.parse().unwrap(), minor.parse().unwrap()),
-        data_centre: Some(row.data_centre),
-        driver_branch_min: row.driver_branch_min,
-    }))
+    requirement(RequirementKind::Gpu(crate::parse::of_model(&row.name, row).unwrap()))
 }
 
 /// `--gpu TEXT`.
@@ -58,6 +54,11 @@ pub(crate) fn with(name: &str, versions: &str) -> Requirement {
 /// `--compile`.
 pub(crate) fn compile() -> Requirement {
     requirement(RequirementKind::Compile)
+}
+
+/// `--python VERSIONS`.
+pub(crate) fn python_requirement(python: &str) -> Requirement {
+    requirement(RequirementKind::Python(python.parse().unwrap()))
 }
 
 /// `--arch NAME`.

@@ -99,13 +99,17 @@ impl<'u> Explainer<'u, '_> {
         if let Some(requirement) = requested_text(&self.criteria.cuda) {
             return format!("{name}: CUDA {requirement} was requested.");
         }
-        if build.pypi {
+        let architecture = self.criteria.architecture();
+        if build.on_pypi(architecture) {
             return format!("{name} is the build that PyPI serves.");
         }
         let pypi = universe
             .candidates(&self.criteria)
             .iter()
-            .find(|other| other.pypi && other.version == build.version);
+            .find(|other| other.on_pypi(architecture) && other.version == build.version);
+        if pypi.is_none() && build.release.aarch64_build.is_some() && architecture == "aarch64" {
+            return format!("{name}: PyPI's aarch64 wheels of this release are CPU builds.");
+        }
         let refused = pypi.and_then(|pypi| {
             let reasons = self.whole_build(universe, pypi);
             let message = reasons.first()?.short(Subject::Build).of(&pypi.build.build);
@@ -163,7 +167,11 @@ impl<'u> Explainer<'u, '_> {
             (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
             (_, None) => format!(" It comes from {from}."),
         };
-        let wheels = build.release.pythons.as_ref().map_or(String::new(), |list| {
+        let pythons = match self.criteria.architecture() {
+            "x86_64" => &build.release.pythons,
+            _ => &build.release.aarch64_pythons,
+        };
+        let wheels = pythons.as_ref().map_or(String::new(), |list| {
             let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });
@@ -195,6 +203,10 @@ impl<'u> Explainer<'u, '_> {
             self.newest_image().unwrap_or_else(|| "as requested".to_owned())
         };
         let newer = self.newer_systems(universe, base);
+        let what = match self.criteria.gpu_with_processor() {
+            Some((gpu, processor)) => format!("{what}, for {processor}: the {} comes with it", gpu.name),
+            None => what,
+        };
         let message = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
         entry("base_image", image.reference(), message, constraints, &[&image.source])
     }

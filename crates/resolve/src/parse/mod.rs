@@ -7,7 +7,7 @@ mod preset;
 mod versions;
 mod with;
 
-pub use gpu::{capability, of_model};
+pub use gpu::{capability, of_capability, of_model};
 pub use platform::{system, system_of_release};
 pub use with::{package_name, package_names, split_requirements};
 
