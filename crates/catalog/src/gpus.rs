@@ -39,6 +39,10 @@ pub struct Gpu {
     pub open_module_only: Option<bool>,
     /// Whether NVIDIA's open kernel module can drive it at all.
     pub open_module: Option<bool>,
+    /// True where it is not known whether forward compatibility works: NVIDIA names select RTX cards besides
+    /// the data-centre ones.
+    #[serde(default)]
+    pub forward_compatibility_unknown: bool,
     /// The processor of every machine with it, where the chip or board comes with one: `aarch64` (Grace).
     pub processor: Option<String>,
     /// The oldest driver branch whose open kernel module lists it, where that record begins before the card.
@@ -54,6 +58,13 @@ pub struct Gpu {
 }
 
 file::table!(Gpu, "gpus.yaml");
+
+impl Gpu {
+    /// Whether forward compatibility (a cuda-compat package) works on it; `None`: unknown.
+    pub fn forward_compatible(&self) -> Option<bool> {
+        (!self.forward_compatibility_unknown).then_some(self.data_centre)
+    }
+}
 
 impl Table<Gpu> {
     /// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins

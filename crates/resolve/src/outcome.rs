@@ -157,6 +157,8 @@ pub struct Conflict {
     pub reasons: Vec<Reason>,
     /// Stacks that come by giving up as few wishes as will do, the cheapest first.
     pub nearest: Vec<Nearest>,
+    /// Whether a stack may exist all the same: what was asked for is older than the catalog.
+    pub undecided: bool,
 }
 
 /// A stack that comes by giving up a wish, or several where one is not enough.

@@ -331,7 +331,7 @@ pub(super) fn releases(universe: &Universe, builds: &[&Build]) -> String {
 }
 
 /// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
-fn names(universe: &Universe, builds: &[&Build]) -> String {
+pub(super) fn names(universe: &Universe, builds: &[&Build]) -> String {
     format!("{} for CUDA {}", releases(universe, builds), and(&cudas(builds)))
 }
 

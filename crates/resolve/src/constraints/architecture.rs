@@ -67,7 +67,7 @@ fn base(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
     }
 }
 
-fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
+pub(crate) fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let requirement = criteria.architecture();
     if requirement == USUAL {
         return Judgement::Holds;

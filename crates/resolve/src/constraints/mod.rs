@@ -1,6 +1,6 @@
 //! The constraints, one file each, and their list.
 
-mod architecture;
+pub(crate) mod architecture;
 mod base_cuda;
 pub(crate) mod compiler;
 mod deepspeed_nvcc;

@@ -32,7 +32,7 @@ pub(crate) const PACKAGE: Constraint = Constraint {
     judge: Judge::PackagePython(package),
 };
 
-fn torch(_criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
+fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let Some(pythons) = &build.build.pythons else {
         // Of a build that was only seen: at most the Pythons of the release.
         let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
@@ -41,9 +41,16 @@ fn torch(_criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
             false => Judgement::Unknown(Gap::PythonsOfTorch),
         };
     };
+    // Where a Python lacks only the wheels for aarch64, another constraint says so.
+    let of_processor =
+        build.release.aarch64_pythons.as_ref().filter(|_| criteria.architecture() == "aarch64");
+    let has = || {
+        let there = |text: &&String| of_processor.is_none_or(|list| list.contains(text));
+        pythons.iter().filter(there).cloned().collect()
+    };
     Judgement::unless(pythons.contains(&python.text), || match build.image {
         Some(_) => Refusal::TorchOfImageForPython { has: pythons.clone() },
-        None => Refusal::NoTorchWheel { has: pythons.clone() },
+        None => Refusal::NoTorchWheel { has: has() },
     })
 }
 

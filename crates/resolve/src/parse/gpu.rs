@@ -28,7 +28,7 @@ pub fn of_model(name: &str, model: &gpus::Gpu) -> Option<Gpu> {
     Some(Gpu {
         name: name.to_owned(),
         capability: capability(&model.compute_capability)?,
-        data_centre: Some(model.data_centre),
+        data_centre: model.forward_compatible(),
         driver_branch_min: model.driver_branch_min,
         open_module_only: model.open_module_only == Some(true),
         processor: model.processor.clone(),

@@ -94,6 +94,7 @@ pub(super) fn found() -> Outcome {
 
 pub(super) fn none() -> Outcome {
     Outcome::Conflict(Box::new(Conflict {
+        undecided: false,
         message: "no torch that has code for the B200 (sm_100) is a 2.5".into(),
         requirements: vec!["--gpu b200".into(), "--torch 2.5".into()],
         reasons: vec![reason(

@@ -40,6 +40,7 @@ pub fn together(together: &Together) -> String {
             let why = together.why.as_ref().map_or(String::new(), |why| format!(". {}", why.summary));
             format!("yes, as {}{why}", headline(&found.stack))
         }
+        Outcome::Conflict(conflict) if conflict.undecided => format!("unknown: {}", conflict.message),
         Outcome::Conflict(conflict) => format!("no: {}", conflict.message),
     };
     format!("Together with {}: {words}", together.requirements.join(", "))
@@ -207,13 +208,18 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
 }
 
 fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
-    let style = colour(NONE).bold();
-    let sign = if layout.unicode { "✗" } else { "x" };
+    let (colour_of, sign) = match (conflict.undecided, layout.unicode) {
+        (true, _) => (WARNING, "?"),
+        (false, true) => (NONE, "✗"),
+        (false, false) => (NONE, "x"),
+    };
+    let style = colour(colour_of).bold();
     let message =
         if conflict.message.is_empty() { "no stack meets these requirements" } else { &conflict.message };
     wrapped(text, message, &format!("{style}{sign}{style:#} "), "  ", layout);
     if !conflict.requirements.is_empty() {
-        heading(text, "These requirements conflict");
+        let words = if conflict.undecided { "Not in the catalog" } else { "These requirements conflict" };
+        heading(text, words);
         for requirement in &conflict.requirements {
             let _ = writeln!(text, "  {requirement}");
         }
