@@ -41,10 +41,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         index_url: index_url(criteria, choice.environment.build),
         driver_min: driver.min,
         driver_max_branch: driver.max_branch,
-        gpu_archs: match criteria.architecture() {
-            "x86_64" => build.architectures.clone(),
-            _ => build.aarch64_architectures.clone(),
-        },
+        gpu_archs: gpu_archs(criteria, build),
         python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
@@ -61,6 +58,13 @@ pub(crate) fn installs<'u, 's>(
     let brought = choice.environment.build.image.is_some();
     let named = move |release: &&&Release| !brought || criteria.packages.contains_key(release.package);
     choice.packages.iter().filter(named).copied()
+}
+
+fn gpu_archs(criteria: &Criteria, build: &catalog::torch::Build) -> Option<Vec<String>> {
+    match criteria.architecture() {
+        "x86_64" => build.architectures.clone(),
+        _ => build.aarch64_architectures.clone(),
+    }
 }
 
 /// The triton of PyPI's build; which one the wheels on other indexes require is not in the catalog.

@@ -32,6 +32,7 @@ mod search;
 pub mod testing;
 pub mod universe;
 mod verdict;
+mod wheels;
 
 use criteria::Criteria;
 use outcome::{Outcome, Resolution};

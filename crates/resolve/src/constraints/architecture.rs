@@ -30,8 +30,8 @@ pub(super) const PACKAGE: Constraint = Constraint {
 /// A GPU that is on one board with its processor is in no machine with another.
 pub(super) const GPU: Constraint = Constraint {
     id: "gpu-processor",
-    description: "A GPU that comes with its processor (GH200, GB200, GB300, GB10, Tegra) is with the required \
-        processor.",
+    description: "A GPU that comes with its processor (GH200, GB200, GB300, GB10, Tegra) is with the \
+        required processor.",
     source: "NVIDIA/open-gpu-kernel-modules:README.md (products); see the catalog's GPU rows",
     judge: Judge::Build(gpu),
 };

@@ -56,8 +56,12 @@ fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
 
 /// torch requires one triton on most Pythons; there it alone may be installed.
 fn triton(criteria: &Criteria, build: &Build, python: &Python, release: &Release) -> Judgement {
-    if release.package != "triton" || !build.requires_triton(python) {
+    if release.package != "triton" {
         return Judgement::Holds;
+    }
+    if !build.requires_triton(python) {
+        let same = build.triton.as_ref().is_some_and(|wants| wants.contains(&release.version));
+        return if same { Judgement::Holds } else { Judgement::Unknown(Gap::TritonNotRequired) };
     }
     // What the aarch64 wheels on other indexes than PyPI require is not known.
     let known = criteria.architecture() == "x86_64" || build.on_pypi(criteria.architecture());
@@ -111,7 +115,7 @@ mod tests {
         };
         assert_eq!(on(("2.7.1", "cu126"), "3.12"), Judgement::Holds);
         assert!(matches!(on(("2.5.1", "cu124"), "3.12"), Judgement::Fails(Refusal::TritonRequired { .. })));
-        assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Holds, "it requires none there");
+        assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Unknown(Gap::TritonNotRequired));
     }
 
     #[test]

@@ -189,10 +189,22 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
         format!("There is no such toolkit.{reported}")
     };
     let mut explanation = Explanation::new(title, summary);
-    let before =
-        universe.catalog.cuda().all().iter().rev().find(|row| parse(row).is_some_and(|one| one <= requested));
+    nearest(&mut explanation, universe, &requested);
+    explanation
+}
+
+/// The releases before and after one that the catalog does not have.
+fn nearest(explanation: &mut Explanation, universe: &Universe, requested: &Version) {
+    let parse = |row: &cuda::Release| Version::parse(&row.toolkit);
+    let before = universe
+        .catalog
+        .cuda()
+        .all()
+        .iter()
+        .rev()
+        .find(|row| parse(row).is_some_and(|one| one <= *requested));
     let after =
-        universe.catalog.cuda().all().iter().find(|row| parse(row).is_some_and(|one| one > requested));
+        universe.catalog.cuda().all().iter().find(|row| parse(row).is_some_and(|one| one > *requested));
     for near in [before, after].into_iter().flatten() {
         let driver = torch::drivers(
             universe,
@@ -201,5 +213,4 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
         explanation.alternative(format!("CUDA {}: driver {driver}", near.toolkit));
         explanation.source(&near.source);
     }
-    explanation
 }

@@ -112,6 +112,12 @@ fn split(text: &str) -> (String, &str) {
     (name.to_ascii_lowercase().replace(['_', '.'], "-"), version.strip_prefix('v').unwrap_or(version))
 }
 
+/// Whether two versions are one: `0.21` is `0.21.0` (PEP 440).
+fn same(one: &str, other: &str) -> bool {
+    let parse = |text: &str| text.parse::<pep440_rs::Version>().ok();
+    one == other || parse(one).is_some_and(|number| parse(other) == Some(number))
+}
+
 /// The numbers of a version (`13.4.0` of `13.4.0rc1`, `2.26.2` of `2.26.2.post1`), and what PEP 440 calls it
 /// where it is no plain release.
 fn numbers(text: &str) -> Option<(catalog::version::Version, Option<&'static str>)> {

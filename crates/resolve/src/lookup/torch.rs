@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::Explanation;
+use super::{Explanation, same};
 use crate::universe::{Universe, series};
 use catalog::torch::{Build, Release};
 use diagnostic::words;
@@ -283,15 +283,12 @@ pub(super) fn partner(universe: &Universe, name: &str, version: &str) -> Explana
         name != "torchaudio"
             || release.builds.iter().any(|build| release.torchaudio_of(&build.build).is_some())
     };
-    // 0.21 is 0.21.0 (PEP 440).
-    let number = Version::from_str(version).ok();
-    let is_it = |own: &str| own == version || number.is_some() && Version::from_str(own).ok() == number;
     let with: Vec<&Release> = universe
         .catalog
         .torch()
         .all()
         .iter()
-        .filter(|release| of(release).is_some_and(is_it) && loads(release))
+        .filter(|release| of(release).is_some_and(|own| same(own, version)) && loads(release))
         .collect();
     let mut explanation = if version.is_empty() {
         Explanation::new(name, "Released with torch: each torch release has its own.")

@@ -208,12 +208,9 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
 }
 
 fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
-    let (colour_of, sign) = match (conflict.undecided, layout.unicode) {
-        (true, _) => (WARNING, "?"),
-        (false, true) => (NONE, "✗"),
-        (false, false) => (NONE, "x"),
-    };
-    let style = colour(colour_of).bold();
+    let no = if layout.unicode { "✗" } else { "x" };
+    let (style, sign) = if conflict.undecided { (WARNING, "?") } else { (NONE, no) };
+    let style = colour(style).bold();
     let message =
         if conflict.message.is_empty() { "no stack meets these requirements" } else { &conflict.message };
     wrapped(text, message, &format!("{style}{sign}{style:#} "), "  ", layout);
