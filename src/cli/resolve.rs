@@ -28,7 +28,7 @@ use resolve::{self, lookup};
 /// access.
 ///
 /// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are
-/// shown; 2: envdoc could not run.
+/// shown; 2: envdoc could not run; 3: unknown, because what you ask for is older than the catalog.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -104,12 +104,13 @@ impl Args {
             notes: &notes,
         };
         let Outcome::Resolved(resolution) = &outcome else {
+            let undecided = matches!(&outcome, Outcome::Conflict(conflict) if conflict.undecided);
             match self.format {
                 Format::Text | Format::Json => terminal::print(&self.report(catalog, &report)?)?,
                 // A file that others read gets no sentence.
                 Format::Requirements | Format::Toml => terminal::note(self.text(&report).trim_end()),
             }
-            return Ok(1);
+            return Ok(if undecided { 3 } else { 1 });
         };
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::new(&resolution.stack, &request.requirements))?;

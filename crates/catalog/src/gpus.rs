@@ -39,6 +39,12 @@ pub struct Gpu {
     pub open_module_only: Option<bool>,
     /// Whether NVIDIA's open kernel module can drive it at all.
     pub open_module: Option<bool>,
+    /// True where it is not known whether forward compatibility works: NVIDIA names select RTX cards besides
+    /// the data-centre ones.
+    #[serde(default)]
+    pub forward_compatibility_unknown: bool,
+    /// The processor of every machine with it, where the chip or board comes with one: `aarch64` (Grace).
+    pub processor: Option<String>,
     /// The oldest driver branch whose open kernel module lists it, where that record begins before the card.
     /// Single releases of an older branch may know it all the same.
     pub driver_branch_min: Option<u32>,
@@ -52,6 +58,13 @@ pub struct Gpu {
 }
 
 file::table!(Gpu, "gpus.yaml");
+
+impl Gpu {
+    /// Whether forward compatibility (a cuda-compat package) works on it; `None`: unknown.
+    pub fn forward_compatible(&self) -> Option<bool> {
+        (!self.forward_compatibility_unknown).then_some(self.data_centre)
+    }
+}
 
 impl Table<Gpu> {
     /// The model with this product name (`NVIDIA H100 80GB HBM3`): the longest pattern that the name begins
@@ -77,6 +90,27 @@ impl Table<Gpu> {
     /// The model with this PCI device id of vendor 10de (`0x2330`).
     pub fn by_pci(&self, device: u16) -> Option<&Gpu> {
         self.all().iter().find(|gpu| gpu.pci_ids.contains(&device))
+    }
+
+    /// The models of a compute capability (`(9, 0)`).
+    pub fn of_capability(&self, (major, minor): (u32, u32)) -> impl Iterator<Item = &Gpu> {
+        let text = format!("{major}.{minor}");
+        self.all().iter().filter(move |gpu| gpu.compute_capability == text)
+    }
+
+    /// The oldest driver branch that supports any GPU of a compute capability; `None` where a proprietary
+    /// kernel module may have supported one before the open one did, or where the catalog has no such GPU.
+    pub fn oldest_branch(&self, capability: (u32, u32)) -> Option<u32> {
+        let open_only = self.of_capability(capability).all(|gpu| gpu.open_module_only == Some(true));
+        let first = self.of_capability(capability).filter_map(|gpu| gpu.driver_branch_min).min();
+        first.filter(|_| open_only)
+    }
+
+    /// The processor that every GPU of a compute capability comes with; `None` where there is a choice.
+    pub fn processor(&self, capability: (u32, u32)) -> Option<&str> {
+        let mut all = self.of_capability(capability).map(|gpu| gpu.processor.as_deref());
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
     }
 
     /// The model that somebody means by a short name (`h100`, `RTX 4090`, `gtx1080ti`) or by a whole product

@@ -275,6 +275,13 @@ impl ImageRequest {
         }
     }
 
+    /// The platform that the Dockerfile names, as the engine does: where the request names its architectures,
+    /// and of every stack for another processor than x86_64.
+    pub(crate) fn platform(&self, architecture: &str) -> Option<String> {
+        let platform = if architecture == "aarch64" { "linux/arm64" } else { "linux/amd64" };
+        (architecture == "aarch64" || !self.architectures.is_empty()).then(|| platform.into())
+    }
+
     /// Whether caches of the builder are used.
     pub fn uses_cache(&self) -> bool {
         self.cache != Some(false)

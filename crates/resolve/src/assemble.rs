@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::constraints::python_wheel::left_out;
 use super::criteria::Criteria;
+use super::host_driver::HostDriver;
 use super::outcome::Stack;
 use super::search::Choice;
 use super::universe::{Build, Release};
@@ -21,13 +22,14 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
             .filter(|_| !left_out(criteria, choice.environment.build, choice.environment.python, name))
             .cloned()
     };
+    let driver = HostDriver::of(criteria, choice.environment.build);
     let mut stack = Stack {
         python: choice.environment.python.text.clone(),
         torch: release.version.clone(),
         torch_build: build.build.clone(),
         torchvision: partner("torchvision", release.torchvision.as_ref()),
         torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
-        triton: release.triton.clone().filter(|_| choice.environment.build.pypi),
+        triton: triton(criteria, choice),
         cuda: choice.environment.build.cuda_text(),
         cudnn: build.cudnn.clone(),
         nccl: build.nccl.clone(),
@@ -36,9 +38,10 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         base_image: choice.environment.base.image.map(Image::reference),
         system: choice.environment.base.system.map(|system| system.id.clone()),
         architecture: criteria.architecture().to_owned(),
-        index_url: index_url(choice.environment.build),
-        driver_min: driver_min(criteria, choice.environment.build),
-        gpu_archs: build.architectures.clone(),
+        index_url: index_url(criteria, choice.environment.build),
+        driver_min: driver.min,
+        driver_max_branch: driver.max_branch,
+        gpu_archs: gpu_archs(criteria, build),
         python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
@@ -57,19 +60,22 @@ pub(crate) fn installs<'u, 's>(
     choice.packages.iter().filter(named).copied()
 }
 
-/// The oldest driver: of the image's own documentation, or of the build's CUDA.
-fn driver_min(criteria: &Criteria, build: &Build) -> Option<String> {
-    let of_image = |image: &Image| {
-        let toolkit =
-            || criteria.catalog.cuda().minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
-        image.driver_min.clone().or_else(toolkit)
-    };
-    let of_major = || criteria.catalog.cuda().major_driver_min(build.cuda_major()).map(str::to_owned);
-    build.image.and_then(of_image).or_else(of_major)
+fn gpu_archs(criteria: &Criteria, build: &catalog::torch::Build) -> Option<Vec<String>> {
+    match criteria.architecture() {
+        "x86_64" => build.architectures.clone(),
+        _ => build.aarch64_architectures.clone(),
+    }
 }
 
-fn index_url(build: &Build) -> Option<String> {
-    (!build.pypi && build.image.is_none())
+/// The triton of PyPI's build; which one the wheels on other indexes require is not in the catalog.
+fn triton(criteria: &Criteria, choice: &Choice) -> Option<String> {
+    let (build, python) = (choice.environment.build, choice.environment.python);
+    let required = build.on_pypi(criteria.architecture()) && build.requires_triton(python);
+    build.release.triton.clone().filter(|_| required)
+}
+
+fn index_url(criteria: &Criteria, build: &Build) -> Option<String> {
+    (!build.on_pypi(criteria.architecture()) && build.image.is_none())
         .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
 }
 

@@ -23,7 +23,7 @@ pub struct Criteria<'r> {
     pub gpus: Vec<&'r Gpu>,
     pub drivers: Vec<DriverVersion>,
     pub systems: Vec<&'r str>,
-    /// CPU architectures; x86_64 if none is required.
+    /// CPU architectures that are required; see [`Criteria::architecture`].
     pub architectures: Vec<&'r str>,
     pub bases: Vec<&'r Base>,
     /// Whether CUDA code is compiled in the image.
@@ -87,9 +87,16 @@ impl<'r> Criteria<'r> {
         self.drivers.iter().min().copied()
     }
 
-    /// The CPU architecture; `x86_64` if none is required.
+    /// The CPU architecture: the required one, else that of a GPU that comes with its processor, else
+    /// `x86_64`.
     pub fn architecture(&self) -> &'r str {
-        self.architectures.first().copied().unwrap_or("x86_64")
+        let of_gpu = || self.gpu_with_processor().map(|(_, processor)| processor);
+        self.architectures.first().copied().or_else(of_gpu).unwrap_or("x86_64")
+    }
+
+    /// The first GPU that comes with its processor, and that processor.
+    pub fn gpu_with_processor(&self) -> Option<(&'r Gpu, &'r str)> {
+        self.gpus.iter().find_map(|gpu| Some((*gpu, gpu.processor.as_deref()?)))
     }
 
     /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they

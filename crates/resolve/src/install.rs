@@ -189,6 +189,7 @@ mod tests {
             architecture: "x86_64".into(),
             index_url: index.then(|| format!("https://download.pytorch.org/whl/{build}")),
             driver_min: None,
+            driver_max_branch: None,
             gpu_archs: None,
             python_from: "apt".into(),
             install: Vec::new(),

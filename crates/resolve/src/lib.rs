@@ -11,6 +11,7 @@ mod constraint;
 mod constraints;
 mod criteria;
 mod explain;
+mod host_driver;
 pub mod install;
 pub mod lock;
 pub mod lookup;
@@ -31,6 +32,7 @@ mod search;
 pub mod testing;
 pub mod universe;
 mod verdict;
+mod wheels;
 
 use criteria::Criteria;
 use outcome::{Outcome, Resolution};

@@ -90,11 +90,11 @@ impl Machine {
         let mut found: Vec<(String, Fact<Gpu>)> = Vec::new();
         for gpu in facts.gpu.list.known().into_iter().flatten() {
             let model = catalog_model(facts.catalog, gpu);
-            let called = gpu.compute_capability.clone().map(|capability| Gpu {
-                name: gpu.name.clone(),
-                capability,
-                data_centre: model.map(|model| model.data_centre),
-                driver_branch_min: model.and_then(|model| model.driver_branch_min),
+            // As the driver reports it, also where the catalog has another capability of the model.
+            let called = gpu.compute_capability.clone().map(|capability| {
+                let of_model = model.and_then(|model| parse::of_model(&gpu.name, model));
+                let unknown = || parse::of_capability(facts.catalog, &gpu.name, capability);
+                Gpu { capability, ..of_model.unwrap_or_else(unknown) }
             });
             found.push((gpu.name.clone(), called));
         }

@@ -63,14 +63,28 @@ pub struct Stack {
     pub architecture: String,
     /// The wheel index of the torch build; `null`: the default index (PyPI) has it.
     pub index_url: Option<String>,
-    /// The oldest driver on which it runs: by minor-version compatibility, for the CUDA of the torch build.
+    /// The oldest driver on which it runs: the newest of what the CUDA of the torch build needs (by
+    /// minor-version compatibility) and what the GPUs that were named need. A version or a branch (`570`).
     pub driver_min: Option<String>,
+    /// The last driver branch that supports the GPUs that were named; `null`: none is known to be the last.
+    #[serde(default)]
+    pub driver_max_branch: Option<u32>,
     /// The compute capabilities that the torch build has machine code for (`9.0`); `null`: not known.
     pub gpu_archs: Option<Vec<String>>,
     /// Where the Python comes from: `image`, `apt`, `dnf`, `deadsnakes`, `uv`, `machine`.
     pub python_from: String,
     /// Shell commands that install the Python packages into the active environment, in order.
     pub install: Vec<String>,
+}
+
+impl Stack {
+    /// The drivers on which it runs: `525.60.13 or newer`, `525.60.13 or newer, up to branch 580`.
+    pub fn drivers(&self) -> Option<String> {
+        let min = self.driver_min.as_ref().map(|min| format!("{min} or newer"));
+        let max = self.driver_max_branch.map(|branch| format!("up to branch {branch}"));
+        let parts: Vec<String> = min.into_iter().chain(max).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// The reason of a choice.
@@ -152,6 +166,8 @@ pub struct Conflict {
     pub reasons: Vec<Reason>,
     /// Stacks that come by giving up as few wishes as will do, the cheapest first.
     pub nearest: Vec<Nearest>,
+    /// Whether a stack may exist all the same: what was asked for is older than the catalog.
+    pub undecided: bool,
 }
 
 /// A stack that comes by giving up a wish, or several where one is not enough.

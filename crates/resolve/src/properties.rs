@@ -7,7 +7,7 @@ use proptest::sample::{select, subsequence};
 
 use super::criteria::Criteria;
 use super::rank;
-use super::request::{Gpu, Request, Requirement, RequirementKind};
+use super::request::{Request, Requirement, RequirementKind};
 use super::search::{self, Choice, ORDER};
 use super::universe::series;
 use super::verdict::Judgement;
@@ -40,13 +40,7 @@ fn versions(part: &'static str, pool: &'static [&'static str]) -> impl Strategy<
 
 fn gpu(name: &str) -> RequirementKind {
     let row = catalog().gpus().by_alias(name).unwrap();
-    let (major, minor) = row.compute_capability.split_once('.').unwrap();
-    RequirementKind::Gpu(Gpu {
-        name: row.name.clone(),
-        capability: (major.parse().unwrap(), minor.parse().unwrap()),
-        data_centre: Some(row.data_centre),
-        driver_branch_min: row.driver_branch_min,
-    })
+    RequirementKind::Gpu(crate::parse::of_model(&row.name, row).unwrap())
 }
 
 const GPUS: &[&str] = &["h100", "a100", "v100", "b200", "rtx4090", "gtx1080ti", "t4", "l40s"];

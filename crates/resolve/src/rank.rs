@@ -36,7 +36,7 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
             criteria
                 .oldest_driver()
                 .is_some_and(|driver| build.driver_support(criteria.catalog, driver) != DriverSupport::Full),
-            !build.pypi,
+            !build.on_pypi(criteria.architecture()),
             Reverse(build.cuda.clone()),
             // Of two images with one torch the newer one.
             Reverse(build.image.map(|image| &image.tag)),

@@ -69,6 +69,10 @@ pub struct Gpu {
     pub data_centre: Option<bool>,
     /// The oldest driver branch that supports it; `None`: unknown.
     pub driver_branch_min: Option<u32>,
+    /// Whether only NVIDIA's open kernel module drives it: no driver older than that branch can.
+    pub open_module_only: bool,
+    /// The processor that it comes with: `aarch64`; `None`: it is in machines of several kinds, or unknown.
+    pub processor: Option<String>,
 }
 
 /// A requirement on the base image.

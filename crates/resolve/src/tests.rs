@@ -9,13 +9,7 @@ use catalog::testing::catalog;
 
 fn gpu(alias: &str) -> Gpu {
     let row = catalog().gpus().by_alias(alias).unwrap();
-    let (major, minor) = row.compute_capability.split_once('.').unwrap();
-    Gpu {
-        name: row.name.clone(),
-        capability: (major.parse().unwrap(), minor.parse().unwrap()),
-        data_centre: Some(row.data_centre),
-        driver_branch_min: row.driver_branch_min,
-    }
+    crate::parse::of_model(&row.name, row).unwrap()
 }
 
 /// A request from words as on the command line: `cuda 12.1`, `torch 2.5`, `numpy <2`, `gpu h100`, `driver
@@ -28,6 +22,7 @@ pub(crate) fn request(words: &[&str]) -> Request {
             "gpu" => RequirementKind::Gpu(gpu(value)),
             "driver" => RequirementKind::Driver(value.parse().unwrap()),
             "os" => RequirementKind::System(value.to_owned()),
+            "arch" => RequirementKind::Architecture(value.to_owned()),
             "base" if value == "none" => RequirementKind::Base(Base::None),
             "base" if value.contains(':') => RequirementKind::Base(Base::Image(value.to_owned())),
             "base" => RequirementKind::Base(Base::Repository(value.to_owned())),
@@ -187,6 +182,30 @@ fn images_of_nvidia() {
     assert_eq!(stack(&[image]).torch, "2.8.0a0");
     refused(&["base nvcr.io/nvidia/pytorch", "cuda 11.8"], "torch-asked-for", "CUDA 11.8 was requested");
     refused(&[image, "python 3.11"], "torch-wheel-for-python", "3.12");
+}
+
+#[test]
+fn cpu_builds_of_pypi_are_not_taken_for_aarch64() {
+    let found = stack(&["torch 2.10", "gpu gb200"]);
+    assert_eq!((found.architecture.as_str(), found.torch_build.as_str()), ("aarch64", "cu130"));
+    assert_eq!(found.index_url.as_deref(), Some("https://download.pytorch.org/whl/cu130"));
+    assert_eq!((found.triton, found.gpu_archs), (None, None), "not known of the wheels on that index");
+    assert!(found.install[0].contains("torch==2.10.0+cu130 "), "{:?}", found.install);
+    let newer = stack(&["torch 2.15", "gpu gb10"]);
+    assert_eq!((newer.index_url, newer.triton.as_deref()), (None, Some("~=3.9.0")));
+    assert!(newer.gpu_archs.unwrap().contains(&"11.0".to_owned()), "those of the aarch64 wheels");
+    refused(&["torch 2.5.1", "python 3.13", "arch aarch64"], "torch-architecture", "aarch64 and Python 3.13");
+    refused(&["gpu gb10", "arch x86_64"], "gpu-processor", "only in machines with an aarch64 processor");
+}
+
+#[test]
+fn triton_is_named_where_torch_requires_it() {
+    let triton = |torch: &str, python: &str| stack(&[torch, python]).triton;
+    assert_eq!(triton("torch 2.5.1", "python 3.13"), None);
+    assert_eq!(triton("torch 2.5.1", "python 3.12").as_deref(), Some("3.1.0"));
+    assert_eq!(triton("torch 2.3.1", "python 3.12"), None);
+    let newer = stack(&["torch >=2.3,<2.6", "python 3.13", "triton ==3.3.1"]);
+    assert_eq!((newer.torch.as_str(), newer.packages["triton"].as_str()), ("2.5.1", "3.3.1"));
 }
 
 #[test]

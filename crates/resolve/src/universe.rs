@@ -52,7 +52,7 @@ pub struct Build {
     pub toolkits: Vec<Version>,
     /// What the release requires of setuptools.
     pub setuptools: Option<VersionSpecifiers>,
-    /// Whether it is the one that PyPI serves.
+    /// Whether it is the one that PyPI serves for x86_64; see [`Build::on_pypi`].
     pub pypi: bool,
     /// The compute capabilities that it has machine code for; `None`: not known.
     pub compiled: Option<Vec<(u32, u32)>>,
@@ -72,6 +72,8 @@ pub struct Build {
     pub torchaudio: Option<Version>,
     /// What it requires of triton.
     pub triton: Option<VersionSpecifiers>,
+    /// The Python from which on it does not require triton (`3.13`).
+    pub triton_python_below: Option<Version>,
     /// The NCCL that it requires or carries.
     pub nccl: Option<Version>,
     /// The image that contains it, if it is NVIDIA's build: it exists in no other place.
@@ -253,6 +255,7 @@ fn build(
         torchvision_python: release.torchvision_python.as_deref().and_then(|text| text.parse().ok()),
         torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
         triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
+        triton_python_below: partner(&release.triton_python_below),
         nccl: partner(&build.nccl),
         cuda: number,
         cuda_minor: minor(text)?,

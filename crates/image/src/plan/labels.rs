@@ -23,6 +23,7 @@ pub(super) fn labels(context: &PlanContext) -> BTreeMap<String, String> {
     add("org.opencontainers.image.base.digest", &context.base.digest);
     add("envdoc.deepspeed", &stack.deepspeed);
     add("envdoc.driver_min", &stack.driver_min);
+    add("envdoc.driver_max_branch", &stack.driver_max_branch.map(|branch| branch.to_string()));
     // The whole stack, as `envdoc resolve --format json` writes it.
     add("envdoc.stack", &serde_json::to_string(stack).ok());
     if !context.request.requested.is_empty() {

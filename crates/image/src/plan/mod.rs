@@ -178,7 +178,7 @@ pub fn plan(
         glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
         index: request.mirrors.pip_index.clone(),
         build_args: runtime::build_args(request)?,
-        platform: (!request.architectures.is_empty()).then(|| platform(&stack.architecture)),
+        platform: request.platform(&stack.architecture),
         sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
         expectations: expectations::expectations(&context),
@@ -300,11 +300,6 @@ fn with_mirrors(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Res
     request.mirrors.pip_index.get_or_insert_with(|| mirror.pip_index.clone());
     request.mirrors.apt.get_or_insert_with(|| mirror.apt.clone());
     Ok(request)
-}
-
-/// The engine's name for a processor.
-fn platform(architecture: &str) -> String {
-    if architecture == "aarch64" { "linux/arm64" } else { "linux/amd64" }.into()
 }
 
 fn name(request: &ImageRequest) -> String {

@@ -36,8 +36,8 @@ pub fn dockerfile(plan: &Plan) -> Result<String, Error> {
     if !plan.requested.is_empty() {
         comments.extend(wrapped(&format!("Request: {}.", plan.requested.join(", "))));
     }
-    if let Some(driver) = &plan.stack.driver_min {
-        comments.push(format!("Requires NVIDIA driver {driver} or newer on the host."));
+    if let Some(drivers) = plan.stack.drivers() {
+        comments.push(format!("Requires NVIDIA driver {drivers} on the host."));
     }
     for warning in &plan.warnings {
         comments.extend(wrapped(&format!("Warning: {}", warning.message)));

@@ -9,12 +9,11 @@ use super::super::constraints::requested::cuda_within;
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase, kernels_for};
 use super::super::outcome::Reason;
-use super::super::request::{Request, Requirement, RequirementKind, Versions};
+use super::super::request::{Request, Versions};
 use super::super::universe::{Build, Universe};
 use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused, Refusal};
 use super::ranges::{ranges, verb};
 use super::reasons::{Stage, essential, grouped};
-use crate::parameter::Source;
 use diagnostic::words::{self, and};
 
 /// No build has the required torch and CUDA.
@@ -191,11 +190,12 @@ impl Report<'_, '_> {
     /// `torch 2.5.0 and 2.5.1 have no kernels for the B200 (sm_100); the first torch that has them is 2.7.0
     /// (cu128)`.
     fn kernels(&self, gpu: &str, capability: Capability, builds: &[&Build]) -> String {
-        let requirement = self.criteria.gpus.iter().find(|one| one.name == gpu);
-        let requirement = requirement
-            .map(|gpu| Requirement { source: Source::Trial, kind: RequirementKind::Gpu((*gpu).clone()) });
-        let alone = Request { requirements: requirement.into_iter().collect(), ..Request::default() };
-        let having = self.holding(&Criteria::from_request(self.universe.catalog, &alone));
+        // Each processor has its own wheels.
+        let empty = Request::default();
+        let mut alone = Criteria::from_request(self.universe.catalog, &empty);
+        alone.gpus.extend(self.criteria.gpus.iter().find(|one| one.name == gpu));
+        alone.architectures.push(self.criteria.architecture());
+        let having = self.holding(&alone);
         if self.criteria.torch.is_empty() && self.criteria.cuda.is_empty() && !having.is_empty() {
             return format!(
                 "only builds of {} for CUDA {} have {}",
@@ -328,7 +328,7 @@ pub(super) fn releases(universe: &Universe, builds: &[&Build]) -> String {
 }
 
 /// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
-fn names(universe: &Universe, builds: &[&Build]) -> String {
+pub(super) fn names(universe: &Universe, builds: &[&Build]) -> String {
     format!("{} for CUDA {}", releases(universe, builds), and(&cudas(builds)))
 }
 

@@ -4,6 +4,7 @@ use super::super::request::{Requirement, RequirementKind};
 use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::nearest::{Cost, Relaxed};
+use crate::host_driver::parse;
 use crate::parameter::{Parameter, Source};
 use facts::driver::DriverVersion;
 
@@ -75,11 +76,6 @@ fn floors(searcher: &Searcher, others: &[Requirement]) -> Vec<DriverVersion> {
         _ => None,
     });
     majors.chain(releases).filter_map(parse).chain(gpus).collect()
-}
-
-/// `525.60.13`, or a branch alone (`580`).
-fn parse(text: &str) -> Option<DriverVersion> {
-    text.parse().or_else(|_| format!("{text}.0").parse()).ok()
 }
 
 /// The branch alone if there is no minor number.

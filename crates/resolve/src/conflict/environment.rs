@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use pep440_rs::Version;
 
 use super::super::constraint::Judge;
-use super::super::constraints::{CONSTRAINTS, compiler};
+use super::super::constraints::{CONSTRAINTS, architecture, compiler};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase, wheels as no_wheel};
 use super::super::outcome::Reason;
 use super::super::request::Base as RequestedBase;
 use super::super::universe::{Base, Build, Python, Universe, series};
 use super::super::verdict::{Candidate, Judgement, Reason as Refused};
-use super::builds::{distinct, phrase, releases};
+use super::builds::{cudas, distinct, names, phrase, releases};
 use super::ranges::ranges;
 use super::reasons::{Stage, essential, grouped};
 use diagnostic::words::and;
@@ -34,7 +34,10 @@ pub(super) fn python_reasons(
         let Judge::Python(judge) = constraint.judge else { continue };
         let refused: Vec<Refused> =
             stage.refused.iter().filter(|refused| refused.constraint == constraint.id).cloned().collect();
-        let does = |build: &Build, python: &Python| judge(criteria, build, python) == Judgement::Holds;
+        let does = |build: &Build, python: &Python| {
+            judge(criteria, build, python) == Judgement::Holds
+                && !matches!(architecture::torch(criteria, build, python), Judgement::Fails(_))
+        };
         let of_image =
             builds_of(&refused.iter().collect::<Vec<_>>()).iter().any(|build| build.image.is_some());
         let message: Vec<String> = if constraint.id == "torch-wheel-for-python" && !of_image {
@@ -75,11 +78,31 @@ fn wheels(universe: &Universe, refused: &[Refused], does: impl Fn(&Build, &Pytho
         let wheels: Vec<&str> =
             universe.pythons.iter().filter(|python| has(python)).map(|python| python.text.as_str()).collect();
         let only = ranges(&texts, |one| wheels.contains(&one));
-        let first = first_after(universe, refused, &does);
-        let names = Names::of(&Candidate::default()).with_build(phrase(&builds, releases(universe, &builds)));
-        Some(format!("{}{first}", no_wheel(&[pythons.as_str()], &only).sentence(&names)))
+        let python = refused.first()?.candidate.python?;
+        let same = other_builds(universe, &builds, |build| does(build, python));
+        // Another build of these releases has a wheel: the release alone would be blamed wrongly.
+        let (name, instead) = match same.is_empty() {
+            true => (releases(universe, &builds), first_after(universe, refused, &does)),
+            false => (
+                self::names(universe, &builds),
+                format!("; the builds for CUDA {} have one", and(&cudas(&same))),
+            ),
+        };
+        let names = Names::of(&Candidate::default()).with_build(phrase(&builds, name));
+        Some(format!("{}{instead}", no_wheel(&[pythons.as_str()], &only).sentence(&names)))
     };
     sentences.into_iter().filter_map(write).collect()
+}
+
+/// The other builds of the same releases that have a wheel.
+fn other_builds<'u>(
+    universe: &'u Universe,
+    builds: &[&Build],
+    has: impl Fn(&Build) -> bool,
+) -> Vec<&'u Build> {
+    let same_release = |one: &&Build| builds.iter().any(|build| build.version == one.version);
+    let refused = |one: &Build| builds.iter().any(|build| std::ptr::eq(*build, one));
+    universe.builds.iter().filter(same_release).filter(|one| !refused(one) && has(one)).collect()
 }
 
 /// The first release after those refused, or the last before them, that has a wheel for the same Python. Of

@@ -39,7 +39,13 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
     let requirements = core::distinct(searcher.request);
     if !searcher.hold(&[]) {
         let message = "The catalog has no stack at all, whatever is wished.".to_owned();
-        return Conflict { message, requirements: vec![], reasons: vec![], nearest: vec![] };
+        return Conflict {
+            message,
+            requirements: vec![],
+            reasons: vec![],
+            nearest: vec![],
+            undecided: false,
+        };
     }
     let (cores, corrections) = corrections(searcher, &requirements);
     let mut reported: Vec<&Vec<Requirement>> = Vec::new();
@@ -52,17 +58,27 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
     let names = |core: &[Requirement]| -> Vec<String> {
         core.iter().map(|requirement| nearest::named(searcher, requirement)).collect()
     };
-    let messages: Vec<String> = reported.iter().map(|core| describe(&names(core))).collect();
+    let older = |core: &[Requirement]| match core {
+        [one] => absent::is_older_than_catalog(searcher.universe, &one.kind),
+        _ => false,
+    };
+    let messages: Vec<String> =
+        reported.iter().map(|core| describe(&names(core), older(core.as_slice()))).collect();
+    let undecided = !reported.is_empty() && reported.iter().all(|core| older(core.as_slice()));
     let first = reported.first().map_or(Vec::new(), |core| names(core));
     let gpus = core::gpus(&requirements);
     let reasons = reported.iter().flat_map(|core| reasons_of(searcher, core, &gpus)).collect();
     let both_sides = cores.first().is_some_and(|core| core.len() == 1);
     let nearest = nearest_of(searcher, &requirements, &corrections, both_sides);
-    Conflict { message: messages.join(" "), requirements: first, reasons, nearest }
+    Conflict { message: messages.join(" "), requirements: first, reasons, nearest, undecided }
 }
 
-fn describe(names: &[String]) -> String {
+/// `older`: the requirement reaches back behind the catalog.
+fn describe(names: &[String], older: bool) -> String {
     match names {
+        [one] if older => {
+            format!("Whether a stack satisfies {one} is unknown: it is older than the catalog.")
+        }
         [one] => format!("No stack satisfies {one}."),
         several => format!("{} are incompatible.", and(several)),
     }

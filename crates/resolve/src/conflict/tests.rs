@@ -42,6 +42,39 @@ fn request(line: &str) -> Request {
     Request { requirements, today: "2026-11-21".into(), ..Request::default() }
 }
 
+#[test]
+fn what_is_older_than_the_catalog_is_unknown() {
+    for line in ["--with numpy==1.20.3", "--python 3.8 --with setuptools<60", "--torch 1.12", "--cuda 11.3"] {
+        let conflict = conflict(line);
+        assert!(conflict.undecided, "{line}: {conflict:?}");
+        assert!(conflict.message.contains("is unknown: it is older than the catalog"), "{line}");
+    }
+    for line in
+        ["--torch 2.6.1", "--cuda 12.7", "--cuda 12.2", "--with numpy==2.0.9", "--torch 2.6 --cuda 12.1"]
+    {
+        assert!(!conflict(line).undecided, "{line}");
+    }
+}
+
+#[test]
+fn another_build_of_the_release_is_not_blamed() {
+    let message = |line: &str| {
+        let conflict = conflict(line);
+        let reasons = conflict.reasons.into_iter();
+        reasons.map(|reason| reason.message).collect::<Vec<_>>().join(" | ")
+    };
+    for line in ["--torch 2.5.1 --python 3.13 --cuda 12.1", "--python 3.13 --torch 2.5 --with xformers"] {
+        let text = message(line);
+        assert!(
+            text.contains("have no wheel for Python 3.13") || text.contains("has no wheel for Python 3.13")
+        );
+        assert!(
+            text.contains("for CUDA 1") && text.contains("; the builds for CUDA 12.4 have one"),
+            "{line}: {text}"
+        );
+    }
+}
+
 /// The conflict of a request that no stack satisfies.
 fn conflict(line: &str) -> Conflict {
     match resolve(universe(), &request(line)) {

@@ -27,8 +27,32 @@ pub(super) const PACKAGE: Constraint = Constraint {
     judge: Judge::Package(package),
 };
 
+/// A GPU that is on one board with its processor is in no machine with another.
+pub(super) const GPU: Constraint = Constraint {
+    id: "gpu-processor",
+    description: "A GPU that comes with its processor (GH200, GB200, GB300, GB10, Tegra) is with the \
+        required processor.",
+    source: "NVIDIA/open-gpu-kernel-modules:README.md (products); see the catalog's GPU rows",
+    judge: Judge::Build(gpu),
+};
+
 /// The processor for which all rows were made.
 const USUAL: &str = "x86_64";
+
+/// The build does not come into it.
+fn gpu(criteria: &Criteria, _build: &Build) -> Judgement {
+    let with_processor = criteria.gpus.iter().filter_map(|gpu| Some((gpu, gpu.processor.as_deref()?)));
+    for (gpu, processor) in with_processor {
+        if let Some(other) = criteria.architectures.iter().find(|one| **one != processor) {
+            return Judgement::Fails(Refusal::GpuOfOtherProcessor {
+                gpu: gpu.name.clone(),
+                processor: processor.to_owned(),
+                other: (*other).to_owned(),
+            });
+        }
+    }
+    Judgement::Holds
+}
 
 fn base(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
     let requirement = criteria.architecture();
@@ -43,17 +67,20 @@ fn base(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
     }
 }
 
-fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
+pub(crate) fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let requirement = criteria.architecture();
     if requirement == USUAL {
         return Judgement::Holds;
     }
-    let release = build.release;
-    if release.aarch64_build.as_ref() == Some(&build.build.build) {
-        let on = release.aarch64_pythons.as_ref().is_some_and(|list| list.contains(&python.text));
-        return Judgement::unless(on, || Refusal::NoTorchWheelForArchitecture {
+    // The wheels without CUDA on PyPI and those with it are made for the same Pythons.
+    let pythons = build.release.aarch64_pythons.as_ref();
+    if pythons.is_some_and(|list| !list.contains(&python.text)) {
+        return Judgement::Fails(Refusal::NoTorchWheelForArchitecture {
             architecture: requirement.to_owned(),
         });
+    }
+    if build.on_pypi(requirement) {
+        return Judgement::Holds;
     }
     match build.build.aarch64 {
         Some(true) => Judgement::Holds,
@@ -82,8 +109,8 @@ fn package(criteria: &Criteria, release: &Release) -> Judgement {
 mod tests {
     use super::*;
     use crate::constraints::testing::{
-        architecture, base as image, build, environment, judged_base, judged_package, judged_python, python,
-        release,
+        architecture, base as image, build, environment, judged, judged_base, judged_package, judged_python,
+        named, python, release,
     };
     use crate::request::Requirement;
 
@@ -95,8 +122,9 @@ mod tests {
         let arm = [architecture("aarch64")];
         assert_eq!(on(&arm, "nvidia/cuda:12.1.1-base-ubuntu22.04"), Judgement::Holds);
         assert!(matches!(on(&arm, "nvidia/cuda:11.0.3-base-ubuntu20.04"), Judgement::Fails(_)));
-        assert!(matches!(on(&arm, "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Unknown(_)));
-        assert_eq!(on(&[], "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Holds);
+        assert_eq!(on(&arm, "nvidia/cuda:13.2.1-base-ubuntu24.04"), Judgement::Holds);
+        assert!(matches!(on(&arm, "nvidia/cuda:13.3.1-devel-ubuntu26.04"), Judgement::Unknown(_)));
+        assert_eq!(on(&[], "nvidia/cuda:13.3.1-devel-ubuntu26.04"), Judgement::Holds);
         assert_eq!(on(&arm, ""), Judgement::Holds);
     }
 
@@ -107,8 +135,31 @@ mod tests {
         };
         let arm = [architecture("aarch64")];
         assert_eq!(on(("2.15.0", "cu132"), "3.12", &arm), Judgement::Holds);
+        let missing = |torch, python| {
+            let judged = on((torch, if torch == "1.13.1" { "cu117" } else { "cu124" }), python, &arm);
+            matches!(judged, Judgement::Fails(Refusal::NoTorchWheelForArchitecture { .. }))
+        };
+        assert!(missing("2.5.1", "3.13") && missing("1.13.1", "3.11"), "PyPI has them for x86_64 only");
         assert!(matches!(on(("2.5.1", "cu121"), "3.12", &arm), Judgement::Unknown(_)));
         assert_eq!(on(("2.5.1", "cu121"), "3.12", &[]), Judgement::Holds);
+    }
+
+    #[test]
+    fn gpus_that_come_with_their_processor() {
+        let on = |requirements: &[Requirement]| judged(&GPU, requirements, build("2.15.0", "cu132"));
+        let (arm, intel) = (architecture("aarch64"), architecture("x86_64"));
+        for name in ["gh200", "gb200", "gb300", "gb10", "sm_121", "sm_110"] {
+            let on = |architecture: &Requirement| on(&[named(name), architecture.clone()]);
+            assert_eq!(on(&arm), Judgement::Holds, "{name}");
+            assert!(
+                matches!(on(&intel), Judgement::Fails(Refusal::GpuOfOtherProcessor { .. })),
+                "{name} is not in a machine with x86_64"
+            );
+        }
+        for name in ["h100", "b200", "sm_90", "sm_100", "sm_103"] {
+            assert_eq!(on(&[named(name), arm.clone()]), Judgement::Holds, "{name}");
+            assert_eq!(on(&[named(name), intel.clone()]), Judgement::Holds, "{name}");
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@ use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
 use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
-use catalog::Catalog;
 use catalog::driver_support::DriverSupport;
 use facts::Fact;
 use facts::driver::DriverVersion;
@@ -38,7 +37,7 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
 
 /// Machine code runs, PTX of a newer CUDA than the driver's is not translated.
 fn minor_version(criteria: &Criteria, build: &Build, driver: DriverVersion) -> Judgement {
-    let Some(gpu) = criteria.gpus.iter().find(|gpu| by_ptx_alone(criteria.catalog, build, gpu)) else {
+    let Some(gpu) = criteria.gpus.iter().find(|gpu| by_ptx_alone(criteria, build, gpu)) else {
         return Judgement::Holds;
     };
     let gpu = gpu.name.clone();
@@ -50,8 +49,10 @@ fn minor_version(criteria: &Criteria, build: &Build, driver: DriverVersion) -> J
     }
 }
 
-fn by_ptx_alone(catalog: &Catalog, build: &Build, gpu: &Gpu) -> bool {
-    let (Some(compiled), ptx) = (&build.compiled, build.ptx.as_deref()) else { return false };
+fn by_ptx_alone(criteria: &Criteria, build: &Build, gpu: &Gpu) -> bool {
+    let catalog = criteria.catalog;
+    let compiled = build.compiled_for(criteria.architecture());
+    let (Some(compiled), ptx) = (compiled, build.ptx.as_deref()) else { return false };
     code_for(catalog, compiled, Some(&[]), gpu.capability) == Fact::Known(false)
         && code_for(catalog, compiled, ptx, gpu.capability) == Fact::Known(true)
 }

@@ -22,11 +22,7 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
 }
 
 fn has(criteria: &Criteria, build: &Build, gpu: &Gpu) -> Judgement {
-    let compiled = match criteria.architecture() {
-        "x86_64" => &build.compiled,
-        _ => &build.compiled_aarch64,
-    };
-    let Some(compiled) = compiled else {
+    let Some(compiled) = build.compiled_for(criteria.architecture()) else {
         return Judgement::Unknown(Gap::Kernels);
     };
     let (gpu, capability) = (gpu.name.clone(), gpu.capability);
@@ -52,6 +48,9 @@ mod tests {
             on("b200", ("2.5.1", "cu124")),
             Judgement::Fails(Refusal::NoKernels { capability: (10, 0), .. })
         ));
+        for (gpu, torch) in [("b200", "2.14.1"), ("rtx-5090", "2.13.0"), ("b300", "2.12.0")] {
+            assert!(matches!(on(gpu, (torch, "cu126")), Judgement::Fails(_)), "the list has no PTX");
+        }
         assert_eq!(on("b200", ("2.7.1", "cu128")), Judgement::Holds);
         assert_eq!(on("gtx-1080-ti", ("2.14.1", "cu126")), Judgement::Holds, "sm_60 runs on sm_61");
         assert!(matches!(on("gtx-1080-ti", ("2.14.1", "cu130")), Judgement::Fails(_)));

@@ -32,21 +32,14 @@ fn judge(criteria: &Criteria, _build: &Build) -> Judgement {
 
 fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
-        let row = criteria
-            .catalog
-            .gpus()
-            .all()
-            .iter()
-            .find(|row| row.name == gpu.name)
-            .or_else(|| criteria.catalog.gpus().by_name(&gpu.name));
         // The proprietary module may have known the GPU before the open one did.
-        return match row.and_then(|row| row.open_module_only) {
-            Some(true) => Judgement::Fails(Refusal::DriverOlderThanGpu {
+        return match gpu.open_module_only {
+            true => Judgement::Fails(Refusal::DriverOlderThanGpu {
                 driver,
                 gpu: gpu.name.clone(),
                 branch: oldest,
             }),
-            _ => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
+            false => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
         };
     }
     let architecture = criteria.catalog.cuda().architecture(gpu.capability);
@@ -64,7 +57,7 @@ fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{build, card, driver, judged};
+    use crate::constraints::testing::{build, card, driver, judged, named};
 
     fn on(requirements: &[crate::request::Requirement]) -> Judgement {
         judged(&CONSTRAINT, requirements, build("2.6.0", "cu124"))
@@ -89,6 +82,19 @@ mod tests {
         ));
         assert!(matches!(on(&[driver("470.256.02"), card("h100")]), Judgement::Unknown(_)));
         assert_eq!(on(&[driver("570.124.06"), card("b200")]), Judgement::Holds);
+    }
+
+    #[test]
+    fn gpus_by_every_name_that_users_type() {
+        for name in ["5090", "RTX 5090", "rtx5090", "NVIDIA GeForce RTX 5090", "sm_120"] {
+            assert!(
+                matches!(
+                    on(&[driver("560.35.03"), named(name)]),
+                    Judgement::Fails(Refusal::DriverOlderThanGpu { branch: 570, .. })
+                ),
+                "{name}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The constraints, one file each, and their list.
 
-mod architecture;
+pub(crate) mod architecture;
 mod base_cuda;
 pub(crate) mod compiler;
 mod deepspeed_nvcc;
@@ -20,13 +20,14 @@ pub(crate) mod python_wheel;
 pub(crate) mod requested;
 mod requirements;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use super::constraint::Constraint;
 
 /// All constraints; the reasons of a refusal have this order.
 pub(crate) const CONSTRAINTS: &[Constraint] = &[
     requested::BUILD,
+    architecture::GPU,
     gpu_driver::CONSTRAINT,
     gpu_code::CONSTRAINT,
     driver::CONSTRAINT,
@@ -55,6 +56,7 @@ pub(crate) const CONSTRAINTS: &[Constraint] = &[
     incompatible::PYTHON,
     deepspeed_nvcc::CONSTRAINT,
     requirements::TORCH,
+    requirements::TRITON,
     requirements::PACKAGES,
     incompatible::PACKAGES,
 ];

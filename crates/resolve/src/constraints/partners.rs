@@ -5,7 +5,7 @@ use pep440_rs::Version;
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Versions;
-use crate::universe::Build;
+use crate::universe::{Build, Python};
 use crate::verdict::{Gap, Judgement, Refusal};
 
 pub(crate) const CONSTRAINT: Constraint = Constraint {
@@ -59,7 +59,7 @@ fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Buil
             }
             Judgement::Fails(Refusal::NcclForOtherCuda { package: name.to_owned() })
         }
-        "triton" => triton(requirement, build),
+        "triton" => triton(criteria, requirement, build),
         _ => Judgement::Holds,
     }
 }
@@ -103,7 +103,24 @@ fn torchaudio(requirement: &Versions, build: &Build) -> Judgement {
 /// Patch releases of triton that a range such as `~=3.8.0` is tried with.
 const PATCHES: u64 = 32;
 
-fn triton(requirement: &Versions, build: &Build) -> Judgement {
+/// Whether torch can be installed for a Python on which it does not require triton.
+fn without_triton(criteria: &Criteria, build: &Build) -> bool {
+    let python = |text: &String| Some(Python::new(text.clone(), text.parse().ok()?, None));
+    let mut pythons = build.build.pythons.iter().flatten().filter_map(python);
+    pythons.any(|python| {
+        !build.requires_triton(&python)
+            && criteria.python.iter().all(|requirement| python.within(&requirement.specifiers))
+    })
+}
+
+fn triton(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement {
+    if without_triton(criteria, build) {
+        return Judgement::Holds;
+    }
+    let architecture = criteria.architecture();
+    if architecture != "x86_64" && !build.on_pypi(architecture) {
+        return Judgement::Unknown(Gap::Partner { partner: "triton" });
+    }
     let Some(required) = &build.triton else {
         return Judgement::Unknown(Gap::Partner { partner: "triton" });
     };
@@ -122,7 +139,8 @@ fn triton(requirement: &Versions, build: &Build) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{build, judged, with};
+    use crate::constraints::testing::{build, judged, python_requirement, with};
+    use crate::request::Requirement;
 
     #[test]
     fn the_partners_of_a_release() {
@@ -161,6 +179,15 @@ mod tests {
         {
             assert_eq!(on(requirement, "2.15.0", "cu132") == Judgement::Holds, holds, "{requirement}");
         }
+    }
+
+    #[test]
+    fn triton_is_not_required_on_every_python() {
+        let on = |requirements: &[Requirement]| judged(&CONSTRAINT, requirements, build("2.5.1", "cu124"));
+        let newer = with("triton", "3.3.1");
+        assert_eq!(on(&[newer.clone(), python_requirement("3.13")]), Judgement::Holds);
+        assert_eq!(on(&[newer.clone()]), Judgement::Holds, "Python 3.13 is possible");
+        assert!(matches!(on(&[newer, python_requirement("3.12")]), Judgement::Fails(_)));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) const PACKAGE: Constraint = Constraint {
     judge: Judge::PackagePython(package),
 };
 
-fn torch(_criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
+fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let Some(pythons) = &build.build.pythons else {
         // Of a build that was only seen: at most the Pythons of the release.
         let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
@@ -41,9 +41,16 @@ fn torch(_criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
             false => Judgement::Unknown(Gap::PythonsOfTorch),
         };
     };
+    // Where a Python lacks only the wheels for aarch64, another constraint says so.
+    let of_processor =
+        build.release.aarch64_pythons.as_ref().filter(|_| criteria.architecture() == "aarch64");
+    let has = || {
+        let there = |text: &&String| of_processor.is_none_or(|list| list.contains(text));
+        pythons.iter().filter(there).cloned().collect()
+    };
     Judgement::unless(pythons.contains(&python.text), || match build.image {
         Some(_) => Refusal::TorchOfImageForPython { has: pythons.clone() },
-        None => Refusal::NoTorchWheel { has: pythons.clone() },
+        None => Refusal::NoTorchWheel { has: has() },
     })
 }
 
@@ -54,7 +61,7 @@ fn partners(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
         let requested = criteria.packages.contains_key(name);
         all = all.and(match missing {
             missing if !requested => Judgement::Notes(Note::LeftOut(Box::new(missing))),
-            Refusal::NoPartnerWheel { partner, version } if !build.pypi => {
+            Refusal::NoPartnerWheel { partner, version } if !build.on_pypi(criteria.architecture()) => {
                 Judgement::Unknown(Gap::PartnerWheel { partner, version })
             }
             missing => Judgement::Fails(missing),
@@ -111,7 +118,7 @@ fn package(criteria: &Criteria, python: &Python, release: &Release) -> Judgement
 mod tests {
     use super::*;
     use crate::constraints::testing::{
-        build, environment, judged_package, judged_python, python, release, with,
+        build, environment, judged_package, judged_python, python, python_requirement, release, with,
     };
 
     #[test]
@@ -162,14 +169,6 @@ mod tests {
             );
         }
         assert_eq!(on(&[python_requirement("3.14.1"), with("torchvision", "")], before), Judgement::Holds);
-    }
-
-    fn python_requirement(python: &str) -> crate::request::Requirement {
-        let kind = crate::request::RequirementKind::Python(python.parse().unwrap());
-        crate::request::Requirement {
-            source: crate::parameter::Source::Stated(format!("--python {python}")),
-            kind,
-        }
     }
 
     #[test]

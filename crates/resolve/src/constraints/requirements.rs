@@ -4,7 +4,7 @@ use pep440_rs::VersionSpecifiers;
 
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
-use crate::universe::{Build, Release};
+use crate::universe::{Build, Python, Release};
 use crate::verdict::{Gap, Judgement, Party, Refusal};
 
 const SOURCE: &str = "metadata on PyPI, see the catalog's rows";
@@ -15,6 +15,14 @@ pub(super) const TORCH: Constraint = Constraint {
     description: "What a package's metadata requires of torch and its partners is met.",
     source: SOURCE,
     judge: Judge::PackageBuild(torch),
+};
+
+/// What torch requires of triton.
+pub(super) const TRITON: Constraint = Constraint {
+    id: "triton-requirement-met",
+    description: "The triton is the one that torch requires on the Python.",
+    source: SOURCE,
+    judge: Judge::PackageWheel(triton),
 };
 
 /// What packages require of each other.
@@ -43,15 +51,21 @@ fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     {
         return fails(Party::Torch, "setuptools", wants);
     }
-    match release.package {
-        "triton" => triton(build, release),
-        _ => Judgement::Holds,
-    }
+    Judgement::Holds
 }
 
-/// torch requires one triton; it alone may be there.
-fn triton(build: &Build, release: &Release) -> Judgement {
-    match &build.triton {
+/// torch requires one triton on most Pythons; there it alone may be installed.
+fn triton(criteria: &Criteria, build: &Build, python: &Python, release: &Release) -> Judgement {
+    if release.package != "triton" {
+        return Judgement::Holds;
+    }
+    if !build.requires_triton(python) {
+        let same = build.triton.as_ref().is_some_and(|wants| wants.contains(&release.version));
+        return if same { Judgement::Holds } else { Judgement::Unknown(Gap::TritonNotRequired) };
+    }
+    // What the aarch64 wheels on other indexes than PyPI require is not known.
+    let known = criteria.architecture() == "x86_64" || build.on_pypi(criteria.architecture());
+    match build.triton.as_ref().filter(|_| known) {
         Some(wants) => Judgement::unless(wants.contains(&release.version), || Refusal::TritonRequired {
             versions: wants.clone(),
         }),
@@ -92,6 +106,16 @@ mod tests {
             Judgement::Fails(Refusal::Requires { by: Party::Candidate, package: "torch", .. })
         ));
         assert_eq!(on("1.13.1", "0.9.5"), Judgement::Holds);
+    }
+
+    #[test]
+    fn of_triton() {
+        let on = |torch: (&str, &str), python: &str| {
+            judged_package(&TRITON, &[], &environment(torch, python, IMAGE), release("triton", "3.3.1"))
+        };
+        assert_eq!(on(("2.7.1", "cu126"), "3.12"), Judgement::Holds);
+        assert!(matches!(on(("2.5.1", "cu124"), "3.12"), Judgement::Fails(Refusal::TritonRequired { .. })));
+        assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Unknown(Gap::TritonNotRequired));
     }
 
     #[test]

@@ -14,85 +14,91 @@ fn requirement(kind: RequirementKind) -> Requirement {
 }
 
 /// A row that is in no catalog: rows live as long as the program.
-pub(super) fn row<T>(row: T) -> &'static T {
+pub(crate) fn row<T>(row: T) -> &'static T {
     Box::leak(Box::new(row))
 }
 
 /// `--driver 550.54.14`.
-pub(super) fn driver(version: &str) -> Requirement {
+pub(crate) fn driver(version: &str) -> Requirement {
     requirement(RequirementKind::Driver(version.parse().unwrap()))
 }
 
 /// A GPU that is in no catalog.
-pub(super) fn gpu(name: &str, capability: (u32, u32), data_centre: Option<bool>) -> Requirement {
+pub(crate) fn gpu(name: &str, capability: (u32, u32), data_centre: Option<bool>) -> Requirement {
     requirement(RequirementKind::Gpu(Gpu {
         name: name.to_owned(),
         capability,
         data_centre,
         driver_branch_min: None,
+        open_module_only: false,
+        processor: None,
     }))
 }
 
 /// A GPU of the catalog(), by its short name.
-pub(super) fn card(alias: &str) -> Requirement {
+pub(crate) fn card(alias: &str) -> Requirement {
     let row = catalog().gpus().by_alias(alias).unwrap();
-    let (major, minor) = row.compute_capability.split_once('.').unwrap();
-    requirement(RequirementKind::Gpu(Gpu {
-        name: row.name.clone(),
-        capability: (major.parse().unwrap(), minor.parse().unwrap()),
-        data_centre: Some(row.data_centre),
-        driver_branch_min: row.driver_branch_min,
-    }))
+    requirement(RequirementKind::Gpu(crate::parse::of_model(&row.name, row).unwrap()))
+}
+
+/// `--gpu TEXT`.
+pub(crate) fn named(text: &str) -> Requirement {
+    requirement(RequirementKind::Gpu(crate::parse::gpu::gpu(catalog(), text).unwrap()))
 }
 
 /// `--with NAME==VERSION`.
-pub(super) fn with(name: &str, versions: &str) -> Requirement {
+pub(crate) fn with(name: &str, versions: &str) -> Requirement {
     requirement(RequirementKind::Package(name.to_owned(), versions.parse().unwrap()))
 }
 
 /// `--compile`.
-pub(super) fn compile() -> Requirement {
+pub(crate) fn compile() -> Requirement {
     requirement(RequirementKind::Compile)
 }
 
+/// `--python VERSIONS`.
+pub(crate) fn python_requirement(python: &str) -> Requirement {
+    requirement(RequirementKind::Python(python.parse().unwrap()))
+}
+
 /// `--arch NAME`.
-pub(super) fn architecture(name: &str) -> Requirement {
+pub(crate) fn architecture(name: &str) -> Requirement {
     requirement(RequirementKind::Architecture(name.to_owned()))
 }
 
 /// A build: `2.5.1`, `cu121`.
-pub(super) fn build(version: &str, name: &str) -> &'static Build {
+pub(crate) fn build(version: &str, name: &str) -> &'static Build {
     let is = |build: &&Build| build.release.version == version && build.build.build == name;
     universe().builds.iter().find(is).unwrap()
 }
 
 /// A Python: `3.12`.
-pub(super) fn python(text: &str) -> &'static Python {
+pub(crate) fn python(text: &str) -> &'static Python {
     universe().pythons.iter().find(|python| python.text == text).unwrap()
 }
 
 /// A base image: `nvidia/cuda:12.1.1-devel-ubuntu22.04`; an empty text for a machine of an unknown system.
-pub(super) fn base(reference: &str) -> &'static Base {
+pub(crate) fn base(reference: &str) -> &'static Base {
     let Some((repository, tag)) = reference.rsplit_once(':') else { return &universe().machines()[0] };
     let bases = universe().bases(repository).iter();
     bases.clone().find(|base| base.image.is_some_and(|image| image.tag == tag)).unwrap()
 }
 
 /// A release of a package.
-pub(super) fn release(name: &str, version: &str) -> &'static Release {
+pub(crate) fn release(name: &str, version: &str) -> &'static Release {
     let package = universe().package(name).unwrap();
     package.releases.iter().find(|release| release.text == version).unwrap()
 }
 
 /// The judgement of a constraint on a build.
-pub(super) fn judged(constraint: &Constraint, requirements: &[Requirement], build: &Build) -> Judgement {
+pub(crate) fn judged(constraint: &Constraint, requirements: &[Requirement], build: &Build) -> Judgement {
     let request = Request { requirements: requirements.to_vec(), ..Request::default() };
     let Judge::Build(judge) = constraint.judge else { panic!("{} does not look at builds", constraint.id) };
     judge(&Criteria::from_request(catalog(), &request), build)
 }
 
 /// The judgement of a constraint on a Python.
-pub(super) fn judged_python(
+pub(crate) fn judged_python(
     constraint: &Constraint,
     requirements: &[Requirement],
     build: &Build,
@@ -104,12 +110,12 @@ pub(super) fn judged_python(
 }
 
 /// A build, a Python and a base image.
-pub(super) fn environment(torch: (&str, &str), of: &str, image: &str) -> Environment<'static> {
+pub(crate) fn environment(torch: (&str, &str), of: &str, image: &str) -> Environment<'static> {
     Environment { build: build(torch.0, torch.1), python: python(of), base: base(image) }
 }
 
 /// The judgement of a constraint on a base image, alone or with a Python.
-pub(super) fn judged_base(
+pub(crate) fn judged_base(
     constraint: &Constraint,
     requirements: &[Requirement],
     build: &Build,
@@ -126,7 +132,7 @@ pub(super) fn judged_base(
 }
 
 /// The judgement of a constraint on a package.
-pub(super) fn judged_package(
+pub(crate) fn judged_package(
     constraint: &Constraint,
     requirements: &[Requirement],
     environment: &Environment,
@@ -145,7 +151,7 @@ pub(super) fn judged_package(
 }
 
 /// The judgement of a constraint on two packages.
-pub(super) fn judged_pair(
+pub(crate) fn judged_pair(
     constraint: &Constraint,
     environment: &Environment,
     one: &Release,

@@ -8,10 +8,8 @@ use crate::assemble;
 use crate::constraints::python_wheel::left_out;
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
-use crate::rank;
 use crate::request::{self, Prefer, Versions};
-use crate::universe::{Base, Build, Release, Universe, series};
-use catalog::images::Image;
+use crate::universe::{Build, Release, Universe};
 use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
@@ -99,23 +97,28 @@ impl<'u> Explainer<'u, '_> {
         if let Some(requirement) = requested_text(&self.criteria.cuda) {
             return format!("{name}: CUDA {requirement} was requested.");
         }
-        if build.pypi {
+        let architecture = self.criteria.architecture();
+        if build.on_pypi(architecture) {
             return format!("{name} is the build that PyPI serves.");
         }
         let pypi = universe
             .candidates(&self.criteria)
             .iter()
-            .find(|other| other.pypi && other.version == build.version);
-        let refused = pypi.and_then(|pypi| {
-            let reasons = self.whole_build(universe, pypi);
-            let message = reasons.first()?.short(Subject::Build).of(&pypi.build.build);
-            Some(format!("{name}: PyPI's {message}."))
-        });
-        match (refused, self.criteria.oldest_driver()) {
-            (Some(message), _) => message,
+            .find(|other| other.on_pypi(architecture) && other.version == build.version);
+        if pypi.is_none() && build.release.aarch64_build.is_some() && architecture == "aarch64" {
+            return format!("{name}: PyPI's aarch64 wheels of this release are CPU builds.");
+        }
+        match (pypi.and_then(|pypi| self.refused_build(universe, pypi)), self.criteria.oldest_driver()) {
+            (Some(message), _) => format!("{name}: PyPI's {message}."),
             (None, Some(driver)) => format!("{name}: driver {driver} knows its CUDA in full."),
             (None, None) => format!("{name}."),
         }
+    }
+
+    /// Why another build is not in the answer.
+    fn refused_build(&self, universe: &'u Universe, build: &'u Build) -> Option<String> {
+        let reasons = self.whole_build(universe, build);
+        Some(reasons.first()?.short(Subject::Build).of(&build.build.build))
     }
 
     fn installed(&self, part: &str, version: &pep440_rs::Version) -> bool {
@@ -163,7 +166,11 @@ impl<'u> Explainer<'u, '_> {
             (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
             (_, None) => format!(" It comes from {from}."),
         };
-        let wheels = build.release.pythons.as_ref().map_or(String::new(), |list| {
+        let pythons = match self.criteria.architecture() {
+            "x86_64" => &build.release.pythons,
+            _ => &build.release.aarch64_pythons,
+        };
+        let wheels = pythons.as_ref().map_or(String::new(), |list| {
             let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });
@@ -173,114 +180,6 @@ impl<'u> Explainer<'u, '_> {
             .and_then(|system| self.criteria.catalog.systems().python_source(&system.id, &python.text));
         let sources = [build.release.source.as_str(), source.map_or("", |row| row.source.as_str())];
         entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
-    }
-
-    fn base_image(&self, universe: &'u Universe) -> Decision {
-        let base = self.choice.environment.base;
-        let Some(image) = base.image else {
-            let message = "no image was requested: the stack goes into an environment on the machine itself.";
-            return entry("base_image", "none".into(), message.into(), vec!["base-asked-for"], &[]);
-        };
-        let mut constraints = vec!["base-cuda-matches"];
-        let what = if self.criteria.bases.is_empty() {
-            let with = if base.has_nvcc() == Some(true) { " that has nvcc, to compile with" } else { "" };
-            match &base.cuda {
-                Some(cuda) => format!("the leanest {} image with CUDA {cuda}{with}", image.repository),
-                None => {
-                    format!("{}; torch's wheels contain the CUDA libraries", self.no_cuda_image(universe))
-                }
-            }
-        } else {
-            constraints.push("base-asked-for");
-            self.newest_image().unwrap_or_else(|| "as requested".to_owned())
-        };
-        let newer = self.newer_systems(universe, base);
-        let message = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
-        entry("base_image", image.reference(), message, constraints, &[&image.source])
-    }
-
-    /// The newest compatible image of NVIDIA's, and the newer ones whose contents are unknown.
-    fn newest_image(&self) -> Option<String> {
-        let chosen = self.choice.environment.build.image?;
-        if self.criteria.bases.iter().any(|requirement| matches!(requirement, request::Base::Image(_))) {
-            return None;
-        }
-        let unknown = |image: &&Image| image.tag > chosen.tag && !image.lacks().is_empty();
-        let newer: Vec<&str> = self
-            .criteria
-            .catalog
-            .images()
-            .of(chosen.repository)
-            .iter()
-            .filter(unknown)
-            .map(|image| image.tag.as_str())
-            .collect();
-        Some(match newer.is_empty() {
-            true => "the newest compatible image of NVIDIA's".to_owned(),
-            false => {
-                let newer = words::and(&newer);
-                format!("the newest compatible image of NVIDIA's; too little is known about {newer}")
-            }
-        })
-    }
-
-    /// Why it is an image without CUDA.
-    fn no_cuda_image(&self, universe: &'u Universe) -> String {
-        let environment = &self.choice.environment;
-        let first = rank::bases(universe, &self.criteria, environment.build, rank::Tier::First);
-        let reasons = first.iter().map(|base| self.base(environment.build, environment.python, base));
-        let cuda = &environment.build.cuda;
-        match reasons.flatten().next() {
-            None if first.is_empty() => format!("the catalog knows no nvidia/cuda image with CUDA {cuda}"),
-            None => format!("no nvidia/cuda image with CUDA {cuda} is compatible"),
-            Some(reason) => {
-                format!("no nvidia/cuda image with CUDA {cuda} is compatible: {}", reason.sentence())
-            }
-        }
-    }
-
-    /// Why it is not the next newer system of the same family.
-    fn newer_systems(&self, universe: &'u Universe, base: &Base) -> String {
-        let (Some(system), Some(image)) = (base.system, base.image) else { return String::new() };
-        if !self.criteria.systems.is_empty() || !self.criteria.bases.is_empty() {
-            return String::new();
-        }
-        let family = system.id.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let mut newer = self
-            .criteria
-            .catalog
-            .systems()
-            .all()
-            .iter()
-            .filter(|other| other.id.starts_with(family) && other.released > system.released);
-        let Some(other) = newer.next() else { return String::new() };
-        let of_system =
-            |one: &&Base| one.system.is_some_and(|system| system.id == other.id) && one.cuda.is_some();
-        let there: Vec<&Base> = universe.bases(image.repository).iter().filter(of_system).collect();
-        let minor = |base: &Base| base.cuda.as_ref().map(series);
-        let Some(first) = there.iter().filter_map(|one| one.cuda.as_ref()).min() else {
-            return String::new();
-        };
-        let same_cuda: Vec<&&Base> = there.iter().filter(|one| minor(one) == minor(base)).collect();
-        let Some(one) = same_cuda.iter().find(|one| one.flavour == base.flavour) else {
-            if !same_cuda.is_empty() {
-                return String::new();
-            }
-            return format!(
-                "There is none for {}, where {} begins with CUDA {first}.",
-                other.name, image.repository
-            );
-        };
-        let environment = &self.choice.environment;
-        match self.base(environment.build, environment.python, one).first() {
-            Some(reason) => format!("Not {}: {}.", other.name, reason.sentence()),
-            None if base.provides_python(self.criteria.catalog, environment.python)
-                && !one.provides_python(self.criteria.catalog, environment.python) =>
-            {
-                format!("{} has Python {}, {} does not.", system.name, environment.python.text, other.name)
-            }
-            None => String::new(),
-        }
     }
 
     fn package_choice(&self, universe: &'u Universe, release: &Release) -> Decision {
@@ -376,7 +275,13 @@ fn requested_text(requirements: &[&Versions]) -> Option<String> {
     (!texts.is_empty()).then(|| words::and(&texts))
 }
 
-fn entry(part: &str, chosen: String, message: String, constraints: Vec<&str>, sources: &[&str]) -> Decision {
+pub(super) fn entry(
+    part: &str,
+    chosen: String,
+    message: String,
+    constraints: Vec<&str>,
+    sources: &[&str],
+) -> Decision {
     let mut each: Vec<String> = Vec::new();
     for source in sources.iter().flat_map(|source| source.split("; ")).filter(|source| !source.is_empty()) {
         if !each.iter().any(|known| known == source) {

@@ -2,6 +2,7 @@
 //! candidates that rank before the chosen ones are judged again by the same functions, or taken from the
 //! trace of the search.
 
+mod base_image;
 mod decisions;
 mod merge;
 mod refusals;

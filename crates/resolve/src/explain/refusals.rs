@@ -154,7 +154,11 @@ fn apart_from_requirements<'u>(
     let all: Vec<Vec<Reason>> = all.collect();
     let requested = |reasons: &&Vec<Reason>| reasons.iter().all(|reason| reason.constraint != requirement);
     let chosen: Vec<&Vec<Reason>> = all.iter().filter(requested).collect();
-    let chosen = if chosen.is_empty() { all.iter().collect() } else { chosen };
+    let mut chosen = if chosen.is_empty() { all.iter().collect() } else { chosen };
+    // What stands in the way of the best of them: a gap rather than what fails for sure.
+    let severity = |reasons: &Vec<Reason>| reasons.iter().map(|reason| reason.objection.severity()).max();
+    let least = chosen.iter().map(|reasons| severity(reasons)).min().flatten();
+    chosen.retain(|reasons| severity(reasons) == least);
     let mut each: Vec<Reason> = Vec::new();
     for reason in chosen.into_iter().filter_map(|reasons| reasons.first()) {
         if !each.iter().any(|known| known.constraint == reason.constraint) {

@@ -44,7 +44,8 @@ impl<'u> Explainer<'u, '_> {
         };
         // Of the chosen release the build that would come first.
         let before = |build: &&Build| {
-            build.version > chosen.version || (build.version == chosen.version && build.pypi)
+            build.version > chosen.version
+                || (build.version == chosen.version && build.on_pypi(self.criteria.architecture()))
         };
         let mut newer: Vec<&'u Build> = universe
             .candidates(&self.criteria)

@@ -44,6 +44,12 @@ fn releases_without_a_wheel_are_the_subject_of_their_reason() {
 }
 
 #[test]
+fn no_python_is_named_that_nobody_requested() {
+    let torch = found(&["flash-attn"]).decisions.into_iter().find(|one| one.part == "torch").unwrap();
+    assert!(!torch.message.contains("no wheel for Python"), "{}", torch.message);
+}
+
+#[test]
 fn cuda_12_1_with_python_3_12() {
     insta::assert_snapshot!(text(&["cuda 12.1", "python 3.12"]));
 }

@@ -4,6 +4,7 @@ use pep440_rs::Version;
 
 use super::Explainer;
 use crate::assemble;
+use crate::host_driver::HostDriver;
 use crate::install::BREAK_SYSTEM_PACKAGES;
 use crate::message::Remark;
 use crate::outcome::Warning;
@@ -19,6 +20,7 @@ impl Explainer<'_, '_> {
         let mut all = self.judged();
         all.extend(self.ends_of_life());
         all.extend(self.minor_version());
+        all.extend(self.drivers_apart());
         all.extend(self.nccl());
         all.extend(self.compilation());
         all.extend(self.sampled());
@@ -91,6 +93,17 @@ impl Explainer<'_, '_> {
             build.cuda
         );
         Some(Warning { id: "minor-version-compatibility".into(), message })
+    }
+
+    /// GPUs that no driver supports together: they are on different nodes.
+    fn drivers_apart(&self) -> Option<Warning> {
+        let driver = HostDriver::of(&self.criteria, self.choice.environment.build);
+        let [(newer, first), (older, last)] = driver.apart?;
+        let message = format!(
+            "No driver supports both the {newer} (branch {first} or newer) and the {older} (branch {last} or \
+             older): they need separate nodes."
+        );
+        Some(Warning { id: "no-common-driver".into(), message })
     }
 
     fn nccl(&self) -> Option<Warning> {

@@ -1,6 +1,6 @@
 //! CUDA toolkits.
 
-use super::{Explanation, torch};
+use super::{Explanation, numbers, torch};
 use crate::universe::Universe;
 use catalog::cuda;
 use catalog::systems;
@@ -163,7 +163,7 @@ fn all(universe: &Universe) -> Explanation {
 
 fn missing(universe: &Universe, version: &str) -> Explanation {
     let title = format!("CUDA {version}");
-    let Some(requested) = Version::parse(version) else {
+    let Some((requested, kind)) = numbers(version) else {
         return Explanation::new(title, format!("{version:?} is not a version."));
     };
     let (Some(first), Some(last)) =
@@ -172,7 +172,9 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
         return Explanation::new(title, "Not known.");
     };
     let parse = |row: &cuda::Release| Version::parse(&row.toolkit);
-    let summary = if parse(last).is_some_and(|last| requested > last) {
+    let summary = if let Some(kind) = kind {
+        format!("Not known: {version} is {kind}, and the catalog has general releases only.")
+    } else if parse(last).is_some_and(|last| requested > last) {
         format!("Not known: the newest toolkit in this catalog is {}.", last.toolkit)
     } else if parse(first).is_some_and(|first| requested < first) {
         format!("Older than the catalog, which begins with {}.", first.toolkit)
@@ -187,10 +189,22 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
         format!("There is no such toolkit.{reported}")
     };
     let mut explanation = Explanation::new(title, summary);
-    let before =
-        universe.catalog.cuda().all().iter().rev().find(|row| parse(row).is_some_and(|one| one < requested));
+    nearest(&mut explanation, universe, &requested);
+    explanation
+}
+
+/// The releases before and after one that the catalog does not have.
+fn nearest(explanation: &mut Explanation, universe: &Universe, requested: &Version) {
+    let parse = |row: &cuda::Release| Version::parse(&row.toolkit);
+    let before = universe
+        .catalog
+        .cuda()
+        .all()
+        .iter()
+        .rev()
+        .find(|row| parse(row).is_some_and(|one| one <= *requested));
     let after =
-        universe.catalog.cuda().all().iter().find(|row| parse(row).is_some_and(|one| one > requested));
+        universe.catalog.cuda().all().iter().find(|row| parse(row).is_some_and(|one| one > *requested));
     for near in [before, after].into_iter().flatten() {
         let driver = torch::drivers(
             universe,
@@ -199,5 +213,4 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
         explanation.alternative(format!("CUDA {}: driver {driver}", near.toolkit));
         explanation.source(&near.source);
     }
-    explanation
 }

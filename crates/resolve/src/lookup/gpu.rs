@@ -1,6 +1,7 @@
 //! GPU models and compute capabilities.
 
 use super::Explanation;
+use crate::parse;
 use crate::universe::{Build, Universe};
 use catalog::gpus;
 use facts::Fact;
@@ -49,12 +50,16 @@ fn model(universe: &Universe, gpu: &gpus::Gpu) -> Explanation {
     explanation.row("kernel module", module);
     let branch = gpu.driver_branch_min.map(|branch| format!("branch {branch} or newer, by its open module"));
     explanation.row("driver", branch.unwrap_or_default());
-    let forward = if gpu.data_centre { "works (cuda-compat)" } else { "does not work on this card" };
+    let forward = match gpu.forward_compatible() {
+        Some(true) => "works (cuda-compat)",
+        Some(false) => "does not work on this card",
+        None => "unknown; NVIDIA names data-centre GPUs and selected RTX cards in certified servers",
+    };
     explanation.row("forward compatibility", forward);
     explanation.row("note", gpu.note.clone().unwrap_or_default());
     explanation.source(&gpu.source);
     if let Some(capability) = self::capability(&catalog::cuda::sm(&gpu.compute_capability)) {
-        rows(&mut explanation, universe, capability);
+        rows(&mut explanation, universe, capability, gpu.processor.as_deref());
     }
     explanation
 }
@@ -88,12 +93,13 @@ fn architecture(universe: &Universe, (major, minor): (u32, u32)) -> Explanation 
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     explanation.row("GPUs", format!("{}{more}", shown.join(", ")));
     explanation.row("note", row.note.clone().unwrap_or_default());
-    rows(&mut explanation, universe, (major, minor));
+    let common = parse::of_capability(universe.catalog, "", (major, minor));
+    rows(&mut explanation, universe, (major, minor), common.processor.as_deref());
     explanation
 }
 
-/// What toolkits, drivers and torch builds know a compute capability.
-fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u32)) {
+/// What toolkits, drivers and torch builds know a compute capability. `processor`: of every machine with it.
+fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u32), processor: Option<&str>) {
     if let Some(row) = universe.catalog.cuda().architecture(capability) {
         let first = row.first_toolkit.as_ref().map(|one| format!("from {one}"));
         let last = row.last_toolkit.as_ref().map(|one| format!("up to {one}"));
@@ -103,18 +109,24 @@ fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u3
         explanation.row("last driver", last.unwrap_or_default());
         explanation.source(&row.source);
     }
+    let processor = processor.unwrap_or("x86_64");
     let with = |build: &&Build| {
-        build.build.architectures.as_ref().is_some_and(|compiled| {
+        let compiled = match processor {
+            "x86_64" => &build.build.architectures,
+            _ => &build.build.aarch64_architectures,
+        };
+        compiled.as_ref().is_some_and(|compiled| {
             has_code(universe.catalog, compiled, build.build.ptx.as_deref(), capability) == Fact::Known(true)
         })
     };
+    let on = if processor == "x86_64" { String::new() } else { format!(" for {processor}") };
     let order = |build: &&Build| (build.version.clone(), build.pypi, build.cuda.clone());
     let newest = universe.builds.iter().filter(with).max_by_key(order);
     let oldest = universe.builds.iter().filter(with).min_by_key(order);
     match (oldest, newest) {
         (Some(oldest), Some(newest)) => {
-            explanation.row("newest torch", newest.name());
-            explanation.row("oldest torch", oldest.name());
+            explanation.row("newest torch", format!("{}{on}", newest.name()));
+            explanation.row("oldest torch", format!("{}{on}", oldest.name()));
         }
         _ => explanation.row("torch", "no build in the catalog is known to have code for it"),
     }

@@ -112,6 +112,28 @@ fn split(text: &str) -> (String, &str) {
     (name.to_ascii_lowercase().replace(['_', '.'], "-"), version.strip_prefix('v').unwrap_or(version))
 }
 
+/// Whether two versions are one: `0.21` is `0.21.0` (PEP 440).
+fn same(one: &str, other: &str) -> bool {
+    let parse = |text: &str| text.parse::<pep440_rs::Version>().ok();
+    one == other || parse(one).is_some_and(|number| parse(other) == Some(number))
+}
+
+/// The numbers of a version (`13.4.0` of `13.4.0rc1`, `2.26.2` of `2.26.2.post1`), and what PEP 440 calls it
+/// where it is no plain release.
+fn numbers(text: &str) -> Option<(catalog::version::Version, Option<&'static str>)> {
+    if let Some(plain) = catalog::version::Version::parse(text) {
+        return Some((plain, None));
+    }
+    let version: pep440_rs::Version = text.parse().ok()?;
+    let numbers: Vec<String> = version.release().iter().map(u64::to_string).collect();
+    let kind = match (version.any_prerelease(), version.is_post()) {
+        (true, _) => Some("a pre-release"),
+        (false, true) => Some("a post-release"),
+        (false, false) => None,
+    };
+    Some((catalog::version::Version::parse(&numbers.join("."))?, kind))
+}
+
 /// Every name that [`explain`] knows without a version, for "did you mean".
 pub fn names(universe: &Universe) -> impl Iterator<Item = &'static str> + '_ {
     let aliases = universe.catalog.gpus().all().iter().flat_map(|gpu| gpu.aliases.iter().map(String::as_str));

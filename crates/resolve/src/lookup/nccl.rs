@@ -1,6 +1,6 @@
 //! NCCL releases.
 
-use super::Explanation;
+use super::{Explanation, numbers};
 use crate::universe::Universe;
 use catalog::nccl;
 use catalog::version::Version;
@@ -57,13 +57,17 @@ fn all(universe: &Universe) -> Explanation {
 
 fn missing(universe: &Universe, version: &str) -> Explanation {
     let title = format!("NCCL {version}");
-    let Some(requested) = Version::parse(version) else {
+    let Some((requested, kind)) = numbers(version) else {
         return Explanation::new(title, format!("{version:?} is not a version."));
     };
-    let mut explanation = Explanation::new(title, "Not in the catalog, which may leave releases out.");
+    let summary = match kind {
+        None => "Not in the catalog, which may leave releases out.".to_owned(),
+        Some(kind) => format!("Not known: {version} is {kind}, and the catalog has plain releases only."),
+    };
+    let mut explanation = Explanation::new(title, summary);
     let parse = |row: &nccl::Release| Version::parse(&row.version);
     let before =
-        universe.catalog.nccl().all().iter().rev().find(|row| parse(row).is_some_and(|one| one < requested));
+        universe.catalog.nccl().all().iter().rev().find(|row| parse(row).is_some_and(|one| one <= requested));
     let after =
         universe.catalog.nccl().all().iter().find(|row| parse(row).is_some_and(|one| one > requested));
     for near in [before, after].into_iter().flatten() {

@@ -14,7 +14,10 @@ pub(super) fn explain(universe: &Universe, package: &Package, version: &str) -> 
     if version.is_empty() {
         return all(universe, package);
     }
-    match package.releases.iter().find(|release| release.text == version) {
+    // 3.1 is 3.1.0 (PEP 440).
+    let number = Version::from_str(version).ok();
+    let is_it = |release: &&Release| release.text == version || number.as_ref() == Some(&release.version);
+    match package.releases.iter().find(is_it) {
         Some(release) => one(universe, package, release),
         None => missing(universe, package, version),
     }
@@ -127,6 +130,12 @@ fn covers(range: &str, version: &str) -> Option<bool> {
     Some(versions.contains(&Version::from_str(version).ok()?))
 }
 
+fn is_yanked(universe: &Universe, package: &Package, version: &Version) -> bool {
+    let rows = universe.catalog.package(package.name).into_iter().flat_map(|package| &package.rows);
+    let mut yanked = rows.filter(|row| row.yanked).flat_map(|row| row.releases.keys());
+    yanked.any(|one| Version::from_str(one).is_ok_and(|one| one == *version))
+}
+
 fn missing(universe: &Universe, package: &Package, version: &str) -> Explanation {
     let title = format!("{} {version}", package.name);
     let Ok(requested) = Version::from_str(version) else {
@@ -135,14 +144,16 @@ fn missing(universe: &Universe, package: &Package, version: &str) -> Explanation
     let (Some(newest), Some(oldest)) = (package.releases.first(), package.releases.last()) else {
         return Explanation::new(title, "The catalog has no release of it.");
     };
-    let summary = if requested > newest.version {
+    let summary = if is_yanked(universe, package, &requested) {
+        "Withdrawn from PyPI (yanked): pip installs it only where it is pinned exactly.".to_owned()
+    } else if requested > newest.version {
         format!("Not known: the newest release in this catalog is {}.", newest.text)
     } else if requested < oldest.version {
         format!("Older than the catalog, which begins with {}.", oldest.text)
     } else if sampled(universe, package) {
         "Not known: the catalog has a sample of the releases, and this one is not in it.".to_owned()
     } else {
-        "There is no such release, or it was yanked.".to_owned()
+        "There is no such release.".to_owned()
     };
     let mut explanation = Explanation::new(title, summary);
     let before = package.releases.iter().find(|one| one.version < requested);

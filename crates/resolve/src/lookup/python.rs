@@ -14,7 +14,10 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         row.end_of_life.as_ref().map(|day| format!("end of life {day}")),
     ];
     let days: Vec<String> = days.into_iter().flatten().collect();
-    let summary = format!("A Python series, {}.", days.join(", "));
+    let summary = match days.is_empty() {
+        true => "A Python series; its dates are unknown.".to_owned(),
+        false => format!("A Python series, {}.", days.join(", ")),
+    };
     let mut explanation = Explanation::new(format!("Python {series}"), summary);
     let own: Vec<String> = universe
         .catalog
@@ -48,6 +51,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         .collect();
     let text = match torches[..] {
         [] => "no release has wheels for it".to_owned(),
+        [one] => format!("{one} has wheels for it"),
         _ => format!("{} have wheels for it", words::span(&torches)),
     };
     explanation.row("torch", text);

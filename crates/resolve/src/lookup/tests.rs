@@ -48,6 +48,42 @@ fn what_exists() {
 }
 
 #[test]
+fn versions_are_equal_as_pep_440_says() {
+    for (text, title) in [
+        ("peft==0.13", "peft 0.13.0"),
+        ("deepspeed==0.14", "deepspeed 0.14.0"),
+        ("numpy==2", "numpy 2.0.0"),
+        ("triton==3.1", "triton 3.1.0"),
+    ] {
+        assert_eq!(explain(text).title, title);
+        assert!(summary(text).starts_with("Exists"), "{text}");
+    }
+    assert!(summary("transformers==4.46").starts_with("Withdrawn from PyPI (yanked)"));
+    assert!(summary("torchaudio 2.11").contains("compatible with torch 2.11.0"));
+    assert!(summary("torchvision 0.21").contains("compatible with torch 2.6.0"));
+    for text in ["nccl 2.26.2.post1", "cuda 13.4.0rc1"] {
+        assert!(summary(text).starts_with("Not known: "), "{text}: {}", summary(text));
+        assert!(!explain(text).alternatives.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn gpus_with_their_own_processor() {
+    let row = |text: &str, label: &str| {
+        let rows = explain(text).rows;
+        rows.into_iter().find(|(name, _)| name == label).map(|(_, text)| text).unwrap_or_default()
+    };
+    assert_eq!(row("sm_110", "newest torch"), "torch 2.15.0+cu132 for aarch64");
+    assert_eq!(row("gb10", "oldest torch"), "torch 2.11.0+cu128 for aarch64");
+    for text in ["gb10", "rtx a6000", "quadro rtx 8000"] {
+        assert!(row(text, "forward compatibility").starts_with("unknown"), "{text}");
+    }
+    assert!(row("rtx 4090", "forward compatibility").starts_with("does not work"));
+    assert_eq!(row("python 3.15", "torch"), "2.15.0 has wheels for it");
+    assert!(!summary("python 3.15").contains(", ."));
+}
+
+#[test]
 fn what_does_not_exist_and_what_does_instead() {
     for (text, nearest) in [
         ("torch==2.6.0+cu121", "torch==2.5.1+cu121, the newest with this build"),

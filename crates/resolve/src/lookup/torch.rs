@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::Explanation;
+use super::{Explanation, same};
 use crate::universe::{Universe, series};
 use catalog::torch::{Build, Release};
 use diagnostic::words;
@@ -288,7 +288,7 @@ pub(super) fn partner(universe: &Universe, name: &str, version: &str) -> Explana
         .torch()
         .all()
         .iter()
-        .filter(|release| of(release) == Some(version) && loads(release))
+        .filter(|release| of(release).is_some_and(|own| same(own, version)) && loads(release))
         .collect();
     let mut explanation = if version.is_empty() {
         Explanation::new(name, "Released with torch: each torch release has its own.")

@@ -93,6 +93,12 @@ impl Gap {
     fn of_package(&self, names: &Names) -> Option<String> {
         let (build, release) = (&names.build.text, &names.release.text);
         Some(match self {
+            Gap::TritonNotRequired => {
+                format!(
+                    "whether {release} works with {build}, which requires no triton on Python {}",
+                    names.python
+                )
+            }
             Gap::FlashAttnWheels => format!("the wheel list of {release}"),
             Gap::FlashAttnAbi => format!("which C++ ABI {build} has, which decides the wheel of {release}"),
             Gap::FlashAttnNightly { series } => format!(

@@ -46,6 +46,9 @@ impl Refusal {
             Refusal::DriverOlderThanGpu { driver, gpu, branch } => Clause::whole(format!(
                 "driver {driver} does not support the {gpu}, which needs driver branch {branch} or newer"
             )),
+            Refusal::GpuOfOtherProcessor { gpu, processor, other } => Clause::whole(format!(
+                "the {gpu} is only in machines with an {processor} processor, not {other}"
+            )),
             Refusal::GpuDroppedByDriver { driver, gpu, last_branch, architecture } => Clause::whole(format!(
                 "driver {driver} does not support the {gpu}: {last_branch} is the last driver branch with \
                  {architecture} support"

@@ -7,11 +7,12 @@ use catalog::Catalog;
 use catalog::gpus;
 
 /// `h100`, `RTX 4090`, `NVIDIA A100-SXM4-80GB`, `sm_86`, `compute_86`, `8.6`.
-pub(super) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> {
+pub(crate) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> {
     let text = text.trim();
     if let Some(capability) = by_capability(catalog, text) {
         let capability = capability?;
-        return Ok(of_capability(capability));
+        let (major, minor) = capability;
+        return Ok(of_capability(catalog, &format!("sm_{major}{minor}"), capability));
     }
     let model = catalog.gpus().by_alias(text).or_else(|| catalog.gpus().by_name(text));
     model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
@@ -27,8 +28,10 @@ pub fn of_model(name: &str, model: &gpus::Gpu) -> Option<Gpu> {
     Some(Gpu {
         name: name.to_owned(),
         capability: capability(&model.compute_capability)?,
-        data_centre: Some(model.data_centre),
+        data_centre: model.forward_compatible(),
         driver_branch_min: model.driver_branch_min,
+        open_module_only: model.open_module_only == Some(true),
+        processor: model.processor.clone(),
     })
 }
 
@@ -38,9 +41,20 @@ pub fn capability(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn of_capability(capability: (u32, u32)) -> Gpu {
-    let (major, minor) = capability;
-    Gpu { name: format!("sm_{major}{minor}"), capability, data_centre: None, driver_branch_min: None }
+/// A GPU of which no more than the compute capability is known: what all of that capability have in common.
+pub fn of_capability(catalog: &Catalog, name: &str, capability: (u32, u32)) -> Gpu {
+    let gpus = catalog.gpus();
+    let driver_branch_min = gpus.oldest_branch(capability);
+    // A Tegra's GPU is part of a chip with Arm cores.
+    let of_tegra = catalog.cuda().is_tegra(capability).then_some("aarch64");
+    Gpu {
+        name: name.to_owned(),
+        capability,
+        data_centre: None,
+        driver_branch_min,
+        open_module_only: driver_branch_min.is_some(),
+        processor: gpus.processor(capability).or(of_tegra).map(str::to_owned),
+    }
 }
 
 /// `None` if the text is not a compute capability; an error if no GPU has it.

@@ -1,13 +1,13 @@
 //! Parses options into requirements. Pure: everything else that it needs comes from the catalog.
 
 mod driver;
-mod gpu;
+pub(crate) mod gpu;
 mod platform;
 mod preset;
 mod versions;
 mod with;
 
-pub use gpu::{capability, of_model};
+pub use gpu::{capability, of_capability, of_model};
 pub use platform::{system, system_of_release};
 pub use with::{package_name, package_names, split_requirements};
 

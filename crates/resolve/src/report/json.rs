@@ -50,6 +50,8 @@ pub struct ConflictEntry {
     pub requirements: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,
+    /// Whether a stack may exist all the same: what was asked for is older than the catalog.
+    pub undecided: bool,
 }
 
 /// The report of an answer.
@@ -78,6 +80,7 @@ pub fn report(report: &Report) -> ResolveReport {
                 message: conflict.message.clone(),
                 requirements: conflict.requirements.clone(),
                 reasons: conflict.reasons.clone(),
+                undecided: conflict.undecided,
             });
         }
     }

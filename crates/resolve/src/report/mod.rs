@@ -42,8 +42,8 @@ fn comments(report: &Report, stack: &Stack) -> String {
     }
     let base = stack.base_image.as_ref().map_or(String::new(), |image| format!(", in {image}"));
     lines.push(format!("For Python {} on Linux {}{base}.", stack.python, stack.architecture));
-    if let Some(driver) = &stack.driver_min {
-        lines.push(format!("The NVIDIA driver must be {driver} or newer."));
+    if let Some(drivers) = stack.drivers() {
+        lines.push(format!("The NVIDIA driver must be {drivers}."));
     }
     lines.extend(report.all_warnings().map(|warning| format!("Warning: {}", warning.message)));
     lines.iter().flat_map(|line| line.lines()).map(|line| format!("# {line}\n")).collect()

@@ -26,6 +26,7 @@ pub(super) fn stack() -> Stack {
         architecture: "x86_64".into(),
         index_url: Some("https://download.pytorch.org/whl/cu121".into()),
         driver_min: Some("525.60.13".into()),
+        driver_max_branch: None,
         gpu_archs: Some(["5.0", "8.0", "9.0"].map(str::to_owned).to_vec()),
         python_from: "uv".into(),
         install: Vec::new(),
@@ -93,6 +94,7 @@ pub(super) fn found() -> Outcome {
 
 pub(super) fn none() -> Outcome {
     Outcome::Conflict(Box::new(Conflict {
+        undecided: false,
         message: "no torch that has code for the B200 (sm_100) is a 2.5".into(),
         requirements: vec!["--gpu b200".into(), "--torch 2.5".into()],
         reasons: vec![reason(

@@ -40,6 +40,7 @@ pub fn together(together: &Together) -> String {
             let why = together.why.as_ref().map_or(String::new(), |why| format!(". {}", why.summary));
             format!("yes, as {}{why}", headline(&found.stack))
         }
+        Outcome::Conflict(conflict) if conflict.undecided => format!("unknown: {}", conflict.message),
         Outcome::Conflict(conflict) => format!("no: {}", conflict.message),
     };
     format!("Together with {}: {words}", together.requirements.join(", "))
@@ -116,7 +117,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     }
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
-    add("driver", stack.driver_min.as_ref().map_or("unknown".into(), |min| format!("{min} or newer")));
+    add("driver", stack.drivers().unwrap_or_else(|| "unknown".into()));
     add("GPUs", gpus(stack));
     rows
 }
@@ -207,13 +208,15 @@ fn rejected(text: &mut String, resolution: &Resolution, layout: Layout) {
 }
 
 fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
-    let style = colour(NONE).bold();
-    let sign = if layout.unicode { "✗" } else { "x" };
+    let no = if layout.unicode { "✗" } else { "x" };
+    let (style, sign) = if conflict.undecided { (WARNING, "?") } else { (NONE, no) };
+    let style = colour(style).bold();
     let message =
         if conflict.message.is_empty() { "no stack meets these requirements" } else { &conflict.message };
     wrapped(text, message, &format!("{style}{sign}{style:#} "), "  ", layout);
     if !conflict.requirements.is_empty() {
-        heading(text, "These requirements conflict");
+        let words = if conflict.undecided { "Not in the catalog" } else { "These requirements conflict" };
+        heading(text, words);
         for requirement in &conflict.requirements {
             let _ = writeln!(text, "  {requirement}");
         }

@@ -42,6 +42,7 @@ pub(crate) enum Gap {
     DriversOfImage { cuda: &'static str },
     BrandsOfImage { driver: DriverVersion, driver_cuda: &'static str, requires: &'static str },
     // Packages
+    TritonNotRequired,
     FlashAttnWheels,
     FlashAttnAbi,
     FlashAttnNightly { series: &'static str },

@@ -79,6 +79,17 @@ pub(crate) enum Objection {
     Refusal(Refusal),
 }
 
+impl Objection {
+    /// From what costs something to what fails for sure.
+    pub(crate) fn severity(&self) -> u8 {
+        match self {
+            Objection::Cost(_) => 0,
+            Objection::Gap(_) => 1,
+            Objection::Refusal(_) => 2,
+        }
+    }
+}
+
 /// The parts that a constraint judged; all others are `None`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Candidate<'u> {

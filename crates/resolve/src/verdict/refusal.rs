@@ -48,6 +48,11 @@ pub(crate) enum Refusal {
         gpu: String,
         branch: u32,
     },
+    GpuOfOtherProcessor {
+        gpu: String,
+        processor: String,
+        other: String,
+    },
     GpuDroppedByDriver {
         driver: DriverVersion,
         gpu: String,
