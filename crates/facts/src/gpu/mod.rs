@@ -253,9 +253,8 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Gpus {
         let mut gpus = answer.gpus;
         let listed = smi::compute_capabilities(&capabilities.stdout().known().cloned().unwrap_or_default());
         for gpu in &mut gpus {
-            gpu.compute_capability = listed
-                .get(&gpu.address)
-                .map_or_else(|| capability(catalog, gpu), |&known| Fact::Known(known));
+            gpu.compute_capability =
+                listed.get(&gpu.address).copied().map_or_else(|| capability(catalog, gpu), Fact::Known);
         }
         ask_for_links(catalog, host, &program, &mut gpus);
         gpus
