@@ -186,7 +186,7 @@ mod tests {
         let on = |requirements: &[Requirement]| judged(&CONSTRAINT, requirements, build("2.5.1", "cu124"));
         let newer = with("triton", "3.3.1");
         assert_eq!(on(&[newer.clone(), python_requirement("3.13")]), Judgement::Holds);
-        assert_eq!(on(&[newer.clone()]), Judgement::Holds, "Python 3.13 is possible");
+        assert_eq!(on(std::slice::from_ref(&newer)), Judgement::Holds, "Python 3.13 is possible");
         assert!(matches!(on(&[newer, python_requirement("3.12")]), Judgement::Fails(_)));
     }
 
