@@ -22,7 +22,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-const INSTRUCTIONS: &[&str] = &[
+/// Every instruction of Dockerfiles.
+pub(crate) const INSTRUCTIONS: &[&str] = &[
     "ADD",
     "ARG",
     "CMD",
