@@ -28,16 +28,16 @@ use lint::{File, Finding, Kind, RULES, World};
 /// variables that only the build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the
 /// top of a file for the whole file, else for the next instruction or the same line.
 ///
-/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: the only file could not be read, or is of no
-/// known type; 3: no such finding, but one of several files is of no known type.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: the only file could not be read, or is of
+/// no known type; 3: no such finding, but one of several files is of no known type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Files or directories to lint, or - for standard input [default: the current directory].
     ///
     /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
-    /// DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda environments, daemon.json,
-    /// sshd_config and Python scripts.
+    /// DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda environments,
+    /// daemon.json, sshd_config and Python scripts.
     /// The contents decide where they contradict the name. The report lists the files of each type and the
     /// skipped ones. compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR")]

@@ -216,6 +216,40 @@ fn one_file_keeps_no_other_from_being_linted() {
     assert_eq!(code(&["pod.yaml", "fine.env", "--fail-on", "never"]), Some(0));
 }
 
+/// Lists of packages of any tool are of a kind of their own, extras of a project apart.
+#[test]
+fn lists_of_packages() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("environment.yml", "dependencies:\n  - python=3.12\n  - pip:\n    - torch==2.6.1\n");
+    write(
+        "pyproject.toml",
+        "[project]\ndependencies = [\n  \"numpyy\",\n]\n[project.optional-dependencies]\nold = [\"numpy==1.26.4\"]\n\
+         new = [\"numpy==2.0.7\"]\n",
+    );
+    write("requirements/cuda.txt", "transformers==4.99\n");
+    write("dev-requirements.txt", "numpy==1.26.4\nnumpy==2.0.2\n");
+    write(".env", "NCCL_IB_DISABLE=yes\n");
+    let one = |one: &serde_json::Value| {
+        format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["rule"].as_str().unwrap())
+    };
+    let mut found: Vec<String> = findings(&["."], dir.path()).iter().map(one).collect();
+    found.sort();
+    let expected = [
+        ".env:1 variable-value-not-taken",
+        "dev-requirements.txt:2 packages-do-not-resolve",
+        "environment.yml:4 torch-release-missing",
+        "pyproject.toml:3 package-name-misspelled",
+        "pyproject.toml:7 package-release-missing",
+        "requirements/cuda.txt:1 package-release-missing",
+    ];
+    assert_eq!(found, expected);
+}
+
 /// Without arguments the current directory is linted; the report says what was checked and what was not.
 #[test]
 fn the_report_says_what_was_checked() {

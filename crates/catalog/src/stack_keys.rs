@@ -1,4 +1,5 @@
-//! Keys that `docker stack deploy` accepts in stack files, and `docker compose` at the top of its files: `catalog/stack_keys.yaml`.
+//! Keys that `docker stack deploy` accepts in stack files, and `docker compose` at the top of its files:
+//! `catalog/stack_keys.yaml`.
 
 use serde::Deserialize;
 

@@ -81,6 +81,7 @@ pub const RULES: &[&Rule] = &[
     &libraries_shadowed::RULE,
     &default_made_worse::RULE,
     &variable_not_exported::RULE,
+    &installed_release_missing::RULE,
     &started_image_missing::RULE,
     &started_image_without_torch::RULE,
     &command_retired::RULE,

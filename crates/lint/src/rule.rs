@@ -202,8 +202,8 @@ pub(crate) const fn named(name: &'static str, text: &'static str) -> Example {
 }
 
 /// A file with companions as an example: `server.json` stands for the recorded machine that it names,
-/// `names` for what a machine knows of names, `unreadable` for why the file cannot be read, `named` for a file
-/// whose type is detected.
+/// `names` for what a machine knows of names, `unreadable` for why the file cannot be read, `named` for a
+/// file whose type is detected.
 pub(crate) const fn named_with(
     name: &'static str,
     text: &'static str,

@@ -2,11 +2,12 @@
 
 use std::str::FromStr;
 
+use catalog::Catalog;
 use catalog::packages::Package;
 use pep440_rs::Version;
 
+use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::install::{Install, Requirement};
-use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -33,15 +34,17 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let installs = file.installs();
-    installs.flat_map(|(_, run, install)| missing(run, install)).collect()
+    file.installs().flat_map(|(_, _, install)| missing(file.catalog, install)).collect()
 }
 
-fn missing(run: &Run, install: &Install) -> Vec<Found> {
+/// The pinned releases of an installation that do not exist.
+pub(crate) fn missing(catalog: &'static Catalog, install: &Install) -> Vec<Found> {
     let pinned = install.requirements.iter().filter_map(|one| Some((one, one.pin.as_ref()?)));
     let found = pinned.filter_map(|(one, pin)| {
-        let package = run.state.catalog.package(&one.name)?;
-        let near = nearest(package, pin)?;
+        let package = catalog.package(&one.name)?;
+        // Most pins are as the catalog writes them: no version has to be parsed.
+        let known = package.rows.iter().any(|row| row.releases.contains_key(&one.pin_text));
+        let near = if known { None } else { nearest(package, pin) }?;
         let message =
             format!("{} {} does not exist; pip finds no matching distribution", one.name, one.pin_text);
         // Another index may have builds of its own.

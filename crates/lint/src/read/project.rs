@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn environments_of_conda() {
-        let text = "name: a\ndependencies:\n  - python=3.11\n  - pip:\n    # wheels\n    - torch==2.6.0\n    - 'numpy<2'\n\
+        let text = "name: a\ndependencies:\n  - python=3.11\n  - pip:\n    # wheels\n    - torch==2.6.0\n\
+            \x20   - 'numpy<2'\n\
             \x20 - gcc\n";
         assert_eq!(shown(&conda(text)), [vec![(6, "torch==2.6.0"), (7, "numpy<2")]]);
         assert_eq!(conda("dependencies:\n- python\n"), Vec::<String>::new());

@@ -1,7 +1,7 @@
 //! Values of environment variables, as their readers parse them.
 
-/// What `strtoll(text, NULL, 0)` makes of a text: the number, and what it leaves unread. NCCL reads most of its
-/// variables so (NVIDIA/nccl:src/misc/param.cc@5067397c); a text without a number is 0.
+/// What `strtoll(text, NULL, 0)` makes of a text: the number, and what it leaves unread. NCCL reads most of
+/// its variables so (NVIDIA/nccl:src/misc/param.cc@5067397c); a text without a number is 0.
 pub(crate) fn strtoll(text: &str) -> (i128, &str) {
     let text = text.trim_start();
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -55,8 +55,8 @@ pub(crate) fn is_stoi(text: &str) -> bool {
     digits.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// A list of interfaces or devices as NCCL splits it: `^` and `=` before it, then entries with a comma between
-/// them (NVIDIA/nccl:src/misc/utils.cc@5067397c).
+/// A list of interfaces or devices as NCCL splits it: `^` and `=` before it, then entries with a comma
+/// between them (NVIDIA/nccl:src/misc/utils.cc@5067397c).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Devices<'t> {
     /// `^`, `=`, `^=` or nothing.

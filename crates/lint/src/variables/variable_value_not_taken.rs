@@ -107,7 +107,8 @@ fn torch(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
         _ => return None,
     };
     let message = format!(
-        "{}={value} is no valid value; init_process_group fails with `Invalid value for environment variable`",
+        "{}={value} is no valid value; init_process_group fails with `Invalid value for environment \
+         variable`",
         one.name
     );
     (!taken).then(|| Found::warning(one.place.clone(), message, format!("Set it to {wanted}")))
