@@ -192,7 +192,7 @@ fn one_file_keeps_no_other_from_being_linted() {
     let write = |path: &str, text: &[u8]| std::fs::write(dir.path().join(path), text).unwrap();
     write("Dockerfile", b"FROM nvidia/cuda:12.1-base\n");
     write("latin1.sh", b"echo \xe9\n");
-    write("utf16.env", b"\xff\xfeA\0=\01\0");
+    write("utf16.env", b"\xff\xfeA\x00=\x001\x00");
     write("pod.yaml", b"apiVersion: v1\nkind: Pod\n");
     write("fine.env", b"NCCL_DEBUG=WARN\n");
     let rules = |arguments: &[&str]| -> Vec<String> {

@@ -205,25 +205,14 @@ fn config(file: &File) -> Config {
     }
 }
 
-/// A Dockerfile that installs a list of packages into an unknown image, a stage for each set of them.
+/// A Dockerfile that installs a list of packages.
 fn requirements(file: &File) -> Dockerfile {
     let sets = match file.kind {
         Kind::Pyproject => read::project::pyproject(&file.text),
         Kind::Conda => read::project::conda(&file.text),
         _ => vec![file.text.clone()],
     };
-    let mut context = file::Context::new();
-    let mut text = "ARG BASE\n".to_owned();
-    for (count, set) in sets.into_iter().enumerate() {
-        // One set is the file itself, to people too.
-        let name =
-            if count == 0 { "requirements.txt".to_owned() } else { format!("{count}/requirements.txt") };
-        text.push_str(&format!(
-            "FROM $BASE\nCOPY {name} /r/{name}\nRUN pip install --no-cache-dir -r /r/{name}\n"
-        ));
-        context.insert(name, Some(set));
-    }
-    Dockerfile::read(file.catalog, &text, &context)
+    read::project::installed(file.catalog, sets)
 }
 
 /// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.

@@ -189,6 +189,8 @@ fn comments_in_lists_of_packages() {
     };
     let text = "numpy==2.0.7  # envdoc: ignore=package-release-missing\ntransformers==4.99\n";
     assert_eq!(ids("requirements.txt", text), [(2, "package-release-missing")]);
+    assert_eq!(ids("pyproject.toml", "[build-system]\nrequires = [\"setuptools\"]\n"), []);
+    assert_eq!(ids("environment.yml", "dependencies:\n  - python=3.12\n"), []);
     let twice = "numpy==1.26.4\nnumpy==2.0.2\n";
     assert_eq!(ids("requirements.txt", twice), [(2, "packages-do-not-resolve")]);
 }

@@ -61,7 +61,8 @@ fn nearest(package: &'static Package, pin: &Version) -> Option<[&'static str; 2]
         return None;
     }
     let releases = package.rows.iter().flat_map(|row| row.releases.keys());
-    let (mut before, mut after): (Option<(Version, &str)>, Option<(Version, &str)>) = (None, None);
+    let mut before: Option<(Version, &str)> = None;
+    let mut after: Option<(Version, &str)> = None;
     for text in releases {
         let version = Version::from_str(text).ok()?;
         match version.cmp(pin) {

@@ -5,8 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use catalog::Catalog;
 use serde::Deserialize;
 use toml::Spanned;
+
+use super::dockerfile::Dockerfile;
+use crate::file::Context;
 
 /// Requirements by the offsets of their texts.
 type Texts = Vec<Spanned<toml::Value>>;
@@ -77,6 +81,25 @@ pub(crate) fn conda(text: &str) -> Vec<String> {
         true => Vec::new(),
         false => vec![numbered(text, found.into_iter()).join("\n")],
     }
+}
+
+/// A Dockerfile that installs each set into an unknown image, in a stage of its own.
+pub(crate) fn installed(catalog: &'static Catalog, sets: Vec<String>) -> Dockerfile {
+    // Without packages it is an image that installs nothing.
+    let sets = if sets.is_empty() { vec![String::new()] } else { sets };
+    let (mut text, mut context) = ("ARG BASE\n".to_owned(), Context::new());
+    for (count, set) in sets.into_iter().enumerate() {
+        // The first set is the file itself, to people too.
+        let name = match count {
+            0 => "requirements.txt".to_owned(),
+            _ => format!("{count}/requirements.txt"),
+        };
+        text.push_str(&format!(
+            "FROM $BASE\nCOPY {name} /r/{name}\nRUN pip install --no-cache-dir -r /r/{name}\n"
+        ));
+        context.insert(name, Some(set));
+    }
+    Dockerfile::read(catalog, &text, &context)
 }
 
 /// Lines with each requirement at its place. A second one on the same line is left out.
