@@ -22,6 +22,7 @@ targets=(
     image_reference
     kernel_log
     lint_compose
+    lint_conda
     lint_daemon_json
     lint_deepspeed_environment
     lint_dockerfile
@@ -29,6 +30,7 @@ targets=(
     lint_environment
     lint_hostfile
     lint_nccl_conf
+    lint_pyproject
     lint_python
     lint_requirements
     lint_shell
@@ -87,6 +89,8 @@ seeds() {
     seed lint_dockerfile ../images/*/Dockerfile "$valid"/*Dockerfile $tests/lint/seeds/*Dockerfile
     seed lint_ds_config "$valid"/ds_config.json
     seed lint_hostfile "$valid"/hostfile ../compose/*/**/hostfile
+    seed lint_pyproject "$valid"/pyproject.toml
+    seed lint_conda "$valid"/environment.yml
     seed lint_python "$valid"/train.py ../examples/train.py
     seed lint_requirements "$valid"/requirements.txt
     seed lint_shell "$valid"/train.sh ../compose/*/*.sh

@@ -18,7 +18,7 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 use lint::collect::{Collected, Sources, here};
-use lint::report::{self, Counts, json, rules};
+use lint::report::{self, Counts, Coverage, json, rules};
 use lint::{File, Finding, Kind, RULES, World};
 
 /// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
@@ -28,16 +28,19 @@ use lint::{File, Finding, Kind, RULES, World};
 /// variables that only the build or the shell knows. `# envdoc: ignore=RULE[,RULE]` disables rules: at the
 /// top of a file for the whole file, else for the next instruction or the same line.
 ///
-/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: the only file could not be read.
+/// Exit code 0: no finding at or above --fail-on; 1: findings; 2: the only file could not be read, or is of
+/// no known type; 3: no such finding, but one of several files is of no known type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Files or directories to lint, or - for standard input.
+    /// Files or directories to lint, or - for standard input [default: the current directory].
     ///
     /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
-    /// DeepSpeed configurations, hostfiles, requirements files, daemon.json, sshd_config and Python scripts.
-    /// compose.yaml is merged with compose.override.yaml, like docker compose does.
-    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["rules", "file", "here"])]
+    /// DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda environments,
+    /// daemon.json, sshd_config and Python scripts.
+    /// The contents decide where they contradict the name. The report lists the files of each type and the
+    /// skipped ones. compose.yaml is merged with compose.override.yaml, like docker compose does.
+    #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
 
     /// Compose files to merge in this order, like `docker compose -f A -f B`.
@@ -111,7 +114,7 @@ const INPUT: &str = "Input";
 
 const EXAMPLES: &str = "\
 Examples:
-  envdoc lint .                                   # every known file below
+  envdoc lint                                     # every known file below the current directory
   envdoc lint Dockerfile ds_config.json hostfile
   envdoc lint -f compose.yaml -f compose.gpu.yaml # merged
   envdoc lint . --from gpu1.json --format sarif > lint.sarif";
@@ -140,13 +143,13 @@ impl Args {
         let chosen = select(RULES, &self.only, &self.ignore, "rule or group", list)?;
         let sources = Sources {
             catalog,
-            paths: self.paths.clone(),
+            paths: self.paths(),
             compose: self.file.clone(),
             kind: self.kind,
             stack: self.stack,
             context: self.context.clone(),
         };
-        let Collected { mut files, unreadable } = sources.files()?;
+        let Collected { mut files, unreadable, skipped } = sources.files()?;
         let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
         for file in &mut files {
             file.facts.clone_from(&facts);
@@ -155,12 +158,24 @@ impl Args {
         }
         let mut findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
         findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
+        let named = skipped.iter().filter(|file| file.named);
+        findings.extend(named.clone().flat_map(|file| lint::skipped(&chosen, file)));
+        let complete = named.count() == 0;
         let names = files.iter().flat_map(|file| {
             std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
         });
         let names: Vec<String> = names.collect();
-        terminal::print(&self.report(&findings, files.len() + unreadable.len(), &names)?)?;
-        Ok(self.exit_code(Counts::of(&findings)))
+        let coverage = Coverage::of(&chosen, &files, unreadable.len(), skipped);
+        terminal::print(&self.report(&findings, &coverage, &names)?)?;
+        Ok(self.exit_code(Counts::of(&findings), complete))
+    }
+
+    /// What to lint: the current directory where nothing is named.
+    fn paths(&self) -> Vec<PathBuf> {
+        match self.paths.is_empty() && self.file.is_empty() && !self.here {
+            true => vec![PathBuf::from(".")],
+            false => self.paths.clone(),
+        }
     }
 
     /// The facts to check against. With --here also adds the files of this machine.
@@ -182,19 +197,24 @@ impl Args {
         Ok(Some(facts))
     }
 
-    fn report(&self, findings: &[Finding], count: usize, names: &[String]) -> Result<String, Error> {
-        let json = || diagnostic::render::json::text(&json::report(findings, names));
-        let text = || report::text(findings, count, Layout::of_screen(false));
+    fn report(&self, findings: &[Finding], coverage: &Coverage, names: &[String]) -> Result<String, Error> {
+        let json = || diagnostic::render::json::text(&json::report(findings, names, coverage));
+        let text = || report::text(findings, coverage, Layout::of_screen(false));
         self.format.write(|| report::report(findings), text, json)
     }
 
-    fn exit_code(&self, counts: Counts) -> u8 {
+    /// `complete`: whether rules checked every named file.
+    fn exit_code(&self, counts: Counts, complete: bool) -> u8 {
         let findings = match self.fail_on {
             FailOn::Error => counts.error,
             FailOn::Warning => counts.error + counts.warning,
             FailOn::Note => counts.error + counts.warning + counts.note,
-            FailOn::Never => 0,
+            FailOn::Never => return 0,
         };
-        u8::from(findings > 0)
+        match (findings, complete) {
+            (0, true) => 0,
+            (0, false) => 3,
+            _ => 1,
+        }
     }
 }

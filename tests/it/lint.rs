@@ -152,6 +152,160 @@ fn comments_in_the_file_leave_rules_out() {
     assert_eq!(findings(&["."], dir.path()), Vec::<serde_json::Value>::new());
 }
 
+/// Only contents tell a stack file from other programs' `*stack.yaml`, and a Dockerfile from a manifest.
+#[test]
+fn contents_decide_the_type() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &[u8]| std::fs::write(dir.path().join(path), text).unwrap();
+    write("vpc-stack.yaml", b"AWSTemplateFormatVersion: \"2010-09-09\"\nResources: {}\n");
+    write("stack.yaml", b"resolver: lts-22.0\npackages: [.]\n");
+    write("Dockerfile.pod", b"apiVersion: v1\nkind: Pod\nspec: {}\n");
+    write("dockerfile-stages.png", b"\x89PNG\r\n\x1a\n\0\0\0\x0d\xff");
+    write("train.env", b"NCCL_DEBUG=WARN\n");
+    let output = lint(&[".", "--format", "json"], dir.path());
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["findings"], serde_json::json!([]));
+    assert_eq!(report["checked"][0]["type"], "environment");
+    let skipped: Vec<String> = report["skipped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| format!("{} {}", one["file"].as_str().unwrap(), one["reason"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        "Dockerfile.pod kubernetes",
+        "dockerfile-stages.png binary",
+        "stack.yaml unknown-type",
+        "vpc-stack.yaml cloudformation",
+    ];
+    assert_eq!(skipped, expected);
+    let alone = lint(&["Dockerfile.pod"], dir.path());
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(text(&alone.stderr).contains("Dockerfile.pod is a Kubernetes manifest"), "{alone:?}");
+}
+
+/// Each of several files is judged, whatever the others are.
+#[test]
+fn one_file_keeps_no_other_from_being_linted() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &[u8]| std::fs::write(dir.path().join(path), text).unwrap();
+    write("Dockerfile", b"FROM nvidia/cuda:12.1-base\n");
+    write("latin1.sh", b"echo \xe9\n");
+    write("utf16.env", b"\xff\xfeA\x00=\x001\x00");
+    write("pod.yaml", b"apiVersion: v1\nkind: Pod\n");
+    write("fine.env", b"NCCL_DEBUG=WARN\n");
+    let rules = |arguments: &[&str]| -> Vec<String> {
+        let one = |one: &serde_json::Value| {
+            format!("{} {}", one["file"].as_str().unwrap(), one["rule"].as_str().unwrap())
+        };
+        findings(arguments, dir.path()).iter().map(one).collect()
+    };
+    let expected =
+        ["Dockerfile base-image-missing", "latin1.sh file-unreadable", "utf16.env file-unreadable"];
+    assert_eq!(rules(&["."]), expected);
+    assert_eq!(rules(&["Dockerfile", "latin1.sh", "utf16.env"]), expected);
+    assert_eq!(
+        rules(&["pod.yaml", "Dockerfile", "gone.env"]),
+        ["Dockerfile base-image-missing", "gone.env file-unreadable", "pod.yaml file-type-unknown"]
+    );
+    // What was not checked is no pass.
+    let code = |arguments: &[&str]| lint(arguments, dir.path()).status.code();
+    assert_eq!(code(&["pod.yaml", "fine.env"]), Some(3));
+    assert_eq!(code(&["pod.yaml", "fine.env", "--fail-on", "warning"]), Some(1));
+    assert_eq!(code(&["pod.yaml", "fine.env", "--fail-on", "never"]), Some(0));
+}
+
+/// Lists of packages of any tool are of a kind of their own, extras of a project apart.
+#[test]
+fn lists_of_packages() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("environment.yml", "dependencies:\n  - python=3.12\n  - pip:\n    - torch==2.6.1\n");
+    write(
+        "pyproject.toml",
+        "[project]\ndependencies = [\n  \"numpyy\",\n]\n[project.optional-dependencies]\nold = [\"numpy==1.26.4\"]\n\
+         new = [\"numpy==2.0.7\"]\n",
+    );
+    write("requirements/cuda.txt", "transformers==4.99\n");
+    write("dev-requirements.txt", "numpy==1.26.4\nnumpy==2.0.2\n");
+    write(".env", "NCCL_IB_DISABLE=yes\n");
+    let one = |one: &serde_json::Value| {
+        format!("{}:{} {}", one["file"].as_str().unwrap(), one["line"], one["rule"].as_str().unwrap())
+    };
+    let mut found: Vec<String> = findings(&["."], dir.path()).iter().map(one).collect();
+    found.sort();
+    let expected = [
+        ".env:1 variable-value-not-taken",
+        "dev-requirements.txt:2 packages-do-not-resolve",
+        "environment.yml:4 torch-release-missing",
+        "pyproject.toml:3 package-name-misspelled",
+        "pyproject.toml:7 package-release-missing",
+        "requirements/cuda.txt:1 package-release-missing",
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Without arguments the current directory is linted; the report says what was checked and what was not.
+#[test]
+fn the_report_says_what_was_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| std::fs::write(dir.path().join(path), text).unwrap();
+    write("train.env", "NCCL_DEBUG=WARN\n");
+    write("README.md", "# Training\n");
+    let output = lint(&[], dir.path());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let rules = lint::RULES.iter().filter(|rule| rule.subject() == lint::Subject::Variables).count();
+    assert!(said.contains(&format!("environment: 1 file, {rules} rules (train.env)")), "{said}");
+    assert!(said.contains("skipped, unknown type: 1 file (README.md)"), "{said}");
+    let one = text(&lint(&["--only", "debugging-left-on"], dir.path()).stdout);
+    assert!(one.contains("environment: 1 file, 1 rule (train.env)"), "{one}");
+}
+
+/// `--as compose` does not make a pass of what docker compose refuses.
+#[test]
+fn a_file_without_keys_of_compose_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x.yaml"), "foo: bar\n").unwrap();
+    let found = findings(&["x.yaml", "--as", "compose"], dir.path());
+    let expected = "x.yaml:1 error compose-unreadable: docker compose refuses the file: additional property `foo` \
+                    at the top level";
+    assert_eq!(found.iter().map(shown).collect::<Vec<_>>(), [expected]);
+}
+
+/// The build context is found from any working directory, and whether or not the name has a directory.
+#[test]
+fn requirements_are_read_from_any_working_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(".git/HEAD", "");
+    write("requirements.txt", "torch==2.6.1\n");
+    write(
+        "docker/Dockerfile",
+        "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n",
+    );
+    write("Dockerfile", "FROM python:3.11\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n");
+    let files = |name: &str, folder: &str| -> Vec<String> {
+        let arguments = [name, "--only", "torch-release-missing"];
+        let found = findings(&arguments, &dir.path().join(folder));
+        found.iter().map(|one| one["file"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(files("Dockerfile", "."), ["requirements.txt"]);
+    assert_eq!(files("./Dockerfile", "."), ["requirements.txt"]);
+    assert_eq!(files("docker/Dockerfile", "."), ["requirements.txt"]);
+    assert_eq!(files("Dockerfile", "docker"), ["../requirements.txt"]);
+    assert_eq!(files("./Dockerfile", "docker"), ["../requirements.txt"]);
+}
+
 /// Lists of packages are read from the build context: next to the Dockerfile, or above it where that lacks
 /// what is copied.
 #[test]

@@ -1,4 +1,5 @@
-//! Keys of stack files that `docker stack deploy` accepts: `catalog/stack_keys.yaml`.
+//! Keys that `docker stack deploy` accepts in stack files, and `docker compose` at the top of its files:
+//! `catalog/stack_keys.yaml`.
 
 use serde::Deserialize;
 
@@ -8,7 +9,9 @@ use super::file::{self, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Section {
-    /// The file itself.
+    /// A file of `docker compose` itself.
+    Compose,
+    /// The stack file itself.
     Top,
     /// A service.
     Service,

@@ -52,6 +52,9 @@ pub struct Variable {
     pub allowed: Option<String>,
     /// What it takes besides them.
     pub also: Option<Also>,
+    /// Of a list of `option:value`: the options, and the values of each.
+    #[serde(default)]
+    pub options: Vec<ValueOption>,
     /// What holds when it is not set.
     pub default: Option<String>,
     /// What it does.
@@ -66,6 +69,40 @@ pub struct Variable {
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
+}
+
+/// An option in the value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueOption {
+    /// `expandable_segments`.
+    pub name: String,
+    /// The values it takes.
+    pub takes: OptionValue,
+}
+
+/// The values of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptionValue {
+    /// `True` or `False`, in these letters.
+    Bool,
+    /// A whole number from 1.
+    Positive,
+    /// A whole number from 20: megabytes, no less than the allocator's large block.
+    LargeBlock,
+    /// A power of two up to 128.
+    Threads,
+    /// A power of two, or a list in brackets of such for sizes.
+    Divisions,
+    /// A number above 0 and below 1.
+    Fraction,
+    /// A number from 0 to 1.
+    Share,
+    /// `native`, `cudaMallocAsync` or, on AMD GPUs, `hipMallocAsync`.
+    Backend,
+    /// Text that is not checked.
+    Text,
 }
 
 /// A value that is seldom right.
@@ -112,6 +149,16 @@ impl Variable {
         matches!(self.status, Status::Build | Status::Label)
     }
 
+    /// Whether NCCL is known to read it with strtoll: a word is 0 there, and not an error.
+    pub fn is_number_of_nccl(&self) -> bool {
+        let kind = self.kind.as_deref().unwrap_or_default();
+        let words = self.allowed.as_deref().unwrap_or_default().to_ascii_uppercase().contains("TRUE");
+        let read = matches!(self.status, Status::Current | Status::Deprecated);
+        // Of names that were only found in the library, the type is a guess.
+        let seen = self.source.contains("NVIDIA/nccl:");
+        read && seen && self.owner == "nccl" && (kind == "bool" || kind.starts_with("int")) && !words
+    }
+
     /// What the variable does with a value that is discouraged for this reason.
     pub fn discouraged(&self, kind: DiscouragedKind, value: &str) -> Option<&str> {
         let row =
@@ -130,6 +177,10 @@ impl Variable {
         if matches!(self.owner.as_str(), "openmpi" | "ucx" | "pmix" | "libfabric") {
             return None;
         }
+        // NCCL takes an empty value for none.
+        if self.owner == "nccl" && value.is_empty() {
+            return Some(true);
+        }
         // NCCL reads numbers with strtoll; others take further words for yes and no.
         let other_words = self.kind.as_deref() == Some("bool") && self.owner != "nccl";
         if other_words || self.kind.as_deref() == Some("list") {
@@ -146,7 +197,7 @@ impl Variable {
 /// `LOC|PIX (integers 0..4 legacy)`.
 fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
     let bounds = allowed.split_once(" (").map_or(allowed, |(bounds, _)| bounds).trim();
-    let number = value.trim().parse::<i64>().ok();
+    let number = integer(value.trim());
     if let Some((low, high)) = bounds.split_once("..") {
         let (low, high) = (low.parse::<i64>().ok()?, high.parse::<i64>().ok()?);
         return Some(number.is_some_and(|number| match also {
@@ -166,7 +217,23 @@ fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
     if also == Some(Also::Integers) && number.is_some() {
         return Some(true);
     }
-    Some(bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim())))
+    let written = bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim()));
+    Some(written || number.is_some_and(|number| bounds.split('|').any(|word| word.parse() == Ok(number))))
+}
+
+/// A whole number, decimal, octal (`017`) or hexadecimal (`0x1f`), as C's strtoll reads it.
+fn integer(text: &str) -> Option<i64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let number = match (hex, digits.strip_prefix('0')) {
+        (Some(hex), _) => i64::from_str_radix(hex, 16),
+        (None, Some(octal)) if !octal.is_empty() => i64::from_str_radix(octal, 8),
+        _ => digits.parse(),
+    };
+    number.ok().filter(|number| *number >= 0).map(|number| sign * number)
 }
 
 file::table!(Variable, "variables.yaml");
@@ -241,6 +308,17 @@ mod tests {
                 row.name
             );
         }
+    }
+
+    #[test]
+    fn numbers_of_any_base_are_taken() {
+        let takes = |name: &str, value: &str| variable(name).unwrap().takes(value);
+        assert_eq!(takes("NCCL_IB_TC", "0x6a"), Some(true));
+        assert_eq!(takes("NCCL_IB_RETRY_CNT", "07"), Some(true));
+        assert_eq!(takes("NCCL_IB_RETRY_CNT", "0x8"), Some(false));
+        assert_eq!(takes("NCCL_IB_DISABLE", ""), Some(true));
+        assert_eq!(takes("NCCL_IB_DISABLE", "0x1"), Some(true));
+        assert_eq!(takes("NCCL_WARN_ENABLE_DEBUG_INFO", "true"), Some(true));
     }
 
     #[test]

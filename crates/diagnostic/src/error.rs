@@ -47,7 +47,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
         3,
         "With `--strict`: no finding, but something could not be checked; `cluster check`, `cluster init`: a \
          machine is unreachable; `build`: an expectation could not be verified; \
-         `smoke`: the verdict is `unknown`.",
+         `smoke`: the verdict is `unknown`; `lint`: a named file is of no known type.",
     ),
     (130, "Interrupted (Ctrl-C); everything that was started has been removed."),
 ];

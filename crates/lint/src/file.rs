@@ -167,6 +167,13 @@ const OTHERS: &[&str] = &[
     ".patch",
 ];
 
+/// `requirements-dev.txt`, `dev-requirements.txt`, `requirements/dev.txt`.
+fn is_list_of_packages(name: &str, base: &str) -> bool {
+    let stem = base.trim_end_matches(".txt");
+    let folder = name.rsplit('/').nth(1);
+    base.starts_with("requirements") || stem.ends_with("requirements") || folder == Some("requirements")
+}
+
 /// Files that hold settings: `.env`, `train.sh`, `.bashrc`, `nccl.conf`.
 fn setting(name: &str, base: &str) -> Option<Kind> {
     if base == ".deepspeed_env" {
@@ -203,8 +210,15 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
     {
         return Some(Kind::Hostfile);
     }
-    if base.ends_with(".txt") && base.starts_with("requirements") {
+    if base.ends_with(".txt") && is_list_of_packages(name, base) {
         return Some(Kind::Requirements);
+    }
+    if base == "pyproject.toml" {
+        return Some(Kind::Pyproject);
+    }
+    let yaml = base.ends_with(".yml") || base.ends_with(".yaml");
+    if yaml && (base.starts_with("environment") || base.starts_with("conda")) {
+        return Some(Kind::Conda);
     }
     if base.ends_with(".py") {
         return Some(Kind::Python);
@@ -309,6 +323,10 @@ mod tests {
             ("src/train.py", Kind::Python),
             ("hostfile", Kind::Hostfile),
             ("requirements-dev.txt", Kind::Requirements),
+            ("dev_requirements.txt", Kind::Requirements),
+            ("requirements/cuda.txt", Kind::Requirements),
+            ("pyproject.toml", Kind::Pyproject),
+            ("environment.yml", Kind::Conda),
             ("/etc/docker/daemon.json", Kind::DaemonJson),
             ("/etc/ssh/sshd_config", Kind::Sshd),
         ] {

@@ -24,6 +24,10 @@ pub enum Kind {
     Hostfile,
     /// A requirements file of pip.
     Requirements,
+    /// `pyproject.toml`: the dependencies of its project, extras and groups.
+    Pyproject,
+    /// conda's `environment.yml`: what it installs with pip.
+    Conda,
     /// Docker's `daemon.json`.
     DaemonJson,
     /// The container toolkit's `config.toml`.
@@ -47,6 +51,8 @@ impl Kind {
         Kind::DeepspeedConfig,
         Kind::Hostfile,
         Kind::Requirements,
+        Kind::Pyproject,
+        Kind::Conda,
         Kind::DaemonJson,
         Kind::ToolkitConfig,
         Kind::Sshd,
@@ -66,10 +72,17 @@ impl Kind {
             Kind::DeepspeedConfig => "deepspeed-config",
             Kind::Hostfile => "hostfile",
             Kind::Requirements => "requirements",
+            Kind::Pyproject => "pyproject",
+            Kind::Conda => "conda",
             Kind::DaemonJson => "daemon-json",
             Kind::ToolkitConfig => "toolkit-config",
             Kind::Sshd => "sshd",
             Kind::Python => "python",
         }
+    }
+
+    /// Whether it lists packages for pip.
+    pub fn lists_packages(self) -> bool {
+        matches!(self, Kind::Requirements | Kind::Pyproject | Kind::Conda)
     }
 }

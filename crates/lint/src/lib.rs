@@ -9,6 +9,7 @@ pub mod collect;
 mod compiles;
 mod compose;
 mod deepspeed;
+pub mod detect;
 mod dockerfile;
 pub mod file;
 mod files;
@@ -25,6 +26,7 @@ mod torch;
 mod training;
 mod variables;
 
+pub use detect::{Skipped, Unchecked};
 pub use file::{File, Over, Stack, World};
 pub use kind::Kind;
 pub use list::RULES;
@@ -98,7 +100,9 @@ impl Content {
                 content.hostfile = Some(Hostfile { names: file.names.clone(), ..Hostfile::read(&file.text) });
             }
             // What pip would install, whatever the image.
-            Kind::Requirements => content.dockerfile = Some(requirements(file)),
+            Kind::Requirements | Kind::Pyproject | Kind::Conda => {
+                content.dockerfile = Some(requirements(file))
+            }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 content.machine = Some(Machine { catalog: file.catalog, kind: file.kind, name, text, facts });
@@ -123,7 +127,7 @@ impl Content {
             Judge::Machine(judge) => self.machine.as_ref().map(judge),
             Judge::Training(judge) => self.program.as_ref().map(judge),
             // Of what could not be read there is no content: [`unreadable`].
-            Judge::Unreadable(_) => None,
+            Judge::Unreadable(_) | Judge::Skipped(_) => None,
         }
         .unwrap_or_default()
     }
@@ -133,7 +137,7 @@ impl Content {
 pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
     let content = Content::read(file);
     let ignores = match &content.dockerfile {
-        Some(_) if file.kind == Kind::Requirements => ignore::Ignores::of_lines(&file.text),
+        Some(_) if file.kind.lists_packages() => ignore::Ignores::of_lines(&file.text),
         Some(dockerfile) => ignore::Ignores::of_dockerfile(&file.text, dockerfile),
         None => ignore::Ignores::of_lines(&file.text),
     };
@@ -149,6 +153,16 @@ pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
     found.into_iter().map(|(rule, found)| finding(rule, found, file)).collect()
 }
 
+/// What some rules find in a file that none of them checks.
+pub fn skipped(rules: &[&'static Rule], file: &Skipped) -> Vec<Finding> {
+    let found = rules.iter().filter_map(|&rule| match rule.judge {
+        Judge::Skipped(judge) => Some((rule, judge(file))),
+        _ => None,
+    });
+    let finding = |rule, found| Finding { rule, file: file.name.clone(), found };
+    found.flat_map(|(rule, found)| found.into_iter().map(move |one| finding(rule, one))).collect()
+}
+
 /// What some rules find in a file that could not be read.
 pub fn unreadable(rules: &[&'static Rule], file: &Unreadable) -> Vec<Finding> {
     let found = rules.iter().filter_map(|&rule| match rule.judge {
@@ -162,7 +176,7 @@ pub fn unreadable(rules: &[&'static Rule], file: &Unreadable) -> Vec<Finding> {
 fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     let name = match &found.file {
         Some(other) => match other.by {
-            Some(_) if file.kind == Kind::Requirements => file.name.clone(),
+            Some(_) if file.kind.lists_packages() => file.name.clone(),
             Some(by) => {
                 found.message.push_str(&format!(" (installed in line {by} of {})", file.name));
                 file.sibling(&other.path)
@@ -195,14 +209,14 @@ fn config(file: &File) -> Config {
     }
 }
 
-/// A Dockerfile that installs a requirements file into an unknown image.
+/// A Dockerfile that installs a list of packages.
 fn requirements(file: &File) -> Dockerfile {
-    let context = [("requirements.txt".to_owned(), Some(file.text.clone()))].into();
-    Dockerfile::read(
-        file.catalog,
-        "ARG BASE\nFROM $BASE\nCOPY requirements.txt .\nRUN pip install --no-cache-dir -r requirements.txt\n",
-        &context,
-    )
+    let sets = match file.kind {
+        Kind::Pyproject => read::project::pyproject(&file.text),
+        Kind::Conda => read::project::conda(&file.text),
+        _ => vec![file.text.clone()],
+    };
+    read::project::installed(file.catalog, sets)
 }
 
 /// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.
@@ -260,7 +274,9 @@ fn ignored(
     others: &mut BTreeMap<String, ignore::Ignores>,
     file: &File,
 ) -> bool {
-    let Some(other) = &found.file else { return own.cover(rule.id, found.line) };
+    let Some(other) = found.file.as_ref().filter(|_| !file.kind.lists_packages()) else {
+        return own.cover(rule.id, found.line);
+    };
     if other.by.is_some_and(|by| own.cover(rule.id, by)) {
         return true;
     }

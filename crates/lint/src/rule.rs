@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 pub use diagnostic::Severity;
 
+use super::detect::Skipped;
 pub(crate) use super::kind::Kind;
 pub(crate) use super::location::{Location, OtherFile};
 use super::read::compose::Compose;
@@ -58,6 +59,8 @@ pub(crate) enum Judge {
     Training(fn(&Program) -> Vec<Found>),
     /// Of a file or directory that could not be read.
     Unreadable(fn(&Unreadable) -> Vec<Found>),
+    /// Of a file of a type that no other rule checks.
+    Skipped(fn(&Skipped) -> Vec<Found>),
 }
 
 /// What rules are about: a folder of this module, a chapter of the documentation.
@@ -134,7 +137,7 @@ impl Rule {
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
             Judge::Training(_) => Subject::Training,
-            Judge::Unreadable(_) => Subject::Files,
+            Judge::Unreadable(_) | Judge::Skipped(_) => Subject::Files,
         }
     }
 }
@@ -199,7 +202,8 @@ pub(crate) const fn named(name: &'static str, text: &'static str) -> Example {
 }
 
 /// A file with companions as an example: `server.json` stands for the recorded machine that it names,
-/// `names` for what a machine knows of names, `unreadable` for why the file cannot be read.
+/// `names` for what a machine knows of names, `unreadable` for why the file cannot be read, `named` for a
+/// file whose type is detected.
 pub(crate) const fn named_with(
     name: &'static str,
     text: &'static str,

@@ -47,6 +47,13 @@ fn found(rule: &'static Rule, example: &Example) -> Vec<Finding> {
 }
 
 fn findings(rules: &[&'static Rule], example: &Example) -> Vec<Finding> {
+    if example.companions.iter().any(|(name, _)| *name == "named") {
+        let name = example.name.to_owned();
+        return match detect::detect(example.name, example.text) {
+            detect::Detected::Kind(_) => lint(rules, &file(example)),
+            detect::Detected::Unchecked(why) => skipped(rules, &Skipped { name, why, named: true }),
+        };
+    }
     match example.companions.iter().find(|(name, _)| *name == "unreadable") {
         Some((_, why)) => {
             let (name, why) = (example.name.to_owned(), (*why).to_owned());
@@ -171,4 +178,19 @@ fn no_other_rule_calls_an_example_an_error() {
             }
         }
     }
+}
+
+/// A comment in a list of packages leaves a rule out for its line.
+#[test]
+fn comments_in_lists_of_packages() {
+    let ids = |name: &'static str, text: &'static str| -> Vec<(usize, &str)> {
+        let found = findings(RULES, &Example { name, text, companions: &[] });
+        found.iter().map(|one| (one.found.line, one.rule.id)).collect()
+    };
+    let text = "numpy==2.0.7  # envdoc: ignore=package-release-missing\ntransformers==4.99\n";
+    assert_eq!(ids("requirements.txt", text), [(2, "package-release-missing")]);
+    assert_eq!(ids("pyproject.toml", "[build-system]\nrequires = [\"setuptools\"]\n"), []);
+    assert_eq!(ids("environment.yml", "dependencies:\n  - python=3.12\n"), []);
+    let twice = "numpy==1.26.4\nnumpy==2.0.2\n";
+    assert_eq!(ids("requirements.txt", twice), [(2, "packages-do-not-resolve")]);
 }

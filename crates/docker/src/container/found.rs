@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bollard::models::{ContainerInspectResponse, EndpointSettings, HealthStatusEnum};
+use bollard::models::{ContainerInspectResponse, EndpointSettings, Health, HealthStatusEnum};
 
 /// How many health checks in a row must fail where neither container nor image says so (Docker Engine API).
 const DEFAULT_RETRIES: i64 = 3;
@@ -24,8 +24,8 @@ pub struct Found {
     pub running: bool,
     /// `running`, `exited`, `restarting`.
     pub status: String,
-    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check. Of a container that runs or restarts,
-    /// `unhealthy` means that as many checks in a row have failed as it allows.
+    /// `healthy`, `starting`, `unhealthy`; `None` where it has no health check. Of a container that runs or
+    /// restarts, `unhealthy` means that as many checks in a row have failed as it allows.
     pub health: Option<String>,
     /// What the last health check printed.
     pub health_output: String,
@@ -52,9 +52,7 @@ impl Found {
         let config = container.config.unwrap_or_default();
         let health = state.health.unwrap_or_default();
         let running = state.running.unwrap_or(false);
-        let retries = config.healthcheck.and_then(|check| check.retries).filter(|retries| *retries > 0);
-        let retries = retries.unwrap_or(DEFAULT_RETRIES);
-        let last = health.log.unwrap_or_default().pop();
+        let retries = config.healthcheck.and_then(|check| check.retries);
         let networks = container.network_settings.and_then(|settings| settings.networks).unwrap_or_default();
         let address = |endpoint: EndpointSettings| endpoint.ip_address.unwrap_or_default();
         Found {
@@ -65,17 +63,8 @@ impl Found {
             image: container.image.unwrap_or_default(),
             running,
             status: state.status.map(|status| status.to_string()).unwrap_or_default(),
-            health: match health.status {
-                None | Some(HealthStatusEnum::EMPTY | HealthStatusEnum::NONE) => None,
-                // The engine writes it, too, when it stops checking because it restarts the container.
-                Some(HealthStatusEnum::UNHEALTHY)
-                    if running && health.failing_streak.unwrap_or(0) < retries =>
-                {
-                    Some(HealthStatusEnum::STARTING.to_string())
-                }
-                Some(status) => Some(status.to_string()),
-            },
-            health_output: last.and_then(|last| last.output).unwrap_or_default().trim().to_owned(),
+            health: health_status(&health, retries, running),
+            health_output: last_output(health).trim().to_owned(),
             since: state.started_at.unwrap_or_default(),
             exit: state.exit_code.filter(|_| !running),
             error: state.error.unwrap_or_default(),
@@ -101,6 +90,22 @@ impl Found {
     }
 }
 
+fn health_status(health: &Health, retries: Option<i64>, running: bool) -> Option<String> {
+    let retries = retries.filter(|retries| *retries > 0).unwrap_or(DEFAULT_RETRIES);
+    match health.status? {
+        HealthStatusEnum::EMPTY | HealthStatusEnum::NONE => None,
+        // The engine writes it, too, when it stops checking because it restarts the container.
+        HealthStatusEnum::UNHEALTHY if running && health.failing_streak.unwrap_or(0) < retries => {
+            Some(HealthStatusEnum::STARTING.to_string())
+        }
+        status => Some(status.to_string()),
+    }
+}
+
+fn last_output(health: Health) -> String {
+    health.log.unwrap_or_default().pop().and_then(|last| last.output).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,13 +113,17 @@ mod tests {
 
     fn health(running: bool, streak: i64, config: &serde_json::Value) -> Option<String> {
         let answer = json!({
-            "State": {"Running": running, "Health": {"Status": "unhealthy", "FailingStreak": streak, "Log": []}},
+            "State": {
+                "Running": running,
+                "Health": {"Status": "unhealthy", "FailingStreak": streak, "Log": []},
+            },
             "Config": config,
         });
         Found::from_inspect(serde_json::from_value(answer).expect("an answer of the engine")).health
     }
 
-    /// Docker 20.10 and newer call a container unhealthy as soon as they stop its health checks to restart it.
+    /// Docker 20.10 and newer call a container unhealthy as soon as they stop its health checks to restart
+    /// it.
     #[test]
     fn unhealthy_needs_checks_that_failed() {
         let own = json!({"Healthcheck": {"Test": ["CMD", "true"], "Retries": 5}});

@@ -15,7 +15,8 @@ static QUERY: LazyLock<Regex> = LazyLock::new(|| {
 /// The fewest characters of a token.
 const SHORTEST_TOKEN: usize = 11;
 
-/// The same text without passwords in addresses, and without tokens. Names and places stay: this is no redaction.
+/// The same text without passwords in addresses, and without tokens. Names and paths stay: this is no
+/// redaction.
 pub fn hide_credentials(text: String) -> String {
     if !suspicious(&text) {
         return text;
@@ -24,8 +25,8 @@ pub fn hide_credentials(text: String) -> String {
     secrets::issued(&QUERY.replace_all(&text, format!("${{1}}{HIDDEN}")))
 }
 
-/// Compiling the expressions takes milliseconds, and most texts have neither an address nor a long word of mixed
-/// characters.
+/// Compiling the expressions takes milliseconds, and most texts have neither an address nor a long word of
+/// mixed characters.
 fn suspicious(text: &str) -> bool {
     let mixed = |word: &str| {
         let any = |of: fn(&u8) -> bool| word.bytes().any(|byte| of(&byte));

@@ -1,6 +1,6 @@
 //! The build context of a Dockerfile, and the files that it installs from.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::{File, Kind, Over};
 use host::file;
@@ -61,20 +61,45 @@ pub(super) fn env_files(files: &mut Vec<File>) {
     files.extend(more);
 }
 
-/// The directory of a file and its parents, up to the root of the repository.
+/// The directory of a file and its parents, up to the root of the repository. Those above the working
+/// directory have names such as `..`.
 fn above(path: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let mut folder = path.parent().unwrap_or(Path::new("")).to_owned();
     for _ in 0..=PARENTS_LIMIT {
         folders.push(folder.clone());
-        if file::exists(&folder.join(".git")) || folder.as_os_str().is_empty() || !folder.pop() {
-            break;
-        }
+        let Some(parent) = parent(&folder).filter(|_| !file::exists(&folder.join(".git"))) else { break };
+        folder = parent;
     }
     folders
+}
+
+/// The directory above another one; `None` for the root.
+fn parent(folder: &Path) -> Option<PathBuf> {
+    let climbs = folder.components().all(|part| matches!(part, Component::CurDir | Component::ParentDir));
+    match climbs {
+        true => Some(folder.strip_prefix(".").unwrap_or(folder).join("..")),
+        false => folder.parent().map(Path::to_owned),
+    }
 }
 
 fn text(path: &Path) -> Option<String> {
     let small = file::size(path).is_some_and(|bytes| bytes <= FILE_LIMIT_BYTES);
     small.then(|| file::read(path).ok().flatten()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_have_names_from_the_working_directory() {
+        let of = |path: &str| parent(Path::new(path)).map(|path| path.display().to_string());
+        assert_eq!(of("").as_deref(), Some(".."));
+        assert_eq!(of(".").as_deref(), Some(".."));
+        assert_eq!(of("..").as_deref(), Some("../.."));
+        assert_eq!(of("docker").as_deref(), Some(""));
+        assert_eq!(of("/srv").as_deref(), Some("/"));
+        assert_eq!(of("/"), None);
+    }
 }

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use diagnostic::error::{Error, Kind as ErrorKind};
 use host::file::{self, Below};
 
-use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, may_be_deepspeed};
-use crate::{File, Kind, Over, Stack, Unreadable};
+use crate::detect::{Detected, detect};
+use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed};
+use crate::{File, Kind, Over, Skipped, Stack, Unchecked, Unreadable};
 
 /// Why a JSON file is certainly no configuration: too large, not UTF-8.
 const NO_CONFIG: &[io::ErrorKind] = &[io::ErrorKind::FileTooLarge, io::ErrorKind::InvalidData];
@@ -42,11 +43,13 @@ pub struct Collected {
     pub files: Vec<File>,
     /// Files and directories, of several, that could not be read.
     pub unreadable: Vec<Unreadable>,
+    /// Files that no rule checks.
+    pub skipped: Vec<Skipped>,
 }
 
 impl Sources {
-    /// Reads them, with the files that they refer to. An error where the only named file cannot be read, a
-    /// named file is missing or has no known type, or a directory has nothing to lint.
+    /// Reads them, with the files that they refer to. An error where the only named file is missing, cannot
+    /// be read or has no known type, or a directory has nothing to lint.
     pub fn files(&self) -> Result<Collected, Error> {
         let mut collected = Collected::default();
         for path in &self.paths {
@@ -60,8 +63,7 @@ impl Sources {
     fn path(&self, path: &Path, collected: &mut Collected) -> Result<(), Error> {
         let name = path.display().to_string();
         if name == "-" {
-            collected.files.push(self.named(name, file::standard_input()?)?);
-            return Ok(());
+            return self.named(name, file::standard_input()?, collected);
         }
         let read = match file::below(path) {
             Ok(Some(below)) => return self.directory(&name, below, collected),
@@ -69,11 +71,11 @@ impl Sources {
             Err(error) => Err((error, true)),
         };
         match read {
-            Ok(text) => collected.files.push(self.named(name, text)?),
-            Err((error, _)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(text) => self.named(name, text, collected)?,
+            Err((error, _)) if self.is_the_only_one() && error.kind() == io::ErrorKind::NotFound => {
                 return Err(Error::new(ErrorKind::File, format!("{name}: no such file")));
             }
-            Err((error, _)) if self.paths.len() + self.compose.len() == 1 => {
+            Err((error, _)) if self.is_the_only_one() => {
                 return Err(Error::new(ErrorKind::File, format!("cannot read {name}: {error}")));
             }
             Err((error, directory)) => {
@@ -85,40 +87,48 @@ impl Sources {
 
     /// The known files of a directory.
     fn directory(&self, name: &str, below: Below, collected: &mut Collected) -> Result<(), Error> {
-        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+        let mut found = Collected::default();
         for (path, error) in below.unreadable {
-            unreadable.push(Unreadable { name: shown(&path), why: error.to_string(), directory: true });
+            let (name, why) = (shown(&path), error.to_string());
+            found.unreadable.push(Unreadable { name, why, directory: true });
         }
         for path in &below.files {
-            let shown = shown(path);
-            let named = kind_of_name(&shown);
-            if named.is_none() && !may_be_deepspeed(&shown) {
-                continue;
-            }
-            match file::text_of(path) {
-                Ok(text) => {
-                    if let Some(kind) = named.or_else(|| kind_of_text(&text)) {
-                        found.push(self.file(shown, text, kind));
-                    }
-                }
-                // It was removed meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // Only its contents would show that it is a configuration, and DeepSpeed could not read it.
-                Err(error) if named.is_none() && NO_CONFIG.contains(&error.kind()) => {}
-                Err(error) => {
-                    unreadable.push(Unreadable { name: shown, why: error.to_string(), directory: false });
-                }
-            }
+            self.below(path, &mut found);
         }
-        if found.is_empty() && unreadable.is_empty() {
-            return Err(Error::new(ErrorKind::File, format!("{name} contains no files to lint")).hint(
-                "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
-                 .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, *.py",
-            ));
+        if found.files.is_empty() && found.unreadable.is_empty() {
+            return Err(nothing(name, &found.skipped));
         }
-        collected.files.extend(with_overrides(found));
-        collected.unreadable.extend(unreadable);
+        collected.files.extend(with_overrides(found.files));
+        collected.unreadable.extend(found.unreadable);
+        collected.skipped.extend(found.skipped);
         Ok(())
+    }
+
+    /// Adds a file of a directory.
+    fn below(&self, path: &Path, found: &mut Collected) {
+        let name = shown(path);
+        let named = kind_of_name(&name);
+        let skipped = |name, why| Skipped { name, why, named: false };
+        if named.is_none() && !may_be_deepspeed(&name) {
+            found.skipped.push(skipped(name, Unchecked::UnknownType));
+            return;
+        }
+        match file::text_of(path) {
+            Ok(text) => match detect_below(named, &name, &text) {
+                Detected::Kind(kind) => found.files.push(self.file(name, text, kind)),
+                Detected::Unchecked(why) => found.skipped.push(skipped(name, why)),
+            },
+            // It was removed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Only its contents would show that it is a configuration, and DeepSpeed could not read it.
+            Err(error) if named.is_none() && NO_CONFIG.contains(&error.kind()) => {
+                found.skipped.push(skipped(name, Unchecked::UnknownType));
+            }
+            Err(_) if is_binary(path) => found.skipped.push(skipped(name, Unchecked::Binary)),
+            Err(error) => {
+                found.unreadable.push(Unreadable { name, why: error.to_string(), directory: false });
+            }
+        }
     }
 
     /// The Compose files that were named to be merged.
@@ -136,13 +146,39 @@ impl Sources {
         Ok(whole)
     }
 
-    fn named(&self, name: String, text: String) -> Result<File, Error> {
-        let Some(kind) = self.kind.or_else(|| kind_of_name(&name)).or_else(|| kind_of_text(&text)) else {
-            let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.id()).collect();
-            let error = Error::new(ErrorKind::Usage, format!("cannot determine the type of {name}"));
-            return Err(error.hint(format!("set the type with --as: {}", kinds.join(", "))));
+    /// Whether a path is all that the user named.
+    fn is_the_only_one(&self) -> bool {
+        self.paths.len() + self.compose.len() == 1
+    }
+
+    fn named(&self, name: String, text: String, collected: &mut Collected) -> Result<(), Error> {
+        let why = match self.detect(&name, &text) {
+            Detected::Kind(kind) => {
+                collected.files.push(self.file(name, text, kind));
+                return Ok(());
+            }
+            Detected::Unchecked(why) => why,
         };
-        Ok(self.file(name, text, kind))
+        if self.is_the_only_one() {
+            let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.id()).collect();
+            let what = match why {
+                Unchecked::UnknownType => format!("cannot determine the type of {name}"),
+                other => format!("{name} is a {}, which no rule checks", other.title()),
+            };
+            let error = Error::new(ErrorKind::Usage, what);
+            return Err(error.hint(format!("set the type with --as: {}", kinds.join(", "))));
+        }
+        collected.skipped.push(Skipped { name, why, named: true });
+        Ok(())
+    }
+
+    /// The type of a file; what the user gives goes before what it shows.
+    fn detect(&self, name: &str, text: &str) -> Detected {
+        let stack = || self.stack && kind_of_name(name) == Some(Kind::Compose);
+        match self.kind.or_else(|| stack().then_some(Kind::Compose)) {
+            Some(kind) => Detected::Kind(kind),
+            None => detect(name, text),
+        }
     }
 
     fn file(&self, name: String, text: String, kind: Kind) -> File {
@@ -153,6 +189,43 @@ impl Sources {
         context::fill(&mut file, self.context.as_deref());
         file
     }
+}
+
+/// Skipped files that an error names.
+const SKIPPED_SHOWN: usize = 3;
+
+/// A directory without a file that rules check.
+fn nothing(name: &str, skipped: &[Skipped]) -> Error {
+    let error = Error::new(ErrorKind::File, format!("{name} contains no files to lint"));
+    let foreign = skipped.iter().filter(|file| file.why != Unchecked::UnknownType);
+    let shown = foreign.take(SKIPPED_SHOWN).map(|file| format!("{} is a {}", file.name, file.why.title()));
+    let error = shown.fold(error, Error::hint);
+    error.hint(
+        "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
+         .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
+         environment*.yml, *.py",
+    )
+}
+
+/// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
+fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {
+    match detect(name, text) {
+        Detected::Kind(kind) if named.is_none() && kind != Kind::DeepspeedConfig => {
+            Detected::Unchecked(Unchecked::UnknownType)
+        }
+        other => other,
+    }
+}
+
+/// Bytes of a file that are searched for one that no text has; git looks at as many.
+const BINARY_LIMIT_BYTES: usize = 8000;
+
+/// Whether a file is no text: it has a NUL byte near its beginning.
+fn is_binary(path: &Path) -> bool {
+    let bytes = file::read_bytes(path).unwrap_or_default();
+    // UTF-16 is text in an encoding that these programs do not read.
+    let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    !utf16 && bytes.iter().take(BINARY_LIMIT_BYTES).any(|byte| *byte == 0)
 }
 
 /// The name of a file of a directory: `./a` is `a`.

@@ -1,6 +1,7 @@
 //! Instructions that do not exist.
 
 use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::instructions::INSTRUCTIONS;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -21,27 +22,6 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("# syntax=example/other:1\nFROM ubuntu:22.04\nINCLUDE+ x\n"),
     ],
 };
-
-const INSTRUCTIONS: &[&str] = &[
-    "ADD",
-    "ARG",
-    "CMD",
-    "COPY",
-    "ENTRYPOINT",
-    "ENV",
-    "EXPOSE",
-    "FROM",
-    "HEALTHCHECK",
-    "LABEL",
-    "MAINTAINER",
-    "ONBUILD",
-    "RUN",
-    "SHELL",
-    "STOPSIGNAL",
-    "USER",
-    "VOLUME",
-    "WORKDIR",
-];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let syntax = file.comments.iter().find_map(|(_, text)| text.trim().strip_prefix("syntax"));

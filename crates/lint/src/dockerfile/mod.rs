@@ -2,6 +2,7 @@
 
 pub(crate) mod apt_key_removed;
 pub(crate) mod apt_without_update;
+pub(crate) mod apt_without_yes;
 pub(crate) mod architecture_list_missing;
 pub(crate) mod base_image_end_of_life;
 pub(crate) mod base_image_missing;
@@ -18,7 +19,10 @@ pub(crate) mod glibc_too_old_for_torch;
 pub(crate) mod numpy_too_new_for_torch;
 pub(crate) mod nvcc_missing;
 pub(crate) mod nvidia_variables_missing;
+pub(crate) mod package_name_misspelled;
+pub(crate) mod package_release_missing;
 pub(crate) mod packages_do_not_resolve;
+pub(crate) mod pins_contradict;
 pub(crate) mod private_key_in_image;
 pub(crate) mod python_built_from_source;
 pub(crate) mod python_not_in_archive;

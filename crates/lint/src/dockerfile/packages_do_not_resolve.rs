@@ -1,5 +1,7 @@
 //! Pinned packages whose requirements contradict each other.
 
+use std::collections::BTreeMap;
+
 use catalog::Catalog;
 use pep440_rs::VersionSpecifiers;
 
@@ -24,6 +26,9 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.11\nRUN pip install stable-baselines3==2.4.1 numpy==2.1.0\n"),
         dockerfile("FROM python:3.10\nRUN pip install transformers==5.23.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.27.3\n"),
+        dockerfile("FROM python:3.11\nRUN pip install numpy==1.26.4 numpy==2.1.0\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torchvision==0.17.2 xformers==0.0.29.post3\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 triton==3.3.1\n"),
     ],
     silent: &[
         with(
@@ -37,6 +42,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile("FROM python:3.11\nRUN pip install transformers==5.23.0 numpy==2.1.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.21.5\n"),
+        dockerfile("FROM python:3.11\nRUN pip install numpy==1.26 numpy==1.26.0 'numpy>=1.20'\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torchvision==0.21.0 xformers==0.0.29.post3\n"),
+        dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 triton==2.3.1\n"),
+        dockerfile("FROM python:3.12\nRUN pip install torch==2.3.1 triton==3.3.1\n"),
     ],
 };
 
@@ -55,11 +64,14 @@ fn conflicts(run: &Run, install: &Install) -> Vec<Found> {
         }
     }
     found.extend(with_nccl(run, install));
+    found.extend(twice(install));
+    found.extend(two_torches(run.state.catalog, install));
+    found.extend(with_triton(run, install));
     found
 }
 
 /// The catalog's row of a pinned release.
-fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'static Row> {
+pub(super) fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'static Row> {
     catalog.package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
 }
 
@@ -131,4 +143,70 @@ fn with_nccl(run: &Run, install: &Install) -> Option<Found> {
     );
     let fix = "Remove the pin, or install another NCCL afterwards with `--no-deps`";
     Some(Found::error(one, message, fix).unless_certain(install.certain && !one.default && !torch.default))
+}
+
+/// One package with two pins.
+fn twice(install: &Install) -> Option<Found> {
+    let mut pins: BTreeMap<&str, &Requirement> = BTreeMap::new();
+    install.requirements.iter().filter(|one| one.pin.is_some() && !one.text.contains(';')).find_map(|one| {
+        let before = pins.insert(&one.name, one)?;
+        let certain = install.certain && !one.default && !before.default;
+        (before.pin != one.pin).then(|| {
+            let here = before.file == one.file;
+            let place = if here { format!("line {}", before.line) } else { before.location() };
+            let message = format!(
+                "{} is pinned to {} here and to {} in {}; pip fails",
+                one.name, one.pin_text, before.pin_text, place
+            );
+            Found::error(one, message, "Remove one of the pins").unless_certain(certain)
+        })
+    })
+}
+
+/// Two packages of a command without torch that require different releases of torch.
+fn two_torches(catalog: &'static Catalog, install: &Install) -> Option<Found> {
+    if install.requirement("torch").is_some() {
+        return None;
+    }
+    let partner = install.requirements.iter().find(|one| one.name == "torchvision")?;
+    // From 0.29.1 on it requires no single torch.
+    let strict = catalog::version::at_least(&partner.pin_text, "0.29.1") == Some(false);
+    let torch::Known::Release(release) = torch::known(catalog, partner) else { return None };
+    let version = release.version.parse().ok().filter(|_| strict)?;
+    install.requirements.iter().filter(|one| one.pin.is_some()).find_map(|one| {
+        let wanted: VersionSpecifiers = row(catalog, one)?.requires.get("torch")?.parse().ok()?;
+        let message = format!(
+            "{} {} requires torch {wanted}, and {} {} requires torch {}; pip fails",
+            one.name, one.pin_text, partner.name, partner.pin_text, release.version
+        );
+        let fix =
+            format!("Run `envdoc resolve --with {}=={}` to find compatible versions", one.name, one.pin_text);
+        let certain = install.certain && !one.default && !partner.default;
+        (!wanted.contains(&version)).then(|| Found::error(one, message, fix).unless_certain(certain))
+    })
+}
+
+/// Another triton than the one that torch requires on x86_64.
+fn with_triton(run: &Run, install: &Install) -> Option<Found> {
+    let (torch, one) = (install.requirement("torch")?, install.requirement("triton")?);
+    let torch::Known::Release(release) = torch::known(run.state.catalog, torch) else { return None };
+    let build = release.build(&torch::build(run, install, release)?)?;
+    let wanted = build.triton.as_deref().or(release.triton.as_deref())?;
+    let wanted: VersionSpecifiers = match wanted.starts_with(|letter: char| letter.is_ascii_digit()) {
+        true => format!("=={wanted}").parse().ok()?,
+        false => wanted.parse().ok()?,
+    };
+    // On a newer Python it requires none.
+    let series = install.python.series.as_deref()?;
+    let requires = release
+        .triton_python_below
+        .as_deref()
+        .is_none_or(|below| catalog::version::at_least(series, below) == Some(false));
+    let pin = one.pin.as_ref().filter(|pin| requires && !wanted.contains(pin))?;
+    let message = format!(
+        "torch {} requires triton {wanted} on x86_64, but {pin} is pinned in the same command",
+        release.version
+    );
+    // Wheels for other processors require no triton, or another one.
+    Some(Found::warning(one, message, "Remove the pin"))
 }

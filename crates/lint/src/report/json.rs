@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use diagnostic::Severity;
 
-use super::Counts;
+use super::{Counts, Coverage};
 use crate::Finding;
 
 /// Version of the format.
@@ -25,6 +25,31 @@ pub struct LintReport {
     pub summary: Counts,
     /// What was found, file by file in the order of the lines.
     pub findings: Vec<Entry>,
+    /// The files that were checked, by type.
+    pub checked: Vec<CheckedFiles>,
+    /// The files that no rule checked.
+    pub skipped: Vec<SkippedFile>,
+}
+
+/// The files of one type.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CheckedFiles {
+    /// The type, as `--as` takes it: `dockerfile`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How many of the chosen rules check files of this type.
+    pub rules: usize,
+    /// Their names.
+    pub files: Vec<String>,
+}
+
+/// A file that no rule checked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SkippedFile {
+    /// Its name.
+    pub file: String,
+    /// `unknown-type`, `kubernetes`, `cloudformation` or `binary`.
+    pub reason: String,
 }
 
 /// One finding.
@@ -48,13 +73,24 @@ pub struct Entry {
 }
 
 /// The report.
-pub fn report(findings: &[Finding], files: &[String]) -> LintReport {
+pub fn report(findings: &[Finding], files: &[String], coverage: &Coverage) -> LintReport {
+    let checked = coverage.checked.iter().map(|one| CheckedFiles {
+        kind: one.kind.id().into(),
+        rules: one.rules,
+        files: one.files.clone(),
+    });
+    let skipped = coverage
+        .skipped
+        .iter()
+        .map(|one| SkippedFile { file: one.name.clone(), reason: one.why.id().into() });
     LintReport {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION").into(),
         files: files.to_vec(),
         summary: Counts::of(findings),
         findings: findings.iter().map(entry).collect(),
+        checked: checked.collect(),
+        skipped: skipped.collect(),
     }
 }
 

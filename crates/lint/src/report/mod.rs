@@ -1,6 +1,7 @@
 //! What `envdoc lint` reports: its document in JSON ([`json`]) and the pages of its rules ([`rules`]). Every
 //! other format is written by [`diagnostic::render`].
 
+pub mod coverage;
 pub mod json;
 pub mod rules;
 
@@ -10,6 +11,7 @@ use diagnostic::report::{Outcome, Report};
 use diagnostic::{Diagnostic, Fix, Severity, Subject};
 
 use crate::{Finding, Found};
+pub use coverage::Coverage;
 
 /// How many findings there are of each severity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -66,13 +68,16 @@ fn diagnostic(finding: &Finding) -> Diagnostic {
     }
 }
 
-/// Every finding with its place, and how many there are in so many files.
-pub fn text(findings: &[Finding], files: usize, layout: Layout) -> String {
-    let files = plural(files, "file");
+/// Every finding with its place, how many there are, and which files were checked by how many rules.
+pub fn text(findings: &[Finding], coverage: &Coverage, layout: Layout) -> String {
+    let (files, checked) = (plural(coverage.files(), "file"), coverage.text(layout));
     if findings.is_empty() {
         let (style, sign) = (Mark::Pass.style(), Mark::Pass.sign(layout.unicode));
-        return format!("{style}{sign}{style:#} no findings in {files}\n");
+        return format!("{style}{sign}{style:#} no findings in {files}\n{checked}");
     }
     let words = Counts::of(findings).words();
-    format!("{}\n{words} in {files}; details: envdoc explain RULE\n", by_file(&report(findings), layout))
+    format!(
+        "{}\n{words} in {files}; details: envdoc explain RULE\n{checked}",
+        by_file(&report(findings), layout)
+    )
 }

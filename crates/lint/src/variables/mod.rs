@@ -1,5 +1,6 @@
 //! Rules about environment variables, wherever they are set.
 
+pub(crate) mod allocator_option_invalid;
 pub(crate) mod debugging_left_on;
 pub(crate) mod deepspeed_env_invalid;
 pub(crate) mod deepspeed_timeout_unit;

@@ -1,6 +1,8 @@
 //! A variable does not reach the ranks that are started on other machines.
 
-use crate::read::settings::{Held, Launch, Settings};
+use diagnostic::shell;
+
+use crate::read::settings::{Held, Launch, Setting, Settings};
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::Catalog;
 use catalog::variables::Status;
@@ -123,12 +125,7 @@ fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
                          NCCL*, PYTHON*, MV2*, UCX* and .deepspeed_env",
                         one.name, launch.line
                     ),
-                    format!(
-                        "Run `echo {}={} >> \
-                         .deepspeed_env`",
-                        one.name,
-                        one.value.as_deref().unwrap_or("…")
-                    ),
+                    format!("Run `echo {} >> .deepspeed_env`", line_of(one)),
                 ),
                 program => (
                     format!(
@@ -142,4 +139,26 @@ fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
             Found::warning(one.location.clone(), message, fix)
         })
         .collect()
+}
+
+/// `NAME=value` as one word for the shell.
+fn line_of(one: &Setting) -> String {
+    match one.value.as_deref() {
+        Some(value) => shell::word(&format!("{}={value}", one.name)).into_owned(),
+        None => format!("{}=…", one.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Kind, lint};
+
+    #[test]
+    fn the_line_to_paste_is_quoted_for_the_shell() {
+        let text = "export TORCH_CUDA_ARCH_LIST=\"9.0a;12.5\"\ndeepspeed --hostfile=h train.py\n";
+        let file = File::new(catalog::testing::catalog(), "train.sh", text, Kind::Shell);
+        let found = lint(&[&RULE], &file);
+        assert_eq!(found[0].found.fix, "Run `echo 'TORCH_CUDA_ARCH_LIST=9.0a;12.5' >> .deepspeed_env`");
+    }
 }

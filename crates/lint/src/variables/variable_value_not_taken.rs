@@ -1,6 +1,9 @@
 //! A variable has a value that its reader does not take.
 
-use crate::read::settings::Settings;
+use catalog::variables::{Status, Variable};
+
+use crate::read::settings::{Setting, Settings};
+use crate::read::values::{devices, is_stoi, is_torch_bool, strtoll, with_unit, yes_or_no};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -11,6 +14,15 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Variables(judge),
     fires: &[
         named("train.env", "NCCL_IB_RETRY_CNT=13\n"),
+        named("train.env", "NCCL_IB_DISABLE=yes\n"),
+        named("train.env", "NCCL_CUMEM_ENABLE=off\n"),
+        named("train.env", "NCCL_IB_GID_INDEX=three\n"),
+        named("train.env", "NCCL_BUFFSIZE=4M\n"),
+        named("train.env", "NCCL_SOCKET_IFNAME=eth0, eth1\n"),
+        named("train.env", "NCCL_SOCKET_IFNAME=eth*\n"),
+        named("train.env", "NCCL_IB_HCA=mlx5_0,^mlx5_3\n"),
+        named("train.env", "TORCH_NCCL_BLOCKING_WAIT=on\n"),
+        named("train.env", "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC=long\n"),
         named("train.sh", "NCCL_P2P_DISABLE=true torchrun train.py\n"),
         named(
             "compose.yaml",
@@ -23,6 +35,9 @@ pub(crate) const RULE: Rule = Rule {
             "NCCL_IB_RETRY_CNT=7\nNCCL_IB_TIMEOUT=22\nNCCL_DEBUG=info\nNCCL_P2P_LEVEL=2\nNCCL_IB_TC=106\n",
         ),
         named("train.sh", "export NCCL_DEBUG=$LEVEL\ntrain\n"),
+        named("train.env", "NCCL_IB_DISABLE=\nNCCL_IB_TC=0x6a\nNCCL_WARN_ENABLE_DEBUG_INFO=true\n"),
+        named("train.env", "NCCL_SOCKET_IFNAME=^docker0,lo\nNCCL_IB_HCA==mlx5_0:1,mlx5_2:1\n"),
+        named("train.env", "TORCH_NCCL_TRACE_BUFFER_SIZE=2000\nTORCH_NCCL_DUMP_ON_TIMEOUT=true\n"),
     ],
 };
 
@@ -35,17 +50,97 @@ fn judge(settings: &Settings) -> Vec<Found> {
             return None;
         }
         let row = settings.catalog.variable(&one.name)?;
-        let allowed = row.allowed.as_deref()?;
-        (row.takes(value) == Some(false)).then(|| {
-            let message = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);
-            let default = row.default.as_deref().unwrap_or_default();
-            let fix = if default.is_empty() {
-                String::new()
-            } else {
-                format!("Remove it; the default is {default}")
-            };
-            Found::warning(one.location.clone(), message, fix)
-        })
+        number(row, one, value)
+            .or_else(|| torch(row, one, value))
+            .or_else(|| interfaces(one, value))
+            .or_else(|| out_of_bounds(row, one, value))
     });
     wrong.collect()
+}
+
+/// A value that is not among those of the catalog.
+fn out_of_bounds(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
+    let allowed = row.allowed.as_deref().filter(|_| row.takes(value) == Some(false))?;
+    let message = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);
+    Some(Found::warning(one.location.clone(), message, default(row)))
+}
+
+fn default(row: &Variable) -> String {
+    match row.default.as_deref().unwrap_or_default() {
+        "" => String::new(),
+        default => format!("Remove it; the default is {default}"),
+    }
+}
+
+/// A word where NCCL reads a number.
+fn number(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
+    let (read, rest) = strtoll(value);
+    if !row.is_number_of_nccl() || rest.trim().is_empty() {
+        return None;
+    }
+    let name = &one.name;
+    let meant = yes_or_no(value).filter(|_| row.kind.as_deref() == Some("bool"));
+    if meant == Some(false) {
+        let message = format!("{name}={value} is off only because NCCL reads every word as 0");
+        return Some(Found::note(one.location.clone(), message, format!("Set {name}=0")));
+    }
+    let allowed = row.allowed.as_deref().map_or_else(String::new, |allowed| format!("; allowed: {allowed}"));
+    let message =
+        format!("{name}={value} has the value {read}: NCCL reads a number and ignores the rest{allowed}");
+    let fix = match (meant, with_unit(value)) {
+        (Some(_), _) => format!("Set {name}=1"),
+        (None, Some(bytes)) if row.kind.as_deref() == Some("int-bytes") => format!("Set {name}={bytes}"),
+        _ => default(row),
+    };
+    Some(Found::warning(one.location.clone(), message, fix))
+}
+
+/// What PyTorch's process group throws an error for.
+fn torch(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
+    let group =
+        row.owner == "pytorch" && (one.name.starts_with("TORCH_NCCL_") || one.name.starts_with("NCCL_"));
+    let read = matches!(row.status, Status::Current | Status::Deprecated);
+    let kind = row.kind.as_deref().filter(|_| group && read)?;
+    let (taken, wanted) = match kind {
+        "bool" => (is_torch_bool(value), "1 or 0"),
+        _ if kind.starts_with("int") => (is_stoi(value), "a number"),
+        _ => return None,
+    };
+    let message = format!(
+        "{}={value} is no valid value; init_process_group fails with `Invalid value for environment \
+         variable`",
+        one.name
+    );
+    (!taken).then(|| Found::warning(one.location.clone(), message, format!("Set it to {wanted}")))
+}
+
+/// Variables with a list of interfaces or of devices.
+const LISTS: &[&str] = &["NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME", "NCCL_IB_HCA"];
+
+/// An entry of a list of interfaces that no interface can match.
+fn interfaces(one: &Setting, value: &str) -> Option<Found> {
+    if !LISTS.contains(&one.name.as_str()) {
+        return None;
+    }
+    let list = devices(value);
+    let wrong = |entry: &&&str| entry.contains(|c: char| c.is_whitespace() || "^=*?;/[]".contains(c));
+    let entry = list.entries.iter().find(wrong)?;
+    let why = match () {
+        () if entry.contains(['^', '=']) => "`^` and `=` count only at the beginning of the list",
+        () if entry.contains(['*', '?', '[']) => "NCCL knows no wildcards; a name matches as a prefix",
+        () if entry.contains(char::is_whitespace) => "NCCL compares spaces too",
+        () => "entries are names with a comma between them",
+    };
+    let message = format!("{}={value}: the entry `{entry}` matches nothing; {why}", one.name);
+    let cleaned = |entry: &&str| {
+        let parts = entry.split(|c: char| c.is_whitespace() || c == ';').filter(|part| !part.is_empty());
+        parts.map(|part| part.trim_matches(['^', '=', '*', '?']).to_owned()).collect::<Vec<_>>()
+    };
+    let names: Vec<String> = list.entries.iter().flat_map(cleaned).collect();
+    let exact = entry.contains(['/', '[']);
+    let fix = match exact {
+        true => "Write names with a comma between them".to_owned(),
+        false => format!("Set {}={}{}", one.name, list.marks, names.join(",")),
+    };
+    Some(Found::warning(one.location.clone(), message, fix))
 }

@@ -8,6 +8,28 @@ use std::collections::BTreeSet;
 
 use super::text::Text;
 
+/// Every instruction of Dockerfiles.
+pub(crate) const INSTRUCTIONS: &[&str] = &[
+    "ADD",
+    "ARG",
+    "CMD",
+    "COPY",
+    "ENTRYPOINT",
+    "ENV",
+    "EXPOSE",
+    "FROM",
+    "HEALTHCHECK",
+    "LABEL",
+    "MAINTAINER",
+    "ONBUILD",
+    "RUN",
+    "SHELL",
+    "STOPSIGNAL",
+    "USER",
+    "VOLUME",
+    "WORKDIR",
+];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instruction {
     /// Its first line, from 1.

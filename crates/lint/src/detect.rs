@@ -1,0 +1,198 @@
+//! The type of a file, by its name and its contents. The contents decide where they contradict the name.
+
+use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
+use crate::kind::Kind;
+use crate::read::dockerfile::instructions::INSTRUCTIONS;
+
+/// What a name and a text show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detected {
+    /// A type that rules check.
+    Kind(Kind),
+    /// No rule checks it.
+    Unchecked(Unchecked),
+}
+
+/// Why no rule checks a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unchecked {
+    /// Neither its name nor its contents show a type that rules check.
+    UnknownType,
+    /// A manifest for `kubectl apply`.
+    Kubernetes,
+    /// A template of AWS CloudFormation.
+    CloudFormation,
+    /// Not text: an image with a name such as `dockerfile-stages.png`.
+    Binary,
+}
+
+impl Unchecked {
+    /// The value in JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Unchecked::UnknownType => "unknown-type",
+            Unchecked::Kubernetes => "kubernetes",
+            Unchecked::CloudFormation => "cloudformation",
+            Unchecked::Binary => "binary",
+        }
+    }
+
+    /// What the file is: `Kubernetes manifest`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Unchecked::UnknownType => "unknown type",
+            Unchecked::Kubernetes => "Kubernetes manifest",
+            Unchecked::CloudFormation => "CloudFormation template",
+            Unchecked::Binary => "binary file",
+        }
+    }
+}
+
+/// A file that no rule checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its name, as the report shows it.
+    pub name: String,
+    /// Why.
+    pub why: Unchecked,
+    /// Whether the user named the file itself, not only its directory.
+    pub named: bool,
+}
+
+/// The type of a file.
+pub fn detect(name: &str, text: &str) -> Detected {
+    let known = |kind: Option<Kind>| match kind {
+        Some(kind) => Detected::Kind(kind),
+        None => Detected::Unchecked(format(text).unwrap_or(Unchecked::UnknownType)),
+    };
+    match kind_of_name(name) {
+        Some(Kind::Dockerfile) if !begins_as_dockerfile(text) => match (format(text), kind_of_text(text)) {
+            (Some(other), _) => Detected::Unchecked(other),
+            (None, Some(kind)) => Detected::Kind(kind),
+            (None, None) => known((!is_source(name)).then_some(Kind::Dockerfile)),
+        },
+        Some(Kind::Compose) => match has_any(text, COMPOSE) {
+            true => Detected::Kind(Kind::Compose),
+            // `stack.yaml` and `compose-check.yaml` are also names of other programs' files.
+            false if format(text).is_some() || !name_says_compose(name) => known(None),
+            false => Detected::Kind(Kind::Compose),
+        },
+        Some(Kind::Conda) if !has(text, "dependencies") => known(None),
+        // A script's first line decides who runs it.
+        Some(Kind::Shell) if first_line(text).starts_with("#!") && first_line(text).contains("python") => {
+            Detected::Kind(Kind::Python)
+        }
+        Some(kind) => Detected::Kind(kind),
+        None => known(kind_of_text(text).filter(|_| format(text).is_none())),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Top-level keys of which a Compose file has one at least.
+const COMPOSE: &[&str] = &["services", "include", "networks", "volumes", "secrets", "configs", "models"];
+
+/// Whether a YAML file is one that docker compose takes by itself, whatever is in it.
+fn name_says_compose(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    COMPOSE_NAMES.iter().chain(OVERRIDE_NAMES).any(|known| *known == base)
+}
+
+/// Endings of programs' source files: `dockerfile.go` is none of Docker's unless it looks like one.
+fn is_source(name: &str) -> bool {
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+    const SOURCES: &[&str] =
+        &["go", "rs", "ts", "tsx", "js", "mjs", "java", "rb", "c", "h", "cc", "cpp", "css", "svg", "xml"];
+    SOURCES.iter().any(|one| end.eq_ignore_ascii_case(one))
+}
+
+/// Whether the first line that is no comment is an instruction; an empty file may become one.
+fn begins_as_dockerfile(text: &str) -> bool {
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let first = lines.into_iter().find(|line| !line.is_empty() && !line.starts_with('#'));
+    let word = first.and_then(|line| line.split_whitespace().next());
+    word.is_none_or(|word| INSTRUCTIONS.iter().any(|one| one.eq_ignore_ascii_case(word)))
+}
+
+/// A format of YAML that other programs read.
+fn format(text: &str) -> Option<Unchecked> {
+    if has(text, "apiVersion") && has(text, "kind") {
+        return Some(Unchecked::Kubernetes);
+    }
+    let resources = has(text, "Resources") && text.contains("AWS::");
+    (resources || has(text, "AWSTemplateFormatVersion")).then_some(Unchecked::CloudFormation)
+}
+
+fn has_any(text: &str, keys: &[&str]) -> bool {
+    // `{services: {…}}`, in one line or several.
+    let flow = text.trim_start().starts_with('{');
+    keys.iter().any(|key| has(text, key) || (flow && text.contains(key)))
+}
+
+/// Whether a mapping in block style has the key at its top.
+fn has(text: &str, key: &str) -> bool {
+    text.trim_start_matches('\u{feff}').lines().any(|line| {
+        let line = line.trim_start_matches(['"', '\'']);
+        let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'']).trim_start());
+        rest.is_some_and(|rest| rest == ":" || rest.starts_with(": ") || rest.starts_with(":\t"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, text: &str) -> Result<Kind, Unchecked> {
+        match detect(name, text) {
+            Detected::Kind(kind) => Ok(kind),
+            Detected::Unchecked(why) => Err(why),
+        }
+    }
+
+    #[test]
+    fn a_stack_is_one_by_its_contents() {
+        let template = "AWSTemplateFormatVersion: \"2010-09-09\"\nResources: {}\n";
+        assert_eq!(of("vpc-stack.yaml", template), Err(Unchecked::CloudFormation));
+        let old = "Resources:\n  a:\n    Type: AWS::EC2::VPC\n";
+        assert_eq!(of("vpc-stack.yaml", old), Err(Unchecked::CloudFormation));
+        assert_eq!(of("stack.yaml", "resolver: lts-22.0\npackages: [.]\n"), Err(Unchecked::UnknownType));
+        assert_eq!(of("stack.yaml", "version: '3.8'\nservices:\n  a:\n    image: b\n"), Ok(Kind::Compose));
+        assert_eq!(of("gpu-stack.yml", "\"services\" : {a: {image: b}}\n"), Ok(Kind::Compose));
+        assert_eq!(of("stack.yml", "{services: {a: {image: b}}}\n"), Ok(Kind::Compose));
+        assert_eq!(of("docker-compose-missing.yaml", "id: missing\n"), Err(Unchecked::UnknownType));
+        // The name is Compose's own: docker compose refuses the file.
+        assert_eq!(of("compose.yaml", "foo: bar\n"), Ok(Kind::Compose));
+        assert_eq!(of("compose.yaml", "apiVersion: v1\nkind: Pod\n"), Err(Unchecked::Kubernetes));
+    }
+
+    #[test]
+    fn a_dockerfile_is_one_by_its_contents() {
+        let pod = "apiVersion: v1\nkind: Pod\nspec: {}\n";
+        assert_eq!(of("Dockerfile.llama", pod), Err(Unchecked::Kubernetes));
+        assert_eq!(of("Dockerfile.gpu", "services:\n  a:\n    image: b\n"), Ok(Kind::Compose));
+        assert_eq!(of("Dockerfile.sh2", "#!/bin/bash\nset -e\n"), Ok(Kind::Shell));
+        assert_eq!(of("dockerfile.go", "package dockerfile\n"), Err(Unchecked::UnknownType));
+        for (name, text) in [
+            ("Dockerfile.go", "# syntax=docker/dockerfile:1\nfrom golang\n"),
+            ("Dockerfile.part", "RUN true\n"),
+            ("Dockerfile", ""),
+            ("Dockerfile", "FRMO python\n"),
+            ("Dockerfile.k8s", "FROM a\nRUN <<E\napiVersion: v1\nkind: Pod\nE\n"),
+        ] {
+            assert_eq!(of(name, text), Ok(Kind::Dockerfile), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn other_files() {
+        assert_eq!(of("run.sh", "#!/usr/bin/env python3\nimport torch\n"), Ok(Kind::Python));
+        assert_eq!(of("run.sh", "#!/bin/bash -e\ncat <<E\nservices:\nE\n"), Ok(Kind::Shell));
+        assert_eq!(of("environment.yml", "name: a\ndependencies:\n  - pip\n"), Ok(Kind::Conda));
+        assert_eq!(of("environment.yaml", "stage: prod\n"), Err(Unchecked::UnknownType));
+        assert_eq!(of("pod.yaml", "apiVersion: v1\nkind: Pod\n"), Err(Unchecked::Kubernetes));
+        assert_eq!(of("notes.md", "FROM here\n"), Ok(Kind::Dockerfile));
+        assert_eq!(of("notes.md", "hello\n"), Err(Unchecked::UnknownType));
+    }
+}

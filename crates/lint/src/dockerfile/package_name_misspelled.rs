@@ -1,0 +1,69 @@
+//! A package whose name is a slip of a well-known one.
+
+use super::package_release_missing::requirements;
+use crate::read::dockerfile::Dockerfile;
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, named};
+use crate::torch::FAMILY;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "package-name-misspelled",
+    severity: Severity::Warning,
+    summary: "no package name is a slip of a well-known one",
+    explain: include_str!("package_name_misspelled.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        named("requirements.txt", "numpyy==1.0\n"),
+        dockerfile("FROM python:3.12\nRUN pip install --no-cache-dir transfomers\n"),
+        dockerfile("FROM python:3.12\nRUN pip install --no-cache-dir nupmy\n"),
+    ],
+    silent: &[
+        named("requirements.txt", "numpy\ntorchx\ndataset\ntokenizer\ntransformer\ntorchao\npeft\n"),
+        named("requirements.txt", "numpyro\ntrlx\nhuggingfacehub\nNumPy\n"),
+    ],
+};
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let found = requirements(file).filter_map(|(_, one)| {
+        let meant = names().find(|known| is_slip(&one.name, known))?;
+        if names().any(|known| known == one.name) {
+            return None;
+        }
+        let message = format!("package {} is likely a misspelling of {meant}", one.name);
+        Some(Found::warning(one, message, format!("Write {meant}")))
+    });
+    found.collect()
+}
+
+/// Well-known names.
+fn names() -> impl Iterator<Item = &'static str> {
+    catalog::packages::names().chain(FAMILY.iter().copied()).chain(["deepspeed"])
+}
+
+/// Shorter names are near to those of other packages.
+const SHORTEST: usize = 5;
+/// Names that may miss a letter.
+const LONG: usize = 7;
+
+/// Whether a name is another one with a letter doubled, two letters exchanged, or one left out. Other
+/// differences may be another package: torchx, dataset.
+fn is_slip(name: &str, known: &str) -> bool {
+    if known.len() < SHORTEST || !name.is_ascii() || name == known {
+        return false;
+    }
+    let without = |text: &str, place: usize| format!("{}{}", &text[..place], &text[place + 1..]);
+    let letters = name.as_bytes();
+    match name.len() as i64 - known.len() as i64 {
+        1 => {
+            (1..name.len()).any(|place| letters[place] == letters[place - 1] && without(name, place) == known)
+        }
+        0 => (1..name.len()).any(|place| {
+            let mut other = letters.to_vec();
+            other.swap(place - 1, place);
+            other == known.as_bytes()
+        }),
+        -1 if known.len() >= LONG => {
+            (1..known.len() - 1).any(|place| known.as_bytes()[place] != b'-' && without(known, place) == name)
+        }
+        _ => false,
+    }
+}
