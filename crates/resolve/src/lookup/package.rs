@@ -57,17 +57,17 @@ fn all(universe: &Universe, package: &Package) -> Explanation {
 
 fn brief(release: &Release) -> String {
     let day = if release.released.is_empty() { String::new() } else { format!("{}; ", release.released) };
-    format!("{day}{}", requirements(release))
+    format!("{day}{}", requirements(release, "no requirements that the catalog follows"))
 }
 
-/// What it requires, in a line.
-fn requirements(release: &Release) -> String {
+/// What it requires, in a line; `nothing` where it requires nothing.
+fn requirements(release: &Release, nothing: &str) -> String {
     let python = release.python.as_ref().map(|versions| format!("Python {versions}"));
     let others = release.requires.iter().map(|(name, versions)| {
         if versions.is_empty() { (*name).to_owned() } else { format!("{name} {versions}") }
     });
     let all: Vec<String> = python.into_iter().chain(others).collect();
-    if all.is_empty() { "requires nothing that the catalog follows".to_owned() } else { all.join(", ") }
+    if all.is_empty() { nothing.to_owned() } else { all.join(", ") }
 }
 
 fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation {
@@ -76,7 +76,7 @@ fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation
     let newest = package.releases.first().is_some_and(|first| first.text == release.text);
     let newest = if newest { "; the newest in the catalog" } else { "" };
     let mut explanation = Explanation::new(release.name(), format!("Exists{day}{newest}."));
-    explanation.row("requires", requirements(release));
+    explanation.row("requires", requirements(release, "nothing that the catalog follows"));
     if release.source_only {
         explanation.row("wheels", "none on PyPI: it is built when it is installed");
     } else if let Some(pythons) = release.pythons {
