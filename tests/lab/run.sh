@@ -142,7 +142,7 @@ mpi_into() {
 # store KIND FILE TAG: target/lab/store-KIND, what this machine's engine writes below its data root when it imports FILE as TAG. Cases
 # link it into the data root of an engine before they start that: an import unpacks and hashes hundreds of MB, each time.
 store() {
-    local kind=$1 file=target/lab/$2 tag=$3 folder=target/lab/store-$1 written driver
+    local file=target/lab/$2 tag=$3 folder=target/lab/store-$1 written known
     written="$(dockerd --version), $(stat --format %Y "$file"), $tag"
     [ "$(cat "$folder/written" 2>/dev/null)" != "$written" ] || return 0
     rm -rf "$folder" && mkdir -p "$lab/store"
@@ -160,8 +160,8 @@ store() {
     fi
     # image/DRIVER has what is known of the layers, DRIVER the layers. An engine that keeps them in containerd has neither.
     mkdir "$lab/store/kept"
-    for driver in $(ls "$lab/store/data/image" 2>/dev/null); do
-        mv "$lab/store/data/image" "$lab/store/data/$driver" "$lab/store/kept/"
+    for known in "$lab"/store/data/image/*; do
+        [ ! -d "$known" ] || mv "$lab/store/data/image" "$lab/store/data/${known##*/}" "$lab/store/kept/"
     done
     echo "$written" >"$lab/store/kept/written" && mv "$lab/store/kept" "$folder" && rm -rf "$lab/store"
 }
