@@ -273,7 +273,7 @@ pub fn moved(
     ));
     Some(match leader {
         Some(leader) => problem
-            .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave --force`"))
+            .fix(format!("Take {name} out of the swarm, on {name}: `docker swarm leave`"))
             .fix(format!("Remove its old entry, on {leader}: `docker node rm --force {hostname}`"))
             .fix("Join it with its new address: `envdoc cluster up`"),
         None => problem.fix(

@@ -50,7 +50,7 @@ fn judge(facts: &Facts) -> Judged {
         "Leave the swarm and join it again with the current address (on the manager: `docker swarm \
             join-token \
          worker`):",
-        &["docker swarm leave --force", JOIN],
+        &["docker swarm leave", JOIN],
     );
     let listed: Vec<&str> = own.iter().map(|address| address.as_str()).collect();
     Ok(Verdict::error(message, fix)
