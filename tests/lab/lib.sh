@@ -141,10 +141,12 @@ mounted_below() {
 stored() {
     local store=$LAB_KEPT/store-$1 one
     for one in "$store"/*/; do
-        [ ! -d "$one" ] || cp -a --link "$one" "$2/" || return 1
+        case $one in
+        # The engine rewrites what is in it: not in the store.
+        */image/) cp -a "$one" "$2/" || return 1 ;;
+        *) [ ! -d "$one" ] || cp -a --link "$one" "$2/" || return 1 ;;
+        esac
     done
-    # What the engine rewrites, it must not rewrite in the store.
-    [ ! -d "$store/image" ] || { rm -rf "$2/image" && cp -a "$store/image" "$2/"; }
 }
 
 # The base image, in the engine that runs.

@@ -41,6 +41,7 @@ pub mod presets;
 pub mod rules;
 pub mod signatures;
 pub mod stack_keys;
+pub mod strtoll;
 pub mod sxids;
 pub mod systems;
 #[doc(hidden)]

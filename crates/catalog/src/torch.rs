@@ -108,6 +108,16 @@ pub struct Build {
     pub source: Option<String>,
 }
 
+impl Build {
+    /// The compute capabilities that its wheels for a processor have machine code for; `None`: not known.
+    pub fn architectures_for(&self, processor: &str) -> Option<&Vec<String>> {
+        match processor {
+            "x86_64" => self.architectures.as_ref(),
+            _ => self.aarch64_architectures.as_ref(),
+        }
+    }
+}
+
 file::rows!(Release);
 
 /// `catalog/torch.yaml`.

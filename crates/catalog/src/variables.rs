@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use super::strtoll::strtoll;
 
 /// Whether a variable is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -152,7 +153,8 @@ impl Variable {
     /// Whether NCCL is known to read it with strtoll: a word is 0 there, and not an error.
     pub fn is_number_of_nccl(&self) -> bool {
         let kind = self.kind.as_deref().unwrap_or_default();
-        let words = self.allowed.as_deref().unwrap_or_default().to_ascii_uppercase().contains("TRUE");
+        let allowed = self.allowed.as_deref().unwrap_or_default();
+        let words = allowed.split('|').any(|word| word.eq_ignore_ascii_case("true"));
         let read = matches!(self.status, Status::Current | Status::Deprecated);
         // Of names that were only found in the library, the type is a guess.
         let seen = self.source.contains("NVIDIA/nccl:");
@@ -221,19 +223,10 @@ fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
     Some(written || number.is_some_and(|number| bounds.split('|').any(|word| word.parse() == Ok(number))))
 }
 
-/// A whole number, decimal, octal (`017`) or hexadecimal (`0x1f`), as C's strtoll reads it.
+/// A whole number and nothing else, as [`strtoll()`] reads it.
 fn integer(text: &str) -> Option<i64> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-    let number = match (hex, digits.strip_prefix('0')) {
-        (Some(hex), _) => i64::from_str_radix(hex, 16),
-        (None, Some(octal)) if !octal.is_empty() => i64::from_str_radix(octal, 8),
-        _ => digits.parse(),
-    };
-    number.ok().filter(|number| *number >= 0).map(|number| sign * number)
+    let (number, rest) = strtoll(text);
+    i64::try_from(number).ok().filter(|_| rest.is_empty() && !text.is_empty())
 }
 
 file::table!(Variable, "variables.yaml");

@@ -13,17 +13,17 @@ pub enum Detected {
     Unchecked(Unchecked),
 }
 
-/// Why no rule checks a file.
+/// Why no rule checks a file, in the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unchecked {
-    /// Neither its name nor its contents show a type that rules check.
-    UnknownType,
     /// A manifest for `kubectl apply`.
     Kubernetes,
     /// A template of AWS CloudFormation.
     CloudFormation,
     /// Not text: an image with a name such as `dockerfile-stages.png`.
     Binary,
+    /// Neither its name nor its contents show a type that rules check.
+    UnknownType,
 }
 
 impl Unchecked {

@@ -41,7 +41,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         index_url: index_url(criteria, choice.environment.build),
         driver_min: driver.min,
         driver_max_branch: driver.max_branch,
-        gpu_archs: gpu_archs(criteria, build),
+        gpu_archs: build.architectures_for(criteria.architecture()).cloned(),
         python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
@@ -58,13 +58,6 @@ pub(crate) fn installs<'u, 's>(
     let from_image = choice.environment.build.image.is_some();
     let named = move |release: &&&Release| !from_image || criteria.packages.contains_key(release.package);
     choice.packages.iter().filter(named).copied()
-}
-
-fn gpu_archs(criteria: &Criteria, build: &catalog::torch::Build) -> Option<Vec<String>> {
-    match criteria.architecture() {
-        "x86_64" => build.architectures.clone(),
-        _ => build.aarch64_architectures.clone(),
-    }
 }
 
 /// The triton of PyPI's build; which one the wheels on other indexes require is not in the catalog.

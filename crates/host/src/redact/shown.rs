@@ -6,8 +6,8 @@ use regex::Regex;
 
 use super::{HIDDEN, pattern, secrets};
 
-/// The password of an address; its user stays.
-static PASSWORD: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(://[^\s/@:"'`]*):[^\s/@"'`$<{]+@"#));
+/// The password of an address, up to the last `@` of its host part; its user stays.
+static PASSWORD: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(://[^\s/@:"'`]*):[^\s/"'`$<{]+@"#));
 /// Values of an address's query that open it.
 static QUERY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"(?i)([?&][a-z0-9_.-]*(?:token|key|secret|password|sig|signature)=)[^&\s"'`#$<{]+"#)
@@ -51,6 +51,7 @@ mod tests {
             hidden("uses tcp://u:PWsecret1@10.0.0.1:2375 (DOCKER_HOST)"),
             "uses tcp://u:***@10.0.0.1:2375 (DOCKER_HOST)"
         );
+        assert_eq!(hidden("redis://:p@ss@h:6379, http://a:b@h2"), "redis://:***@h:6379, http://a:***@h2");
         assert_eq!(hidden("https://h/simple?token=hunter2&x=1"), "https://h/simple?token=***&x=1");
         let token = "NCCL_DEBUG=hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh";
         assert_eq!(

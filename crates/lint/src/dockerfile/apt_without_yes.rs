@@ -54,7 +54,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
     let asks = stage.runs.iter().filter(|run| !run.state.opaque && asks(&run.command));
     let found = asks.map(|run| {
         let message = format!(
-            "`{} install` without -y asks for confirmation; in a build it aborts there",
+            "`{} install` without -y asks for confirmation, and aborts in a build",
             run.command.program()
         );
         Found::warning(run.command.line, message, "Add `-y`")

@@ -1,6 +1,5 @@
 //! A package whose name is a slip of a well-known one.
 
-use super::package_release_missing::requirements;
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, named};
 use crate::torch::FAMILY;
@@ -23,7 +22,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let found = requirements(file).filter_map(|(_, one)| {
+    let requirements = file.installs().flat_map(|(_, _, install)| &install.requirements);
+    let found = requirements.filter_map(|one| {
         let meant = names().find(|known| is_slip(&one.name, known))?;
         if names().any(|known| known == one.name) {
             return None;
@@ -50,19 +50,19 @@ fn is_slip(name: &str, known: &str) -> bool {
     if known.len() < SHORTEST || !name.is_ascii() || name == known {
         return false;
     }
-    let without = |text: &str, place: usize| format!("{}{}", &text[..place], &text[place + 1..]);
+    let without = |text: &str, index: usize| format!("{}{}", &text[..index], &text[index + 1..]);
     let letters = name.as_bytes();
     match name.len() as i64 - known.len() as i64 {
         1 => {
-            (1..name.len()).any(|place| letters[place] == letters[place - 1] && without(name, place) == known)
+            (1..name.len()).any(|index| letters[index] == letters[index - 1] && without(name, index) == known)
         }
-        0 => (1..name.len()).any(|place| {
+        0 => (1..name.len()).any(|index| {
             let mut other = letters.to_vec();
-            other.swap(place - 1, place);
+            other.swap(index - 1, index);
             other == known.as_bytes()
         }),
         -1 if known.len() >= LONG => {
-            (1..known.len() - 1).any(|place| known.as_bytes()[place] != b'-' && without(known, place) == name)
+            (1..known.len() - 1).any(|index| known.as_bytes()[index] != b'-' && without(known, index) == name)
         }
         _ => false,
     }

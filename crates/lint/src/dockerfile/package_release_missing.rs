@@ -7,7 +7,7 @@ use catalog::packages::Package;
 use pep440_rs::Version;
 
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::install::{Install, Requirement};
+use crate::read::dockerfile::install::Install;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -77,9 +77,4 @@ fn nearest(package: &'static Package, pin: &Version) -> Option<[&'static str; 2]
         }
     }
     Some([before?.1, after?.1])
-}
-
-/// The place of a requirement, for rules about its name.
-pub(crate) fn requirements(file: &Dockerfile) -> impl Iterator<Item = (&Install, &Requirement)> {
-    file.installs().flat_map(|(_, _, install)| install.requirements.iter().map(move |one| (install, one)))
 }

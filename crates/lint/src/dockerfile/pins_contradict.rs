@@ -84,7 +84,7 @@ fn contradictions(run: &Run, install: &Install, there: &Pinned) -> Vec<Found> {
     for one in pinned {
         let before = there.get(one.name.as_str()).filter(|before| before.pin != one.pin);
         if let Some(before) = before.filter(|_| !FAMILY.contains(&one.name.as_str())) {
-            let message = format!("{} replaces {} of {}", shown(one), shown(before), before.location());
+            let message = format!("{} replaces {} from {}", shown(one), shown(before), before.location());
             found.push(Found::note(one, message, "Pin one release, in one place"));
         }
         // What this command names itself is another rule's.
@@ -98,7 +98,7 @@ fn contradictions(run: &Run, install: &Install, there: &Pinned) -> Vec<Found> {
 fn pair(catalog: &'static Catalog, one: &Requirement, before: &Requirement) -> Option<Found> {
     if let Some(wanted) = excludes(catalog, before, one) {
         let message = format!(
-            "{} of {} requires {} {wanted}; this command replaces it with {}",
+            "{} from {} requires {} {wanted}; this command replaces it with {}",
             shown(before),
             before.location(),
             one.name,
@@ -108,7 +108,7 @@ fn pair(catalog: &'static Catalog, one: &Requirement, before: &Requirement) -> O
     }
     let wanted = excludes(catalog, one, before)?;
     let message = format!(
-        "{} requires {} {wanted}; pip replaces {} of {}",
+        "{} requires {} {wanted}; pip replaces {} from {}",
         shown(one),
         before.name,
         shown(before),

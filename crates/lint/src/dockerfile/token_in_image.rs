@@ -106,7 +106,7 @@ fn login(text: &Text) -> Option<Found> {
         let given = !password.contains(['$', '<', '{', '`']) && !placeholder(password);
         given.then(|| {
             let message = format!(
-                "the file contains the password of a URL of {host}, which also ends up in the image history"
+                "the file contains a URL with a password for {host}, which also ends up in the image history"
             );
             Found::error(
                 text.line_at(place),

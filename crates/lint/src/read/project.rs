@@ -64,7 +64,7 @@ pub(crate) fn conda(text: &str) -> Vec<String> {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let mut found: Vec<(usize, &str)> = Vec::new();
     let mut list: Option<usize> = None;
-    for (place, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let trimmed = line.trim();
         if trimmed.is_empty() || trimmed.starts_with('#') {
             continue;
@@ -73,7 +73,7 @@ pub(crate) fn conda(text: &str) -> Vec<String> {
         list = list.filter(|outer| indent(line) > *outer);
         match (list, item) {
             (None, Some("pip:")) => list = Some(indent(line)),
-            (Some(_), Some(item)) => found.push((place, item.trim_matches(['"', '\'']))),
+            (Some(_), Some(item)) => found.push((index, item.trim_matches(['"', '\'']))),
             _ => {}
         }
     }
@@ -102,11 +102,11 @@ pub(crate) fn installed(catalog: &'static Catalog, sets: Vec<String>) -> Dockerf
     Dockerfile::read(catalog, &text, &context)
 }
 
-/// Lines with each requirement at its place. A second one on the same line is left out.
+/// Lines with each requirement on its own line of the file. A second one on the same line is left out.
 fn numbered<'t>(text: &str, requirements: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
     let mut lines = vec![String::new(); text.lines().count()];
-    for (place, requirement) in requirements {
-        if let Some(line) = lines.get_mut(place).filter(|line| line.is_empty()) {
+    for (index, requirement) in requirements {
+        if let Some(line) = lines.get_mut(index).filter(|line| line.is_empty()) {
             *line = requirement.lines().next().unwrap_or_default().to_owned();
         }
     }
@@ -121,7 +121,7 @@ mod tests {
         sets.iter()
             .map(|set| {
                 let lines = set.lines().enumerate().filter(|(_, line)| !line.is_empty());
-                lines.map(|(place, line)| (place + 1, line)).collect()
+                lines.map(|(index, line)| (index + 1, line)).collect()
             })
             .collect()
     }

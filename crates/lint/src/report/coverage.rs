@@ -1,6 +1,6 @@
 //! Which files were checked, by how many rules, and which were skipped.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 use diagnostic::layout::{Layout, wrapped};
 
@@ -65,22 +65,16 @@ impl Coverage {
             let line = format!("{}: {files}, {rules} ({})", one.kind.id(), names(one.files.iter()));
             wrapped(&mut text, &line, "  ", "    ", layout);
         }
-        for why in
-            [Unchecked::Kubernetes, Unchecked::CloudFormation, Unchecked::Binary, Unchecked::UnknownType]
-        {
-            let files: Vec<&String> = self.of_reason(why).collect();
-            if files.is_empty() {
-                continue;
-            }
-            let mut line = format!("skipped, {}: {}", why.title(), plural(files.len(), "file"));
-            let _ = write!(line, " ({})", names(files.into_iter()));
+        let mut skipped: BTreeMap<Unchecked, Vec<&String>> = BTreeMap::new();
+        for one in &self.skipped {
+            skipped.entry(one.why).or_default().push(&one.name);
+        }
+        for (why, files) in skipped {
+            let count = plural(files.len(), "file");
+            let line = format!("skipped, {}: {count} ({})", why.title(), names(files.into_iter()));
             wrapped(&mut text, &line, "  ", "    ", layout);
         }
         text
-    }
-
-    fn of_reason(&self, why: Unchecked) -> impl Iterator<Item = &String> {
-        self.skipped.iter().filter(move |one| one.why == why).map(|one| &one.name)
     }
 }
 

@@ -1,9 +1,10 @@
 //! A variable has a value that its reader does not take.
 
+use catalog::strtoll::strtoll;
 use catalog::variables::{Status, Variable};
 
 use crate::read::settings::{Setting, Settings};
-use crate::read::values::{devices, is_stoi, is_torch_bool, strtoll, with_unit, yes_or_no};
+use crate::read::values::{devices, is_stoi, is_torch_bool, with_unit, yes_or_no};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -107,7 +108,7 @@ fn torch(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
         _ => return None,
     };
     let message = format!(
-        "{}={value} is no valid value; init_process_group fails with `Invalid value for environment \
+        "{}={value} is not a valid value; init_process_group fails with `Invalid value for environment \
          variable`",
         one.name
     );
@@ -127,9 +128,11 @@ fn interfaces(one: &Setting, value: &str) -> Option<Found> {
     let entry = list.entries.iter().find(wrong)?;
     let why = match () {
         () if entry.contains(['^', '=']) => "`^` and `=` count only at the beginning of the list",
-        () if entry.contains(['*', '?', '[']) => "NCCL knows no wildcards; a name matches as a prefix",
-        () if entry.contains(char::is_whitespace) => "NCCL compares spaces too",
-        () => "entries are names with a comma between them",
+        () if entry.contains(['*', '?', '[']) => {
+            "NCCL does not support wildcards; a name matches as a prefix"
+        }
+        () if entry.contains(char::is_whitespace) => "NCCL does not trim spaces",
+        () => "entries are separated by commas",
     };
     let message = format!("{}={value}: the entry `{entry}` matches nothing; {why}", one.name);
     let cleaned = |entry: &&str| {
@@ -139,7 +142,7 @@ fn interfaces(one: &Setting, value: &str) -> Option<Found> {
     let names: Vec<String> = list.entries.iter().flat_map(cleaned).collect();
     let exact = entry.contains(['/', '[']);
     let fix = match exact {
-        true => "Write names with a comma between them".to_owned(),
+        true => "Separate the names with commas".to_owned(),
         false => format!("Set {}={}{}", one.name, list.marks, names.join(",")),
     };
     Some(Found::warning(one.location.clone(), message, fix))

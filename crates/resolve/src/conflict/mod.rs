@@ -62,9 +62,10 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
         [one] => absent::is_older_than_catalog(searcher.universe, &one.kind),
         _ => false,
     };
-    let messages: Vec<String> =
-        reported.iter().map(|core| describe(&names(core), older(core.as_slice()))).collect();
-    let undecided = !reported.is_empty() && reported.iter().all(|core| older(core.as_slice()));
+    let older: Vec<bool> = reported.iter().map(|core| older(core.as_slice())).collect();
+    let undecided = !older.is_empty() && older.iter().all(|older| *older);
+    let described = reported.iter().zip(&older).map(|(core, older)| describe(&names(core), *older));
+    let messages: Vec<String> = described.collect();
     let first = reported.first().map_or(Vec::new(), |core| names(core));
     let gpus = core::gpus(&requirements);
     let reasons = reported.iter().flat_map(|core| reasons_of(searcher, core, &gpus)).collect();

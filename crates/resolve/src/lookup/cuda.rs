@@ -173,7 +173,7 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
     };
     let parse = |row: &cuda::Release| Version::parse(&row.toolkit);
     let summary = if let Some(kind) = kind {
-        format!("Not known: {version} is {kind}, and the catalog has general releases only.")
+        format!("Not known: {version} is {kind}, and the catalog has final releases only.")
     } else if parse(last).is_some_and(|last| requested > last) {
         format!("Not known: the newest toolkit in this catalog is {}.", last.toolkit)
     } else if parse(first).is_some_and(|first| requested < first) {

@@ -111,11 +111,7 @@ fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u3
     }
     let processor = processor.unwrap_or("x86_64");
     let with = |build: &&Build| {
-        let compiled = match processor {
-            "x86_64" => &build.build.architectures,
-            _ => &build.build.aarch64_architectures,
-        };
-        compiled.as_ref().is_some_and(|compiled| {
+        build.build.architectures_for(processor).is_some_and(|compiled| {
             has_code(universe.catalog, compiled, build.build.ptx.as_deref(), capability) == Fact::Known(true)
         })
     };

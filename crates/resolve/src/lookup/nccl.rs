@@ -62,7 +62,7 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
     };
     let summary = match kind {
         None => "Not in the catalog, which may leave releases out.".to_owned(),
-        Some(kind) => format!("Not known: {version} is {kind}, and the catalog has plain releases only."),
+        Some(kind) => format!("Not known: {version} is {kind}, and the catalog has final releases only."),
     };
     let mut explanation = Explanation::new(title, summary);
     let parse = |row: &nccl::Release| Version::parse(&row.version);
