@@ -117,7 +117,8 @@ pub fn kind_of_name(name: &str) -> Option<Kind> {
     let base = base(name);
     // Templates are no file of their kind before somebody fills them in, and what is written about one is
     // none.
-    if OTHERS.iter().any(|end| base.ends_with(end)) {
+    let lock = base.starts_with("requirements") && base.ends_with(".lock");
+    if OTHERS.iter().any(|end| base.ends_with(end)) && !lock {
         return None;
     }
     if let Some(kind) = setting(&name.to_ascii_lowercase(), &base) {
@@ -210,6 +211,9 @@ fn setting(name: &str, base: &str) -> Option<Kind> {
     {
         return Some(Kind::Hostfile);
     }
+    if base.starts_with("requirements") && base.ends_with(".lock") {
+        return Some(Kind::Requirements);
+    }
     if base.ends_with(".txt") && is_list_of_packages(name, base) {
         return Some(Kind::Requirements);
     }
@@ -245,7 +249,20 @@ const DEEPSPEED: &[&str] = &["train_batch_size", "train_micro_batch_size_per_gpu
 /// reading.
 pub fn may_be_deepspeed(name: &str) -> bool {
     let base = base(name);
-    base.ends_with(".json") && ["ds", "deepspeed", "zero", "stage"].iter().any(|word| base.contains(word))
+    const WORDS: &[&str] = &[
+        "ds",
+        "deepspeed",
+        "zero",
+        "stage",
+        "config",
+        "onebit",
+        "1bit",
+        "elastic",
+        "offload",
+        "bf16",
+        "fp16",
+    ];
+    base.ends_with(".json") && WORDS.iter().any(|word| base.contains(word))
 }
 
 /// The kind that a text shows.

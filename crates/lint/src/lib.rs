@@ -18,6 +18,7 @@ mod kind;
 mod list;
 mod location;
 mod machine;
+mod packages;
 mod read;
 pub mod report;
 mod rule;
@@ -39,8 +40,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use read::compose::Compose;
 use read::config::Config;
 use read::dockerfile::Dockerfile;
-use read::json::Json;
+use read::launch::Launches;
 use read::machine::Machine;
+use read::packages::PackageList;
 use read::python::Program;
 use read::script::Script;
 use read::settings::Settings;
@@ -67,6 +69,8 @@ struct Content {
     compose: Option<Compose>,
     settings: Option<Settings>,
     script: Option<Script>,
+    launches: Option<Launches>,
+    packages: Option<PackageList>,
     config: Option<Config>,
     hostfile: Option<Hostfile>,
     machine: Option<Machine>,
@@ -77,11 +81,7 @@ impl Content {
     fn read(file: &File) -> Content {
         let mut content = Content::default();
         match file.kind {
-            Kind::Dockerfile => {
-                let read = Dockerfile::read(file.catalog, &file.text, &file.context);
-                content.settings = Some(Settings::of_dockerfile(&read, file));
-                content.dockerfile = Some(read);
-            }
+            Kind::Dockerfile => content.dockerfile(file),
             Kind::Compose => {
                 let read = Compose::read(file.catalog, &file.text, &file.over, file.stack);
                 content.settings = Some(Settings::of_compose(&read, file));
@@ -90,18 +90,15 @@ impl Content {
             Kind::Environment | Kind::DeepspeedEnvironment | Kind::NcclConf => {
                 content.settings = Some(Settings::of_lines(file));
             }
-            Kind::Shell | Kind::Profile => {
-                let read = Script::read(file.catalog, &file.text);
-                content.settings = Some(Settings::of_script(&read, file));
-                content.script = Some(read);
-            }
-            Kind::DeepspeedConfig => content.config = Some(config(file)),
+            Kind::Shell | Kind::Profile => content.script(file),
+            Kind::DeepspeedConfig => content.config = Some(Config::of(file)),
             Kind::Hostfile => {
                 content.hostfile = Some(Hostfile { names: file.names.clone(), ..Hostfile::read(&file.text) });
             }
             // What pip would install, whatever the image.
             Kind::Requirements | Kind::Pyproject | Kind::Conda => {
-                content.dockerfile = Some(requirements(file))
+                content.packages = Some(PackageList { kind: file.kind, text: file.text.clone() });
+                content.dockerfile = Some(requirements(file));
             }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
@@ -115,6 +112,20 @@ impl Content {
         content
     }
 
+    fn dockerfile(&mut self, file: &File) {
+        let read = Dockerfile::read(file.catalog, &file.text, &file.context);
+        self.settings = Some(Settings::of_dockerfile(&read, file));
+        self.launches = Some(Launches::of_dockerfile(&read));
+        self.dockerfile = Some(read);
+    }
+
+    fn script(&mut self, file: &File) {
+        let read = Script::read(file.catalog, &file.text);
+        self.settings = Some(Settings::of_script(&read, file));
+        self.launches = Some(Launches::of_script(&read));
+        self.script = Some(read);
+    }
+
     /// What a rule finds in it.
     fn judged(&self, rule: &Rule, facts: Option<&Facts>) -> Vec<Found> {
         match rule.judge {
@@ -122,6 +133,8 @@ impl Content {
             Judge::Compose(judge) => self.compose.as_ref().map(judge),
             Judge::Variables(judge) => self.settings.as_ref().map(judge),
             Judge::Script(judge) => self.script.as_ref().map(judge),
+            Judge::Launch(judge) => self.launches.as_ref().map(judge),
+            Judge::Packages(judge) => self.packages.as_ref().map(judge),
             Judge::Deepspeed(judge) => self.config.as_ref().map(judge),
             Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
             Judge::Machine(judge) => self.machine.as_ref().map(judge),
@@ -189,24 +202,6 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     found.message = hide_credentials(found.message);
     found.fix = hide_credentials(found.fix);
     Finding { rule, file: name, found }
-}
-
-/// A DeepSpeed configuration; the number of ranks comes from a hostfile in the same directory unless it was
-/// given.
-fn config(file: &File) -> Config {
-    let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
-    let world_of_companions = companions.and_then(|other| {
-        let size = Hostfile::read(&other.text).slots()?;
-        Some(World { size, from: other.name.clone(), given: false })
-    });
-    let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
-    Config {
-        catalog: file.catalog,
-        json: Json::read(&file.text),
-        template,
-        world: file.world.clone().or(world_of_companions),
-        facts: file.facts.clone(),
-    }
 }
 
 /// A Dockerfile that installs a list of packages.

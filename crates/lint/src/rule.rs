@@ -11,7 +11,9 @@ use super::read::compose::Compose;
 use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
 use super::read::hostfile::Hostfile;
+use super::read::launch::Launches;
 use super::read::machine::Machine;
+use super::read::packages::PackageList;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
@@ -49,6 +51,10 @@ pub(crate) enum Judge {
     Variables(fn(&Settings) -> Vec<Found>),
     /// Of the commands of a shell script.
     Script(fn(&Script) -> Vec<Found>),
+    /// Of the commands that start the processes of a job, in scripts and images.
+    Launch(fn(&Launches) -> Vec<Found>),
+    /// Of a list of packages as written.
+    Packages(fn(&PackageList) -> Vec<Found>),
     /// Of DeepSpeed's configuration.
     Deepspeed(fn(&Config) -> Vec<Found>),
     /// Of a hostfile, with what is known of the machine.
@@ -74,6 +80,8 @@ pub enum Subject {
     Variables,
     /// Shell scripts.
     Script,
+    /// Lists of packages.
+    Packages,
     /// DeepSpeed's configuration and hostfile.
     Deepspeed,
     /// Files that configure a machine.
@@ -91,6 +99,7 @@ impl Subject {
         Subject::Compose,
         Subject::Variables,
         Subject::Script,
+        Subject::Packages,
         Subject::Deepspeed,
         Subject::Machine,
         Subject::Training,
@@ -104,6 +113,7 @@ impl Subject {
             Subject::Compose => "compose",
             Subject::Variables => "variables",
             Subject::Script => "script",
+            Subject::Packages => "packages",
             Subject::Deepspeed => "deepspeed",
             Subject::Machine => "machine",
             Subject::Training => "training",
@@ -118,6 +128,7 @@ impl Subject {
             Subject::Compose => "Compose and stack files",
             Subject::Variables => "Environment variables",
             Subject::Script => "Shell scripts",
+            Subject::Packages => "Lists of packages",
             Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
             Subject::Machine => "Configuration of a machine",
             Subject::Training => "Training scripts",
@@ -133,7 +144,8 @@ impl Rule {
             Judge::Dockerfile(_) => Subject::Dockerfile,
             Judge::Compose(_) => Subject::Compose,
             Judge::Variables(_) => Subject::Variables,
-            Judge::Script(_) => Subject::Script,
+            Judge::Script(_) | Judge::Launch(_) => Subject::Script,
+            Judge::Packages(_) => Subject::Packages,
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
             Judge::Training(_) => Subject::Training,

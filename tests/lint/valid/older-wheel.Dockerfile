@@ -2,6 +2,7 @@
 FROM nvidia/cuda:12.8.1-devel-ubuntu22.04
 ENV TORCH_CUDA_ARCH_LIST=9.0
 RUN <<EOF
+set -e
 apt-get update
 apt-get install -y --no-install-recommends python3-pip ninja-build
 rm -rf /var/lib/apt/lists/*

@@ -17,6 +17,7 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         let path = Path::new(&file.name).with_file_name("hostfile");
         let name = path.display().to_string();
         file.over.extend(text(&path).map(|text| Over { name, text }));
+        file.over.extend(scripts(file));
         return;
     }
     let asks = crate::asks(file);
@@ -42,6 +43,27 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         // Requirements files include others.
         wants = crate::asks(file).wants;
     }
+}
+
+/// Scripts in the directory of a configuration that are read at most.
+const SCRIPTS_LIMIT: usize = 20;
+
+/// The scripts next to a configuration that name it.
+fn scripts(config: &File) -> Vec<Over> {
+    let path = Path::new(&config.name);
+    let Some(base) = path.file_name().map(|base| base.to_string_lossy().into_owned()) else {
+        return Vec::new();
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_script = |path: &PathBuf| {
+        path.extension().is_some_and(|end| ["sh", "bash", "sbatch", "slurm"].iter().any(|one| end == *one))
+    };
+    let scripts = file::entries(folder).into_iter().filter(is_script).take(SCRIPTS_LIMIT);
+    let read = |path: PathBuf| {
+        let text = text(&path).filter(|text| text.contains(&base))?;
+        Some(Over { name: path.strip_prefix(".").unwrap_or(&path).display().to_string(), text })
+    };
+    scripts.filter_map(read).collect()
 }
 
 /// Adds the existing env files of Compose services.

@@ -19,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"comms_timeout\": 7200\n}\n"),
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"mpi\": {\"retry\": 3}\n}\n"),
         named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"gradient_accumulation_step\": 2\n}\n"),
+        named("ds_config.json", "{\n  \"train_batch_size\": 8,\n  \"train_micro_batch_per_gpu\": 2\n}\n"),
     ],
     silent: &[named(
         "ds_config.json",
@@ -47,8 +48,25 @@ fn unknown(config: &Config, section: &Section) -> Vec<Found> {
     strange.filter(|(key, _)| !remark(key)).map(|(key, line)| one(section, path, key, line)).collect()
 }
 
+/// A key with one word more or less: `train_micro_batch_per_gpu`.
+fn one_word_off<'s>(section: &'s Section, key: &str) -> Option<&'s str> {
+    let within = |short: &str, long: &str| {
+        let mut words = long.split('_');
+        short.split('_').all(|word| words.any(|other| other == word))
+    };
+    let words = |text: &str| text.split('_').count();
+    let mut near = section.keys.iter().filter(|known| {
+        words(key) > 2
+            && words(known) > 2
+            && (words(known) == words(key) + 1 && within(key, known)
+                || words(key) == words(known) + 1 && within(known, key))
+    });
+    // Only where one key alone is meant.
+    near.next().filter(|_| near.next().is_none()).map(String::as_str)
+}
+
 fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
-    let near = section.nearest(key);
+    let near = section.nearest(key).or_else(|| one_word_off(section, key));
     let meant = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
     let fix = near.map_or("Remove it", |near| near);
     if section.strict {

@@ -72,7 +72,7 @@ fn stage(stage: &Stage) -> Option<Found> {
         if in_run != Some(run.instruction) {
             let message = "package lists come from an earlier cached layer; a stale list makes the download \
                 fail with 404";
-            return Some(Found::note(command.line, message, fix));
+            return Some(Found::warning(command.line, message, fix));
         }
     }
     None

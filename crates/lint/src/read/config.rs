@@ -3,8 +3,11 @@
 use catalog::Catalog;
 use std::rc::Rc;
 
+use super::hostfile::Hostfile;
 use super::json::Json;
-use crate::file::World;
+use super::launch::Launches;
+use super::script::Script;
+use crate::file::{File, Over, World};
 use facts::Facts;
 
 /// A ds_config.json.
@@ -13,6 +16,7 @@ pub(crate) struct Config {
     /// What it is compared with.
     pub catalog: &'static Catalog,
     pub json: Json,
+    pub text: String,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
     /// The number of ranks and its source.
@@ -22,6 +26,30 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// Of a file; the number of ranks comes from a hostfile in the same directory, or from the script that
+    /// starts a job with it, unless it was given.
+    pub(crate) fn of(file: &File) -> Config {
+        let companions = file.over.iter().find(|other| other.name.ends_with("hostfile"));
+        let world_of_companions = companions.and_then(|other| {
+            let size = Hostfile::read(&other.text).slots()?;
+            Some(World { size, from: other.name.clone(), given: false })
+        });
+        let scripts = file.over.iter().filter(|other| !other.name.ends_with("hostfile"));
+        let world_of_scripts = || {
+            let mut worlds = scripts.filter_map(|other| world_of_script(file, other));
+            worlds.next().filter(|first| worlds.all(|other| other.size == first.size))
+        };
+        let template = file.text.contains("{{") || file.text.contains("{%") || file.text.contains("${");
+        Config {
+            catalog: file.catalog,
+            json: Json::read(&file.text),
+            text: file.text.clone(),
+            template,
+            world: file.world.clone().or(world_of_companions).or_else(world_of_scripts),
+            facts: file.facts.clone(),
+        }
+    }
+
     /// The stage of ZeRO; nothing where it is left to somebody else ("auto") or is a plain switch.
     pub(crate) fn stage(&self) -> Option<u64> {
         match self.json.get("zero_optimization") {
@@ -36,6 +64,18 @@ impl Config {
     pub(crate) fn whole(&self, path: &str) -> Option<u64> {
         whole(self.json.number(path)?)
     }
+}
+
+/// The ranks that a script in the same directory starts with a configuration.
+fn world_of_script(file: &File, other: &Over) -> Option<World> {
+    let base = file.name.rsplit('/').next()?;
+    let script = Script::read(file.catalog, &other.text);
+    let launches = Launches::of_script(&script).launches;
+    let launch = launches
+        .iter()
+        .find(|launch| launch.words.iter().any(|word| word.text.rsplit(['/', '=']).next() == Some(base)))?;
+    let size = launch.ranks().filter(|_| launch.certain)?;
+    Some(World { size, from: other.name.clone(), given: false })
 }
 
 fn whole(number: f64) -> Option<u64> {

@@ -94,6 +94,8 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Script(_) => matches!(kind, Kind::Shell | Kind::Profile),
         Judge::Deepspeed(_) => kind == Kind::DeepspeedConfig,
         Judge::Hostfile(_) => kind == Kind::Hostfile,
+        Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
+        Judge::Packages(_) => kind.lists_packages(),
         Judge::Machine(_) => matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd),
         Judge::Training(_) => kind == Kind::Python,
         Judge::Variables(_) => matches!(
@@ -128,6 +130,8 @@ mod tests {
                 Judge::Script(_) => content.script.is_some(),
                 Judge::Deepspeed(_) => content.config.is_some(),
                 Judge::Hostfile(_) => content.hostfile.is_some(),
+                Judge::Launch(_) => content.launches.is_some(),
+                Judge::Packages(_) => content.packages.is_some(),
                 Judge::Machine(_) => content.machine.is_some(),
                 Judge::Training(_) => content.program.is_some(),
                 Judge::Unreadable(_) | Judge::Skipped(_) => false,

@@ -5,6 +5,7 @@ pub(crate) mod debugging_left_on;
 pub(crate) mod deepspeed_env_invalid;
 pub(crate) mod deepspeed_timeout_unit;
 pub(crate) mod default_made_worse;
+pub(crate) mod driver_capabilities_incomplete;
 pub(crate) mod failures_hidden;
 pub(crate) mod launcher_variable_fixed;
 pub(crate) mod libraries_shadowed;
@@ -17,6 +18,7 @@ pub(crate) mod variable_not_read;
 pub(crate) mod variable_renamed;
 pub(crate) mod variable_value_not_taken;
 pub(crate) mod variables_contradict;
+pub(crate) mod visible_devices_invalid;
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named("train.sh", "export NCCL_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),
-        named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ntorchrun --nnodes 2 train.py\n"),
+        named(
+            "train.sh",
+            "export GLOO_SOCKET_IFNAME=eth0\ntorchrun --nnodes 2 --node_rank $R --master_addr a train.py\n",
+        ),
         named("train.sh", "export NCCL_DEBUG=WARN\nmpirun --hostfile hosts -x NCCL_DEBUG train\n"),
         named(".bashrc", "export NCCL_SOCKET_IFNAME=eth0\ncase $- in *i*) ;; *) return;; esac\n"),
         named("etc/profile", "export EDITOR=vi\n"),

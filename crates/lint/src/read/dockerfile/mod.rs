@@ -7,9 +7,13 @@ pub(crate) mod install;
 pub(crate) mod instructions;
 mod listed;
 pub(crate) mod python;
+pub(crate) mod references;
+pub(crate) mod setup;
 pub(crate) mod shell;
 pub(crate) mod stage;
+pub(crate) mod start;
 pub(crate) mod state;
 pub(crate) mod text;
+mod wrappers;
 
 pub(crate) use stage::{Dockerfile, From, Run, Stage};

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::expand::{self, Expanded, Variables};
 use super::text::Text;
+use super::wrappers::strip_wrappers;
 
 /// A word of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,6 +43,10 @@ pub(crate) struct Command {
     pub certain: bool,
     /// True where its input is the output of the command before it.
     pub piped: bool,
+    /// Whether `sudo` runs it.
+    pub sudo: bool,
+    /// The operator behind it: `;` also for a new line; empty at the end.
+    pub after: &'static str,
 }
 
 impl Command {
@@ -408,7 +413,11 @@ impl Structure {
 
     fn operator(&mut self, operator: &'static str) {
         let test = TESTS.contains(&self.now.program());
+        let before = self.done.len();
         self.end();
+        if let Some(command) = self.done.get_mut(before) {
+            command.after = operator;
+        }
         match operator {
             "&&" => self.tested |= test,
             "||" => {
@@ -439,58 +448,11 @@ impl Structure {
 }
 
 /// `NAME=value` before a command.
-fn assignment(word: &Word) -> Option<(String, Word)> {
+pub(super) fn assignment(word: &Word) -> Option<(String, Word)> {
     let (name, value) = word.text.split_once('=')?;
     let fits = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
     fits.then(|| (name.to_owned(), Word { text: value.to_owned(), ..word.clone() }))
-}
-
-/// Programs that only run what follows them, with the options that take a value.
-const WRAPPERS: &[(&str, &[&str])] = &[
-    ("sudo", &["-u", "-g", "--user", "--group"]),
-    ("env", &["-u", "-C"]),
-    ("time", &[]),
-    ("exec", &[]),
-    ("nice", &["-n"]),
-    ("nohup", &[]),
-    ("eatmydata", &[]),
-    ("timeout", &["-s", "-k"]),
-];
-
-fn strip_wrappers(command: &mut Command) {
-    loop {
-        let program = command.program().to_owned();
-        if matches!(program.as_str(), "export" | "declare") && command.words.len() > 1 {
-            let exported = program == "export" || command.has("-x");
-            let names = command.words[1..].iter().filter(|word| !word.text.starts_with('-'));
-            let names = names.map(|word| word.text.split('=').next().unwrap_or_default().to_owned());
-            command.exports = if exported { names.collect() } else { Vec::new() };
-            let sets = command.words.drain(1..).filter_map(|word| assignment(&word)).collect::<Vec<_>>();
-            command.sets.extend(sets);
-            command.words.clear();
-            return;
-        }
-        let Some((_, valued)) = WRAPPERS.iter().find(|(name, _)| *name == program) else { return };
-        let mut at = 1;
-        while let Some(word) = command.words.get(at) {
-            if word.text.starts_with('-') {
-                at += if valued.contains(&word.text.as_str()) { 2 } else { 1 };
-            } else if let Some(set) = assignment(word) {
-                command.sets.push(set);
-                at += 1;
-            } else {
-                break;
-            }
-        }
-        if program == "timeout" {
-            at += 1;
-        }
-        command.words.drain(..at.min(command.words.len()));
-        if command.words.is_empty() {
-            return;
-        }
-    }
 }
 
 #[cfg(test)]

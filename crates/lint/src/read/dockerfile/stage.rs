@@ -367,7 +367,7 @@ impl Open {
 }
 
 /// The commands of a RUN: its shell form, its JSON form, or its here-document; and those inside of `bash -c`.
-fn script(instruction: &Instruction, variables: &Variables) -> Vec<Command> {
+pub(crate) fn script(instruction: &Instruction, variables: &Variables) -> Vec<Command> {
     if let Some(words) = &instruction.json {
         let word = |text: &String| Word {
             text: text.clone(),

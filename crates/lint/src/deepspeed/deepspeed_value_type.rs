@@ -1,0 +1,158 @@
+//! A value of another type than DeepSpeed reads.
+
+use crate::read::config::Config;
+use crate::read::json::Value;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "deepspeed-value-type",
+    severity: Severity::Error,
+    summary: "numbers and switches of DeepSpeed's configuration are no strings",
+    explain: include_str!("deepspeed_value_type.md"),
+    judge: Judge::Deepspeed(judge),
+    fires: &[
+        named("ds_config.json", "{\n  \"train_batch_size\": \"16\"\n}\n"),
+        named("ds_config.json", "{\n  \"train_batch_size\": 16,\n  \"fp16\": {\"enabled\": \"false\"}\n}\n"),
+        named("ds_config.json", "{\n  \"train_batch_size\": 16,\n  \"fp16\": true\n}\n"),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"zero_optimization\": {\"stage\": \"two\"}\n}\n",
+        ),
+        named("ds_config.json", "{\n  \"train_batch_size\": 16.5\n}\n"),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"zero_optimization\": {\"stage\": 3, \
+             \"offload_optimizer\": {\"device\": \"gpu\"}}\n}\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": \"BATCH_SIZE\",\n  \"fp16\": {\"enabled\": \"FP16\"}\n}\n",
+        ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": \"auto\",\n  \"fp16\": {\"enabled\": \"auto\"},\n  \
+             \"zero_optimization\": {\"stage\": 2, \"reduce_bucket_size\": 5e8}\n}\n",
+        ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 16,\n  \"bf16\": {\"enabled\": true},\n  \"zero_optimization\": \
+             {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}\n}\n",
+        ),
+    ],
+};
+
+const NUMBERS: &[&str] = &[
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "steps_per_print",
+    "zero_optimization.stage",
+];
+
+const SWITCHES: &[&str] = &[
+    "fp16.enabled",
+    "bf16.enabled",
+    "amp.enabled",
+    "wall_clock_breakdown",
+    "prescale_gradients",
+    "zero_optimization.overlap_comm",
+    "zero_optimization.contiguous_gradients",
+    "zero_optimization.reduce_scatter",
+    "activation_checkpointing.partition_activations",
+    "activation_checkpointing.cpu_checkpointing",
+    "flops_profiler.enabled",
+    "comms_logger.enabled",
+];
+
+const SECTIONS: &[&str] = &[
+    "fp16",
+    "bf16",
+    "amp",
+    "optimizer",
+    "scheduler",
+    "activation_checkpointing",
+    "flops_profiler",
+    "aio",
+    "elasticity",
+];
+
+fn judge(config: &Config) -> Vec<Found> {
+    if config.template || config.json.broken.is_some() {
+        return Vec::new();
+    }
+    let mut found = numbers(config);
+    found.extend(switches(config));
+    found.extend(sections(config));
+    found
+}
+
+fn numbers(config: &Config) -> Vec<Found> {
+    let json = &config.json;
+    let mut found = Vec::new();
+    for key in NUMBERS {
+        let what = match json.get(key) {
+            Some(Value::Text(text)) if is_value(text) => format!("the string \"{text}\""),
+            Some(Value::Truth(truth)) => format!("{truth}"),
+            Some(Value::Number(number)) if number.fract() != 0.0 => format!("{number}"),
+            _ => continue,
+        };
+        found.push(Found::error(
+            json.line(key),
+            format!("{key} is {what}, not a whole number; DeepSpeed fails"),
+            "Write a number without quotes",
+        ));
+    }
+    found
+}
+
+/// Whether a text is meant as a number, and not as a place that somebody still fills in.
+fn is_value(text: &str) -> bool {
+    let word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase());
+    text != "auto" && (word || text.parse::<f64>().is_ok())
+}
+
+fn switches(config: &Config) -> Vec<Found> {
+    let json = &config.json;
+    let words = ["true", "false", "yes", "no", "on", "off", "1", "0"];
+    let mut found = Vec::new();
+    for key in SWITCHES {
+        let Some(text) = json.text(key).filter(|text| words.contains(&text.to_ascii_lowercase().as_str()))
+        else {
+            continue;
+        };
+        let message = format!(
+            "{key} is the string \"{text}\", which counts as true; a switch is true or false without quotes"
+        );
+        found.push(Found::warning(json.line(key), message, "Remove the quotes"));
+    }
+    found
+}
+
+fn sections(config: &Config) -> Vec<Found> {
+    let json = &config.json;
+    let mut found = Vec::new();
+    for key in SECTIONS {
+        if let Some(Value::Truth(_) | Value::Number(_)) = json.get(key) {
+            let message = format!("{key} is not an object; DeepSpeed fails");
+            found.push(Found::error(
+                json.line(key),
+                message,
+                format!("Write \"{key}\": {{\"enabled\": true}}"),
+            ));
+        }
+    }
+    for key in ["offload_optimizer", "offload_param"] {
+        let path = format!("zero_optimization.{key}.device");
+        if let Some(device) =
+            json.text(&path).filter(|device| !["none", "cpu", "nvme", "auto"].contains(device))
+        {
+            let message = format!(
+                "{key} goes to {device}, which is not none, cpu or nvme; DeepSpeed fails with ValidationError"
+            );
+            found.push(Found::error(json.line(&path), message, "Use cpu or nvme"));
+        }
+    }
+    found
+}

@@ -1,0 +1,141 @@
+//! An ARG that the stage which uses it does not declare.
+
+use std::collections::BTreeSet;
+
+use crate::read::dockerfile::instructions::Instruction;
+use crate::read::dockerfile::references::{Reference, references};
+use crate::read::dockerfile::stage::{pairs, settings};
+use crate::read::dockerfile::{Dockerfile, From};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "argument-not-in-stage",
+    severity: Severity::Warning,
+    summary: "a stage declares the build arguments that it uses, before it uses them",
+    explain: include_str!("argument_not_in_stage.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "ARG TRANSFORMERS=4.46.0\nFROM python:3.12\nRUN pip install transformers==$TRANSFORMERS\n",
+        ),
+        dockerfile("FROM ubuntu:24.04\nRUN echo ${RELEASE}\nARG RELEASE=1\n"),
+        dockerfile("FROM ubuntu:24.04\nRUN ./fetch.sh --arch=$TARGETARCH\n"),
+        dockerfile("FROM ubuntu:24.04\nENV ROOT_DIR=/opt/x BIN_DIR=$ROOT_DIR/bin\n"),
+    ],
+    silent: &[
+        dockerfile("ARG V=1\nFROM ubuntu:24.04 AS a\nARG V\nRUN echo $V\nFROM a\nRUN echo $V\n"),
+        dockerfile(
+            "ARG CUDA_VERSION=12.4.1\nFROM nvidia/cuda:${CUDA_VERSION}-base-ubuntu22.04\nRUN echo \
+             $CUDA_VERSION\n",
+        ),
+        dockerfile("ARG V=1\nFROM ubuntu:24.04\nRUN V=2 && echo $V ${W:-3} '$V' \\$V\n"),
+        dockerfile("FROM ubuntu:24.04\nARG TARGETARCH\nRUN echo $TARGETARCH\n"),
+        dockerfile("FROM ubuntu:24.04\nENV A=/a\nENV A=/b:$A B=$C\n"),
+    ],
+};
+
+/// Arguments that BuildKit sets, and a stage must declare too.
+const PLATFORM: &[&str] = &[
+    "TARGETPLATFORM",
+    "TARGETOS",
+    "TARGETARCH",
+    "TARGETVARIANT",
+    "BUILDPLATFORM",
+    "BUILDOS",
+    "BUILDARCH",
+    "BUILDVARIANT",
+];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let before = file.instructions.iter().take_while(|one| one.keyword != "FROM");
+    let globals: BTreeSet<String> = before
+        .filter(|one| one.keyword == "ARG")
+        .flat_map(|one| pairs(&one.text.text).into_iter().map(|(name, _)| name))
+        .collect();
+    let mut found = Vec::new();
+    let mut ends: Vec<BTreeSet<String>> = Vec::new();
+    for stage in &file.stages {
+        let mut declared = match &stage.from {
+            From::Stage(index) => ends.get(*index).cloned().unwrap_or_default(),
+            From::Image(_) | From::Scratch => BTreeSet::new(),
+        };
+        let mut named = BTreeSet::new();
+        for (index, one) in stage.instructions.iter().enumerate() {
+            for reference in references(one) {
+                let name = &reference.name;
+                if reference.defaulted || declared.contains(name) || base_sets(file, name) {
+                    continue;
+                }
+                let what = fault(&reference, one, &globals, &stage.instructions[index..]);
+                if let Some((message, fix)) = what.filter(|_| named.insert(name.clone())) {
+                    found.push(Found::warning(reference.line, message, fix));
+                }
+            }
+            match one.keyword.as_str() {
+                "ARG" => declared.extend(pairs(&one.text.text).into_iter().map(|(name, _)| name)),
+                "ENV" => declared.extend(settings(&one.text.text).into_iter().map(|(name, _)| name)),
+                _ => {}
+            }
+        }
+        ends.push(declared);
+    }
+    found
+}
+
+/// Why a name that is not declared so far has no value, and what to write.
+fn fault(
+    reference: &Reference,
+    one: &Instruction,
+    globals: &BTreeSet<String>,
+    rest: &[Instruction],
+) -> Option<(String, String)> {
+    let name = &reference.name;
+    if one.keyword == "ENV" {
+        let own = settings(&one.text.text).into_iter().any(|(set, _)| set == *name);
+        // `ENV PATH=/a:$PATH` goes on with the value of the base image.
+        let other = own && !extends_itself(one, name);
+        let message = format!(
+            "{name} is set in the same ENV; ${name} there still has the value of before, which is empty"
+        );
+        if other {
+            return Some((message, format!("Set {name} in an ENV of its own above")));
+        }
+    }
+    if globals.contains(name) {
+        let message =
+            format!("{name} is an ARG before FROM, which this stage does not declare; ${name} is empty here");
+        return Some((message, format!("Add `ARG {name}` below FROM")));
+    }
+    if PLATFORM.contains(&name.as_str()) {
+        let message = format!("{name} is only set in a stage that declares it; ${name} is empty here");
+        return Some((message, format!("Add `ARG {name}` below FROM")));
+    }
+    let later = rest.iter().skip(1).find(|one| {
+        one.keyword == "ARG" && pairs(&one.text.text).into_iter().any(|(declared, _)| declared == *name)
+    })?;
+    let message = format!("${name} is empty here: its ARG comes later, in line {}", later.line);
+    Some((message, "Move the ARG up".to_owned()))
+}
+
+/// Whether an ENV uses a name only in the value of that name.
+fn extends_itself(one: &Instruction, name: &str) -> bool {
+    settings(&one.text.text).into_iter().all(|(set, value)| {
+        let value = value.unwrap_or_default();
+        set == name || !(value.contains(&format!("${name}")) || value.contains(&format!("${{{name}")))
+    })
+}
+
+/// Whether base images set a variable of this name themselves.
+fn base_sets(file: &Dockerfile, name: &str) -> bool {
+    const BASES: &[&str] = &[
+        "PATH",
+        "HOME",
+        "CUDA_VERSION",
+        "PYTHON_VERSION",
+        "NCCL_VERSION",
+        "PYTORCH_VERSION",
+        "LD_LIBRARY_PATH",
+    ];
+    let unknown = file.stages.is_empty();
+    unknown || BASES.contains(&name) || name.starts_with("NV_")
+}

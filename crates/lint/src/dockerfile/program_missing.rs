@@ -1,0 +1,149 @@
+//! A program that the image does not contain.
+
+use crate::read::dockerfile::instructions::Instruction;
+use crate::read::dockerfile::shell::{self, Command};
+use crate::read::dockerfile::start::started;
+use crate::read::dockerfile::text::Text;
+use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "program-missing",
+    severity: Severity::Error,
+    summary: "programs that RUN, HEALTHCHECK and CMD use are in the image",
+    explain: include_str!("program_missing.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM python:3.12-slim\nHEALTHCHECK CMD curl -f http://localhost:8000/health || exit 1\n"),
+        dockerfile("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN wget https://example.com/x\n"),
+        dockerfile("FROM ubuntu:24.04\nRUN git clone https://example.com/x\n"),
+        dockerfile(
+            "FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-recommends git\nRUN \
+             curl -fsSLO https://example.com/x\n",
+        ),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y curl\nHEALTHCHECK CMD curl -f \
+             http://localhost/ || exit 1\n",
+        ),
+        dockerfile(
+            "FROM python:3.12\nRUN curl -O https://example.com/x && git clone https://example.com/y\n",
+        ),
+        dockerfile("FROM ubuntu:24.04\nRUN command -v curl && curl x || true\n"),
+        dockerfile("FROM ubuntu:24.04\nRUN ./bootstrap.sh\nRUN curl -O https://example.com/x\n"),
+        dockerfile(
+            "FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y $PACKAGES\nRUN curl -O \
+             https://example.com/x\n",
+        ),
+        dockerfile(
+            "FROM ubuntu:24.04 AS a\nFROM ubuntu:24.04\nCOPY --from=a /usr/bin/ /usr/bin/\nRUN curl -O \
+             https://example.com/x\n",
+        ),
+    ],
+};
+
+/// Programs that no small base image has, and the packages of Debian and Ubuntu that contain them or depend
+/// on one that does.
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("curl", &["curl"]),
+    ("wget", &["wget", "devscripts", "netbase-wget"]),
+    ("git", &["git", "git-lfs", "git-all", "git-core", "devscripts"]),
+    ("unzip", &["unzip"]),
+    ("jq", &["jq"]),
+    ("nc", &["netcat", "netcat-openbsd", "netcat-traditional", "ncat"]),
+    ("ssh-keygen", &["openssh-client", "openssh-server", "ssh", "git"]),
+    ("nvtop", &["nvtop"]),
+];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in file.stages.iter().filter(|stage| is_small(stage)) {
+        found.extend(stage.runs.iter().find_map(|run| {
+            let (program, package) = missing(stage, run.instruction, &run.command)?;
+            let message = format!("{program} is not in the image at this point; the command is not found");
+            let fix = format!("Install {package} with apt-get before it");
+            Some(Found::warning(run.command.line, message, fix))
+        }));
+        let checks = stage.instructions.iter().filter(|one| one.keyword == "HEALTHCHECK");
+        found.extend(checks.filter_map(|one| health(stage, one)));
+    }
+    let small = file.stages.last().filter(|stage| is_small(stage));
+    let commands = started(file);
+    let first = small.and_then(|stage| {
+        commands.iter().find_map(|one| Some((one, missing(stage, stage.instructions.len(), one)?)))
+    });
+    found.extend(first.map(|(command, (program, package))| {
+        let message = format!("{program} is not in the image; the container does not start");
+        Found::error(command.line, message, format!("Install {package} with apt-get"))
+            .unless_certain(command.certain)
+    }));
+    found
+}
+
+/// A HEALTHCHECK with a program that is not there at the end of the stage.
+fn health(stage: &Stage, one: &Instruction) -> Option<Found> {
+    let text = one.text.after(one.text.text.find("CMD").map_or(0, |at| at + 3));
+    let words: Option<Vec<String>> = serde_json::from_str(text.text.trim()).ok();
+    let text = words.map_or(text, |words| Text::in_line(&words.join(" "), one.line));
+    let commands = shell::commands(&text, &stage.end.variables);
+    let end = stage.instructions.len();
+    let (program, package) = commands.iter().find_map(|command| missing(stage, end, command))?;
+    let message =
+        format!("HEALTHCHECK uses {program}, which is not in the image; the container stays unhealthy");
+    let fix = format!("Install {package} with apt-get, or check with a program of the image");
+    Some(Found::error(one.line, message, fix))
+}
+
+/// Whether a base certainly has none of these programs.
+fn is_small(stage: &Stage) -> bool {
+    let From::Image(image) = &stage.from else { return false };
+    let text = image.text.as_str();
+    let bare = ["ubuntu:", "debian:", "nvidia/cuda:"].iter().any(|start| text.starts_with(start));
+    let slim = text.starts_with("python:") && text.contains("slim");
+    let debian = stage
+        .end
+        .system
+        .is_some_and(|system| system.id.starts_with("ubuntu") || system.id.starts_with("debian"));
+    // Of an image with a compiler nobody knows what else its packages brought.
+    image.known && (bare || slim) && debian && !text.contains("devel")
+}
+
+/// The program of a command that is certainly not there, and the package with it.
+fn missing(stage: &Stage, instruction: usize, command: &Command) -> Option<(&'static str, &'static str)> {
+    let (program, packages) = PROGRAMS.iter().find(|(name, _)| *name == command.program())?;
+    let first = command.words.first()?;
+    if first.text != *program {
+        return None;
+    }
+    let before = stage.instructions.iter().take(instruction);
+    let copied = before.filter(|one| matches!(one.keyword.as_str(), "COPY" | "ADD")).any(|one| {
+        let text = one.text.text.as_str();
+        let target = text.split_whitespace().next_back().unwrap_or_default();
+        text.contains(*program)
+            || target == "/"
+            || ["/usr", "/bin", "/opt"].iter().any(|start| target.starts_with(start)) && !text.contains("uv")
+    });
+    let mut installed = false;
+    for run in stage.runs.iter().filter(|run| run.instruction <= instruction) {
+        installed |= run.state.opaque;
+        if std::ptr::eq(&run.command, command) {
+            break;
+        }
+        let apt = apt::packages(&run.command);
+        // Packages bring others with them that nobody sees here.
+        let unseen = apt.iter().any(|word| !word.known || word.text.ends_with(".deb"))
+            || apt.len() > MANY
+            || matches!(
+                run.command.program(),
+                "conda" | "mamba" | "micromamba" | "pixi" | "nix" | "make" | "dpkg"
+            );
+        installed |= unseen || run.state.opaque || apt.iter().any(|word| packages.contains(&apt::name(word)));
+        installed |= run.command.text().contains(*program) && run.command.program() != "apt-get";
+    }
+    let opaque = stage.end.opaque && instruction >= stage.instructions.len();
+    (!copied && !installed && !opaque).then_some((*program, packages[0]))
+}
+
+/// More packages than this certainly bring others that matter here.
+const MANY: usize = 25;

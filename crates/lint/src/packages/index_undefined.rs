@@ -1,0 +1,110 @@
+//! A package comes from an index that the file does not define.
+
+use crate::kind::Kind;
+use crate::read::packages::PackageList;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "index-undefined",
+    severity: Severity::Error,
+    summary: "indexes that sources name are defined in the same file",
+    explain: include_str!("index_undefined.md"),
+    judge: Judge::Packages(judge),
+    fires: &[
+        named(
+            "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\ndependencies = [\"torch\"]\n[[tool.uv.index]]\nname \
+             = \"cpu\"\n\
+             url = \"https://example.com/cpu\"\n[tool.uv.sources]\ntorch = { index = \"cuda\" }\n",
+        ),
+        named(
+            "pyproject.toml",
+            "[tool.poetry.dependencies]\ntorch = { version = \"2.5.1\", source = \"pytorch\" }\n",
+        ),
+        named(
+            "pyproject.toml",
+            "[tool.uv.sources]\ntorch = [{ index = \"cuda\", marker = \"sys_platform == 'linux'\" }]\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "pyproject.toml",
+            "[[tool.uv.index]]\nname = \"cu124\"\nurl = \"https://example.com/cu124\"\n[tool.uv.sources]\n\
+             torch = [{ index = \"cu124\", extra = \"gpu\" }]\nlocal = { path = \"../local\" }\n",
+        ),
+        named(
+            "pyproject.toml",
+            "[tool.poetry.dependencies]\ntorch = { version = \"2.5.1\", source = \"pytorch\" }\n\
+             [[tool.poetry.source]]\n\
+             name = \"pytorch\"\nurl = \"https://example.com/cpu\"\n",
+        ),
+    ],
+};
+
+fn judge(list: &PackageList) -> Vec<Found> {
+    if list.kind != Kind::Pyproject {
+        return Vec::new();
+    }
+    let Ok(file) = list.text.parse::<toml::Table>() else { return Vec::new() };
+    let tool = |name: &str| file.get("tool").and_then(|tool| tool.get(name));
+    let mut found = Vec::new();
+    if let Some(uv) = tool("uv") {
+        let defined = names(uv.get("index"));
+        let sources = uv.get("sources").and_then(toml::Value::as_table);
+        for (package, source) in sources.into_iter().flatten() {
+            found.extend(undefined(list, package, source, "index", &defined, "[[tool.uv.index]]"));
+        }
+    }
+    if let Some(poetry) = tool("poetry") {
+        let mut defined = names(poetry.get("source"));
+        defined.push("pypi".to_owned());
+        let groups = poetry.get("group").and_then(toml::Value::as_table);
+        let groups = groups
+            .into_iter()
+            .flat_map(|groups| groups.values().filter_map(|group| group.get("dependencies")));
+        let tables = poetry.get("dependencies").into_iter().chain(groups).filter_map(toml::Value::as_table);
+        for (package, source) in tables.flatten() {
+            found.extend(undefined(list, package, source, "source", &defined, "[[tool.poetry.source]]"));
+        }
+    }
+    found
+}
+
+/// The names of indexes, in small letters.
+fn names(indexes: Option<&toml::Value>) -> Vec<String> {
+    let all = indexes.and_then(toml::Value::as_array).into_iter().flatten();
+    all.filter_map(|index| index.get("name")?.as_str()).map(str::to_ascii_lowercase).collect()
+}
+
+fn undefined(
+    list: &PackageList,
+    package: &str,
+    source: &toml::Value,
+    key: &str,
+    defined: &[String],
+    table: &str,
+) -> Option<Found> {
+    let one = std::slice::from_ref(source);
+    let all = source.as_array().map_or(one, Vec::as_slice);
+    let name = all
+        .iter()
+        .filter_map(|one| one.get(key)?.as_str())
+        .find(|name| !defined.contains(&name.to_ascii_lowercase()))?;
+    let line = list.text.lines().position(|line| {
+        let line = line.trim_start();
+        (line.starts_with(package) || line.contains(key)) && line.contains(&format!("\"{name}\""))
+    });
+    let near = match defined.iter().find(|known| known.as_str() != "pypi") {
+        Some(known) => format!("; defined is {known}"),
+        None => String::new(),
+    };
+    let message = format!("{package} comes from the index {name}, which no {table} defines{near}");
+    let found = Found::error(
+        line.map_or(1, |index| index + 1),
+        message,
+        format!("Define it in {table}, or use a defined name"),
+    );
+    // A member of a workspace may take it from the file of the workspace.
+    let certain = defined.iter().any(|known| known.as_str() != "pypi") || table.contains("poetry");
+    Some(found.unless_certain(certain))
+}

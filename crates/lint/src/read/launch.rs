@@ -1,0 +1,251 @@
+//! The commands that start the processes of a job: torchrun, deepspeed, accelerate launch, mpirun.
+
+use std::collections::BTreeMap;
+
+use super::dockerfile::Dockerfile;
+use super::dockerfile::expand::{Value, Variables, expand};
+use super::dockerfile::shell::{self, Command, Word};
+use super::dockerfile::start::started;
+use super::dockerfile::text::Text;
+use super::launch_options::{self, Options};
+use super::script::Script;
+
+/// The programs that start processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Launcher {
+    Torchrun,
+    /// `python -m torch.distributed.launch`.
+    DistributedLaunch,
+    Deepspeed,
+    Accelerate,
+    Mpirun,
+}
+
+impl Launcher {
+    /// As people write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Launcher::Torchrun => "torchrun",
+            Launcher::DistributedLaunch => "torch.distributed.launch",
+            Launcher::Deepspeed => "deepspeed",
+            Launcher::Accelerate => "accelerate launch",
+            Launcher::Mpirun => "mpirun",
+        }
+    }
+
+    pub(crate) fn is_torch(self) -> bool {
+        matches!(self, Launcher::Torchrun | Launcher::DistributedLaunch)
+    }
+}
+
+/// One start of processes.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub launcher: Launcher,
+    pub line: usize,
+    pub options: Options,
+    /// The command that it is part of.
+    pub words: Vec<Word>,
+    /// What starts it on each node: `srun`; empty where nothing does.
+    pub by: String,
+    /// Variables with values that the file shows.
+    pub variables: BTreeMap<String, String>,
+    /// What the file gives to variables whose value only the shell knows: `$(hostname)`.
+    pub written: BTreeMap<String, String>,
+    /// Inside of `bash -c`, which another program starts.
+    pub nested: bool,
+    pub certain: bool,
+}
+
+impl Launch {
+    /// How many ranks it starts; `None` where the file does not show it.
+    pub(crate) fn ranks(&self) -> Option<u64> {
+        let (nodes, each) = match self.launcher {
+            Launcher::Torchrun | Launcher::DistributedLaunch => ("nnodes", "nproc_per_node"),
+            Launcher::Deepspeed => ("num_nodes", "num_gpus"),
+            Launcher::Accelerate => return self.options.number("num_processes"),
+            Launcher::Mpirun => return None,
+        };
+        let filtered = ["include", "exclude", "hostfile"].iter().any(|name| self.options.has(name));
+        let nodes = if self.options.has(nodes) { self.options.number(nodes)? } else { 1 };
+        let each = self.options.number(each)?;
+        (!filtered && self.options.complete).then(|| nodes.saturating_mul(each))
+    }
+
+    /// What an option has for its value, as written and with the texts of its variables.
+    pub(crate) fn written_value(&self, name: &str) -> Option<String> {
+        let written = self.options.get(name)?.written.clone()?;
+        let mut text = written.clone();
+        for (name, value) in &self.written {
+            if written.contains(&format!("${name}")) || written.contains(&format!("${{{name}}}")) {
+                text.push(' ');
+                text.push_str(value);
+            }
+        }
+        Some(text)
+    }
+}
+
+/// The starts of processes in a file.
+#[derive(Debug, Default)]
+pub(crate) struct Launches {
+    pub launches: Vec<Launch>,
+    /// Its comments, for what people say of the machines.
+    pub comments: Vec<String>,
+    /// Whether it is a job of Slurm.
+    pub slurm: bool,
+}
+
+impl Launches {
+    pub(crate) fn of_script(script: &Script) -> Launches {
+        let mut reader = Reader::default();
+        script.commands.iter().for_each(|command| reader.command(command, false));
+        let comments = script.text.lines().map(str::trim).filter(|line| line.starts_with('#'));
+        Launches {
+            launches: reader.launches,
+            comments: comments.map(str::to_owned).collect(),
+            slurm: script.text.lines().any(|line| line.starts_with("#SBATCH")),
+        }
+    }
+
+    pub(crate) fn of_dockerfile(file: &Dockerfile) -> Launches {
+        let mut reader = Reader::default();
+        let variables = file.stages.last().map(|stage| &stage.end.variables);
+        for name in variables.into_iter().flat_map(Variables::names) {
+            let value = variables.and_then(|all| all.get(name)).and_then(|value| value.text.clone());
+            reader.variables.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        started(file).iter().for_each(|command| reader.command(command, false));
+        Launches { launches: reader.launches, ..Launches::default() }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    launches: Vec<Launch>,
+    variables: BTreeMap<String, String>,
+    written: BTreeMap<String, String>,
+}
+
+/// Programs that start the one behind their own options.
+const WRAPPERS: &[&str] = &[
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "singularity",
+    "apptainer",
+    "numactl",
+    "nsys",
+    "uv",
+    "poetry",
+    "pipenv",
+    "conda",
+    "micromamba",
+    "setsid",
+    "stdbuf",
+    "taskset",
+];
+
+impl Reader {
+    fn command(&mut self, command: &Command, nested: bool) {
+        if command.words.is_empty() {
+            return self.assigned(command);
+        }
+        if let Some(inner) = inner(command) {
+            let (variables, written) = (self.variables.clone(), self.written.clone());
+            let by_other = nested || WRAPPERS.contains(&command.program());
+            shell::commands(&inner, &Variables::default()).iter().for_each(|one| self.command(one, by_other));
+            (self.variables, self.written) = (variables, written);
+            return;
+        }
+        let Some((launcher, at)) = launcher(command) else { return };
+        let mut variables = self.variables.clone();
+        for (name, word) in command.sets.iter().filter(|(_, word)| word.known) {
+            variables.insert(name.clone(), word.text.clone());
+        }
+        let known = as_variables(&variables);
+        let value = |word: &Word| match word.known {
+            true => Some(word.text.clone()),
+            false => Some(expand(&word.text, &known)).filter(|text| text.known).map(|text| text.text),
+        };
+        let options = launch_options::read(launcher, &command.words[at..], value);
+        let by = if at > 0 && WRAPPERS.contains(&command.program()) { command.program() } else { "" };
+        self.launches.push(Launch {
+            launcher,
+            line: command.line,
+            options,
+            words: command.words.clone(),
+            by: by.to_owned(),
+            variables,
+            written: self.written.clone(),
+            nested,
+            certain: command.certain,
+        });
+    }
+
+    fn assigned(&mut self, command: &Command) {
+        for (name, word) in &command.sets {
+            let text = expand(&word.text, &as_variables(&self.variables));
+            self.written.insert(name.clone(), word.text.clone());
+            match command.certain && (word.known || text.known) {
+                true => self.variables.insert(name.clone(), text.text),
+                false => self.variables.remove(name),
+            };
+        }
+    }
+}
+
+fn as_variables(known: &BTreeMap<String, String>) -> Variables {
+    let mut variables = Variables::default();
+    for (name, text) in known {
+        variables.set(name, Value { text: Some(text.clone()), default: false });
+    }
+    variables
+}
+
+/// The script of `bash -c '…'`, also behind another program.
+fn inner(command: &Command) -> Option<Text> {
+    let is_shell = |word: &Word| matches!(word.text.rsplit('/').next(), Some("bash" | "sh"));
+    let at = command.words.iter().position(is_shell)?;
+    let option =
+        command.words.get(at + 1).filter(|word| word.text.starts_with('-') && word.text.ends_with('c'))?;
+    let script = command.words.get(at + 2).filter(|_| !option.text.starts_with("--"))?;
+    (at == 0 || WRAPPERS.contains(&command.program())).then(|| Text::lines(&script.text, script.line))
+}
+
+/// The launcher of a command, and the place behind its name.
+fn launcher(command: &Command) -> Option<(Launcher, usize)> {
+    let starts = |at: usize| {
+        let base = command.words.get(at).filter(|word| word.known)?.text.rsplit('/').next()?;
+        match base {
+            "torchrun" => Some((Launcher::Torchrun, at + 1)),
+            "deepspeed" => Some((Launcher::Deepspeed, at + 1)),
+            "accelerate" | "accelerate-launch"
+                if base == "accelerate-launch" || command.word(at + 1) == "launch" =>
+            {
+                Some((Launcher::Accelerate, at + 1 + usize::from(base == "accelerate")))
+            }
+            _ if base.starts_with("python") => {
+                let module = command.words[at..].iter().position(|word| word.text == "-m")? + at;
+                // `python train.py -m …` is another program's option.
+                let options = command.words[at + 1..module].iter().all(|word| word.text.starts_with('-'));
+                match command.word(module + 1) {
+                    "torch.distributed.run" if options => Some((Launcher::Torchrun, module + 2)),
+                    "torch.distributed.launch" if options => Some((Launcher::DistributedLaunch, module + 2)),
+                    "accelerate.commands.launch" if options => Some((Launcher::Accelerate, module + 2)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    };
+    if let Some(found) = starts(0) {
+        return Some(found);
+    }
+    if !WRAPPERS.contains(&command.program()) {
+        return None;
+    }
+    let wrapped = (1..command.words.len()).find_map(starts);
+    let mpi = matches!(command.program(), "mpirun" | "mpiexec");
+    wrapped.or_else(|| mpi.then_some((Launcher::Mpirun, 1)))
+}

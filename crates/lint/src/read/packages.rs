@@ -1,0 +1,16 @@
+//! A list of packages as written: a requirements file, `pyproject.toml`, the environment of conda.
+
+use crate::kind::Kind;
+
+#[derive(Debug)]
+pub(crate) struct PackageList {
+    pub kind: Kind,
+    pub text: String,
+}
+
+impl PackageList {
+    /// The first line with a text, from 1.
+    pub(crate) fn line_of(&self, text: &str) -> usize {
+        self.text.lines().position(|line| line.contains(text)).map_or(1, |index| index + 1)
+    }
+}

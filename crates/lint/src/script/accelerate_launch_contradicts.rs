@@ -1,0 +1,119 @@
+//! Options of `accelerate launch` that contradict each other.
+
+use crate::read::launch::{Launch, Launcher, Launches};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "accelerate-launch-contradicts",
+    severity: Severity::Error,
+    summary: "options of `accelerate launch` fit each other and the number of machines",
+    explain: include_str!("accelerate_launch_contradicts.md"),
+    judge: Judge::Launch(judge),
+    fires: &[
+        named("run.sh", "accelerate launch --multi_gpu --num_processes 1 train.py\n"),
+        named("run.sh", "accelerate launch --use_deepspeed --use_fsdp --num_processes 8 train.py\n"),
+        named(
+            "run.sh",
+            "accelerate launch --num_machines 4 --num_processes 2 --machine_rank 0 --main_process_ip a \
+             train.py\n",
+        ),
+        named(
+            "run.sh",
+            "# 8 x H100 on each node\naccelerate launch --num_machines 2 --num_processes 8 --machine_rank \
+             0 --main_process_ip a train.py\n",
+        ),
+        named("run.sh", "accelerate launch --num_machines 2 --num_processes 16 train.py\n"),
+        named("run.sh", "accelerate launch --mixed_precision float16 train.py\n"),
+    ],
+    silent: &[
+        named(
+            "run.sh",
+            "accelerate launch --multi_gpu --num_processes 8 --mixed_precision bf16 train.py --use_fsdp\n",
+        ),
+        named(
+            "run.sh",
+            "accelerate launch --num_machines 2 --num_processes 16 --machine_rank $R --main_process_ip a \
+             --main_process_port 29500 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "accelerate launch --config_file c.yaml --num_machines 2 --num_processes 16 train.py\n",
+        ),
+    ],
+};
+
+fn judge(launches: &Launches) -> Vec<Found> {
+    let accelerate = launches.launches.iter().filter(|launch| launch.launcher == Launcher::Accelerate);
+    let found = accelerate.filter_map(|launch| {
+        let found = exclusive(launch)
+            .or_else(|| machines(launch, &launches.comments))
+            .or_else(|| precision(launch))?;
+        Some(found.unless_certain(launch.certain))
+    });
+    found.collect()
+}
+
+fn exclusive(launch: &Launch) -> Option<Found> {
+    let kinds = ["multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp"];
+    let mut given = kinds.iter().filter_map(|kind| launch.options.get(kind));
+    let (first, second) = (given.next(), given.next());
+    if let (Some(first), Some(second)) = (first, second) {
+        let message =
+            format!("--{} and --{} exclude each other; accelerate refuses them", first.name, second.name);
+        return Some(Found::error(second.line, message, "Use one of them"));
+    }
+    let one = launch.options.get("num_processes").filter(|one| one.value.as_deref() == Some("1"))?;
+    let message = "--multi_gpu needs at least 2 processes; accelerate refuses it";
+    launch.options.has("multi_gpu").then(|| Found::error(one.line, message, "Remove --multi_gpu"))
+}
+
+fn machines(launch: &Launch, comments: &[String]) -> Option<Found> {
+    let options = &launch.options;
+    let machines = options.number("num_machines").filter(|machines| *machines > 1)?;
+    if let Some(found) = total(launch, machines, comments) {
+        return Some(found);
+    }
+    let from_file = options.has("config_file") || !options.complete;
+    let names = ["machine_rank", "main_process_ip"];
+    let missing = names.into_iter().find(|name| !options.has(name)).filter(|_| !from_file)?;
+    let line = options.get("num_machines").map_or(launch.line, |one| one.line);
+    let message = format!(
+        "--num_machines {machines} without --{missing}; the machines do not meet, unless accelerate's \
+         default \
+         configuration has it"
+    );
+    Some(Found::warning(line, message, format!("Add --{missing}")))
+}
+
+/// A number of processes that does not fit the machines.
+fn total(launch: &Launch, machines: u64, comments: &[String]) -> Option<Found> {
+    let one = launch.options.get("num_processes")?;
+    let processes = launch.options.number("num_processes")?;
+    let all = format!("--num_processes is the total of all machines: {processes} over {machines}");
+    if processes < machines || processes % machines != 0 {
+        let message = format!("{all} is not a whole number for each");
+        let found = Found::error(one.line, message, "Multiply the processes of one machine by the machines");
+        return Some(found.unless_certain(processes < machines));
+    }
+    let said = |comment: &String| {
+        let text = comment.to_ascii_lowercase();
+        let mut marks = [" x ", "x ", " gpu", "x gpu", " × "].iter();
+        let count = marks.any(|mark| text.contains(&format!(" {processes}{mark}")));
+        count && ["each", "per node", "per machine", "nodes"].iter().any(|word| text.contains(word))
+    };
+    comments.iter().any(said).then(|| {
+        let message = format!(
+            "{all} starts {} on each, but a comment has {processes} GPUs on each",
+            processes / machines
+        );
+        Found::warning(one.line, message, format!("Set --num_processes {}", processes * machines))
+    })
+}
+
+fn precision(launch: &Launch) -> Option<Found> {
+    let one = launch.options.get("mixed_precision")?;
+    let value = one.value.as_deref().filter(|value| !["no", "fp16", "bf16", "fp8"].contains(value))?;
+    let message =
+        format!("--mixed_precision {value} is not one of no, fp16, bf16 and fp8; accelerate refuses it");
+    Some(Found::error(one.line, message, "Use bf16 on Ampere and newer GPUs"))
+}

@@ -1,0 +1,214 @@
+//! Nodes of one job that do not meet.
+
+use crate::read::launch::{Launch, Launches};
+use crate::read::launch_options::Given;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "rendezvous-not-shared",
+    severity: Severity::Error,
+    summary: "all nodes of a torchrun job use the same rendezvous and different ranks",
+    explain: include_str!("rendezvous_not_shared.md"),
+    judge: Judge::Launch(judge),
+    fires: &[
+        named("run.sh", "torchrun --nnodes=2 --nproc_per_node=8 --node_rank=$RANK train.py\n"),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --nproc_per_node=8 --node_rank=1 --master_addr=localhost train.py\n",
+        ),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$RANDOM --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "ID=$(date +%s)\ntorchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$ID \
+             --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named("run.sh", "torchrun --standalone --nnodes=2 --nproc_per_node=8 train.py\n"),
+        named("run.sh", "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=1 train.py\n"),
+        named("run.sh", "torchrun --nnodes=2 --nproc_per_node=8 --master_addr=head train.py\n"),
+        named(
+            "job.sbatch",
+            "srun bash -c 'export MASTER_ADDR=$(hostname); torchrun --nnodes=2 --node_rank=$SLURM_NODEID \
+             --master_addr=$MASTER_ADDR x.py'\n",
+        ),
+        named("run.sh", "torchrun --nnodes=2 --node_rank=$R --master_addr=$(hostname) x.py\n"),
+        named(
+            "job.sbatch",
+            "srun torchrun --nnodes=$SLURM_NNODES --node_rank=$SLURM_NODEID --master_addr=$HEAD x.py\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "run.sh",
+            "torchrun --nproc_per_node=8 train.py\ntorchrun --standalone --nproc_per_node=8 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --node_rank=$RANK --master_addr=$MASTER_ADDR --nproc_per_node=8 train.py\n",
+        ),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$JOB --rdzv_endpoint=$HEAD:29400 train.py\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun --nnodes=2 --rdzv_backend=c10d \
+             --rdzv_id=$RANDOM --rdzv_endpoint=$(hostname):29400 train.py\n",
+        ),
+        named("run.sh", "torchrun --nnodes=2 $DISTRIBUTED_ARGS train.py\n"),
+        named("run.sh", "export PET_MASTER_ADDR=head PET_NODE_RANK=$R\ntorchrun --nnodes=2 train.py\n"),
+        named("run.sh", "torchrun --nnodes=1 --rdzv_backend=c10d --rdzv_endpoint=localhost:0 train.py\n"),
+    ],
+};
+
+fn judge(launches: &Launches) -> Vec<Found> {
+    let torch = launches
+        .launches
+        .iter()
+        .filter(|launch| launch.launcher.is_torch() && (nodes(launch) > 1 || nodes_of_slurm(launch)));
+    let found = torch.filter_map(|launch| {
+        let known = (nodes(launch) > 1).then(|| nowhere(launch)).flatten();
+        let found = known
+            .or_else(|| own_name(launch, launches.slurm))
+            .or_else(|| identity(launch, launches.slurm))
+            .or_else(|| rank(launch))?;
+        Some(found.unless_certain(launch.certain))
+    });
+    found.collect()
+}
+
+/// The most nodes of a job; 1 where that is not known.
+fn nodes(launch: &Launch) -> u64 {
+    let text = launch.options.value("nnodes").unwrap_or("1");
+    text.rsplit(':').next().and_then(|most| most.parse().ok()).unwrap_or(1)
+}
+
+/// Whether Slurm gives the number of nodes, which a job of one node does not need.
+fn nodes_of_slurm(launch: &Launch) -> bool {
+    let written = launch.options.get("nnodes").and_then(|one| one.written.as_deref());
+    written.is_some_and(|text| text.contains("SLURM_NNODES") || text.contains("SLURM_JOB_NUM_NODES"))
+}
+
+/// Whether torchrun takes an option from the environment: `PET_MASTER_ADDR`.
+fn given(launch: &Launch, name: &str) -> bool {
+    let variable = format!("PET_{}", name.to_ascii_uppercase());
+    launch.options.has(name)
+        || launch.variables.contains_key(&variable)
+        || launch.written.contains_key(&variable)
+}
+
+const FIX: &str =
+    "Give all nodes the address of the first: `--rdzv_backend=c10d --rdzv_endpoint=HOST:29400 --rdzv_id=JOB`";
+
+/// Why the nodes do not meet.
+fn nowhere(launch: &Launch) -> Option<Found> {
+    let options = &launch.options;
+    if let Some(one) = options.get("standalone") {
+        let message = format!(
+            "--standalone with --nnodes={}: each node waits in a rendezvous of its own",
+            nodes(launch)
+        );
+        return Some(Found::error(one.line, message, FIX));
+    }
+    let is_static =
+        options.value("rdzv_backend").is_none_or(|backend| backend == "static") && !given_elsewhere(launch);
+    let endpoint = given(launch, "rdzv_endpoint") || (is_static && given(launch, "master_addr"));
+    if !endpoint && options.complete {
+        let missing = if is_static { "--master_addr or --rdzv_endpoint" } else { "--rdzv_endpoint" };
+        let line = options.get("nnodes").map_or(launch.line, |one| one.line);
+        let message = format!(
+            "--nnodes={} without {missing}: every node waits for the others on itself",
+            nodes(launch)
+        );
+        return Some(Found::error(line, message, FIX));
+    }
+    let one = options.get(address(launch))?;
+    let host = one.value.as_deref().map(|text| text.rsplit_once(':').map_or(text, |(host, _)| host));
+    let loopback = matches!(host, Some("localhost" | "127.0.0.1" | "0.0.0.0" | "::1"));
+    let message = format!(
+        "--{} is {} in a job of {} nodes: every node waits on itself",
+        one.name,
+        host?,
+        nodes(launch)
+    );
+    loopback.then(|| Found::error(one.line, message, FIX))
+}
+
+/// The option with the address of the first node.
+fn address(launch: &Launch) -> &'static str {
+    if launch.options.has("rdzv_endpoint") { "rdzv_endpoint" } else { "master_addr" }
+}
+
+/// An address that is each node's own.
+fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
+    let name = address(launch);
+    let one = launch.options.get(name)?;
+    // Before `srun` the shell of the first node replaces it, behind it each node does.
+    let each = launch.nested || (launch.by.is_empty() && !slurm);
+    let written = launch.written_value(name).filter(|_| each)?;
+    let own = ["$(hostname", "`hostname", "$HOSTNAME", "${HOSTNAME", "$(uname -n"]
+        .iter()
+        .any(|mark| written.contains(mark));
+    own.then(|| {
+        let message = format!("--{name} is the name of each node itself; the nodes do not meet");
+        Found::warning(one.line, message, FIX)
+    })
+}
+
+/// Whether the backend comes from the environment.
+fn given_elsewhere(launch: &Launch) -> bool {
+    launch.options.get("rdzv_backend").is_some_and(|one| one.value.is_none())
+        || launch.variables.contains_key("PET_RDZV_BACKEND")
+}
+
+/// What the nodes call the job.
+fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
+    let one = launch.options.get("rdzv_id")?;
+    let each = launch.nested || (launch.by.is_empty() && !slurm);
+    let written = launch.written_value("rdzv_id").filter(|_| each)?;
+    let random =
+        ["RANDOM", "uuidgen", "$(date", "`date", "$$", "mktemp", "random/uuid", "openssl rand", "hostname"];
+    random.iter().any(|mark| written.contains(mark)).then(|| {
+        let message = format!(
+            "--rdzv_id is {written}, which differs on each node; the nodes wait for each other for ever"
+        );
+        Found::error(
+            one.line,
+            message.replace('\n', " "),
+            "Use the same text on all nodes, such as the id of the job",
+        )
+    })
+}
+
+/// Which of the nodes it is.
+fn rank(launch: &Launch) -> Option<Found> {
+    let options = &launch.options;
+    let is_static =
+        options.value("rdzv_backend").is_none_or(|backend| backend == "static") && !given_elsewhere(launch);
+    let of_slurm = |one: &&Given| {
+        let written = one.written.as_deref().unwrap_or_default();
+        written.contains("SLURM_NODEID") || written.contains("SLURM_PROCID")
+    };
+    let before = launch.by == "srun" && !launch.nested;
+    if let Some(one) = options.get("node_rank").filter(|_| before).filter(of_slurm) {
+        let message =
+            "the batch script replaces the variable of --node_rank before srun starts: every node is node 0";
+        let fix = "Write `srun bash -c 'torchrun --node_rank=$SLURM_NODEID …'`";
+        return Some(Found::error(one.line, message, fix));
+    }
+    if nodes(launch) < 2 {
+        return None;
+    }
+    if !is_static || given(launch, "node_rank") || !options.complete {
+        return None;
+    }
+    let line = options.get("nnodes").map_or(launch.line, |one| one.line);
+    let message = format!("--nnodes={} without --node_rank: every node is node 0", nodes(launch));
+    Some(Found::warning(
+        line,
+        message,
+        "Add `--node_rank`, different on each node, or use `--rdzv_backend=c10d`",
+    ))
+}

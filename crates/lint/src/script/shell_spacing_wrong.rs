@@ -1,0 +1,130 @@
+//! Blanks that change what a line of a shell script means.
+
+use std::collections::BTreeSet;
+
+use crate::read::dockerfile::shell::Command;
+use crate::read::posix::masked;
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "shell-spacing-wrong",
+    severity: Severity::Error,
+    summary: "assignments have no blanks and tests have theirs; `[ ]` compares with -gt and -lt",
+    explain: include_str!("shell_spacing_wrong.md"),
+    judge: Judge::Script(judge),
+    fires: &[
+        named("run.sh", "export NCCL_IB_TC = 106\ntorchrun train.py\n"),
+        named("run.sh", "NPROC = 8\n"),
+        named("run.sh", "if [ \"$RANK\" > 0 ]; then sleep 1; fi\n"),
+        named("run.sh", "if [\"$RANK\" = 0 ]; then sleep 1; fi\n"),
+        named("run.sh", "if [ $RANK = 0]; then sleep 1; fi\n"),
+    ],
+    silent: &[
+        named(
+            "run.sh",
+            "export NCCL_IB_TC=106\nA= b\n[ \"$A\" = b ] && [ 1 -gt 0 ] > log 2>&1\nexpr 1 = 1\n",
+        ),
+        named(
+            "run.sh",
+            "[[ $a > $b ]]\n(( a > b ))\nfor (( i = 0; i < 3; i++ )); do a; done\n[ a \\> b ]\nif [ -f x \
+             ]; then cat < y > z; fi\n",
+        ),
+        named("run.sh", "awk '{ if ($1 > 0) [ print ] }' f\npip install 'a[b]'\necho \"[$A]\" [0-9]\n"),
+    ],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    let lines: Vec<&str> = script.text.lines().collect();
+    // In `(( i = 0 ))` blanks are allowed.
+    let arithmetic = |line: usize| lines.get(line.saturating_sub(1)).is_some_and(|line| line.contains("(("));
+    let commands = script.commands.iter().filter(|command| !arithmetic(command.line));
+    let mut found: Vec<Found> =
+        commands.flat_map(|command| assignment(command).or_else(|| test(command))).collect();
+    let documents =
+        script.documents.iter().flat_map(|document| document.lines.iter().map(|(number, _)| *number));
+    let in_documents: BTreeSet<usize> = documents.collect();
+    let mask = masked(&script.text);
+    for (index, line) in mask.lines().enumerate().filter(|(index, _)| !in_documents.contains(&(index + 1))) {
+        let (message, fix) = match redirection(line) {
+            Some('>') => (
+                "`>` in `[ ]` writes to a file instead of comparing, so that the test is always \
+                true",
+                "-gt",
+            ),
+            Some(_) => ("`<` in `[ ]` reads a file instead of comparing", "-lt"),
+            None => continue,
+        };
+        found.push(Found::error(index + 1, message, format!("Use {fix}, or `[[ ]]`")));
+    }
+    found
+}
+
+/// Blanks around the `=` of an assignment.
+fn assignment(command: &Command) -> Option<Found> {
+    if command.exports.iter().any(String::is_empty) {
+        let message = "blanks around `=`: export takes `=` for a name and fails, `not a valid identifier`";
+        return Some(Found::error(command.line, message, "Write `export NAME=value`"));
+    }
+    let program = command.program();
+    let name = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && program.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && !matches!(program, "expr" | "test");
+    let sign = command
+        .words
+        .get(1)
+        .is_some_and(|word| !word.quoted && word.text.starts_with('=') && !word.text.starts_with("=="));
+    let message = format!("blanks around `=`: the shell runs a program {program} with the argument `=`");
+    (sign && name).then(|| {
+        Found::error(
+            command.line,
+            message,
+            format!(
+                "Write \
+            `{program}=value`"
+            ),
+        )
+        .unless_certain(command.certain)
+    })
+}
+
+/// Brackets of a test that are no words of their own.
+fn test(command: &Command) -> Option<Found> {
+    let first = command.words.first().map_or("", |word| word.text.as_str());
+    let last = command.words.last().map_or("", |word| word.text.as_str());
+    if first.starts_with('[') && first.len() > 1 && first != "[[" && last == "]" {
+        let message = format!("no blank behind `[`: the shell runs a program {first}");
+        return Some(Found::error(command.line, message, "Write `[ `"));
+    }
+    let open = first == "[" && last.ends_with(']') && !matches!(last, "]" | "]]") && !last.contains('[');
+    let message = "no blank before `]`: `[` fails with `missing ]`";
+    (open && command.words.len() > 2).then(|| Found::error(command.line, message, "Write ` ]`"))
+}
+
+/// The sign between the brackets of a test.
+fn redirection(line: &str) -> Option<char> {
+    let mut from = 0;
+    while let Some(offset) = line[from..].find("[ ") {
+        let at = from + offset;
+        from = at + 2;
+        let before = line[..at].trim_end();
+        let starts = line[..at].ends_with([' ', '\t', ';', '(', '!']) || at == 0;
+        let command = before.is_empty()
+            || before.ends_with([';', '|', '&', '(', '!', '{'])
+            || ["if", "elif", "while", "until", "then", "do", "else"]
+                .iter()
+                .any(|word| before.split_whitespace().next_back() == Some(word));
+        let Some(end) = line[from..].find(" ]") else { continue };
+        let inner = &line[from..from + end];
+        if !starts || !command || inner.contains(['&', '|', ';']) {
+            continue;
+        }
+        if let Some(sign) = ['>', '<']
+            .into_iter()
+            .find(|sign| inner.contains(&format!(" {sign} ")) || inner.contains(&format!(" {sign}")))
+        {
+            return Some(sign);
+        }
+    }
+    None
+}
