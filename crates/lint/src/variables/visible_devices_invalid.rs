@@ -12,9 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("train.sh", "export CUDA_VISIBLE_DEVICES=all\ntorchrun train.py\n"),
         named("train.sh", "CUDA_VISIBLE_DEVICES=0-3 torchrun train.py\n"),
-        named("train.sh", "export CUDA_VISIBLE_DEVICES='0, 1'\ntorchrun train.py\n"),
         named("Dockerfile", "FROM python:3.12\nENV CUDA_VISIBLE_DEVICES=cuda:0\n"),
-        named("train.sh", "export CUDA_VISIBLE_DEVICES=0,1,1\ntorchrun train.py\n"),
     ],
     silent: &[
         named("train.sh", "export CUDA_VISIBLE_DEVICES=0,1,2,3\ntorchrun train.py\n"),
@@ -53,15 +51,9 @@ fn why(value: &str) -> Option<String> {
     let entries: Vec<&str> = value.split(',').collect();
     let is_id = |entry: &str| entry.starts_with("GPU-") || entry.starts_with("MIG-");
     let is_index = |entry: &str| !entry.is_empty() && entry.bytes().all(|byte| byte.is_ascii_digit());
-    if let Some(entry) = entries.iter().find(|entry| !is_id(entry.trim()) && !is_index(entry.trim())) {
-        return Some(match *entry {
-            "all" => "`all` is a value of NVIDIA_VISIBLE_DEVICES; CUDA shows no GPU".to_owned(),
-            entry => format!("`{entry}` is neither an index nor a UUID; CUDA shows only the GPUs before it"),
-        });
-    }
-    if entries.iter().any(|entry| entry.trim() != *entry) {
-        return Some("CUDA stops reading at a space".to_owned()).filter(|_| value.contains(' '));
-    }
-    let twice = entries.iter().enumerate().find(|(index, entry)| entries[..*index].contains(entry));
-    twice.map(|(_, entry)| format!("GPU {entry} is listed twice; CUDA shows no GPU"))
+    let entry = entries.iter().find(|entry| !is_id(entry.trim()) && !is_index(entry.trim()))?;
+    Some(match *entry {
+        "all" => "`all` is a value of NVIDIA_VISIBLE_DEVICES; CUDA shows no GPU".to_owned(),
+        entry => format!("`{entry}` is neither an index nor a UUID; CUDA shows only the GPUs before it"),
+    })
 }
