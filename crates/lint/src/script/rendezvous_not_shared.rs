@@ -167,18 +167,14 @@ fn given_elsewhere(launch: &Launch) -> bool {
 fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
     let one = launch.options.get("rdzv_id")?;
     let each = launch.nested || (launch.by.is_empty() && !slurm);
-    let written = launch.written_value("rdzv_id").filter(|_| each)?;
+    let written = launch.written_value("rdzv_id").filter(|_| each)?.replace('\n', " ");
     let random =
         ["RANDOM", "uuidgen", "$(date", "`date", "$$", "mktemp", "random/uuid", "openssl rand", "hostname"];
     random.iter().any(|mark| written.contains(mark)).then(|| {
         let message = format!(
             "--rdzv_id is {written}, which differs on each node; the nodes wait for each other for ever"
         );
-        Found::error(
-            one.line,
-            message.replace('\n', " "),
-            "Use the same text on all nodes, such as the id of the job",
-        )
+        Found::error(one.line, message, "Use the same text on all nodes, such as the id of the job")
     })
 }
 
