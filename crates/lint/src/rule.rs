@@ -12,6 +12,7 @@ use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
 use super::read::hostfile::Hostfile;
 use super::read::machine::Machine;
+use super::read::manifest::Manifest;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
@@ -55,6 +56,8 @@ pub(crate) enum Judge {
     Hostfile(fn((&Hostfile, Option<&Facts>)) -> Vec<Found>),
     /// Of a file that configures a machine.
     Machine(fn(&Machine) -> Vec<Found>),
+    /// Of Kubernetes manifests.
+    Manifest(fn(&Manifest) -> Vec<Found>),
     /// Of a training script.
     Training(fn(&Program) -> Vec<Found>),
     /// Of a file or directory that could not be read.
@@ -78,6 +81,8 @@ pub enum Subject {
     Deepspeed,
     /// Files that configure a machine.
     Machine,
+    /// Kubernetes manifests.
+    Kubernetes,
     /// Training scripts.
     Training,
     /// Files of any kind.
@@ -93,6 +98,7 @@ impl Subject {
         Subject::Script,
         Subject::Deepspeed,
         Subject::Machine,
+        Subject::Kubernetes,
         Subject::Training,
         Subject::Files,
     ];
@@ -106,6 +112,7 @@ impl Subject {
             Subject::Script => "script",
             Subject::Deepspeed => "deepspeed",
             Subject::Machine => "machine",
+            Subject::Kubernetes => "kubernetes",
             Subject::Training => "training",
             Subject::Files => "files",
         }
@@ -120,6 +127,7 @@ impl Subject {
             Subject::Script => "Shell scripts",
             Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
             Subject::Machine => "Configuration of a machine",
+            Subject::Kubernetes => "Kubernetes manifests",
             Subject::Training => "Training scripts",
             Subject::Files => "Files of any kind",
         }
@@ -136,6 +144,7 @@ impl Rule {
             Judge::Script(_) => Subject::Script,
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
+            Judge::Manifest(_) => Subject::Kubernetes,
             Judge::Training(_) => Subject::Training,
             Judge::Unreadable(_) | Judge::Skipped(_) => Subject::Files,
         }

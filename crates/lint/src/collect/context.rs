@@ -7,6 +7,8 @@ use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
+/// Scripts next to a hostfile that are read.
+const SCRIPTS_LIMIT: usize = 20;
 /// Larger files are not read.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
 
@@ -17,6 +19,10 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         let path = Path::new(&file.name).with_file_name("hostfile");
         let name = path.display().to_string();
         file.over.extend(text(&path).map(|text| Over { name, text }));
+        return;
+    }
+    if file.kind == Kind::Hostfile && file.name != "-" {
+        file.over.extend(scripts(Path::new(&file.name)));
         return;
     }
     let asks = crate::asks(file);
@@ -42,6 +48,18 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         // Requirements files include others.
         wants = crate::asks(file).wants;
     }
+}
+
+/// The scripts next to a hostfile, which show who reads it.
+fn scripts(path: &Path) -> Vec<Over> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let paths = file::entries(folder);
+    let is_script = |path: &&PathBuf| {
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        matches!(end, "sh" | "bash" | "sbatch" | "slurm") && file::is_file(path)
+    };
+    let own = paths.iter().filter(is_script).take(SCRIPTS_LIMIT);
+    own.filter_map(|path| Some(Over { name: path.display().to_string(), text: text(path)? })).collect()
 }
 
 /// Adds the existing env files of Compose services.

@@ -95,6 +95,7 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Deepspeed(_) => kind == Kind::DeepspeedConfig,
         Judge::Hostfile(_) => kind == Kind::Hostfile,
         Judge::Machine(_) => matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd),
+        Judge::Manifest(_) => kind == Kind::Kubernetes,
         Judge::Training(_) => kind == Kind::Python,
         Judge::Variables(_) => matches!(
             kind,
@@ -129,6 +130,7 @@ mod tests {
                 Judge::Deepspeed(_) => content.config.is_some(),
                 Judge::Hostfile(_) => content.hostfile.is_some(),
                 Judge::Machine(_) => content.machine.is_some(),
+                Judge::Manifest(_) => content.manifest.is_some(),
                 Judge::Training(_) => content.program.is_some(),
                 Judge::Unreadable(_) | Judge::Skipped(_) => false,
             };
