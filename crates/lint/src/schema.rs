@@ -60,7 +60,7 @@ impl<'c> Schema<'c> {
         path: &mut Vec<String>,
         above: &mut Vec<&'c ObjectKeys>,
     ) -> Vec<Fault> {
-        if matches!(value, Value::Tagged(_)) || value.is_null() || self.is_filled_in_later(value) {
+        if matches!(value, Value::Tagged(_)) || value.is_null() || is_filled_in_later(value) {
             return Vec::new();
         }
         let mut fewest: Option<Vec<Fault>> = None;
@@ -72,11 +72,6 @@ impl<'c> Schema<'c> {
             }
         }
         fewest.unwrap_or_else(|| vec![Fault { path: path.clone(), problem: mismatch(kind, value) }])
-    }
-
-    /// Compose substitutes variables before it looks at types.
-    fn is_filled_in_later(&self, value: &Value) -> bool {
-        self.reader == Reader::Compose && value.as_str().is_some_and(|text| text.contains('$'))
     }
 
     /// The faults of a value as one type; `None` where it is of another.
@@ -168,6 +163,16 @@ impl<'c> Schema<'c> {
         };
         object.keys.iter().find(|(_, kind)| has(kind)).map(|(name, _)| name.clone())
     }
+}
+
+/// Compose substitutes variables before it looks at types; envsubst and sed do so in manifests.
+fn is_filled_in_later(value: &Value) -> bool {
+    value.as_str().is_some_and(is_placeholder)
+}
+
+/// Whether a text is for somebody, or a program, to fill in: `$GPUS`, `<name>`, `__PATH__`.
+pub(crate) fn is_placeholder(text: &str) -> bool {
+    text.contains(['$', '<']) || (text.starts_with("__") && text.ends_with("__"))
 }
 
 /// The types that `|` parts, outside brackets.

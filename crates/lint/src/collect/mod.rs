@@ -207,13 +207,18 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     )
 }
 
-/// Types that contents alone show.
-const BY_CONTENTS: &[Kind] = &[Kind::DeepspeedConfig, Kind::Kubernetes, Kind::Shell, Kind::ToolkitConfig];
+/// Types that contents alone show, DeepSpeed's apart.
+const BY_CONTENTS: &[Kind] = &[Kind::Kubernetes, Kind::Shell, Kind::ToolkitConfig];
 
 /// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
 fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {
+    let json = may_be_deepspeed(name);
+    let shows = |kind: Kind| match kind {
+        Kind::DeepspeedConfig => json,
+        kind => BY_CONTENTS.contains(&kind),
+    };
     match detect(name, text) {
-        Detected::Kind(kind) if named.is_none() && !BY_CONTENTS.contains(&kind) => {
+        Detected::Kind(kind) if named.is_none() && !shows(kind) => {
             Detected::Unchecked(Unchecked::UnknownType)
         }
         other => other,

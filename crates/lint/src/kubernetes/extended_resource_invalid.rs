@@ -4,6 +4,7 @@ use crate::read::manifest::{Container, Manifest, is_gpu};
 use crate::rule::{Found, Judge, Rule, Severity};
 
 use super::pod;
+use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
     id: "extended-resource-invalid",
@@ -78,7 +79,7 @@ fn count(name: &str, value: &str, line: usize) -> Option<Found> {
         let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
         digits.parse::<u64>().is_ok() && !value.ends_with('m') && digits != value
     };
-    if whole || with_unit() {
+    if whole || with_unit() || is_placeholder(value) {
         return None;
     }
     let message = format!("{name}: {value} is not a whole number; the API server refuses it");

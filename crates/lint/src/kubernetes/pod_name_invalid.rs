@@ -9,6 +9,7 @@ use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 use super::job;
+use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
     id: "pod-name-invalid",
@@ -67,7 +68,7 @@ fn of_document(document: &Document) -> Option<Found> {
             && !name.ends_with(['-', '.']);
     // Roles may have any name.
     let restricted = !document.api.starts_with("rbac.") && !document.api.is_empty();
-    if !restricted || name.is_empty() || valid || name.contains('$') {
+    if !restricted || name.is_empty() || valid || is_placeholder(name) {
         return None;
     }
     let message = format!("name {name:?}: only lower-case letters, digits, `-` and `.` are allowed");
@@ -103,7 +104,7 @@ fn label(name: &str, what: &str, length: usize, line: usize) -> Option<Found> {
         "{what} {name:?}: at most {length} lower-case letters, digits and `-` are \
         allowed"
     );
-    (!fits && !name.contains('$')).then(|| Found::error(line, message, ""))
+    (!fits && !is_placeholder(name)).then(|| Found::error(line, message, ""))
 }
 
 fn variables(container: &Container) -> Vec<Found> {

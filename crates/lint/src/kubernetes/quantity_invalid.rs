@@ -4,6 +4,7 @@ use crate::read::manifest::{Container, Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 
 use super::pod;
+use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
     id: "quantity-invalid",
@@ -70,6 +71,9 @@ fn resources(container: &Container) -> Vec<Found> {
 }
 
 fn fault(what: &str, value: &str, bytes: bool, line: usize) -> Option<Found> {
+    if is_placeholder(value) {
+        return None;
+    }
     let Some(amount) = amount(value) else {
         let message = format!("{what}: {value:?} is no quantity; the API server refuses it");
         let unit = value.trim_end_matches(['b', 'B', 'i']).replace(' ', "");

@@ -9,6 +9,7 @@ use crate::read::manifest::{Container, Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 
 use super::job;
+use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
     id: "volume-mount-invalid",
@@ -100,7 +101,7 @@ fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
                 format!("container {own} mounts {path} twice, first in line {first}; it must be unique");
             found.push(Found::error(line, message, "Keep one of the mounts"));
         }
-        if !path.starts_with('/') && !path.is_empty() {
+        if !path.starts_with('/') && !path.is_empty() && !is_placeholder(&path) {
             let message = format!(
                 "container {own}: mountPath {path:?} is not absolute; the container does not \
                     start"

@@ -43,9 +43,7 @@ impl Batch {
             let number = index + 1;
             let Some(rest) = line.strip_prefix("#SBATCH") else {
                 let text = line.trim_start();
-                let squeezed: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-                let meant = squeezed.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("#SBATCH"));
-                if meant && squeezed.get(7..).is_some_and(|rest| rest.starts_with('-')) {
+                if looks_like_directive(text) {
                     batch.ignored.push((number, line.to_owned()));
                 }
                 if !text.is_empty() && !text.starts_with('#') {
@@ -115,6 +113,13 @@ impl Batch {
         ];
         own.iter().any(|name| self.option(name).is_some()) || tres("gres") || tres("tres-per-task")
     }
+}
+
+/// A line that was probably meant as one: indented, `# SBATCH`, or in small letters.
+fn looks_like_directive(text: &str) -> bool {
+    let rest = text.strip_prefix('#').map(str::trim_start).unwrap_or_default();
+    let rest = rest.strip_prefix("SBATCH").or_else(|| text.strip_prefix("#sbatch"));
+    rest.is_some_and(|rest| rest.trim_start().starts_with('-') && rest.starts_with(' '))
 }
 
 /// The words of a directive: quotes removed, up to a `#` that begins a word.

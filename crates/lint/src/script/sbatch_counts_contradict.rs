@@ -81,8 +81,9 @@ fn count(value: &str) -> Option<u64> {
 fn gpus(batch: &Batch) -> Option<Found> {
     if batch.option("gpus-per-node").is_some() && batch.value("gres").is_some_and(|gres| gres.contains("gpu"))
     {
-        let message = "--gpus-per-node and --gres=gpu exclude each other; sbatch refuses the script";
-        return Some(Found::error(at(batch, "gres"), message, "Keep one of the two"));
+        let message =
+            "--gpus-per-node and --gres=gpu exclude each other; recent releases of sbatch refuse both";
+        return Some(Found::warning(at(batch, "gres"), message, "Keep one of the two"));
     }
     let all = batch.value("gpus").and_then(count)?;
     let of = |name: &str, times: &str| {

@@ -76,7 +76,8 @@ fn why(command: &str) -> Option<String> {
     if words.first() == Some(&"nvidia-smi") || words.starts_with(&["srun", "nvidia-smi"]) {
         return Some("it runs nvidia-smi".to_owned());
     }
-    if words.contains(&"deepspeed") && !words.contains(&"--help") && !words.contains(&"pip") {
+    let starts = matches!(words.first(), Some(&"deepspeed" | &"srun"));
+    if starts && words.windows(2).any(|two| two[0] == "deepspeed" && two[1] != "--help") {
         return Some("it runs deepspeed".to_owned());
     }
     let device = words.windows(2).any(|two| two[0] == "--device" && two[1].starts_with("cuda"));

@@ -24,7 +24,10 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(script: &Script) -> Vec<Found> {
     let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
     let named = ["output", "error"].into_iter().filter_map(|name| batch.option(name));
-    named.flat_map(|option| [shared(&batch, option), missing(&batch, option)]).flatten().collect()
+    let mut found: Vec<Found> =
+        named.flat_map(|option| [shared(&batch, option), missing(&batch, option)]).flatten().collect();
+    found.dedup_by(|one, other| one.line == other.line && one.message == other.message);
+    found
 }
 
 /// One file for all tasks of an array.
