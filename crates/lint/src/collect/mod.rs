@@ -203,7 +203,7 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     error.hint(
         "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
          .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
-         environment*.yml, *.py",
+         environment*.yml, *.py, Kubernetes manifests (*.yaml)",
     )
 }
 
