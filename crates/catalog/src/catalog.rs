@@ -10,8 +10,8 @@ use super::packages::{self, Package};
 use super::{
     cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon,
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, pip_options, presets, stack_keys,
-    sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks, variables, xids,
+    mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, pip_options, presets,
+    stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -88,6 +88,8 @@ catalog! {
     pub network_interfaces: Table<network_interfaces::LocalInterfaces>,
     /// How NVIDIA's packages are named.
     pub nvidia_packages: nvidia_packages::NvidiaPackages,
+    /// Keys of Compose files and Kubernetes manifests.
+    pub object_keys: Table<object_keys::ObjectKeys>,
     /// Options of pip and uv that take a value.
     pub pip_options: Table<pip_options::PipOption>,
     /// Presets, in the order of the alphabet.

@@ -8,9 +8,9 @@ use super::file::{Contents, Table as RowTable};
 use super::{
     cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon,
     docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    images, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, packages, pip_options,
-    presets, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks,
-    variables, xids,
+    images, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, packages,
+    pip_options, presets, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch,
+    tracebacks, variables, xids,
 };
 
 /// One file of the catalog.
@@ -116,6 +116,7 @@ static FILES: &[File] = &[
         named("families", &["prefix"], Alphabet),
         named("driver", &["name"], Alphabet),
     ]),
+    of::<RowTable<object_keys::ObjectKeys>>(&[by(&["file", "name"], Free)]),
     of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),

@@ -35,6 +35,7 @@ pub mod nccl;
 pub mod nccl_functions;
 pub mod network_interfaces;
 pub mod nvidia_packages;
+pub mod object_keys;
 pub mod packages;
 pub mod pip_options;
 pub mod presets;

@@ -16,7 +16,7 @@ pub enum Detected {
 /// Why no rule checks a file, in the order of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unchecked {
-    /// A manifest for `kubectl apply`.
+    /// A template from which Helm renders a manifest.
     Kubernetes,
     /// A template of AWS CloudFormation.
     CloudFormation,
@@ -41,7 +41,7 @@ impl Unchecked {
     pub fn title(self) -> &'static str {
         match self {
             Unchecked::UnknownType => "unknown type",
-            Unchecked::Kubernetes => "Kubernetes manifest",
+            Unchecked::Kubernetes => "template of a Kubernetes manifest",
             Unchecked::CloudFormation => "CloudFormation template",
             Unchecked::Binary => "binary file",
         }
@@ -63,11 +63,11 @@ pub struct Skipped {
 pub fn detect(name: &str, text: &str) -> Detected {
     let known = |kind: Option<Kind>| match kind {
         Some(kind) => Detected::Kind(kind),
-        None => Detected::Unchecked(format(text).unwrap_or(Unchecked::UnknownType)),
+        None => format(text).unwrap_or(Detected::Unchecked(Unchecked::UnknownType)),
     };
     match kind_of_name(name) {
         Some(Kind::Dockerfile) if !begins_as_dockerfile(text) => match (format(text), kind_of_text(text)) {
-            (Some(other), _) => Detected::Unchecked(other),
+            (Some(other), _) => other,
             (None, Some(kind)) => Detected::Kind(kind),
             (None, None) => known((!is_source(name)).then_some(Kind::Dockerfile)),
         },
@@ -117,12 +117,16 @@ fn begins_as_dockerfile(text: &str) -> bool {
 }
 
 /// A format of YAML that other programs read.
-fn format(text: &str) -> Option<Unchecked> {
+fn format(text: &str) -> Option<Detected> {
     if has(text, "apiVersion") && has(text, "kind") {
-        return Some(Unchecked::Kubernetes);
+        return Some(match text.contains("{{") {
+            true => Detected::Unchecked(Unchecked::Kubernetes),
+            false => Detected::Kind(Kind::Kubernetes),
+        });
     }
     let resources = has(text, "Resources") && text.contains("AWS::");
-    (resources || has(text, "AWSTemplateFormatVersion")).then_some(Unchecked::CloudFormation)
+    (resources || has(text, "AWSTemplateFormatVersion"))
+        .then_some(Detected::Unchecked(Unchecked::CloudFormation))
 }
 
 fn has_any(text: &str, keys: &[&str]) -> bool {
@@ -164,13 +168,13 @@ mod tests {
         assert_eq!(of("docker-compose-missing.yaml", "id: missing\n"), Err(Unchecked::UnknownType));
         // The name is Compose's own: docker compose refuses the file.
         assert_eq!(of("compose.yaml", "foo: bar\n"), Ok(Kind::Compose));
-        assert_eq!(of("compose.yaml", "apiVersion: v1\nkind: Pod\n"), Err(Unchecked::Kubernetes));
+        assert_eq!(of("compose.yaml", "apiVersion: v1\nkind: Pod\n"), Ok(Kind::Kubernetes));
     }
 
     #[test]
     fn a_dockerfile_is_one_by_its_contents() {
         let pod = "apiVersion: v1\nkind: Pod\nspec: {}\n";
-        assert_eq!(of("Dockerfile.llama", pod), Err(Unchecked::Kubernetes));
+        assert_eq!(of("Dockerfile.llama", pod), Ok(Kind::Kubernetes));
         assert_eq!(of("Dockerfile.gpu", "services:\n  a:\n    image: b\n"), Ok(Kind::Compose));
         assert_eq!(of("Dockerfile.sh2", "#!/bin/bash\nset -e\n"), Ok(Kind::Shell));
         assert_eq!(of("dockerfile.go", "package dockerfile\n"), Err(Unchecked::UnknownType));
@@ -191,7 +195,9 @@ mod tests {
         assert_eq!(of("run.sh", "#!/bin/bash -e\ncat <<E\nservices:\nE\n"), Ok(Kind::Shell));
         assert_eq!(of("environment.yml", "name: a\ndependencies:\n  - pip\n"), Ok(Kind::Conda));
         assert_eq!(of("environment.yaml", "stage: prod\n"), Err(Unchecked::UnknownType));
-        assert_eq!(of("pod.yaml", "apiVersion: v1\nkind: Pod\n"), Err(Unchecked::Kubernetes));
+        let template = "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n";
+        assert_eq!(of("templates/pod.yaml", template), Err(Unchecked::Kubernetes));
+        assert_eq!(of("pod.yaml", "apiVersion: v1\nkind: Pod\n"), Ok(Kind::Kubernetes));
         assert_eq!(of("notes.md", "FROM here\n"), Ok(Kind::Dockerfile));
         assert_eq!(of("notes.md", "hello\n"), Err(Unchecked::UnknownType));
     }

@@ -245,6 +245,16 @@ pub const OVERRIDE_NAMES: &[&str] = &[
 /// Keys of which a configuration of DeepSpeed has one at least.
 const DEEPSPEED: &[&str] = &["train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization"];
 
+/// Sections of the container toolkit's configuration.
+const TOOLKIT: &[&str] = &["[nvidia-container-cli]", "[nvidia-container-runtime]"];
+
+/// Whether a file may be a manifest, a Slurm job or the container toolkit's configuration, so that its text
+/// is worth reading.
+pub fn may_be_recognized(name: &str) -> bool {
+    let base = base(name);
+    base.ends_with(".job") || base == "config.toml" || base.ends_with(".yaml") || base.ends_with(".yml")
+}
+
 /// Whether a JSON file may be a configuration of DeepSpeed by its name alone, so that its text is worth
 /// reading.
 pub fn may_be_deepspeed(name: &str) -> bool {
@@ -276,7 +286,7 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     }
     let line = |start: &str| {
         text.lines().any(|line| {
-            line.len() > start.len()
+            line.len() >= start.len()
                 && line.is_char_boundary(start.len())
                 && line[..start.len()].eq_ignore_ascii_case(start)
         })
@@ -285,10 +295,16 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     if first.starts_with("#!") && first.contains("python") {
         return Some(Kind::Python);
     }
-    if first.starts_with("#!")
-        && ["sh", "bash", "dash", "zsh"].iter().any(|shell| first.trim_end().ends_with(shell))
-    {
+    let interpreter = first.strip_prefix("#!").and_then(|rest| {
+        let rest = rest.trim_start();
+        let mut words = rest.strip_prefix("/usr/bin/env").unwrap_or(rest).split_whitespace();
+        words.find(|word| !word.starts_with('-'))?.rsplit('/').next()
+    });
+    if interpreter.is_some_and(|shell| ["sh", "bash", "dash", "zsh"].contains(&shell)) || line("#SBATCH ") {
         return Some(Kind::Shell);
+    }
+    if TOOLKIT.iter().any(|section| line(section)) {
+        return Some(Kind::ToolkitConfig);
     }
     if text.lines().any(|line| line.trim_end() == "services:") {
         return Some(Kind::Compose);

@@ -32,6 +32,8 @@ pub enum Kind {
     DaemonJson,
     /// The container toolkit's `config.toml`.
     ToolkitConfig,
+    /// A manifest for `kubectl apply`.
+    Kubernetes,
     /// `sshd_config`.
     Sshd,
     /// A script in Python.
@@ -55,6 +57,7 @@ impl Kind {
         Kind::Conda,
         Kind::DaemonJson,
         Kind::ToolkitConfig,
+        Kind::Kubernetes,
         Kind::Sshd,
         Kind::Python,
     ];
@@ -76,6 +79,7 @@ impl Kind {
             Kind::Conda => "conda",
             Kind::DaemonJson => "daemon-json",
             Kind::ToolkitConfig => "toolkit-config",
+            Kind::Kubernetes => "kubernetes",
             Kind::Sshd => "sshd",
             Kind::Python => "python",
         }

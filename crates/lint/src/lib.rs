@@ -15,6 +15,7 @@ pub mod file;
 mod files;
 mod ignore;
 mod kind;
+mod kubernetes;
 mod list;
 mod location;
 mod machine;
@@ -22,16 +23,18 @@ mod packages;
 mod read;
 pub mod report;
 mod rule;
+mod schema;
 mod script;
 mod torch;
 mod training;
 mod variables;
+mod workers;
 
 pub use detect::{Skipped, Unchecked};
 pub use file::{File, Over, Stack, World};
 pub use kind::Kind;
 pub use list::RULES;
-pub use read::hostfile::Hostfile;
+pub use read::hostfile::{Hostfile, Readers};
 pub use read::unreadable::Unreadable;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
@@ -42,6 +45,8 @@ use read::config::Config;
 use read::dockerfile::Dockerfile;
 use read::launch::Launches;
 use read::machine::Machine;
+use read::manifest::Manifest;
+use read::of_file::{hostfile, requirements};
 use read::packages::PackageList;
 use read::python::Program;
 use read::script::Script;
@@ -74,6 +79,7 @@ struct Content {
     config: Option<Config>,
     hostfile: Option<Hostfile>,
     machine: Option<Machine>,
+    manifest: Option<Manifest>,
     program: Option<Program>,
 }
 
@@ -92,9 +98,7 @@ impl Content {
             }
             Kind::Shell | Kind::Profile => content.script(file),
             Kind::DeepspeedConfig => content.config = Some(Config::of(file)),
-            Kind::Hostfile => {
-                content.hostfile = Some(Hostfile { names: file.names.clone(), ..Hostfile::read(&file.text) });
-            }
+            Kind::Hostfile => content.hostfile = Some(hostfile(file)),
             // What pip would install, whatever the image.
             Kind::Requirements | Kind::Pyproject | Kind::Conda => {
                 content.packages = Some(PackageList { kind: file.kind, text: file.text.clone() });
@@ -104,6 +108,7 @@ impl Content {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 content.machine = Some(Machine { catalog: file.catalog, kind: file.kind, name, text, facts });
             }
+            Kind::Kubernetes => content.manifest = Some(Manifest::read(file.catalog, &file.text)),
             Kind::Python => {
                 content.program =
                     Some(Program { facts: file.facts.clone(), ..Program::read(file.catalog, &file.text) });
@@ -138,6 +143,7 @@ impl Content {
             Judge::Deepspeed(judge) => self.config.as_ref().map(judge),
             Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
             Judge::Machine(judge) => self.machine.as_ref().map(judge),
+            Judge::Manifest(judge) => self.manifest.as_ref().map(judge),
             Judge::Training(judge) => self.program.as_ref().map(judge),
             // Of what could not be read there is no content: [`unreadable`].
             Judge::Unreadable(_) | Judge::Skipped(_) => None,
@@ -202,16 +208,6 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     found.message = hide_credentials(found.message);
     found.fix = hide_credentials(found.fix);
     Finding { rule, file: name, found }
-}
-
-/// A Dockerfile that installs a list of packages.
-fn requirements(file: &File) -> Dockerfile {
-    let sets = match file.kind {
-        Kind::Pyproject => read::project::pyproject(&file.text),
-        Kind::Conda => read::project::conda(&file.text),
-        _ => vec![file.text.clone()],
-    };
-    read::project::installed(file.catalog, sets)
 }
 
 /// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.

@@ -14,6 +14,7 @@ use super::read::hostfile::Hostfile;
 use super::read::launch::Launches;
 use super::read::machine::Machine;
 use super::read::packages::PackageList;
+use super::read::manifest::Manifest;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
@@ -61,6 +62,8 @@ pub(crate) enum Judge {
     Hostfile(fn((&Hostfile, Option<&Facts>)) -> Vec<Found>),
     /// Of a file that configures a machine.
     Machine(fn(&Machine) -> Vec<Found>),
+    /// Of Kubernetes manifests.
+    Manifest(fn(&Manifest) -> Vec<Found>),
     /// Of a training script.
     Training(fn(&Program) -> Vec<Found>),
     /// Of a file or directory that could not be read.
@@ -86,6 +89,8 @@ pub enum Subject {
     Deepspeed,
     /// Files that configure a machine.
     Machine,
+    /// Kubernetes manifests.
+    Kubernetes,
     /// Training scripts.
     Training,
     /// Files of any kind.
@@ -102,6 +107,7 @@ impl Subject {
         Subject::Packages,
         Subject::Deepspeed,
         Subject::Machine,
+        Subject::Kubernetes,
         Subject::Training,
         Subject::Files,
     ];
@@ -116,6 +122,7 @@ impl Subject {
             Subject::Packages => "packages",
             Subject::Deepspeed => "deepspeed",
             Subject::Machine => "machine",
+            Subject::Kubernetes => "kubernetes",
             Subject::Training => "training",
             Subject::Files => "files",
         }
@@ -131,6 +138,7 @@ impl Subject {
             Subject::Packages => "Lists of packages",
             Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
             Subject::Machine => "Configuration of a machine",
+            Subject::Kubernetes => "Kubernetes manifests",
             Subject::Training => "Training scripts",
             Subject::Files => "Files of any kind",
         }
@@ -148,6 +156,7 @@ impl Rule {
             Judge::Packages(_) => Subject::Packages,
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
+            Judge::Manifest(_) => Subject::Kubernetes,
             Judge::Training(_) => Subject::Training,
             Judge::Unreadable(_) | Judge::Skipped(_) => Subject::Files,
         }

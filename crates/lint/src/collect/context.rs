@@ -7,6 +7,8 @@ use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
+/// Scripts next to a hostfile that are read.
+const SCRIPTS_LIMIT: usize = 20;
 /// Larger files are not read.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
 
@@ -17,7 +19,13 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         let path = Path::new(&file.name).with_file_name("hostfile");
         let name = path.display().to_string();
         file.over.extend(text(&path).map(|text| Over { name, text }));
-        file.over.extend(scripts(file));
+        let config = Path::new(&file.name);
+        let base = config.file_name().map(|base| base.to_string_lossy().into_owned());
+        file.over.extend(scripts(config, base.as_deref()));
+        return;
+    }
+    if file.kind == Kind::Hostfile && file.name != "-" {
+        file.over.extend(scripts(Path::new(&file.name), None));
         return;
     }
     let asks = crate::asks(file);
@@ -45,25 +53,21 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
     }
 }
 
-/// Scripts in the directory of a configuration that are read at most.
+/// Scripts in the directory of a file that are read at most.
 const SCRIPTS_LIMIT: usize = 20;
 
-/// The scripts next to a configuration that name it.
-fn scripts(config: &File) -> Vec<Over> {
-    let path = Path::new(&config.name);
-    let Some(base) = path.file_name().map(|base| base.to_string_lossy().into_owned()) else {
-        return Vec::new();
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// The scripts next to `file`, or those of them whose text contains `name`.
+fn scripts(file: &Path, name: Option<&str>) -> Vec<Over> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_script = |path: &PathBuf| {
-        path.extension().is_some_and(|end| ["sh", "bash", "sbatch", "slurm"].iter().any(|one| end == *one))
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+        matches!(end, "sh" | "bash" | "sbatch" | "slurm") && file::is_file(path)
     };
-    let scripts = file::entries(folder).into_iter().filter(is_script).take(SCRIPTS_LIMIT);
     let read = |path: PathBuf| {
-        let text = text(&path).filter(|text| text.contains(&base))?;
+        let text = text(&path).filter(|text| name.is_none_or(|name| text.contains(name)))?;
         Some(Over { name: path.strip_prefix(".").unwrap_or(&path).display().to_string(), text })
     };
-    scripts.filter_map(read).collect()
+    file::entries(folder).into_iter().filter(is_script).take(SCRIPTS_LIMIT).filter_map(read).collect()
 }
 
 /// Adds the existing env files of Compose services.

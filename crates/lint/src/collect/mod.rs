@@ -13,7 +13,7 @@ use diagnostic::error::{Error, Kind as ErrorKind};
 use host::file::{self, Below};
 
 use crate::detect::{Detected, detect};
-use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed};
+use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized};
 use crate::{File, Kind, Over, Skipped, Stack, Unchecked, Unreadable};
 
 /// Why a JSON file is certainly no configuration: too large, not UTF-8.
@@ -109,7 +109,7 @@ impl Sources {
         let name = shown(path);
         let named = kind_of_name(&name);
         let skipped = |name, why| Skipped { name, why, named: false };
-        if named.is_none() && !may_be_deepspeed(&name) {
+        if named.is_none() && !may_be_deepspeed(&name) && !may_be_recognized(&name) {
             found.skipped.push(skipped(name, Unchecked::UnknownType));
             return;
         }
@@ -203,14 +203,22 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
     error.hint(
         "known names: Dockerfile*, *.Dockerfile, Containerfile, *compose*.yml, stack*.yml, *.env, \
          .deepspeed_env, *.sh, ds_config*.json, hostfile, requirements*.txt, pyproject.toml, \
-         environment*.yml, *.py",
+         environment*.yml, *.py, Kubernetes manifests (*.yaml)",
     )
 }
 
+/// Types that contents alone show, DeepSpeed's apart.
+const BY_CONTENTS: &[Kind] = &[Kind::Kubernetes, Kind::Shell, Kind::ToolkitConfig];
+
 /// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
 fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {
+    let json = may_be_deepspeed(name);
+    let shows = |kind: Kind| match kind {
+        Kind::DeepspeedConfig => json,
+        kind => BY_CONTENTS.contains(&kind),
+    };
     match detect(name, text) {
-        Detected::Kind(kind) if named.is_none() && kind != Kind::DeepspeedConfig => {
+        Detected::Kind(kind) if named.is_none() && !shows(kind) => {
             Detected::Unchecked(Unchecked::UnknownType)
         }
         other => other,

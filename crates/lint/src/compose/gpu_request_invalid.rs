@@ -21,23 +21,28 @@ pub(crate) const RULE: Rule = Rule {
             )],
         ),
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
+                \x20         \
              devices:\n            - driver: nvidia\n              count: 1\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
-             devices:\n            - capabilities: [gpu]\n              count: 1\n              device_ids: \
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
+                \x20         \
+             devices:\n            - capabilities: [gpu]\n              count: 1\n              \
+             device_ids: \
              [\"0\"]\n",
         ),
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
+                \x20         \
              devices:\n            - capabilities: [gpu]\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n          \
-             devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [[gpu, utility]]}\n",
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
+                \x20         \
+             devices:\n            - {driver: nvidia, device_ids: [\"0\"], capabilities: [gpu, utility]}\n",
         ),
     ],
 };
@@ -53,7 +58,8 @@ fn judge(file: &Compose) -> Vec<Found> {
             let has = |key: &str| below(request, &[key]).is_some_and(|value| *value != Value::Null);
             if !has("capabilities") {
                 let message = format!(
-                    "device request of service {} has no `capabilities`, which is required; compose refuses \
+                    "device request of service {} has no `capabilities`, which is required; compose \
+                        refuses \
                      the file",
                     service.name
                 );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::read::hostfile::Hostfile;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 use facts::Facts;
 
 pub(crate) const RULE: Rule = Rule {
@@ -16,11 +16,21 @@ pub(crate) const RULE: Rule = Rule {
         named("hostfile", "node1 slots=8\nnode1 slots=8\n"),
         named("hostfile", "node1 slots=8\nnode2: eight gpus\n"),
         named("hostfile", "node1\nnode2\n"),
+        named_with(
+            "hostfile",
+            "node1:8\nnode2:8\n",
+            &[("run.sh", "deepspeed --hostfile ./hostfile train.py\n")],
+        ),
         named("hostfile", "localhost slots=8\nnode2 slots=8\n"),
     ],
     silent: &[
         named("hostfile", "# nodes\n\nnode1 slots=8\nnode2 slots=4 # smaller\n"),
         named("hostfile", "localhost slots=2\n"),
+        named_with(
+            "hostfile",
+            "node1:8\nnode2:8 binding=user:0-7\n",
+            &[("run.sh", "mpiexec.hydra -f hostfile -n 16 ./a\n")],
+        ),
     ],
 };
 
@@ -33,8 +43,13 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
             "Write `node1 slots=8`",
         )];
     }
+    // A file that only MPI reads may have any form of MPI's.
+    if file.readers.mpi && !file.readers.deepspeed && file.lines.iter().all(|line| line.mpi) {
+        return Vec::new();
+    }
     // A file without any slots is mpirun's or pdsh's.
-    let any = file.lines.iter().any(|line| line.host.is_some() || line.text.contains("slots"));
+    let any = file.readers.deepspeed
+        || file.lines.iter().any(|line| line.host.is_some() || line.text.contains("slots"));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for line in &file.lines {
@@ -47,7 +62,7 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
                     "Write `node1 \
                      slots=8`",
                 )
-                .unless_certain(any && !line.mpi),
+                .unless_certain(any && (!line.mpi || file.readers.deepspeed)),
             );
             continue;
         };

@@ -3,8 +3,11 @@
 //! known unless `--from` or `--here` says more.
 
 pub(crate) mod daemon_json_refused;
+pub(crate) mod daemon_value_refused;
+pub(crate) mod sshd_config_refused;
 pub(crate) mod sshd_lets_anybody_in;
 pub(crate) mod toolkit_config_refused;
+pub(crate) mod toolkit_key_invalid;
 
 use super::read::machine::Machine;
 use super::rule::Found;

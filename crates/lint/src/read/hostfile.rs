@@ -21,6 +21,39 @@ pub struct Hostfile {
     pub lines: Vec<Line>,
     /// What this machine knows of the names, as far as it was asked.
     pub names: Names,
+    /// The launchers that scripts next to it give it to.
+    pub readers: Readers,
+}
+
+/// Who reads a hostfile, as far as scripts show it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Readers {
+    /// DeepSpeed's launcher.
+    pub deepspeed: bool,
+    /// A launcher of MPI.
+    pub mpi: bool,
+}
+
+impl Readers {
+    /// Looks for the name of a hostfile in the commands of scripts.
+    pub(crate) fn of<'s>(name: &str, scripts: impl Iterator<Item = &'s str>) -> Readers {
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let mut readers = Readers::default();
+        for script in scripts {
+            let joined = script.replace("\\\n", " ");
+            for line in
+                joined.lines().filter(|line| line.contains(base) && !line.trim_start().starts_with('#'))
+            {
+                let programs = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+                for program in programs {
+                    readers.deepspeed |= matches!(program, "deepspeed" | "ds");
+                    readers.mpi |=
+                        matches!(program, "mpirun" | "mpiexec" | "mpiexec.hydra" | "orterun" | "prterun");
+                }
+            }
+        }
+        readers
+    }
 }
 
 impl Hostfile {
@@ -28,7 +61,7 @@ impl Hostfile {
     pub fn read(text: &str) -> Hostfile {
         let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        Hostfile { lines: lines.map(|(number, line)| one(number, line)).collect(), names: Names::new() }
+        Hostfile { lines: lines.map(|(number, line)| one(number, line)).collect(), ..Hostfile::default() }
     }
 
     /// The names of the hosts that a launcher of any kind reads.
@@ -63,7 +96,7 @@ fn one(line: usize, text: &str) -> Line {
     let words = rest.split('#').next().unwrap_or_default().replace(" =", "=").replace("= ", "=");
     let options = words.split_whitespace().all(|word| {
         word.split_once('=').is_some_and(|(key, value)| {
-            matches!(key, "slots" | "max_slots" | "max-slots" | "cpu" | "count" | "user" | "port")
+            matches!(key, "slots" | "max_slots" | "max-slots" | "cpu" | "count" | "user" | "port" | "binding")
                 && !value.is_empty()
         })
     });
@@ -77,7 +110,8 @@ mod tests {
     #[test]
     fn lines() {
         let file = Hostfile::read(
-            "# nodes\nnode1 slots=8\n\nnode2   slots=4 max_slots=8\nnode3\nnode4 slots = 8\nnode5: gpus 8\n",
+            "# nodes\nnode1 slots=8\n\nnode2   slots=4 max_slots=8\nnode3\nnode4 slots = 8\nnode5: gpus \
+                8\n",
         );
         let hosts: Vec<_> = file.lines.iter().map(|one| (one.line, one.host.clone(), one.mpi)).collect();
         let host = |name: &str, slots| Some((name.to_owned(), slots));

@@ -97,6 +97,7 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
         Judge::Packages(_) => kind.lists_packages(),
         Judge::Machine(_) => matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd),
+        Judge::Manifest(_) => kind == Kind::Kubernetes,
         Judge::Training(_) => kind == Kind::Python,
         Judge::Variables(_) => matches!(
             kind,
@@ -133,6 +134,7 @@ mod tests {
                 Judge::Launch(_) => content.launches.is_some(),
                 Judge::Packages(_) => content.packages.is_some(),
                 Judge::Machine(_) => content.machine.is_some(),
+                Judge::Manifest(_) => content.manifest.is_some(),
                 Judge::Training(_) => content.program.is_some(),
                 Judge::Unreadable(_) | Judge::Skipped(_) => false,
             };

@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("train.env", "NCCL_DEBUG=WARN\nCUDA_LAUNCH_BLOCKING=0\nNCCL_DEBUG_SUBSYS=INIT,NET\n"),
         named("train.sh", "NCCL_DEBUG=INFO torchrun test.py\n"),
+        named("train.env", "NCCL_DEBUG_SUBSYS=^NET,COLL\n"),
     ],
 };
 
@@ -32,6 +33,10 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 .to_owned();
             let lasting = one.held != Held::Command;
             return lasting.then(|| Found::note(one.location.clone(), message, "Set NCCL_DEBUG=WARN"));
+        }
+        // `^NET,COLL` leaves these out of the log.
+        if one.name == "NCCL_DEBUG_SUBSYS" && value.starts_with('^') {
+            return None;
         }
         let effect = effect(&one.name, value, log)?;
         let message = format!("{}={value} is a debugging setting: {effect}", one.name);

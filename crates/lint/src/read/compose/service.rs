@@ -136,7 +136,8 @@ impl Service {
             return Some("sets NVIDIA_VISIBLE_DEVICES".to_owned());
         }
         let image = self.text("image").unwrap_or_default();
-        if catalog.gpu_images().has(&image) {
+        // Triton's SDK image is of clients.
+        if catalog.gpu_images().has(&image) && !image.ends_with("-sdk") {
             return Some(format!("its image {image} is built for GPUs"));
         }
         let command = self.command();

@@ -17,7 +17,7 @@ impl Settings {
                     name,
                     value,
                     location: (index + 1).into(),
-                    held: Held::Always,
+                    held: held(line),
                     certain: true,
                 }),
                 None => others.push((index + 1, line.to_owned())),
@@ -25,6 +25,11 @@ impl Settings {
         }
         Settings { scopes: vec![scope], others, ..Settings::empty(file) }
     }
+}
+
+/// A line that exports is for a shell.
+fn held(line: &str) -> Held {
+    if line.trim_start().starts_with("export ") { Held::Script } else { Held::Always }
 }
 
 /// Name and value of a line; `None` where it sets nothing. DeepSpeed takes every line as it stands, the

@@ -1,0 +1,90 @@
+//! Keys and types that docker compose refuses.
+
+use catalog::object_keys::Reader;
+
+use crate::location::Location;
+use crate::read::compose::{Compose, IsStack};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::schema::{Fault, Problem, Schema};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "compose-key-refused",
+    severity: Severity::Error,
+    summary: "every key of a compose file exists, at its level, with a value of its type",
+    explain: include_str!("compose_key_refused.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
+                \x20         \
+             devices:\n            - driver: nvidia\n              device_ids: [0, 1]\n              \
+             capabilities: [gpu]\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    shmsize: 8gb\n"),
+        compose("services:\n  a:\n    image: b\n    deploy:\n      shm_size: 8gb\n"),
+        compose("services:\n  a:\n    image: b\n    environment:\n      - A: 1\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    depends_on: {c: {condition: healthy}}\n  c:\n    image: \
+                b\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    ulimits: {memlock: {soft: -1}}\n"),
+    ],
+    silent: &[compose(
+        "x-a: &a\n  image: b\nservices:\n  a:\n    <<: *a\n    x-b: c\n    ports: [8000, \"80:80\", \
+            {target: \
+             80}]\n    shm_size: ${SHM:-8gb}\n    environment: {A: 1, B: true, C: }\n    ulimits: \
+             {memlock: -1}\n",
+    )],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack == IsStack::Yes || file.broken.is_some() || !file.root.is_mapping() {
+        return Vec::new();
+    }
+    let schema = Schema::new(file.catalog.object_keys(), Reader::Compose);
+    let faults = schema.faults("file", &file.root).into_iter();
+    // The first level has a rule of its own, and so have device requests.
+    let own = faults.filter(|fault| fault.path.len() > 1);
+    let mut found: Vec<Found> = own.filter_map(|fault| finding(file, fault)).collect();
+    found.dedup();
+    found
+}
+
+fn finding(file: &Compose, fault: Fault) -> Option<Found> {
+    let keys: Vec<&str> =
+        fault.path.iter().map(String::as_str).filter(|key| key.parse::<usize>().is_err()).collect();
+    let (line, path): (Location, String) = (file.line(&keys), fault.path.join("."));
+    let key = fault.path.last().map_or("", String::as_str);
+    Some(match fault.problem {
+        Problem::Unknown { near: Some(near), .. } => {
+            let message = format!("docker compose refuses the file: unknown key {path}");
+            Found::error(line, message, format!("Write `{near}`"))
+        }
+        Problem::Unknown { home: Some(home), .. } => {
+            let message =
+                format!("docker compose refuses the file: unknown key {path}; it belongs to `{home}`");
+            Found::error(line, message, format!("Move `{key}` to `{home}`; check its indentation"))
+        }
+        Problem::Unknown { .. } => {
+            let message = format!("docker compose refuses the file: unknown key {path}");
+            Found::error(line, message, "Delete it, or check its name and indentation")
+        }
+        Problem::Type { expected, actual } => {
+            let message =
+                format!("docker compose refuses the file: {path} must be {expected}, but is {actual}");
+            let fix = if expected == "a string" { "Put the value in quotes" } else { "" };
+            Found::error(line, message, fix)
+        }
+        Problem::Word { value, allowed } => {
+            let message =
+                format!("docker compose refuses the file: {path} is {value:?}, not one of {allowed}");
+            Found::error(line, message, "")
+        }
+        Problem::Missing { key } if key == "capabilities" => return None,
+        Problem::Missing { key } => {
+            let message =
+                format!("docker compose refuses the file: {path} has no `{key}`, which is required");
+            Found::error(line, message, format!("Add `{key}`"))
+        }
+    })
+}

@@ -1,0 +1,203 @@
+//! Settings of a service that exclude each other.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, IsStack, Service, below, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "compose-settings-conflict",
+    severity: Severity::Error,
+    summary: "no service has settings that exclude each other",
+    explain: include_str!("compose_settings_conflict.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose("services:\n  a:\n    image: b\n    network_mode: host\n    networks: [default]\n"),
+        compose("services:\n  a:\n    image: b\n    network_mode: host\n    ports: [\"8000:8000\"]\n"),
+        compose("services:\n  a:\n    image: b\n    container_name: a\n    deploy: {replicas: 2}\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    mem_limit: 8g\n    deploy: {resources: {limits: \
+                {memory: 16g}}}\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    ipc: host\n    shm_size: 8gb\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    network_mode: service:c\n    ports: [\"80:80\"]\n  c:\n\
+                \x20   image: b\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    depends_on: [c]\n  c:\n    image: b\n    depends_on: [a]\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    depends_on: [c]\n  c:\n    image: b\n    profiles: \
+                [debug]\n",
+        ),
+    ],
+    silent: &[compose(
+        "services:\n  a:\n    image: b\n    network_mode: host\n    ipc: host\n    container_name: a\n    \
+             depends_on: [c]\n  c:\n    image: b\n    ports: [\"80:80\"]\n    shm_size: 1gb\n",
+    )],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack == IsStack::Yes || file.broken.is_some() {
+        return Vec::new();
+    }
+    let one = |service: &Service| {
+        let found = CONFLICTS.iter().filter_map(|conflict| conflict(service)).collect::<Vec<_>>();
+        found.into_iter().chain(profile(file, service))
+    };
+    file.services.iter().flat_map(one).chain(cycle(file)).collect()
+}
+
+/// What excludes what.
+const CONFLICTS: &[fn(&Service) -> Option<Found>] =
+    &[mode_and_networks, mode_and_ports, name_and_replicas, limits, shared_memory];
+
+fn has_items(service: &Service, key: &str) -> bool {
+    match service.at(&[key]) {
+        Some(Value::Sequence(items)) => !items.is_empty(),
+        Some(Value::Mapping(map)) => !map.is_empty(),
+        _ => false,
+    }
+}
+
+fn mode_and_networks(service: &Service) -> Option<Found> {
+    let mode = service.text("network_mode")?;
+    let message = format!(
+        "service {} has network_mode {mode} and networks, which exclude each other; docker compose \
+            refuses the file",
+        service.name
+    );
+    has_items(service, "networks")
+        .then(|| Found::error(service.line_of("networks"), message, "Remove `networks`, or `network_mode`"))
+}
+
+fn mode_and_ports(service: &Service) -> Option<Found> {
+    let mode = service.text("network_mode").filter(|_| has_items(service, "ports"))?;
+    let line = service.line_of("ports");
+    if mode == "host" {
+        let message = format!("service {}: ports have no effect with network_mode host", service.name);
+        return Some(Found::warning(
+            line,
+            message,
+            "Remove `ports`; the program listens on the host \
+            itself",
+        ));
+    }
+    let other = mode.strip_prefix("service:").or_else(|| mode.strip_prefix("container:"))?;
+    let message = format!(
+        "service {} publishes ports, but uses the network of {other}; Docker refuses to create the \
+            container",
+        service.name
+    );
+    Some(Found::error(line, message, format!("Publish the ports at {other}")))
+}
+
+fn replicas(service: &Service) -> Option<u64> {
+    let of = |path: &[&str]| service.at(path).and_then(text)?.parse().ok();
+    of(&["deploy", "replicas"]).or_else(|| of(&["scale"]))
+}
+
+fn name_and_replicas(service: &Service) -> Option<Found> {
+    let name = service.text("container_name")?;
+    let count = replicas(service).filter(|count| *count > 1)?;
+    let message = format!(
+        "service {} has container_name {name} and {count} replicas; container names are unique, and \
+            docker compose \
+         refuses the file",
+        service.name
+    );
+    Some(Found::error(service.line_of("container_name"), message, "Remove `container_name`"))
+}
+
+/// Limits that can be given at two places, and must be the same there.
+fn limits(service: &Service) -> Option<Found> {
+    let pairs: [(&str, &[&str]); 4] = [
+        ("mem_limit", &["deploy", "resources", "limits", "memory"]),
+        ("cpus", &["deploy", "resources", "limits", "cpus"]),
+        ("pids_limit", &["deploy", "resources", "limits", "pids"]),
+        ("scale", &["deploy", "replicas"]),
+    ];
+    pairs.into_iter().find_map(|(key, path)| {
+        let (one, other) = (service.text(key)?, service.at(path).and_then(text)?);
+        let differ = one != other && !one.contains('$') && !other.contains('$');
+        let message = format!(
+            "service {} has `{key}: {one}` and `{}: {other}`; docker compose refuses two values",
+            service.name,
+            path.join(".")
+        );
+        differ.then(|| Found::error(service.line_of(key), message, "Keep one of the two"))
+    })
+}
+
+fn shared_memory(service: &Service) -> Option<Found> {
+    let ipc = service.text("ipc").filter(|mode| mode == "host" || mode.contains(':'))?;
+    service.at(&["shm_size"])?;
+    let message = format!("service {}: shm_size has no effect with ipc {ipc}", service.name);
+    Some(Found::note(service.line_of("shm_size"), message, "Remove `shm_size`"))
+}
+
+/// The services that one waits for, and whether each is required.
+fn dependencies(service: &Service) -> Vec<(String, bool)> {
+    match service.at(&["depends_on"]) {
+        Some(Value::Mapping(map)) => map
+            .iter()
+            .filter_map(|(name, value)| {
+                let required = below(value, &["required"]).and_then(Value::as_bool).unwrap_or(true);
+                Some((text(name)?, required))
+            })
+            .collect(),
+        _ => service.list(&["depends_on"]).into_iter().map(|name| (name, true)).collect(),
+    }
+}
+
+/// A service that always runs and one that does not.
+fn profile(file: &Compose, service: &Service) -> Option<Found> {
+    let own = service.list(&["profiles"]);
+    dependencies(service).into_iter().filter(|(_, required)| *required).find_map(|(name, _)| {
+        let other = file.services.iter().find(|one| one.name == name)?;
+        let profiles = other.list(&["profiles"]);
+        let together = profiles.is_empty() || own.iter().any(|one| profiles.contains(one));
+        let message = format!(
+            "service {} depends on {name}, which only runs with profile {}; docker compose refuses to \
+                start it",
+            service.name,
+            profiles.join(", ")
+        );
+        let fix = "Give both the same profile, or set `required: false`";
+        (!together).then(|| Found::warning(service.line_of("depends_on"), message, fix))
+    })
+}
+
+/// Services that wait for each other.
+fn cycle(file: &Compose) -> Option<Found> {
+    let graph: BTreeMap<&str, Vec<String>> = file
+        .services
+        .iter()
+        .map(|one| (one.name.as_str(), dependencies(one).into_iter().map(|(name, _)| name).collect()))
+        .collect();
+    file.services.iter().find_map(|service| {
+        let mut path = vec![service.name.clone()];
+        let mut open: Vec<String> = graph.get(service.name.as_str())?.clone();
+        while let Some(next) = open.pop() {
+            if next == service.name {
+                let message = format!(
+                    "services depend on each other: {}; docker compose refuses the file",
+                    path.join(", ")
+                );
+                return Some(Found::error(
+                    service.line_of("depends_on"),
+                    message,
+                    "Remove one of the dependencies",
+                ));
+            }
+            if !path.contains(&next) {
+                open.extend(graph.get(next.as_str()).cloned().unwrap_or_default());
+                path.push(next);
+            }
+        }
+        None
+    })
+}

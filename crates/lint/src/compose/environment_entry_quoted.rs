@@ -1,0 +1,55 @@
+//! Entries of an environment list whose quotes or blanks become part of the value.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, Service, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "environment-entry-quoted",
+    severity: Severity::Warning,
+    summary: "entries of an environment list are `NAME=value` without quotes and blanks",
+    explain: include_str!("environment_entry_quoted.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose("services:\n  a:\n    image: b\n    environment:\n      - NCCL_SOCKET_IFNAME=\"eth1\"\n"),
+        compose("services:\n  a:\n    image: b\n    environment:\n      - NCCL_DEBUG = INFO\n"),
+        compose("services:\n  a:\n    image: b\n    environment:\n      - \"NCCL_DEBUG: INFO\"\n"),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    environment:\n      - \"A=b c\"\n      - B\n      - \
+                J={\"a\":\"b\"}\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    environment: {A: \"b\"}\n"),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    file.services.iter().flat_map(of_service).collect()
+}
+
+fn of_service(service: &Service) -> Vec<Found> {
+    let Some(Value::Sequence(items)) = service.at(&["environment"]) else { return Vec::new() };
+    items.iter().filter_map(text).filter_map(|item| entry(service, &item)).collect()
+}
+
+fn entry(service: &Service, item: &str) -> Option<Found> {
+    let line = service.line_of("environment");
+    let Some((name, value)) = item.split_once('=') else {
+        let (name, value) = item.split_once(": ")?;
+        let message = format!("service {}: {item:?} sets no variable; it is the name of one", service.name);
+        return Some(Found::warning(line, message, format!("Write `- {name}={value}`")));
+    };
+    if name.ends_with(' ') || value.starts_with(' ') {
+        let message = format!(
+            "service {}: the blanks around = in {item:?} become part of name and value",
+            service.name
+        );
+        return Some(Found::warning(line, message, format!("Write `- {}={}`", name.trim(), value.trim())));
+    }
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let inner = value.strip_prefix(quote)?.strip_suffix(quote)?;
+    let message = format!("service {}: the quotes are part of the value of {name}: {value}", service.name);
+    (!inner.contains(quote)).then(|| Found::warning(line, message, format!("Write `- {name}={inner}`")))
+}

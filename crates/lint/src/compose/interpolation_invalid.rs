@@ -1,0 +1,140 @@
+//! Dollar signs that docker compose cannot substitute, or substitutes although the container was meant.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, IsStack, Service, bare, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "interpolation-invalid",
+    severity: Severity::Error,
+    summary: "docker compose substitutes only variables that are meant for it",
+    explain: include_str!("interpolation_invalid.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  a:\n    image: b\n    command: sh -c \"OMP_NUM_THREADS=$(nproc) python \
+                train.py\"\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    environment: {PASSWORD: \"a$1b\"}\n"),
+        compose("services:\n  a:\n    image: \"b:${TAG\"\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    environment: {NODE_RANK: 0}\n    command: sh -c \"torchrun \
+             --node_rank=$NODE_RANK train.py\"\n",
+        ),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b:${TAG:-latest}\n    environment: {A: \"$B\", C: \"${C:?set \
+                C}\", D: 1}\n    \
+             command: sh -c \"echo $$(nproc) $$D ${E-} ${F:-${G:-x}}\"\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    environment: {RANK: \"${RANK}\"}\n    command: run \
+                --rank $RANK\n",
+        ),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.broken.is_some() || file.stack == IsStack::Yes {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for service in &file.services {
+        let map = service.value.as_mapping().into_iter().flatten();
+        for (key, value) in map.filter_map(|(key, value)| Some((text(key)?, value))) {
+            if let Some(part) = first_invalid(value) {
+                let message = format!(
+                    "service {}: {part:?} in `{key}` is no variable; docker compose refuses the file",
+                    service.name
+                );
+                let fix = "Write `$$` for a dollar sign that is for the container";
+                found.push(Found::error(service.line_of(&key), message, fix));
+            }
+        }
+        found.extend(for_container(service));
+    }
+    found
+}
+
+/// The first part of a value that is no variable.
+fn first_invalid(value: &Value) -> Option<String> {
+    match bare(value) {
+        Value::String(text) => invalid(text),
+        Value::Sequence(items) => items.iter().find_map(first_invalid),
+        Value::Mapping(map) => map.iter().find_map(|(_, value)| first_invalid(value)),
+        _ => None,
+    }
+}
+
+/// The first dollar sign that begins neither `$$`, `$NAME` nor `${NAME…}`, with what follows it.
+fn invalid(text: &str) -> Option<String> {
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let after = &rest[at + 1..];
+        let length = match after.chars().next() {
+            Some('$') => 1,
+            Some('{') => {
+                let inner = &after[1..];
+                let name =
+                    inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+                let starts = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+                let next = &inner[name..];
+                let operator = next.starts_with(['}', '-', '?', '+'])
+                    || [":-", ":?", ":+"].iter().any(|one| next.starts_with(one));
+                if !starts || !operator || !inner.contains('}') {
+                    return Some(shown(&rest[at..]));
+                }
+                1
+            }
+            Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => 1,
+            _ => return Some(shown(&rest[at..])),
+        };
+        rest = &after[length..];
+    }
+    None
+}
+
+fn shown(text: &str) -> String {
+    let end = text
+        .char_indices()
+        .skip(1)
+        .find(|(_, letter)| letter.is_whitespace())
+        .map_or(text.len(), |(at, _)| at);
+    text[..end].chars().take(20).collect()
+}
+
+/// A variable of the service's own environment in its command: substituted before it is set.
+fn for_container(service: &Service) -> Option<Found> {
+    let environment = service.environment();
+    let command = service.command();
+    let own =
+        environment.iter().filter(|(_, value)| value.as_deref().is_some_and(|value| !value.contains('$')));
+    own.into_iter().find_map(|(name, value)| {
+        let plain = command.match_indices(&format!("${name}")).any(|(at, found)| {
+            let next = command[at + found.len()..].chars().next();
+            let whole = next.is_none_or(|letter| !letter.is_ascii_alphanumeric() && letter != '_');
+            whole && !command[..at].ends_with('$')
+        });
+        let braced =
+            command.match_indices(&format!("${{{name}}}")).any(|(at, _)| !command[..at].ends_with('$'));
+        let message = format!(
+            "service {}: docker compose substitutes ${name} in the command from its own environment, \
+                not from \
+             `environment` ({name}={})",
+            service.name,
+            value.as_deref().unwrap_or_default()
+        );
+        (plain || braced).then(|| {
+            Found::warning(
+                service.line_of("command"),
+                message,
+                format!(
+                    "Write `$${name}`, and run the \
+                command in a shell"
+                ),
+            )
+        })
+    })
+}

@@ -1,0 +1,121 @@
+//! Two nodes of one job with the same rank, or a rank that does not exist.
+
+use std::collections::BTreeMap;
+
+use crate::read::compose::{Compose, Service};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "node-rank-repeated",
+    severity: Severity::Error,
+    summary: "the nodes of a job have different ranks from 0 on",
+    explain: include_str!("node_rank_repeated.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=0 \
+                --master_addr=a t.py\n  c:\n    \
+             image: b\n    command: torchrun --nnodes=2 --node_rank=0 --master_addr=a t.py\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    environment: {WORLD_SIZE: 2, RANK: 0, MASTER_ADDR: a}\n\
+                \x20 c:\n    image: \
+             b\n    environment: {WORLD_SIZE: 2, RANK: 0, MASTER_ADDR: a}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=2 \
+                --master_addr=a t.py\n",
+        ),
+    ],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=0 \
+                --master_addr=a t.py\n  c:\n    \
+             image: b\n    command: torchrun --nnodes=2 --node_rank=1 --master_addr=a t.py\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=0 \
+                --master_addr=a t.py\n  c:\n    \
+             image: b\n    command: torchrun --nnodes=2 --node_rank=0 --master_addr=d t.py\n",
+        ),
+    ],
+};
+
+/// A node of a job.
+#[derive(Debug)]
+struct Node<'s> {
+    service: &'s Service,
+    key: &'static str,
+    /// What the rank is called: `--node_rank`, `RANK`.
+    name: String,
+    rank: u64,
+    size: Option<u64>,
+    /// Where the first node is: nodes with the same one are of one job.
+    master: String,
+}
+
+fn judge(file: &Compose) -> Vec<Found> {
+    let nodes: Vec<Node> = file.services.iter().flat_map(nodes).collect();
+    let mut first: BTreeMap<(String, String, u64), &Node> = BTreeMap::new();
+    let mut found = Vec::new();
+    for node in &nodes {
+        let own = &node.service.name;
+        if let Some(size) = node.size.filter(|size| node.rank >= *size && *size > 0) {
+            let message = format!(
+                "service {own} has {} {}, but ranks go from 0 to \
+                    {}",
+                node.name,
+                node.rank,
+                size - 1
+            );
+            found.push(Found::error(node.service.line_of(node.key), message, "Count from 0"));
+        }
+        if node.size.is_some_and(|size| size < 2) {
+            continue;
+        }
+        let id = (node.name.clone(), node.master.clone(), node.rank);
+        if let Some(other) = first.get(&id) {
+            let message = format!(
+                "services {} and {own} of one job both have {} {}; the rendezvous never completes",
+                other.service.name, node.name, node.rank
+            );
+            found.push(Found::error(
+                node.service.line_of(node.key),
+                message,
+                "Give each node its own \
+                rank",
+            ));
+        } else {
+            first.insert(id, node);
+        }
+    }
+    found
+}
+
+fn nodes(service: &Service) -> Vec<Node<'_>> {
+    let words = super::command_without_shell::words(service.at(&["command"]));
+    let command = words.join(" ");
+    let words: Vec<&str> =
+        command.split(|c: char| c.is_whitespace() || c == '=').filter(|one| !one.is_empty()).collect();
+    let option = |names: &[&str]| {
+        let at = words.iter().position(|word| names.contains(word))?;
+        Some((words[at].to_owned(), words.get(at + 1)?.trim_matches(['"', '\'']).to_owned()))
+    };
+    let master = |key: &[&str]| option(key).map(|(_, value)| value).unwrap_or_default();
+    let environment = service.environment();
+    let variable = |name: &str| environment.get(name).cloned().flatten();
+    let mut found = Vec::new();
+    let rank = option(&["--node_rank", "--node-rank", "--machine_rank"]);
+    if let Some((name, rank)) = rank.and_then(|(name, rank)| Some((name, rank.parse().ok()?))) {
+        let size = option(&["--nnodes", "--num_machines"]).and_then(|(_, size)| size.parse().ok());
+        let address = master(&["--master_addr", "--master-addr", "--rdzv_endpoint", "--main_process_ip"]);
+        found.push(Node { service, key: "command", name, rank, size, master: address });
+    }
+    for (name, size) in [("RANK", "WORLD_SIZE"), ("NODE_RANK", "NNODES")] {
+        let Some(rank) = variable(name).and_then(|rank| rank.parse().ok()) else { continue };
+        let Some(address) = variable("MASTER_ADDR") else { continue };
+        let size = variable(size).and_then(|size| size.parse().ok());
+        found.push(Node { service, key: "environment", name: name.to_owned(), rank, size, master: address });
+    }
+    found
+}

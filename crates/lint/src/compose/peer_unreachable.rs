@@ -1,0 +1,249 @@
+//! Addresses of other services that do not lead to them.
+
+use crate::read::compose::{Compose, IsStack, Service, below, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+use super::compose_reference_undeclared::is_part;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "peer-unreachable",
+    severity: Severity::Error,
+    summary: "addresses of other services resolve and lead to them",
+    explain: include_str!("peer_unreachable.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  trainer0:\n    image: b\n    environment: {MASTER_ADDR: trainer-0}\n  \
+                trainer1:\n    image: \
+             b\n    environment: {MASTER_ADDR: trainer-0}\n",
+        ),
+        compose(
+            "services:\n  triton:\n    image: b\n  gateway:\n    image: c\n    network_mode: host\n    \
+                environment: \
+             {TRITON_URL: \"triton:8001\"}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    networks: [one]\n    environment: \
+                {API: \"http://c:80\"}\n  c:\n    \
+             image: b\n    networks: [two]\nnetworks: {one: , two: }\n",
+        ),
+        compose(
+            "services:\n  llm:\n    image: b\n    ports: [\"8000:8000\"]\n  app:\n    image: c\n    \
+                environment: \
+             {OPENAI_BASE_URL: \"http://localhost:8000/v1\"}\n",
+        ),
+    ],
+    silent: &[
+        compose(
+            "services:\n  triton:\n    image: b\n  gateway:\n    image: c\n    environment: {TRITON_URL: \
+             \"triton:8001\", OTHER: \"http://example.com/triton\"}\n",
+        ),
+        compose(
+            "services:\n  llm:\n    image: b\n    ports: [\"8000:8000\"]\n  web:\n    image: c\n    \
+                environment: \
+             {NEXT_PUBLIC_API_URL: \"http://localhost:8000\"}\n  app:\n    image: c\n    network_mode: \
+             host\n    \
+             environment: {API: \"http://localhost:8000\"}\n",
+        ),
+    ],
+};
+
+/// Where a service is said to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Address {
+    /// The variable or option that has it.
+    name: String,
+    key: &'static str,
+    host: String,
+    port: Option<String>,
+}
+
+fn judge(file: &Compose) -> Vec<Found> {
+    if file.stack == IsStack::Yes || is_part(file) {
+        return Vec::new();
+    }
+    let one = |service: &Service| {
+        let mut found: Vec<Found> =
+            addresses(service).iter().filter_map(|address| unreachable(file, service, address)).collect();
+        found.dedup_by(|one, other| one.message == other.message);
+        found
+    };
+    file.services.iter().filter(|one| !one.extends_elsewhere).flat_map(one).collect()
+}
+
+fn unreachable(file: &Compose, service: &Service, address: &Address) -> Option<Found> {
+    let line = service.line_of(address.key);
+    let (own, host) = (&service.name, address.host.as_str());
+    if matches!(host, "localhost" | "127.0.0.1") {
+        return itself(file, service, address);
+    }
+    let Some(other) = file.services.iter().find(|one| names(one).iter().any(|name| name == host)) else {
+        return misspelled(file, service, address);
+    };
+    let mode = service.text("network_mode").unwrap_or_default();
+    if other.name == service.name || extra_hosts(service).iter().any(|name| name == host) {
+        return None;
+    }
+    if mode == "host" || mode == "bridge" {
+        let message = format!(
+            "service {own} has network_mode {mode}, where the name {host} ({}) does not resolve",
+            address.name
+        );
+        let fix = format!("Publish a port of {host} and use localhost, or remove network_mode");
+        return Some(Found::error(line, message, fix));
+    }
+    if other.text("network_mode").as_deref() == Some("host") {
+        let message = format!(
+            "service {own}: {host} ({}) has network_mode host, and its name does not resolve",
+            address.name
+        );
+        return Some(Found::error(
+            line,
+            message,
+            "Use `host.docker.internal` with extra_hosts, or one network for both",
+        ));
+    }
+    let (mine, theirs) = (networks(service)?, networks(other)?);
+    let message = format!("services {own} and {host} ({}) have no network in common", address.name);
+    (!mine.iter().any(|one| theirs.contains(one)))
+        .then(|| Found::error(line, message, "Add one network to both"))
+}
+
+/// A name that is almost that of a service.
+fn misspelled(file: &Compose, service: &Service, address: &Address) -> Option<Found> {
+    let host = address.host.as_str();
+    let known = file.services.iter().flat_map(names).collect::<Vec<_>>();
+    let near = known.iter().find(|name| diagnostic::suggest::slip(host, name))?;
+    let elsewhere = host.contains('.') || extra_hosts(service).iter().any(|name| name == host);
+    let message = format!(
+        "service {}: {} is {host}, but the service is named {near}; the name does not resolve",
+        service.name, address.name
+    );
+    let line = service.line_of(address.key);
+    (!elsewhere).then(|| Found::error(line, message, format!("Write `{near}`")))
+}
+
+/// Localhost is the container itself.
+fn itself(file: &Compose, service: &Service, address: &Address) -> Option<Found> {
+    let port = address.port.as_ref()?;
+    let isolated = service.at(&["network_mode"]).is_none();
+    let upper = address.name.to_ascii_uppercase();
+    // What a browser on the host opens.
+    let outside = [
+        "PUBLIC",
+        "EXTERNAL",
+        "CORS",
+        "ORIGIN",
+        "REDIRECT",
+        "CALLBACK",
+        "FRONTEND",
+        "BROWSER",
+        "VITE_",
+        "REACT_APP",
+        "ROOT_URL",
+        "MASTER",
+        "RDZV",
+    ];
+    if !isolated || outside.iter().any(|word| upper.contains(word)) || container_ports(service).contains(port)
+    {
+        return None;
+    }
+    let other =
+        file.services.iter().find(|one| one.name != service.name && container_ports(one).contains(port))?;
+    let message = format!(
+        "service {}: {} is {}:{port}, the container itself; port {port} is service {}",
+        service.name, address.name, address.host, other.name
+    );
+    Some(Found::warning(service.line_of(address.key), message, format!("Write `{}:{port}`", other.name)))
+}
+
+/// The ports of the container that a service publishes or exposes.
+fn container_ports(service: &Service) -> Vec<String> {
+    let last = |item: String| {
+        let ports = item.split('/').next()?.rsplit(':').next()?.to_owned();
+        Some(ports)
+    };
+    let long = service.at(&["ports"]).and_then(|ports| ports.as_sequence()).into_iter().flatten();
+    let long = long.filter_map(|item| below(item, &["target"]).and_then(text));
+    let short = service.list(&["ports"]).into_iter().chain(service.list(&["expose"]));
+    short.filter_map(last).chain(long).collect()
+}
+
+/// The names under which other services reach one.
+fn names(service: &Service) -> Vec<String> {
+    let aliases = service.at(&["networks"]).and_then(|all| all.as_mapping()).into_iter().flatten();
+    let aliases = aliases.filter_map(|(_, network)| below(network, &["aliases"])?.as_sequence());
+    let mut names: Vec<String> = aliases.flatten().filter_map(text).collect();
+    names.extend(["container_name", "hostname"].into_iter().filter_map(|key| service.text(key)));
+    names.insert(0, service.name.clone());
+    names
+}
+
+fn extra_hosts(service: &Service) -> Vec<String> {
+    let keys = service.at(&["extra_hosts"]).and_then(|all| all.as_mapping()).into_iter().flatten();
+    let list = service.list(&["extra_hosts"]);
+    let list = list.iter().filter_map(|one| one.split([':', '=']).next().map(str::to_owned));
+    keys.filter_map(|(name, _)| text(name)).chain(list).chain(service.list(&["links"])).collect()
+}
+
+/// The networks of a service; `None` where another one's is used.
+fn networks(service: &Service) -> Option<Vec<String>> {
+    if service.at(&["network_mode"]).is_some() {
+        return None;
+    }
+    let names = service.networks();
+    Some(if names.is_empty() { vec!["default".to_owned()] } else { names })
+}
+
+/// Options whose value is an address.
+const OPTIONS: &[&str] =
+    &["--master_addr", "--master-addr", "--rdzv_endpoint", "--rdzv-endpoint", "--rdzv_backend_endpoint"];
+
+/// Addresses in the environment and in the command.
+fn addresses(service: &Service) -> Vec<Address> {
+    let environment = service.environment().into_iter();
+    let mut found: Vec<Address> = environment
+        .filter_map(|(name, value)| {
+            let value = value.filter(|value| !value.contains('$'))?;
+            let bare =
+                ["_ADDR", "_HOST", "_HOSTNAME", "_SERVER", "_ENDPOINT"].iter().any(|end| name.ends_with(end));
+            let (host, port) = address(value.trim_matches(['"', '\'']), bare)?;
+            Some(Address { name, key: "environment", host, port })
+        })
+        .collect();
+    let command = service.command();
+    let words: Vec<&str> = command.split_whitespace().collect();
+    for (at, word) in words.iter().enumerate() {
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (*word, words.get(at + 1).copied()),
+        };
+        let value = value.filter(|value| OPTIONS.contains(&option) && !value.contains('$'));
+        let parts = value.and_then(|value| address(value.trim_matches(['"', '\'']), true));
+        found.extend(parts.map(|(host, port)| Address {
+            name: option.to_owned(),
+            key: "command",
+            host,
+            port,
+        }));
+    }
+    found
+}
+
+/// Host and port of `http://user@host:80/path`, `host:80`, and of `host` where it is known to be one.
+fn address(value: &str, bare: bool) -> Option<(String, Option<String>)> {
+    let (rest, is_url) = match value.split_once("://") {
+        Some((_, rest)) => (rest, true),
+        None => (value, false),
+    };
+    let authority = rest.split(['/', '?', ',']).next()?;
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port.to_owned()).filter(|port| port.parse::<u16>().is_ok())),
+        None => (authority, None),
+    };
+    let is_name =
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let is_address = is_url || port.is_some() || (bare && !value.contains(['/', ' ', ':']));
+    (is_name && is_address).then(|| (host.to_owned(), port))
+}

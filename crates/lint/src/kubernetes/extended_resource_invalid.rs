@@ -1,0 +1,133 @@
+//! GPUs and other extended resources that are requested in a way that Kubernetes refuses or ignores.
+
+use crate::read::manifest::{Container, Manifest, is_gpu};
+use crate::rule::{Found, Judge, Rule, Severity};
+
+use super::pod;
+use crate::schema::is_placeholder;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "extended-resource-invalid",
+    severity: Severity::Error,
+    summary: "GPUs are requested by their name, as whole numbers, under limits",
+    explain: include_str!("extended_resource_invalid.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[
+        pod!("requests: {nvidia.com/gpu: 1}"),
+        pod!("limits: {nvidia.com/gpu: 0.5}"),
+        pod!("limits: {nvidia.com/gpu: 2}\n        requests: {nvidia.com/gpu: 1}"),
+        pod!("limits: {nvidia.com/gpus: 1}"),
+        pod!("limits: {gpu: 1}"),
+        pod!("limits: {nvidia.com/mig-1g.10g: 1}"),
+    ],
+    silent: &[
+        pod!("limits: {nvidia.com/gpu: 1, cpu: 500m, memory: 1Gi, rdma/hca: \"1\"}"),
+        pod!("requests: {nvidia.com/gpu: \"8\"}\n        limits: {nvidia.com/gpu: \"8\"}"),
+        pod!("limits: {nvidia.com/mig-1g.10gb: 1, hugepages-2Mi: 1Gi, ephemeral-storage: 10Gi}"),
+    ],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    let pods = file.pods();
+    pods.iter().flat_map(|pod| pod.containers().iter().flat_map(faults).collect::<Vec<_>>()).collect()
+}
+
+fn faults(container: &Container) -> Vec<Found> {
+    let (limits, requests) = (container.resources("limits"), container.resources("requests"));
+    let line = |kind: &str, name: &str| container.line(&["resources", kind, name]);
+    let mut found = Vec::new();
+    for (kind, resources) in [("limits", &limits), ("requests", &requests)] {
+        for (name, value) in resources {
+            let line = line(kind, name);
+            found.extend(misspelled(name, line));
+            if is_extended(name) {
+                found.extend(count(name, value, line));
+            }
+        }
+    }
+    for (name, value) in requests.iter().filter(|(name, _)| is_extended(name)) {
+        let (line, own) = (line("requests", name), container.name.as_str());
+        match limits.iter().find(|(limit, _)| limit == name) {
+            None => {
+                let message = format!(
+                    "container {own}: {name} is only under requests; an extended resource must be under \
+                        limits"
+                );
+                found.push(Found::error(line, message, format!("Set `limits: {{{name}: {value}}}`")));
+            }
+            Some((_, limit)) if limit != value => {
+                let message = format!(
+                    "container {own}: {name} has request {value} and limit {limit}; they must \
+                        match"
+                );
+                found.push(Found::error(line, message, "Remove the request"));
+            }
+            Some(_) => {}
+        }
+    }
+    found
+}
+
+/// Whether a device plugin or an administrator offers a resource.
+fn is_extended(name: &str) -> bool {
+    name.contains('/') && !name.starts_with("kubernetes.io/") && !name.contains(".kubernetes.io/")
+}
+
+fn count(name: &str, value: &str, line: usize) -> Option<Found> {
+    let whole = value.parse::<f64>().is_ok_and(|number| number.fract() == 0.0 && number >= 0.0);
+    let with_unit = || {
+        let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        digits.parse::<u64>().is_ok() && !value.ends_with('m') && digits != value
+    };
+    if whole || with_unit() || is_placeholder(value) {
+        return None;
+    }
+    let message = format!("{name}: {value} is not a whole number; the API server refuses it");
+    let fix = match is_gpu(name) {
+        true => "Request a whole GPU, or offer parts of it with MIG or time-slicing",
+        false => "Write an integer",
+    };
+    Some(Found::error(line, message, fix))
+}
+
+/// Resources of Kubernetes itself that have no domain.
+const NATIVE: &[&str] = &["cpu", "memory", "ephemeral-storage", "storage", "pods"];
+
+/// A name under which nothing is offered.
+fn misspelled(name: &str, line: usize) -> Option<Found> {
+    if !name.contains('/') {
+        if NATIVE.contains(&name) || name.starts_with("hugepages-") {
+            return None;
+        }
+        let near = match name.to_ascii_lowercase() {
+            word if word.contains("gpu") || word.contains("nvidia") => "nvidia.com/gpu",
+            _ => diagnostic::suggest::nearest(name, NATIVE.iter().copied()).unwrap_or("cpu"),
+        };
+        let message =
+            format!("{name:?} is no resource of Kubernetes; a resource without a domain must be one");
+        return Some(Found::error(line, message, format!("Write `{near}`")));
+    }
+    let lower = name.to_ascii_lowercase();
+    let (domain, rest) = lower.split_once('/')?;
+    let nvidia = domain != "nvidia.com" && domain.contains("nvidia") && rest.starts_with("gpu");
+    let wrong = nvidia
+        || (matches!(domain, "nvidia.com" | "amd.com") && matches!(rest, "gpus" | "gpu-count" | "cuda"))
+        || (lower != *name && is_gpu(&lower));
+    let mig = rest.strip_prefix("mig-").is_some_and(|profile| !is_profile(profile));
+    if mig {
+        let message = format!("{name} is no MIG resource; their names are like nvidia.com/mig-1g.10gb");
+        return Some(Found::error(line, message, "Write the name that `kubectl describe node` shows"));
+    }
+    let message = format!("no device plugin offers {name}; the pod stays Pending");
+    let vendor = if domain == "amd.com" { domain } else { "nvidia.com" };
+    wrong.then(|| Found::error(line, message, format!("Write `{vendor}/gpu`")))
+}
+
+/// `1g.10gb`, `1g.10gb.me`, `2g.20gb`, `1c.3g.20gb`.
+fn is_profile(profile: &str) -> bool {
+    let mut parts = profile.split('.').skip_while(|part| part.ends_with('c'));
+    let ends = |part: Option<&str>, end: &str| {
+        part.and_then(|part| part.strip_suffix(end)).is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    ends(parts.next(), "g") && ends(parts.next(), "gb")
+}

@@ -1,0 +1,161 @@
+//! Keys and types that the API server refuses.
+
+use catalog::object_keys::Reader;
+use serde_yaml::Value;
+
+use crate::read::manifest::{Document, Manifest, Pod};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::schema::{Fault, Problem, Schema};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "manifest-key-invalid",
+    severity: Severity::Error,
+    summary: "every key of a manifest exists, at its level, with a value of its type",
+    explain: include_str!("manifest_key_invalid.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+                image: b\n\
+             \x20     env:\n        - name: WORLD_SIZE\n          value: 8\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+                image: b\n\
+             \x20     restartPolicy: Never\n      nodeSelector: {gpu: h100}\n",
+        ),
+        named(
+            "job.yaml",
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      \
+             restartPolicy: Never\n      container:\n        - name: a\n      containers: []\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {gpu: true}}\nspec:\n  containers:\n\
+                \x20   - \
+             name: a\n      image: b\n      imagePullPolicy: always\n",
+        ),
+        named("config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  DEBUG: on\n"),
+    ],
+    silent: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+                image: b\n\
+             \x20     resources: {limits: {cpu: 4, memory: 16Gi}}\n      env: [{name: A, value: \"8\"}]\n",
+        ),
+        named(
+            "queue.yaml",
+            "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nspec: {clusterQueue: a}\n",
+        ),
+    ],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    let schema = Schema::new(file.catalog.object_keys(), Reader::Kubernetes);
+    let mut found = Vec::new();
+    for document in &file.documents {
+        match root(&schema, document) {
+            Some(name) => {
+                let faults = schema.faults(&name, &document.value);
+                found.extend(faults.into_iter().map(|fault| finding(document, fault)));
+            }
+            // Of a kind that is not known, the pods are.
+            None => found.extend(document.pods().iter().flat_map(|pod| of_pod(&schema, pod))),
+        }
+        words_for_yes(document, &document.value, &mut Vec::new(), &mut found);
+    }
+    found
+}
+
+/// The object that a document is, of an API group whose objects are known.
+fn root(schema: &Schema, document: &Document) -> Option<String> {
+    let group = document.api.split_once('/').map_or("", |(group, _)| group);
+    let known = match document.kind.as_str() {
+        "Job" | "CronJob" => document.api == "batch/v1",
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => document.api == "apps/v1",
+        "Pod" | "Service" | "ConfigMap" | "Secret" | "PersistentVolumeClaim" => group.is_empty(),
+        "PyTorchJob" => group == "kubeflow.org",
+        "MPIJob" => document.api == "kubeflow.org/v2beta1",
+        "JobSet" => group == "jobset.x-k8s.io",
+        "LeaderWorkerSet" => group == "leaderworkerset.x-k8s.io",
+        _ => false,
+    };
+    (known && schema.object(&document.kind).is_some()).then(|| document.kind.clone())
+}
+
+fn of_pod(schema: &Schema, pod: &Pod) -> Vec<Found> {
+    let faults = schema.faults("PodSpec", pod.spec).into_iter();
+    let placed = faults.map(|fault| Fault { path: [pod.path.clone(), fault.path].concat(), ..fault });
+    placed.map(|fault| finding(pod.document, fault)).collect()
+}
+
+fn finding(document: &Document, fault: Fault) -> Found {
+    let (line, path) = (document.line(&fault.path), fault.path.join("."));
+    let key = fault.path.last().map_or("", String::as_str);
+    match fault.problem {
+        Problem::Unknown { near: Some(near), .. } => {
+            let message = format!("unknown field {path:?}; the API server refuses it");
+            Found::error(line, message, format!("Write `{near}`"))
+        }
+        Problem::Unknown { home: Some(home), .. } => {
+            let message = format!("unknown field {path:?}: `{key}` belongs to {home}");
+            Found::error(line, message, format!("Move `{key}` to {home}; check its indentation"))
+        }
+        Problem::Unknown { .. } => {
+            let message = format!(
+                "unknown field {path:?}; kubectl refuses it, unless the cluster is \
+                newer"
+            );
+            Found::warning(line, message, "Delete it, or check its name and indentation")
+        }
+        Problem::Type { expected, actual } => {
+            let message = format!("{path} must be {expected}, but is {actual}; the API server refuses it");
+            let fix = if expected == "a string" { "Put the value in quotes" } else { "" };
+            Found::error(line, message, fix)
+        }
+        Problem::Word { value, allowed } => {
+            let message = format!("{path}: unsupported value {value:?}; supported values: {allowed}");
+            Found::error(line, message, "")
+        }
+        Problem::Missing { key } => {
+            let message = match path.as_str() {
+                "" => format!("the manifest has no `{key}`, which is required"),
+                path => format!("{path} has no `{key}`, which is required"),
+            };
+            Found::error(line, message, format!("Add `{key}`"))
+        }
+    }
+}
+
+/// Places whose values are strings, and words that kubectl's YAML 1.1 reads as yes or no.
+fn words_for_yes(document: &Document, value: &Value, path: &mut Vec<String>, found: &mut Vec<Found>) {
+    let entries: Vec<(String, &Value)> = match value {
+        Value::Mapping(map) => {
+            map.iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value))).collect()
+        }
+        Value::Sequence(items) => items.iter().enumerate().map(|(at, one)| (at.to_string(), one)).collect(),
+        _ => return,
+    };
+    let strings = path.last().is_some_and(|key| {
+        matches!(key.as_str(), "labels" | "annotations" | "nodeSelector" | "matchLabels" | "data")
+    });
+    for (key, inner) in entries {
+        let in_env = path.iter().any(|one| one == "env") && key == "value";
+        path.push(key);
+        let word = inner.as_str().filter(|word| is_word_for_yes(word));
+        if let Some(word) = word.filter(|word| (strings || in_env) && document.is_plain(path, word)) {
+            let message =
+                format!("{} is {word}, a boolean in kubectl's YAML, but must be a string", path.join("."));
+            found.push(Found::error(document.line(path), message, format!("Write \"{word}\" in quotes")));
+        }
+        words_for_yes(document, inner, path, found);
+        path.pop();
+    }
+}
+
+fn is_word_for_yes(word: &str) -> bool {
+    ["yes", "no", "on", "off", "y", "n"].iter().any(|one| one.eq_ignore_ascii_case(word))
+}

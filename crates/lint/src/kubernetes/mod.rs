@@ -1,0 +1,49 @@
+//! Rules about Kubernetes manifests.
+
+/// A pod as an example: the resources of its container, and further keys of the container.
+macro_rules! pod {
+    ($resources:literal) => {
+        crate::rule::named(
+            "pod.yaml",
+            concat!(
+                "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n",
+                "      image: b\n      resources:\n        ",
+                $resources,
+                "\n"
+            ),
+        )
+    };
+}
+use pod;
+
+/// A Job as an example: the keys of its pod.
+macro_rules! job {
+    ($spec:literal, $pod:literal) => {
+        crate::rule::named(
+            "job.yaml",
+            concat!(
+                "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n",
+                $spec,
+                "  template:\n    spec:\n      restartPolicy: Never\n",
+                $pod
+            ),
+        )
+    };
+}
+use job;
+
+pub(crate) mod api_version_wrong;
+pub(crate) mod extended_resource_invalid;
+pub(crate) mod job_replicas_differ;
+pub(crate) mod locked_memory_missing;
+pub(crate) mod manifest_key_invalid;
+pub(crate) mod manifest_unreadable;
+pub(crate) mod pod_gpu_count_differs;
+pub(crate) mod pod_gpu_missing;
+pub(crate) mod pod_name_invalid;
+pub(crate) mod pod_peer_unresolved;
+pub(crate) mod pod_shared_memory_small;
+pub(crate) mod quantity_invalid;
+pub(crate) mod restart_policy_refused;
+pub(crate) mod selector_mismatch;
+pub(crate) mod volume_mount_invalid;

@@ -1,0 +1,182 @@
+//! Names in a pod that are refused, or that refer to nothing in it.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::Value;
+
+use crate::read::compose::below;
+use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+use super::job;
+use crate::schema::is_placeholder;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "pod-name-invalid",
+    severity: Severity::Error,
+    summary: "names of containers, ports and variables are valid and unique",
+    explain: include_str!("pod_name_invalid.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: Train_A}\nspec:\n  containers: [{name: a, \
+                image: b}]\n",
+        ),
+        job!("", "      containers:\n        - {name: a, image: b}\n        - {name: a, image: c}\n"),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          env:\n            - \
+                {name: X, value: \"1\"}\n            - {name: X, value: \"2\"}\n"
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          readinessProbe: \
+                {httpGet: {port: web}}\n"
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          ports: [{name: \
+                a-very-long-port-name, containerPort: 80}]\n"
+        ),
+        job!(
+            "",
+            "      tolerations: [{key: nvidia.com/gpu, operator: Exists, value: present}]\n      \
+                containers: [{name: a, image: b}]\n"
+        ),
+    ],
+    silent: &[job!(
+        "",
+        "      tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n      containers:\n        - \
+            name: a\n          image: b\n          ports: [{name: http, containerPort: 80}]\n          \
+            readinessProbe: {httpGet: {port: http}}\n"
+    )],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    let documents = file.documents.iter().filter_map(of_document);
+    let pods = file.pods();
+    documents.chain(pods.iter().flat_map(of_pod)).collect()
+}
+
+/// The name of an object, as most kinds restrict it.
+fn of_document(document: &Document) -> Option<Found> {
+    let name = document.name.as_str();
+    let valid =
+        name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte))
+            && !name.starts_with(['-', '.'])
+            && !name.ends_with(['-', '.']);
+    // Roles may have any name.
+    let restricted = !document.api.starts_with("rbac.") && !document.api.is_empty();
+    if !restricted || name.is_empty() || valid || is_placeholder(name) {
+        return None;
+    }
+    let message = format!("name {name:?}: only lower-case letters, digits, `-` and `.` are allowed");
+    let fix = format!("Write `{}`", name.to_ascii_lowercase().replace(['_', ' '], "-"));
+    Some(Found::error(document.line_of(&["metadata", "name"]), message, fix))
+}
+
+fn of_pod(pod: &Pod) -> Vec<Found> {
+    let containers = pod.containers();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for container in &containers {
+        let line = container.line(&["name"]);
+        if let Some(first) = seen.insert(&container.name, line).filter(|_| !container.name.is_empty()) {
+            let message = format!("two containers are named {:?}, first in line {first}", container.name);
+            found.push(Found::error(line, message, "Rename one of them"));
+        }
+        found.extend(label(&container.name, "container name", 63, line));
+        found.extend(variables(container));
+        found.extend(ports(container));
+    }
+    found.extend(tolerations(pod));
+    found
+}
+
+/// A name that must be a label of DNS.
+fn label(name: &str, what: &str, length: usize, line: usize) -> Option<Found> {
+    let fits = name.len() <= length
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    let message = format!(
+        "{what} {name:?}: at most {length} lower-case letters, digits and `-` are \
+        allowed"
+    );
+    (!fits && !is_placeholder(name)).then(|| Found::error(line, message, ""))
+}
+
+fn variables(container: &Container) -> Vec<Found> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (index, one) in list(container.value, "env").into_iter().enumerate() {
+        let line = container.line(&["env", &index.to_string()]);
+        let Some(name) = scalar(one, &["name"]) else { continue };
+        if name.contains('=') || name.contains(' ') {
+            let message = format!("{name:?} is no name of a variable");
+            found.push(Found::error(line, message, "Write `- name: NAME` and `value: \"…\"`"));
+        }
+        if below(one, &["value"]).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
+            && below(one, &["valueFrom"]).is_some()
+        {
+            let message = format!("variable {name} has both value and valueFrom; only one is allowed");
+            found.push(Found::error(line, message, "Keep one of them"));
+        }
+        if let Some(first) = seen.insert(name.clone(), line) {
+            let message =
+                format!("variable {name} is set twice, first in line {first}; the last value is used");
+            found.push(Found::warning(line, message, "Keep one of them"));
+        }
+    }
+    found
+}
+
+fn ports(container: &Container) -> Vec<Found> {
+    let mut names = Vec::new();
+    let mut found = Vec::new();
+    for (index, one) in list(container.value, "ports").into_iter().enumerate() {
+        let line = container.line(&["ports", &index.to_string()]);
+        if let Some(name) = scalar(one, &["name"]) {
+            found.extend(label(&name, "port name", 15, line));
+            names.push(name);
+        }
+        let number = scalar(one, &["containerPort"]).and_then(|port| port.parse::<u64>().ok());
+        if number.is_some_and(|port| port == 0 || port > 65_535) {
+            found.push(Found::error(line, "containerPort must be between 1 and 65535", ""));
+        }
+    }
+    for probe in ["readinessProbe", "livenessProbe", "startupProbe"] {
+        let Some(value) = below(container.value, &[probe]).filter(|value| value.is_mapping()) else {
+            continue;
+        };
+        let line = container.line(&[probe]);
+        let handlers = ["httpGet", "tcpSocket", "exec", "grpc"];
+        let set: Vec<&str> =
+            handlers.into_iter().filter(|key| value.get(*key).is_some_and(|one| !one.is_null())).collect();
+        if set.len() != 1 {
+            let message = format!("{probe} must have exactly one of {}", handlers.join(", "));
+            found.push(Found::error(line, message, ""));
+        }
+        found.extend(set.iter().filter_map(|handler| {
+            let port = scalar(value, &[handler, "port"]).filter(|port| port.parse::<u32>().is_err())?;
+            let message =
+                format!("{probe} uses port {port:?}, which container {} does not name", container.name);
+            (!names.contains(&port))
+                .then(|| Found::error(line, message, "Add the name to `ports`, or write a number"))
+        }));
+    }
+    found
+}
+
+fn tolerations(pod: &Pod) -> Vec<Found> {
+    let items = list(pod.spec, "tolerations").into_iter().enumerate();
+    let exists = |(index, one): (usize, &Value)| {
+        let value = scalar(one, &["value"]).filter(|value| !value.is_empty())?;
+        let message = format!("a toleration with operator Exists must have no value, but has {value:?}");
+        let line = pod.line(&["tolerations", &index.to_string()]);
+        (scalar(one, &["operator"]).as_deref() == Some("Exists"))
+            .then(|| Found::error(line, message, "Remove the value"))
+    };
+    items.filter_map(exists).collect()
+}

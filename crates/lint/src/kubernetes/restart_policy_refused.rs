@@ -1,0 +1,79 @@
+//! A restart policy that the pod's controller does not allow.
+
+use crate::read::manifest::{Manifest, Pod, scalar};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+use super::job;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "restart-policy-refused",
+    severity: Severity::Error,
+    summary: "the restart policy is one that the controller of the pod allows",
+    explain: include_str!("restart_policy_refused.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[
+        named(
+            "job.yaml",
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      \
+             restartPolicy: Always\n      containers: [{name: a, image: b}]\n",
+        ),
+        named(
+            "job.yaml",
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      \
+             containers: [{name: a, image: b}]\n",
+        ),
+        named(
+            "web.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
+                {matchLabels: {a: \
+             b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      restartPolicy: Never\n\
+             \x20     \
+             containers: [{name: a, image: b}]\n",
+        ),
+    ],
+    silent: &[
+        job!("", "      containers: [{name: a, image: b}]\n"),
+        named(
+            "web.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
+                {matchLabels: {a: \
+             b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: a, \
+             image: \
+             b}]\n",
+        ),
+    ],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    file.pods().iter().filter_map(refused).collect()
+}
+
+fn refused(pod: &Pod) -> Option<Found> {
+    let kind = pod.document.kind.as_str();
+    let policy = scalar(pod.spec, &["restartPolicy"]);
+    let (allowed, default): (&[&str], &str) = match kind {
+        "Job" | "CronJob" | "JobSet" => (&["OnFailure", "Never"], "Always"),
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => (&["Always"], "Always"),
+        _ => return None,
+    };
+    let known = ["Always", "OnFailure", "Never"];
+    let set = policy.as_deref().unwrap_or(default);
+    // Another word is a fault of its own.
+    if allowed.contains(&set) || !known.contains(&set) {
+        return None;
+    }
+    let message = match policy {
+        Some(policy) => {
+            format!("{kind} does not allow restartPolicy {policy}, only {}", allowed.join(" or "))
+        }
+        None => format!(
+            "{kind} requires a restartPolicy: {}; the default Always is refused",
+            allowed.join(" or ")
+        ),
+    };
+    let fix = match allowed {
+        ["Always"] => "Remove it, or use a Job".to_owned(),
+        _ => "Write `restartPolicy: Never`".to_owned(),
+    };
+    Some(Found::error(pod.line(&["restartPolicy"]), message, fix))
+}

@@ -1,0 +1,155 @@
+//! Selectors that match no pod.
+
+use serde_yaml::Value;
+
+use crate::read::compose::below;
+use crate::read::manifest::{Document, Manifest, Pod, labels, list, scalar};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "selector-mismatch",
+    severity: Severity::Error,
+    summary: "selectors match the labels of the pods that they are for",
+    explain: include_str!("selector_mismatch.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[
+        named(
+            "web.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
+                {matchLabels: {app: \
+             vllm}}\n  template:\n    metadata: {labels: {app: vllm-server}}\n    spec:\n      containers: \
+             [{name: a, image: b}]\n",
+        ),
+        named(
+            "web.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: trainer}}\nspec:\n  \
+                containers: [{name: \
+             a, image: b}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  selector: \
+             {app: \
+             train}\n  ports: [{port: 29500}]\n",
+        ),
+        named(
+            "web.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: web}}\nspec:\n  containers: \
+                [{name: a, \
+             image: b, ports: [{containerPort: 8000, name: http}]}]\n---\napiVersion: v1\nkind: \
+             Service\nmetadata: \
+             {name: a}\nspec:\n  selector: {app: web}\n  ports: [{port: 80, targetPort: web}]\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "web.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
+                {matchLabels: {app: \
+             vllm}}\n  template:\n    metadata: {labels: {app: vllm, tier: x}}\n    spec:\n      \
+             containers: \
+             [{name: a, image: b}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  \
+             selector: \
+             {app: vllm}\n  ports: [{port: 80, targetPort: 8000}]\n",
+        ),
+        named(
+            "web.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  selector: {app: elsewhere}\n  \
+                ports: \
+             [{port: 80}]\n",
+        ),
+    ],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    let pods = file.pods();
+    let own = pods.iter().flat_map(of_controller);
+    let services = file.documents.iter().filter(|one| one.kind == "Service" && one.api == "v1");
+    own.chain(services.flat_map(|service| of_service(service, &pods))).collect()
+}
+
+fn has(pod: &Pod, wanted: &(String, String)) -> bool {
+    pod.labels.contains(wanted)
+}
+
+fn of_controller(pod: &Pod) -> Vec<Found> {
+    let document = pod.document;
+    if !matches!(document.kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") {
+        return Vec::new();
+    }
+    let line = document.line_of(&["spec", "selector", "matchLabels"]);
+    let Some(selector) = document.at(&["spec", "selector"]) else {
+        let message = format!("{} has no selector, which is required", document.title());
+        return vec![Found::error(document.line_of(&["spec"]), message, "Add `selector.matchLabels`")];
+    };
+    let wanted = labels(below(selector, &["matchLabels"]));
+    let missing = wanted.iter().filter(|one| !has(pod, one)).map(|(name, value)| {
+        let actual = pod.labels.iter().find(|(known, _)| known == name);
+        let actual = actual.map_or("no such label".to_owned(), |(_, value)| format!("{name}: {value}"));
+        let message = format!(
+            "the selector of {} requires {name}: {value}, but its pod template has {actual}",
+            document.title()
+        );
+        Found::error(line, message, "Give selector and template the same label")
+    });
+    missing.collect()
+}
+
+fn of_service(service: &Document, pods: &[Pod]) -> Vec<Found> {
+    let wanted = labels(service.at(&["spec", "selector"]));
+    if wanted.is_empty() || pods.is_empty() {
+        return Vec::new();
+    }
+    let matching: Vec<&Pod> = pods.iter().filter(|pod| wanted.iter().all(|one| has(pod, one))).collect();
+    if matching.is_empty() {
+        return near_miss(service, pods, &wanted).into_iter().collect();
+    }
+    let ports: Vec<(String, String)> = matching
+        .iter()
+        .flat_map(|pod| pod.containers().into_iter().flat_map(|one| ports(one.value)).collect::<Vec<_>>())
+        .collect();
+    let spec = service.at(&["spec"]).cloned().unwrap_or_default();
+    let of_port = |(index, port): (usize, &Value)| {
+        let target = scalar(port, &["targetPort"])?;
+        let named = target.parse::<u32>().is_err();
+        let known = ports.iter().any(|(name, _)| *name == target);
+        let message =
+            format!("{} targets port {target:?}, which no container of its pods names", service.title());
+        let line = service.line_of(&["spec", "ports", &index.to_string(), "targetPort"]);
+        (named && !known)
+            .then(|| Found::error(line, message, "Write a name or number of `ports` of the container"))
+    };
+    list(&spec, "ports").into_iter().enumerate().filter_map(of_port).collect()
+}
+
+/// The named ports of a container.
+fn ports(container: &Value) -> Vec<(String, String)> {
+    let of = |one: &Value, key| scalar(one, &[key]).unwrap_or_default();
+    list(container, "ports").into_iter().map(|one| (of(one, "name"), of(one, "containerPort"))).collect()
+}
+
+/// A selector that is probably for a pod of the file: that has all of its names, or a value that is alike.
+fn near_miss(service: &Document, pods: &[Pod], wanted: &[(String, String)]) -> Option<Found> {
+    let alike = |pod: &&Pod| {
+        wanted.iter().all(|(name, value)| {
+            pod.labels.iter().any(|(known, actual)| {
+                known == name
+                    && (actual == value || actual.contains(value.as_str()) || value.contains(actual.as_str()))
+            })
+        })
+    };
+    let pod = match pods {
+        [only] => only,
+        several => several.iter().find(alike)?,
+    };
+    let (name, value) = wanted.iter().find(|one| !has(pod, one))?;
+    // Operators give pods labels of their own.
+    let own =
+        ["training.kubeflow.org/", "batch.kubernetes.io/", "job-name", "jobset.sigs.k8s.io/", "statefulset."];
+    if own.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".x-k8s.io/") {
+        return None;
+    }
+    let message = format!(
+        "the selector of {} ({name}: {value}) matches no pod of this file; {} has {}",
+        service.title(),
+        pod.document.title(),
+        pod.labels.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
+    );
+    Some(Found::warning(service.line_of(&["spec", "selector"]), message, "Give both the same label"))
+}

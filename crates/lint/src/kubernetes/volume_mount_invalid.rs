@@ -1,0 +1,193 @@
+//! Mounts and volumes that do not belong together.
+
+use std::collections::BTreeMap;
+
+use serde_yaml::Value;
+
+use crate::read::compose::{below, text};
+use crate::read::manifest::{Container, Manifest, Pod, scalar};
+use crate::rule::{Found, Judge, Rule, Severity};
+
+use super::job;
+use crate::schema::is_placeholder;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "volume-mount-invalid",
+    severity: Severity::Error,
+    summary: "every mount has a volume, every volume is mounted, at one place each",
+    explain: include_str!("volume_mount_invalid.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          volumeMounts: [{name: \
+                x, mountPath: /x}]\n"
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n      volumes:\n        - name: \
+                dshm\n          emptyDir: {medium: Memory}\n"
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          volumeMounts:\n\
+                \x20           - {name: x, mountPath: /d}\n            - {name: x, mountPath: /d/}\n\
+                \x20     volumes: [{name: x, emptyDir: {}}]\n"
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          volumeMounts: [{name: \
+                x, mountPath: /shm}]\n      volumes: [{name: x, emptyDir: {medium: Memory}}]\n"
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          volumeMounts: [{name: \
+                x, mountPath: d}]\n      volumes: [{name: x}]\n"
+        ),
+    ],
+    silent: &[
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          volumeMounts: [{name: \
+                x, mountPath: /dev/shm}]\n      volumes: [{name: x, emptyDir: {medium: Memory, \
+                sizeLimit: 8Gi}}]\n"
+        ),
+        job!(
+            "",
+            "      initContainers:\n        - name: i\n          image: b\n          volumeMounts: \
+                [{name: x, mountPath: /d}]\n      containers:\n        - name: a\n          image: b\n\
+                \x20     volumes: [{name: x, hostPath: {path: /d}}]\n"
+        ),
+    ],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    let volumes_of_set = |pod: &Pod| -> Vec<String> {
+        let claims = pod.document.at(&["spec", "volumeClaimTemplates"]).and_then(Value::as_sequence);
+        claims.into_iter().flatten().filter_map(|one| scalar(one, &["metadata", "name"])).collect()
+    };
+    let of_pod = |pod: &Pod| {
+        let containers = pod.containers();
+        let claims = volumes_of_set(pod);
+        let mut found: Vec<Found> = containers.iter().flat_map(|one| mounts(pod, one, &claims)).collect();
+        found.extend(volumes(pod, &containers));
+        found
+    };
+    file.pods().iter().flat_map(of_pod).collect()
+}
+
+fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
+    let volumes = pod.volumes();
+    let mut paths: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (index, (name, path)) in container.mounts().into_iter().enumerate() {
+        let line = container.line(&["volumeMounts", &index.to_string()]);
+        let own = &container.name;
+        if !volumes.iter().any(|(_, known, _)| *known == name) && !claims.contains(&name) {
+            let names = volumes.iter().map(|(_, name, _)| name.as_str());
+            let near = diagnostic::suggest::nearest(&name, names).map(|near| {
+                format!(
+                    "Write `name: \
+                {near}`"
+                )
+            });
+            let message = format!("container {own} mounts volume {name:?}, which the pod does not have");
+            let fix = near.unwrap_or_else(|| format!("Add `{name}` to `volumes` of the pod"));
+            found.push(Found::error(line, message, fix));
+        }
+        let place = path.trim_end_matches('/').to_owned();
+        if let Some(first) = paths.insert(place, line) {
+            let message =
+                format!("container {own} mounts {path} twice, first in line {first}; it must be unique");
+            found.push(Found::error(line, message, "Keep one of the mounts"));
+        }
+        if !path.starts_with('/') && !path.is_empty() && !is_placeholder(&path) {
+            let message = format!(
+                "container {own}: mountPath {path:?} is not absolute; the container does not \
+                    start"
+            );
+            found.push(Found::warning(line, message, "Write an absolute path"));
+        }
+    }
+    found
+}
+
+fn volumes(pod: &Pod, containers: &[Container]) -> Vec<Found> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (index, name, volume) in pod.volumes() {
+        let line = pod.line(&["volumes", &index.to_string()]);
+        if let Some(first) = seen.insert(name.clone(), line) {
+            let message = format!("volume {name:?} is declared twice, first in line {first}");
+            found.push(Found::error(line, message, "Rename one of them"));
+        }
+        found.extend(sources(&name, volume, line));
+        let mounts: Vec<String> = containers
+            .iter()
+            .flat_map(|one| one.mounts().into_iter().chain(devices(one)))
+            .filter(|(known, _)| *known == name)
+            .map(|(_, path)| path)
+            .collect();
+        found.extend(unused(&name, volume, &mounts, line));
+    }
+    found
+}
+
+/// Volumes that a container has as block devices.
+fn devices(container: &Container) -> Vec<(String, String)> {
+    let items = crate::read::manifest::list(container.value, "volumeDevices");
+    items.into_iter().filter_map(|one| Some((scalar(one, &["name"])?, String::new()))).collect()
+}
+
+/// A volume has one source.
+fn sources(name: &str, volume: &Value, line: usize) -> Option<Found> {
+    let keys: Vec<String> =
+        volume.as_mapping().into_iter().flatten().filter_map(|(key, _)| text(key)).collect();
+    let sources: Vec<&str> = keys.iter().map(String::as_str).filter(|key| *key != "name").collect();
+    let message = match sources.len() {
+        0 => format!("volume {name:?} has no source; it becomes an empty directory of the pod"),
+        1 => return None,
+        _ => format!("volume {name:?} has several sources: {}; only one is allowed", sources.join(", ")),
+    };
+    Some(match sources.len() {
+        0 => Found::warning(line, message, "Add a source, or write `emptyDir: {}`"),
+        _ => Found::error(line, message, "Keep one of them"),
+    })
+}
+
+fn unused(name: &str, volume: &Value, mounts: &[String], line: usize) -> Option<Found> {
+    let memory = scalar(volume, &["emptyDir", "medium"]).as_deref() == Some("Memory");
+    let shared = memory && name.contains("shm");
+    if mounts.is_empty() {
+        let message = match memory {
+            true => {
+                format!("no container mounts the memory-backed volume {name:?}; /dev/shm stays at 64 MiB")
+            }
+            false => format!("no container mounts volume {name:?}"),
+        };
+        let fix = match memory {
+            true => format!("Add `volumeMounts: [{{name: {name}, mountPath: /dev/shm}}]`"),
+            false => "Mount it, or remove it".to_owned(),
+        };
+        let found = if memory { Found::warning(line, message, fix) } else { Found::note(line, message, fix) };
+        return Some(found);
+    }
+    let near = mounts
+        .iter()
+        .find(|path| matches!(path.trim_end_matches('/'), "/shm" | "/dev/shmem" | "/dev/smh" | "/dev"));
+    let elsewhere = shared && !mounts.iter().any(|path| path.trim_end_matches('/') == "/dev/shm");
+    if !memory || !(elsewhere || near.is_some()) {
+        return None;
+    }
+    let place = mounts.join(", ");
+    let message = format!(
+        "the memory-backed volume {name:?} is mounted at {place}; NCCL and data loaders use /dev/shm"
+    );
+    Some(Found::warning(line, message, "Set `mountPath: /dev/shm`"))
+}
+
+/// Whether a container has a volume of its own at /dev/shm.
+pub(super) fn has_shared_memory(container: &Container) -> bool {
+    container.mounts().iter().any(|(_, path)| path.trim_end_matches('/') == "/dev/shm")
+        || below(container.pod.spec, &["hostIPC"]).and_then(Value::as_bool) == Some(true)
+}

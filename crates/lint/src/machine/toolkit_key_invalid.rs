@@ -1,0 +1,166 @@
+//! Keys and values in the container toolkit's config.toml that it does not read as they are meant.
+
+use toml::{Table, Value};
+
+use crate::read::machine::Machine;
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "toolkit-key-invalid",
+    severity: Severity::Error,
+    summary: "the container toolkit reads every key of its config.toml",
+    explain: include_str!("toolkit_key_invalid.md"),
+    judge: Judge::Machine(judge),
+    fires: &[
+        named("nvidia-container-runtime/config.toml", "[nvidia-container-runtime]\nruntimes = \"runc\"\n"),
+        named("nvidia-container-runtime/config.toml", "[nvidia-container-cli]\nno-cgroup = true\n"),
+        named(
+            "nvidia-container-runtime/config.toml",
+            "mode = \"cdi\"\n\n[nvidia-container-runtime]\nlog-level = \"info\"\n",
+        ),
+        named(
+            "nvidia-container-runtime/config.toml",
+            "[nvidia-container-runtime]\nlog-level = \"verbose\"\n",
+        ),
+        named(
+            "nvidia-container-runtime/config.toml",
+            "supported-driver-capabilities = \"compute,utilities\"\n",
+        ),
+    ],
+    silent: &[named(
+        "nvidia-container-runtime/config.toml",
+        "disable-require = false\nsupported-driver-capabilities = \"compat32,compute,utility\"\n\n\
+            [nvidia-container-cli]\n\
+         environment = []\nload-kmods = true\nldconfig = \"@/sbin/ldconfig.real\"\n\n\
+         [nvidia-container-runtime]\nlog-level = \
+         \"info\"\nmode = \"auto\"\nruntimes = [\"runc\", \"crun\"]\n\n\
+         [nvidia-container-runtime.modes.cdi]\ndefault-kind = \
+         \"nvidia.com/gpu\"\nspec-dirs = [\"/etc/cdi\"]\n\n[nvidia-ctk]\npath = \"nvidia-ctk\"\n\n\
+         [features]\n",
+    )],
+};
+
+/// Types of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kinds {
+    Text,
+    Texts,
+    Truth,
+}
+use Kinds::{Text, Texts, Truth};
+
+/// Keys by section.
+const KEYS: &[(&str, &str, Kinds)] = &[
+    ("", "accept-nvidia-visible-devices-as-volume-mounts", Truth),
+    ("", "accept-nvidia-visible-devices-envvar-when-unprivileged", Truth),
+    ("", "disable-require", Truth),
+    ("", "supported-driver-capabilities", Text),
+    ("", "swarm-resource", Text),
+    ("nvidia-container-cli", "debug", Text),
+    ("nvidia-container-cli", "environment", Texts),
+    ("nvidia-container-cli", "ldcache", Text),
+    ("nvidia-container-cli", "ldconfig", Text),
+    ("nvidia-container-cli", "load-kmods", Truth),
+    ("nvidia-container-cli", "no-cgroups", Truth),
+    ("nvidia-container-cli", "no-pivot", Truth),
+    ("nvidia-container-cli", "path", Text),
+    ("nvidia-container-cli", "root", Text),
+    ("nvidia-container-cli", "user", Text),
+    ("nvidia-container-runtime", "debug", Text),
+    ("nvidia-container-runtime", "log-level", Text),
+    ("nvidia-container-runtime", "mode", Text),
+    ("nvidia-container-runtime", "runtimes", Texts),
+    ("nvidia-container-runtime.modes.cdi", "annotation-prefixes", Texts),
+    ("nvidia-container-runtime.modes.cdi", "default-kind", Text),
+    ("nvidia-container-runtime.modes.cdi", "spec-dirs", Texts),
+    ("nvidia-container-runtime.modes.csv", "mount-spec-path", Text),
+    ("nvidia-container-runtime-hook", "path", Text),
+    ("nvidia-container-runtime-hook", "skip-mode-detection", Truth),
+    ("nvidia-ctk", "path", Text),
+];
+
+fn judge(machine: &Machine) -> Vec<Found> {
+    let read = machine.text.parse::<Table>();
+    let (Kind::ToolkitConfig, Ok(table)) = (machine.kind, read) else { return Vec::new() };
+    let mut found = Vec::new();
+    section(machine, "", &table, &mut found);
+    found
+}
+
+/// The line of a key in its section.
+fn line(machine: &Machine, name: &str, key: &str) -> usize {
+    let mut current = String::new();
+    let position = machine.text.lines().position(|line| {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            current = header.trim().to_owned();
+        }
+        current == name && line.split('=').next().is_some_and(|own| own.trim().trim_matches('"') == key)
+    });
+    position.map_or(1, |index| index + 1)
+}
+
+fn section(machine: &Machine, name: &str, table: &Table, found: &mut Vec<Found>) {
+    for (key, value) in table {
+        if let Value::Table(inner) = value {
+            let path = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+            section(machine, &path, inner, found);
+            continue;
+        }
+        found.extend(of_key(machine, name, key, value));
+    }
+}
+
+fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Found> {
+    let line = line(machine, name, key);
+    let place = if name.is_empty() { "the top of the file".to_owned() } else { format!("[{name}]") };
+    let Some((_, _, kind)) = KEYS.iter().find(|(section, known, _)| *section == name && *known == key) else {
+        let home = KEYS
+            .iter()
+            .find(|(section, known, _)| *known == key && *section != name && !name.contains("modes"));
+        let near =
+            KEYS.iter().find(|(section, known, _)| *section == name && diagnostic::suggest::slip(key, known));
+        let message = format!("the container toolkit ignores {key} in {place}");
+        return match (near, home) {
+            (Some((_, near, _)), _) => Some(Found::warning(line, message, format!("Write `{near}`"))),
+            (None, Some((section, _, _))) if !section.is_empty() => {
+                Some(Found::warning(line, message, format!("Move it to [{section}]")))
+            }
+            _ => None,
+        };
+    };
+    let fits = match kind {
+        Text => value.is_str(),
+        Truth => value.is_bool(),
+        Texts => value.as_array().is_some_and(|items| items.iter().all(Value::is_str)),
+    };
+    let expected = match kind {
+        Text => "a string",
+        Truth => "true or false",
+        Texts => "a list of strings",
+    };
+    if !fits {
+        let message = format!(
+            "{key} in {place} must be {expected}; the container toolkit refuses the \
+            file"
+        );
+        return Some(Found::error(line, message, ""));
+    }
+    words(key, value).map(|(message, fix)| Found::warning(line, message, fix))
+}
+
+/// Levels of logrus, and capabilities of the driver.
+const LEVELS: &[&str] = &["panic", "fatal", "error", "warn", "warning", "info", "debug", "trace"];
+const CAPABILITIES: &[&str] =
+    &["all", "compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
+
+fn words(key: &str, value: &Value) -> Option<(String, String)> {
+    let text = value.as_str()?;
+    let (words, allowed): (Vec<&str>, &[&str]) = match key {
+        "log-level" => (vec![text], LEVELS),
+        "supported-driver-capabilities" => (text.split(',').map(str::trim).collect(), CAPABILITIES),
+        _ => return None,
+    };
+    let wrong = words.into_iter().find(|word| !allowed.iter().any(|one| one.eq_ignore_ascii_case(word)))?;
+    Some((format!("{key}: {wrong:?} is not one of {}", allowed.join(", ")), String::new()))
+}

@@ -1,0 +1,254 @@
+//! Kubernetes manifests: the documents of a file, and the pods that they describe.
+
+use catalog::Catalog;
+use diagnostic::yaml::{TOO_DEEP, too_deep};
+use serde_yaml::Value;
+
+use super::compose::{below, text};
+use super::yaml_lines::YamlLines;
+
+/// A file with manifests.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    pub catalog: &'static Catalog,
+    /// Why a document cannot be read, and where.
+    pub broken: Option<(usize, String)>,
+    pub documents: Vec<Document>,
+}
+
+/// One manifest.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub kind: String,
+    /// `apps/v1`.
+    pub api: String,
+    pub name: String,
+    pub value: Value,
+    /// The line on which it begins, from 1.
+    pub first: usize,
+    lines: YamlLines,
+    source: String,
+}
+
+/// A pod that a document describes, itself or by a template.
+#[derive(Debug)]
+pub(crate) struct Pod<'d> {
+    pub document: &'d Document,
+    pub path: Vec<String>,
+    pub spec: &'d Value,
+    pub labels: Vec<(String, String)>,
+}
+
+/// A container of a pod.
+#[derive(Debug)]
+pub(crate) struct Container<'d> {
+    pub pod: &'d Pod<'d>,
+    pub path: Vec<String>,
+    pub value: &'d Value,
+    pub name: String,
+    /// Whether it runs before the others.
+    pub init: bool,
+}
+
+impl Manifest {
+    pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
+        let mut manifest = Manifest { catalog, broken: None, documents: Vec::new() };
+        for (first, part) in parts(source) {
+            if let Some(line) = too_deep(&part) {
+                manifest.broken = manifest.broken.or(Some((first + line - 1, TOO_DEEP.to_owned())));
+                continue;
+            }
+            match serde_yaml::from_str::<Value>(&part) {
+                Ok(mut value) => {
+                    let _ = value.apply_merge();
+                    manifest.documents.extend(document(value, first, &part));
+                }
+                Err(error) => {
+                    let line = error.location().map_or(1, |location| location.line());
+                    let line = first + line.clamp(1, part.lines().count().max(1)) - 1;
+                    manifest.broken = manifest.broken.or(Some((line, error.to_string())));
+                }
+            }
+        }
+        manifest
+    }
+
+    /// Every pod of every document.
+    pub(crate) fn pods(&self) -> Vec<Pod<'_>> {
+        self.documents.iter().flat_map(Document::pods).collect()
+    }
+}
+
+/// The documents of a file, with the line on which each begins.
+fn parts(source: &str) -> Vec<(usize, String)> {
+    let mut parts = vec![(1, String::new())];
+    for (index, line) in source.trim_start_matches('\u{feff}').lines().enumerate() {
+        if line == "---" || line.starts_with("--- ") || line.starts_with("---\t") {
+            parts.push((index + 2, String::new()));
+        } else if let Some((_, part)) = parts.last_mut() {
+            part.push_str(line);
+            part.push('\n');
+        }
+    }
+    parts
+}
+
+fn document(value: Value, first: usize, source: &str) -> Option<Document> {
+    let of = |path: &[&str]| below(&value, path).and_then(text).unwrap_or_default();
+    let (kind, api, name) = (of(&["kind"]), of(&["apiVersion"]), of(&["metadata", "name"]));
+    let lines = YamlLines::read(source, first);
+    let source = source.to_owned();
+    value.is_mapping().then(|| Document { kind, api, name, value, first, lines, source })
+}
+
+impl Document {
+    /// The line of a path, or of the nearest key above it.
+    pub(crate) fn line(&self, path: &[String]) -> usize {
+        self.lines.nearest(path).unwrap_or(self.first)
+    }
+
+    /// The line of a path that is written out.
+    pub(crate) fn line_of(&self, path: &[&str]) -> usize {
+        self.line(&path.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+    }
+
+    /// What is below a path of keys.
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Value> {
+        below(&self.value, path).filter(|value| !value.is_null())
+    }
+
+    /// Whether a scalar is written without quotes.
+    pub(crate) fn is_plain(&self, path: &[String], word: &str) -> bool {
+        let line = self.source.lines().nth(self.line(path) - self.first).unwrap_or_default();
+        let value = line.split(" #").next().unwrap_or_default().trim_end();
+        value.strip_suffix(word).is_some_and(|rest| rest.ends_with(": "))
+    }
+
+    /// `Deployment vllm`.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.kind, self.name).trim_end().to_owned()
+    }
+
+    pub(crate) fn pods(&self) -> Vec<Pod<'_>> {
+        if self.kind == "Pod" {
+            let spec = self.at(&["spec"]);
+            let labels = labels(self.at(&["metadata", "labels"]));
+            let pod = |spec| Pod { document: self, path: vec!["spec".to_owned()], spec, labels };
+            return spec.map(pod).into_iter().collect();
+        }
+        let mut found = Vec::new();
+        templates(self, &self.value, &mut Vec::new(), &mut found);
+        found
+    }
+}
+
+/// The templates of pods below a value: `template`, `leaderTemplate`.
+fn templates<'d>(document: &'d Document, value: &'d Value, path: &mut Vec<String>, found: &mut Vec<Pod<'d>>) {
+    let entries: Vec<(String, &Value)> = match value {
+        Value::Mapping(map) => map.iter().filter_map(|(key, value)| Some((text(key)?, value))).collect(),
+        Value::Sequence(items) => items.iter().enumerate().map(|(at, one)| (at.to_string(), one)).collect(),
+        _ => return,
+    };
+    for (key, inner) in entries {
+        let is_template = key.ends_with("emplate");
+        path.push(key);
+        match below(inner, &["spec"]).filter(|spec| is_template && below(spec, &["containers"]).is_some()) {
+            Some(spec) => {
+                let path = [path.as_slice(), &["spec".to_owned()]].concat();
+                let labels = labels(below(inner, &["metadata", "labels"]));
+                found.push(Pod { document, path, spec, labels });
+            }
+            None => templates(document, inner, path, found),
+        }
+        path.pop();
+    }
+}
+
+/// Labels by name.
+pub(crate) fn labels(value: Option<&Value>) -> Vec<(String, String)> {
+    let map = value.and_then(Value::as_mapping).into_iter().flatten();
+    map.filter_map(|(key, value)| Some((text(key)?, text(value)?))).collect()
+}
+
+/// The items of a list below a key.
+pub(crate) fn list<'v>(value: &'v Value, key: &str) -> Vec<&'v Value> {
+    below(value, &[key]).and_then(Value::as_sequence).map_or_else(Vec::new, |items| items.iter().collect())
+}
+
+/// The scalar below a path.
+pub(crate) fn scalar(value: &Value, path: &[&str]) -> Option<String> {
+    below(value, path).and_then(text)
+}
+
+impl<'d> Pod<'d> {
+    /// The line of a path below its specification.
+    pub(crate) fn line(&self, path: &[&str]) -> usize {
+        let inner = path.iter().map(|key| (*key).to_owned());
+        self.document.line(&self.path.iter().cloned().chain(inner).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn containers(&'d self) -> Vec<Container<'d>> {
+        let of = |key: &'static str, init| {
+            let items = list(self.spec, key).into_iter().enumerate();
+            items.map(move |(index, value)| {
+                let own = [key.to_owned(), index.to_string()];
+                let path = [self.path.as_slice(), &own].concat();
+                let name = scalar(value, &["name"]).unwrap_or_default();
+                Container { pod: self, path, value, name, init }
+            })
+        };
+        of("initContainers", true).chain(of("containers", false)).collect()
+    }
+
+    /// The volumes by name, with their index.
+    pub(crate) fn volumes(&self) -> Vec<(usize, String, &'d Value)> {
+        let items = list(self.spec, "volumes").into_iter().enumerate();
+        items.map(|(at, one)| (at, scalar(one, &["name"]).unwrap_or_default(), one)).collect()
+    }
+}
+
+impl<'d> Container<'d> {
+    /// The line of a path below it.
+    pub(crate) fn line(&self, path: &[&str]) -> usize {
+        let inner = path.iter().map(|key| (*key).to_owned());
+        self.pod.document.line(&self.path.iter().cloned().chain(inner).collect::<Vec<_>>())
+    }
+
+    /// Its resources of one kind: `limits`, `requests`.
+    pub(crate) fn resources(&self, kind: &str) -> Vec<(String, String)> {
+        labels(below(self.value, &["resources", kind]))
+    }
+
+    /// The words of command and arguments.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let of = |key| list(self.value, key).into_iter().filter_map(text);
+        let texts: Vec<String> = of("command").chain(of("args")).collect();
+        texts.iter().flat_map(|text| text.split_whitespace().map(str::to_owned)).collect()
+    }
+
+    /// Its variables with a value of their own.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
+        let items = list(self.value, "env").into_iter();
+        items.filter_map(|one| Some((scalar(one, &["name"])?, scalar(one, &["value"])?))).collect()
+    }
+
+    /// The names and paths of what it mounts.
+    pub(crate) fn mounts(&self) -> Vec<(String, String)> {
+        let items = list(self.value, "volumeMounts").into_iter();
+        let of = |one: &Value, key| scalar(one, &[key]).unwrap_or_default();
+        items.map(|one| (of(one, "name"), of(one, "mountPath"))).collect()
+    }
+
+    /// The GPUs that it gets, by the names under which device plugins offer them.
+    pub(crate) fn gpus(&self) -> Option<u64> {
+        let limits = self.resources("limits");
+        let found = limits.iter().find(|(name, _)| is_gpu(name) && !name.contains("mig"))?;
+        found.1.parse().ok()
+    }
+}
+
+/// Whether a resource is a GPU or a part of one.
+pub(crate) fn is_gpu(name: &str) -> bool {
+    let known = ["nvidia.com/", "amd.com/gpu", "gpu.intel.com/", "habana.ai/"];
+    known.iter().any(|prefix| name.starts_with(prefix))
+}

@@ -1,0 +1,24 @@
+//! Files that are read together with others next to them.
+
+use super::dockerfile::Dockerfile;
+use super::hostfile::{Hostfile, Readers};
+use super::project;
+use crate::file::File;
+use crate::kind::Kind;
+
+/// A hostfile, with the launchers that the scripts next to it give it to.
+pub(crate) fn hostfile(file: &File) -> Hostfile {
+    let scripts = file.over.iter().map(|script| script.text.as_str());
+    let readers = Readers::of(&file.name, scripts);
+    Hostfile { names: file.names.clone(), readers, ..Hostfile::read(&file.text) }
+}
+
+/// A Dockerfile that installs a list of packages.
+pub(crate) fn requirements(file: &File) -> Dockerfile {
+    let sets = match file.kind {
+        Kind::Pyproject => project::pyproject(&file.text),
+        Kind::Conda => project::conda(&file.text),
+        _ => vec![file.text.clone()],
+    };
+    project::installed(file.catalog, sets)
+}

@@ -1,0 +1,309 @@
+//! A batch script for Slurm: its directives as sbatch reads them, and the commands that it runs.
+//!
+//! Directives are the lines that begin with `#SBATCH`, up to the first line that is neither a comment nor
+//! blank; `hetjob` begins the next component (SchedMD/slurm:src/sbatch/opt.c@284c3b95).
+
+use super::sbatch_options::{WITH_VALUE, WITHOUT_VALUE, long_name};
+
+/// A batch script.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// Its options, in order.
+    pub options: Vec<BatchOption>,
+    /// Directives behind the first command, and lines that only look like one: number and text.
+    pub ignored: Vec<(usize, String)>,
+    /// The line of the first command.
+    pub first_command: Option<usize>,
+    /// Its commands, each with the line on which it begins.
+    pub commands: Vec<(usize, String)>,
+}
+
+/// An option of a directive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BatchOption {
+    pub line: usize,
+    /// The component of a heterogeneous job that it is for, from 0.
+    pub component: usize,
+    /// Its long name, where it is known: `nodes` of `-N`.
+    pub name: &'static str,
+    /// As it is written: `-N`, `--node`.
+    pub written: String,
+    pub value: Option<String>,
+}
+
+impl Batch {
+    /// Reads a script; `None` where it has no line for sbatch.
+    pub(crate) fn read(source: &str) -> Option<Batch> {
+        if !source.lines().any(|line| line.starts_with("#SBATCH")) {
+            return None;
+        }
+        let mut batch = Batch { commands: commands(source), ..Batch::default() };
+        let mut component = 0;
+        for (index, line) in source.lines().enumerate() {
+            let number = index + 1;
+            let Some(rest) = line.strip_prefix("#SBATCH") else {
+                let text = line.trim_start();
+                if looks_like_directive(text) {
+                    batch.ignored.push((number, line.to_owned()));
+                }
+                if !text.is_empty() && !text.starts_with('#') {
+                    batch.first_command = batch.first_command.or(Some(number));
+                }
+                continue;
+            };
+            if batch.first_command.is_some() {
+                batch.ignored.push((number, line.to_owned()));
+                continue;
+            }
+            let words = words(rest);
+            if words.first().is_some_and(|word| matches!(word.as_str(), "hetjob" | "packjob")) {
+                component += 1;
+            }
+            batch.options.extend(options(&words, number, component));
+        }
+        Some(batch)
+    }
+
+    /// The last value of an option, of the only component.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        self.option(name)?.value.as_deref()
+    }
+
+    pub(crate) fn option(&self, name: &str) -> Option<&BatchOption> {
+        let name = if name == "tasks-per-node" { "ntasks-per-node" } else { name };
+        self.options.iter().rev().find(|one| one.name == name)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.value(name)?.parse().ok()
+    }
+
+    /// Whether it is a heterogeneous job, whose components have options of their own.
+    pub(crate) fn is_heterogeneous(&self) -> bool {
+        self.options.iter().any(|one| one.component > 0)
+    }
+
+    /// The GPUs of each node, where the directives say it.
+    pub(crate) fn gpus_per_node(&self) -> Option<u64> {
+        let count = |value: &str| value.rsplit(':').next()?.parse::<u64>().ok();
+        let gres = self.value("gres").and_then(|gres| {
+            let all = gres.split(',').filter(|one| one.trim_start_matches("gres/").starts_with("gpu"));
+            all.map(|one| if one.contains(':') { count(one) } else { Some(1) }).sum::<Option<u64>>()
+        });
+        let nodes = self.number("nodes").unwrap_or(1);
+        let of = |name: &str| self.value(name).and_then(count);
+        gres.filter(|count| *count > 0)
+            .or_else(|| of("gpus-per-node"))
+            .or_else(|| of("gpus").filter(|all| nodes > 0 && all % nodes == 0).map(|all| all / nodes))
+            .or_else(|| Some(of("gpus-per-task")? * self.number("ntasks-per-node")?))
+    }
+
+    /// Whether any option asks for GPUs, or for all of a node.
+    pub(crate) fn has_gpus(&self) -> bool {
+        let tres = |name: &str| self.value(name).is_some_and(|value| value.contains("gpu"));
+        let own = [
+            "gpus",
+            "gpus-per-node",
+            "gpus-per-task",
+            "gpus-per-socket",
+            "exclusive",
+            "ntasks-per-gpu",
+            "cpus-per-gpu",
+            "mem-per-gpu",
+        ];
+        own.iter().any(|name| self.option(name).is_some()) || tres("gres") || tres("tres-per-task")
+    }
+}
+
+/// A line that was probably meant as one: indented, `# SBATCH`, or in small letters.
+fn looks_like_directive(text: &str) -> bool {
+    let rest = text.strip_prefix('#').map(str::trim_start).unwrap_or_default();
+    let rest = rest.strip_prefix("SBATCH").or_else(|| text.strip_prefix("#sbatch"));
+    rest.is_some_and(|rest| rest.trim_start().starts_with('-') && rest.starts_with(' '))
+}
+
+/// The words of a directive: quotes removed, up to a `#` that begins a word.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut open, mut quote) = (Vec::new(), String::new(), false, None);
+    let mut letters = line.trim_end_matches('\r').chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\\', None | Some('"')) => word.extend(letters.next()),
+            (_, Some(end)) if letter == end => quote = None,
+            ('"' | '\'', None) => (quote, open) = (Some(letter), true),
+            ('#', None) if word.is_empty() && !open => break,
+            (_, None) if letter.is_whitespace() => {
+                if open || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                open = false;
+            }
+            _ => word.push(letter),
+        }
+    }
+    if open || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn options(words: &[String], line: usize, component: usize) -> Vec<BatchOption> {
+    let with_value =
+        |name: &str| WITH_VALUE.iter().any(|(known, _)| *known == name) || name == "ntasks-per-node";
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        let made = |name, written: &str, value| BatchOption {
+            line,
+            component,
+            name,
+            written: written.to_owned(),
+            value,
+        };
+        if let Some(long) = word.strip_prefix("--") {
+            let (typed, own) = match long.split_once('=') {
+                Some((typed, value)) => (typed, Some(value.to_owned())),
+                None => (long, None),
+            };
+            let name = long_name(typed).unwrap_or_default();
+            let next = || words.get(at).filter(|next| !next.starts_with("--")).cloned();
+            let value = own.or_else(|| if with_value(name) { next() } else { None });
+            at += usize::from(value.is_some() && !long.contains('='));
+            found.push(made(name, &format!("--{typed}"), value));
+        } else if let Some(short) = word.strip_prefix('-').filter(|short| !short.is_empty()) {
+            let (letter, rest) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
+            let all = WITH_VALUE.iter().chain(WITHOUT_VALUE);
+            let name = all.clone().find(|(_, known)| *known == letter).map_or("", |(name, _)| *name);
+            let value = match (with_value(name), rest.is_empty()) {
+                (true, false) => Some(rest.to_owned()),
+                (true, true) => words.get(at).cloned(),
+                _ => None,
+            };
+            at += usize::from(value.is_some() && rest.is_empty());
+            found.push(made(name, &format!("-{letter}"), value));
+        }
+    }
+    found
+}
+
+/// The commands of a script as they are written: continued lines and quotes over several lines joined.
+fn commands(source: &str) -> Vec<(usize, String)> {
+    let (mut found, mut open, mut first) = (Vec::new(), String::new(), 0);
+    let mut until: Option<String> = None;
+    for (index, line) in source.lines().enumerate() {
+        if let Some(end) = &until {
+            if line.trim() == end {
+                until = None;
+            }
+            continue;
+        }
+        if open.is_empty() {
+            first = index + 1;
+            if line.trim_start().starts_with('#') || line.trim().is_empty() {
+                continue;
+            }
+        }
+        open.push_str(line);
+        let continued = open.ends_with('\\') && !in_single_quotes(&open);
+        if continued {
+            open.pop();
+            open.push(' ');
+        } else if is_open(&open) {
+            open.push('\n');
+        } else {
+            until = here_document(&open);
+            found.push((first, std::mem::take(&mut open)));
+        }
+    }
+    if !open.is_empty() {
+        found.push((first, open));
+    }
+    found
+}
+
+/// The state of quotes at the end of a text.
+fn quote(text: &str) -> Option<char> {
+    let mut quote = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\\', None | Some('"')) => {
+                letters.next();
+            }
+            (_, Some(end)) if letter == end => quote = None,
+            ('"' | '\'', None) => quote = Some(letter),
+            _ => {}
+        }
+    }
+    quote
+}
+
+fn is_open(text: &str) -> bool {
+    quote(text).is_some()
+}
+
+fn in_single_quotes(text: &str) -> bool {
+    quote(text) == Some('\'')
+}
+
+/// The word that ends the here-document of a command.
+fn here_document(command: &str) -> Option<String> {
+    let (_, rest) = command.split_once("<<").filter(|(_, rest)| !rest.starts_with('<'))?;
+    let word = rest.trim_start_matches('-').trim_start().trim_start_matches(['"', '\'', '\\']);
+    let end =
+        word.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(word.len());
+    (end > 0 && !word.starts_with(|letter: char| letter.is_ascii_digit())).then(|| word[..end].to_owned())
+}
+
+/// The part of a command that the batch script itself expands: what is outside single quotes.
+pub(crate) fn expanded(command: &str) -> String {
+    let (mut kept, mut quote) = (String::new(), None);
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\\', None | Some('"')) => {
+                letters.next();
+            }
+            (_, Some(end)) if letter == end => quote = None,
+            ('"' | '\'', None) => quote = Some(letter),
+            (_, Some('\'')) => {}
+            _ => kept.push(letter),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directives() {
+        let text = "#!/bin/bash\n# x\n#SBATCH -N2 --ntasks-per-node=4 -t 2-0 # days\n#SBATCH \
+            --gpus=a100:8 --job lm\n\
+                    echo a\n#SBATCH --mem=1G\n # SBATCH --time=1\n";
+        let batch = Batch::read(text).unwrap();
+        let options: Vec<_> = batch.options.iter().map(|one| (one.name, one.value.as_deref())).collect();
+        let expected = [
+            ("nodes", Some("2")),
+            ("ntasks-per-node", Some("4")),
+            ("time", Some("2-0")),
+            ("gpus", Some("a100:8")),
+            ("job-name", Some("lm")),
+        ];
+        assert_eq!(options, expected);
+        assert_eq!(batch.ignored.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [6, 7]);
+        assert_eq!((batch.first_command, batch.gpus_per_node()), (Some(5), Some(4)));
+        assert!(Batch::read("#!/bin/bash\necho\n").is_none());
+    }
+
+    #[test]
+    fn commands_and_what_they_expand() {
+        let text = "#SBATCH -N1\nsrun bash -c '\n  a $X\n' \\\n  $Y\ncat <<E\nsrun b\nE\nc\n";
+        let commands = commands(text);
+        assert_eq!(commands.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 6, 9]);
+        let expanded = expanded(&commands[0].1);
+        assert!(expanded.contains("$Y") && !expanded.contains("$X"));
+    }
+}

@@ -1,0 +1,273 @@
+//! Options and values in #SBATCH lines that sbatch refuses or reads differently.
+
+use crate::read::sbatch::{Batch, BatchOption};
+use crate::read::sbatch_options::names;
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "sbatch-directive-invalid",
+    severity: Severity::Error,
+    summary: "#SBATCH lines have options and values that sbatch knows",
+    explain: include_str!("sbatch_directive_invalid.md"),
+    judge: Judge::Script(judge),
+    fires: &[
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --gpu-per-node=4\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --output=$SCRATCH/logs/%j.out\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --time=2d\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --time=48\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --time=24:00\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64GiB\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu=4\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --ntasks=four\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --mail-type=FINISH\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes 2 gpus=4\nsrun python t.py\n"),
+    ],
+    silent: &[
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH -N2-4 -t 2-0 --gres=gpu:a100:8,tmpfs:10G\n#SBATCH \
+                --time=04:00:00 \
+             --mem-per-cpu=2000 --output=%x-%j.out --mail-type=END,FAIL\n#SBATCH --gpus=h100:8 \
+             --container-image=x\nsrun \
+             python t.py\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --time=90 --array=0-9%2 --signal=B:TERM@60 --exclusive\nsrun a\n",
+        ),
+    ],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
+    let mut found: Vec<Found> = batch.options.iter().flat_map(|one| of_option(one, &script.text)).collect();
+    found.extend(stray_words(&script.text, &batch));
+    found
+}
+
+fn of_option(option: &BatchOption, source: &str) -> Vec<Found> {
+    if option.name.is_empty() {
+        return unknown(option).into_iter().collect();
+    }
+    let Some(value) = option.value.as_deref() else { return Vec::new() };
+    if value.contains("$(") || value.contains("${") || names_variable(value) {
+        let message =
+            format!("{} {value}: sbatch does not expand variables in #SBATCH lines", option.written);
+        let fix = "Write the value itself, use %j and %x, or pass the option on the command line";
+        return vec![Found::error(option.line, message, fix)];
+    }
+    if matches!(option.name, "output" | "error" | "chdir") && value.starts_with('~') {
+        let message = format!("{} {value}: sbatch does not expand ~", option.written);
+        return vec![Found::error(option.line, message, "Write the whole path")];
+    }
+    let found = match option.name {
+        "time" | "time-min" => time(option, value, source),
+        "mem" | "mem-per-cpu" | "mem-per-gpu" => memory(option, value),
+        "gres" => gres(option, value),
+        "gpus" | "gpus-per-node" | "gpus-per-task" | "gpus-per-socket" => gpus(option, value),
+        "ntasks" | "ntasks-per-node" | "cpus-per-task" | "cpus-per-gpu" | "ntasks-per-gpu" => {
+            number(option, value)
+        }
+        "nodes" => nodes(option, value),
+        "mail-type" => mail(option, value),
+        _ => None,
+    };
+    found.into_iter().collect()
+}
+
+fn names_variable(value: &str) -> bool {
+    value
+        .match_indices('$')
+        .any(|(at, _)| value[at + 1..].starts_with(|next: char| next.is_ascii_alphabetic() || next == '_'))
+}
+
+fn unknown(option: &BatchOption) -> Option<Found> {
+    let Some(typed) = option.written.strip_prefix("--") else {
+        let message = format!("{} is no option of sbatch; it refuses the script", option.written);
+        return Some(Found::error(option.line, message, "Use the long name of the option"));
+    };
+    let several: Vec<&str> = names().filter(|name| name.starts_with(typed)).collect();
+    if several.len() > 1 && !typed.is_empty() {
+        let message = format!("--{typed} is ambiguous: {}; sbatch refuses the script", several.join(", "));
+        return Some(Found::error(option.line, message, "Write the whole name"));
+    }
+    // Options of plugins: pyxis.
+    if typed.starts_with("container-") || typed.starts_with("no-container-") {
+        return None;
+    }
+    let plain = typed.replace('_', "-");
+    let near = names().find(|name| diagnostic::suggest::slip(&plain, name));
+    let message = format!("--{typed} is no option of sbatch");
+    Some(match near {
+        Some(near) => Found::error(
+            option.line,
+            format!("{message}; it refuses the script"),
+            format!("Write `--{near}`"),
+        ),
+        None => Found::warning(
+            option.line,
+            format!(
+                "{message}, unless a plugin of the cluster adds \
+            it"
+            ),
+            "",
+        ),
+    })
+}
+
+fn error(option: &BatchOption, value: &str, fix: &str) -> Option<Found> {
+    let message = format!("invalid value {value:?} of {}; sbatch refuses the script", option.written);
+    Some(Found::error(option.line, message, fix))
+}
+
+/// Hours that people write as a bare number: whole days and halves.
+const HOURS: &[u64] = &[24, 36, 48, 72, 96, 120, 144, 168];
+
+fn time(option: &BatchOption, value: &str, source: &str) -> Option<Found> {
+    let special = ["-1", "INFINITE", "UNLIMITED"].iter().any(|one| one.eq_ignore_ascii_case(value));
+    let (days, clock) = value.split_once('-').unwrap_or(("", value));
+    let parts: Vec<&str> = clock.split(':').collect();
+    let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let fits =
+        parts.iter().all(|part| digits(&part)) && parts.len() <= 3 && (!value.contains('-') || digits(&days));
+    if !fits && !special {
+        return error(option, value, "Write HH:MM:SS, D-HH:MM:SS, or minutes");
+    }
+    let first = parts.first().and_then(|part| part.parse::<u64>().ok())?;
+    let minutes_and_seconds =
+        days.is_empty() && parts.len() == 2 && parts[1].trim_start_matches('0').is_empty();
+    let bare = days.is_empty() && parts.len() == 1 && !value.contains('-');
+    let in_text = || {
+        [
+            "h",
+            " h",
+            " \
+            hour",
+            "-hour",
+            "hr",
+        ]
+        .iter()
+        .any(|unit| source.contains(&format!("{first}{unit}")))
+    };
+    let likely = HOURS.contains(&first) || (first > 1 && in_text());
+    if !likely || !(bare || minutes_and_seconds) {
+        return None;
+    }
+    let message =
+        format!("{} {value} is {first} minutes: a number without hours is in minutes", option.written);
+    Some(Found::warning(option.line, message, format!("Write `{first}:00:00` for hours")))
+}
+
+fn memory(option: &BatchOption, value: &str) -> Option<Found> {
+    let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = value[digits.len()..].to_ascii_uppercase();
+    let known = ["", "K", "M", "G", "T", "KB", "MB", "GB", "TB"].contains(&unit.as_str());
+    let Some(number) = digits.parse::<u64>().ok().filter(|_| known) else {
+        return error(option, value, "Write a whole number with K, M, G or T: 64G");
+    };
+    let message = format!("{} {value} is {number} MB: the default unit is megabytes", option.written);
+    (unit.is_empty() && number > 0 && number < 1024)
+        .then(|| Found::warning(option.line, message, format!("Write `{number}G` for gigabytes")))
+}
+
+fn is_count(part: &str) -> bool {
+    let digits = part.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T']);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn gres(option: &BatchOption, value: &str) -> Option<Found> {
+    let wrong = |one: &&str| {
+        let parts: Vec<&str> = one.split(':').collect();
+        let named = one.contains('=') || parts[0].is_empty() || parts.len() > 3 || is_count(parts[0]);
+        // `gpu:4g.20gb:1` has a type, `gpu:` a part that is empty.
+        named || (parts.len() == 3 && !is_count(parts[2])) || parts.iter().any(|part| part.is_empty())
+    };
+    let bare = value
+        .split(',')
+        .map(|one| one.split('(').next().unwrap_or(one))
+        .find(|one| wrong(one) && *one != "none");
+    bare.and_then(|_| error(option, value, "Write `gpu:4`, or `gpu:TYPE:4`"))
+}
+
+fn gpus(option: &BatchOption, value: &str) -> Option<Found> {
+    let wrong = |one: &&str| {
+        let parts: Vec<&str> = one.split(':').collect();
+        parts.len() > 2 || !parts.last().is_some_and(|part| is_count(part)) || parts[0] == "gpu"
+    };
+    let found = value.split(',').any(|one| wrong(&one));
+    found.then(|| error(option, value, "Write a number, or `TYPE:NUMBER`")).flatten()
+}
+
+fn number(option: &BatchOption, value: &str) -> Option<Found> {
+    let fits = value.parse::<u64>().is_ok();
+    if fits { None } else { error(option, value, "Write a whole number") }
+}
+
+fn nodes(option: &BatchOption, value: &str) -> Option<Found> {
+    let part = |one: &str| {
+        let range = one.split_once(':').map_or(one, |(range, _)| range);
+        range.split('-').all(|number| is_count(number))
+    };
+    if value.split(',').all(part) {
+        None
+    } else {
+        error(option, value, "Write a number of nodes, or a range: 2-4")
+    }
+}
+
+/// Events of --mail-type.
+const EVENTS: &[&str] = &[
+    "NONE",
+    "BEGIN",
+    "END",
+    "FAIL",
+    "REQUEUE",
+    "ALL",
+    "INVALID_DEPEND",
+    "STAGE_OUT",
+    "TIME_LIMIT",
+    "TIME_LIMIT_90",
+    "TIME_LIMIT_80",
+    "TIME_LIMIT_50",
+    "ARRAY_TASKS",
+];
+
+fn mail(option: &BatchOption, value: &str) -> Option<Found> {
+    let known = |one: &str| EVENTS.iter().any(|event| event.eq_ignore_ascii_case(one.trim()));
+    if value.split(',').all(known) {
+        None
+    } else {
+        error(option, value, "Write NONE, BEGIN, END, FAIL or ALL")
+    }
+}
+
+/// Words that belong to no option: sbatch stops reading options there.
+fn stray_words(source: &str, batch: &Batch) -> Vec<Found> {
+    let last = batch.first_command.unwrap_or(usize::MAX);
+    let lines = source.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(line, _)| *line < last);
+    let directives = lines.filter_map(|(line, text)| Some((line, text.strip_prefix("#SBATCH")?.trim())));
+    let stray = |(line, text): (usize, &str)| {
+        let first = text.split_whitespace().next().filter(|word| !word.starts_with(['-', '#']))?;
+        let own = matches!(first, "hetjob" | "packjob");
+        let message = format!("#SBATCH {first}: an option begins with - or --; sbatch ignores the line");
+        (!own).then(|| Found::error(line, message, format!("Write `#SBATCH --{first}`")))
+    };
+    let behind = |option: &BatchOption| {
+        let line = source.lines().nth(option.line - 1)?;
+        let word = line.split_whitespace().skip(1).find(|word| {
+            let name = word.split('=').next().unwrap_or_default();
+            word.contains('=')
+                && !word.starts_with(['-', '#', '"', '\''])
+                && names().any(|known| known == name)
+        })?;
+        let used = option.value.as_deref() == Some(word);
+        let message = format!("{word}: an option begins with --; sbatch ignores the rest of the line");
+        (!used).then(|| Found::error(option.line, message, format!("Write `--{word}`")))
+    };
+    let mut found: Vec<Found> = directives.filter_map(stray).collect();
+    found.extend(batch.options.iter().filter_map(behind));
+    found.dedup();
+    found
+}

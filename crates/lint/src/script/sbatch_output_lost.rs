@@ -1,0 +1,63 @@
+//! Output files of a job that Slurm cannot create, or that jobs share.
+
+use crate::read::sbatch::{Batch, BatchOption};
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "sbatch-output-lost",
+    severity: Severity::Warning,
+    summary: "the output of a job goes to a file of its own in a directory that exists",
+    explain: include_str!("sbatch_output_lost.md"),
+    judge: Judge::Script(judge),
+    fires: &[
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --output=logs/%j.out\nmkdir -p logs\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=train.out\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --output=logs/%j.out\nsrun python t.py\n"),
+    ],
+    silent: &[
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=%A_%a.out\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --array=0-9 --output=/dev/null\nsrun python t.py\n"),
+    ],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
+    let named = ["output", "error"].into_iter().filter_map(|name| batch.option(name));
+    let mut found: Vec<Found> =
+        named.flat_map(|option| [shared(&batch, option), missing(&batch, option)]).flatten().collect();
+    found.dedup_by(|one, other| one.line == other.line && one.message == other.message);
+    found
+}
+
+/// One file for all tasks of an array.
+fn shared(batch: &Batch, option: &BatchOption) -> Option<Found> {
+    let value = option.value.as_deref()?;
+    let has = |part: &str| value.contains(part);
+    let own = has("%a") || has("%j") || has("%J");
+    let append = batch.value("open-mode") == Some("append");
+    let message =
+        format!("every task of the array writes to {value}, and overwrites the output of the others");
+    (batch.option("array").is_some() && !own && value != "/dev/null" && !append)
+        .then(|| Found::warning(option.line, message, "Add %a, the index of the task"))
+}
+
+/// A directory that the job may not find.
+fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
+    let value = option.value.as_deref()?;
+    let (folder, _) = value.rsplit_once('/')?;
+    if folder.is_empty() || folder.starts_with("/dev") || value.contains('$') {
+        return None;
+    }
+    let makes = |command: &str| {
+        command.starts_with("mkdir")
+            && command.split_whitespace().any(|word| word.trim_end_matches('/') == folder)
+    };
+    let late = batch.commands.iter().find(|(_, command)| makes(command));
+    let message = "Slurm does not create the directory of the output file, and the job fails without it";
+    let fix = format!("Run `mkdir -p {folder}` before sbatch");
+    match late {
+        Some((line, _)) => Some(Found::warning(*line, format!("this mkdir comes too late: {message}"), fix)),
+        None => (!folder.starts_with('/')).then(|| Found::note(option.line, message, fix)),
+    }
+}

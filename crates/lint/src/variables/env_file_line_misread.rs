@@ -1,0 +1,92 @@
+//! Lines of an env file that its readers take differently.
+
+use std::collections::BTreeMap;
+
+use crate::read::settings::{Held, Setting, Settings};
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "env-file-line-misread",
+    severity: Severity::Warning,
+    summary: "lines of an env file mean the same to every reader",
+    explain: include_str!("env_file_line_misread.md"),
+    judge: Judge::Variables(judge),
+    fires: &[
+        named("docker.env", "# docker run --env-file docker.env x\nMASTER_PORT=29500  # open it\n"),
+        named("train.env", "NCCL_DEBUG = INFO\n"),
+        named("train.env", "NCCL_DEBUG=INFO\nNCCL_DEBUG=WARN\n"),
+        named("train.env", "NCCL_DEBUG: INFO\n"),
+        named("docker.env", "# docker run --env-file docker.env x\nNCCL_DEBUG=\"INFO\"\n"),
+    ],
+    silent: &[
+        named("train.env", "# comment\n\nNCCL_DEBUG=INFO\nEMPTY=\nCOLOR=#fff\nHOST\n"),
+        named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
+    ],
+};
+
+fn judge(settings: &Settings) -> Vec<Found> {
+    if settings.kind != Some(Kind::Environment) {
+        return Vec::new();
+    }
+    // A file that exports is for a shell; one that says so is for docker run.
+    let sourced = settings.others.iter().any(|(_, text)| {
+        text.contains("source ")
+            || text.contains(
+                "set \
+        -a",
+            )
+    });
+    let docker = settings
+        .others
+        .iter()
+        .any(|(_, text)| text.trim_start().starts_with('#') && text.contains("--env-file"));
+    let mut seen: BTreeMap<&str, &Setting> = BTreeMap::new();
+    let mut found = Vec::new();
+    for one in settings.scopes.iter().flat_map(|scope| &scope.settings) {
+        if !sourced && one.held == Held::Always {
+            found.extend(of_docker(one, docker));
+        }
+        if let Some(first) = seen.insert(&one.name, one).filter(|first| first.value != one.value) {
+            let message = format!(
+                "{} is set again, after line {}; the last value counts",
+                one.name, first.location.line
+            );
+            found.push(Found::warning(one.location.clone(), message, "Remove one of them"));
+        }
+    }
+    found.extend(settings.others.iter().filter_map(|(line, text)| other(*line, text)));
+    found
+}
+
+/// What `docker run --env-file` keeps and others remove.
+fn of_docker(one: &Setting, docker: bool) -> Option<Found> {
+    let written = one.written.trim_end();
+    let name = &one.name;
+    let quoted = written.len() > 1
+        && ['"', '\''].iter().any(|quote| written.starts_with(*quote) && written.ends_with(*quote));
+    let (what, fix) = if written.starts_with(' ') {
+        ("the blank behind =", format!("Write `{name}={}`", written.trim()))
+    } else if written.contains(" #") && !quoted && !written.starts_with(['"', '\'']) {
+        ("the comment", "Put the comment on a line of its own".to_owned())
+    } else if quoted && docker {
+        ("the quotes", format!("Write `{name}={}`", one.value.as_deref().unwrap_or_default()))
+    } else {
+        return None;
+    };
+    let message = format!("docker run --env-file keeps {what} as part of the value of {name}: {written:?}");
+    let found = Found::warning(one.location.clone(), message, fix);
+    Some(if docker { found } else { Found { severity: Severity::Note, ..found } })
+}
+
+fn other(line: usize, text: &str) -> Option<Found> {
+    let text = text.trim();
+    if text.is_empty() || text.starts_with('#') {
+        return None;
+    }
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let (name, value) = text.split_once(": ")?;
+    let message = format!("{text:?} sets no variable: an env file has `NAME=value`");
+    is_name(name).then(|| Found::warning(line, message, format!("Write `{name}={}`", value.trim())))
+}

@@ -1,0 +1,65 @@
+//! How many GPUs a command needs on its machine.
+
+/// What a command asks for, and the number of GPUs that it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// The options: `--tensor-parallel-size 4`.
+    pub option: String,
+    pub gpus: u64,
+}
+
+/// Options of launchers that start so many processes on each machine.
+const PROCESSES: &[&str] = &["--nproc_per_node", "--nproc-per-node", "--num_gpus"];
+/// Options of servers that split a model over so many GPUs.
+const TENSOR: &[&str] = &["--tensor-parallel-size", "-tp", "--tp", "--tp-size", "--num-shard", "--tp_size"];
+const PIPELINE: &[&str] = &["--pipeline-parallel-size", "-pp", "--pp-size"];
+const DATA: &[&str] = &["--data-parallel-size", "-dp", "--dp-size"];
+
+/// The GPUs that a command needs; `None` where it does not say so.
+pub(crate) fn needs(command: &str) -> Option<Needs> {
+    let words: Vec<&str> = command
+        .split(|letter: char| letter.is_whitespace() || letter == '=')
+        .map(|word| word.trim_matches(['"', '\'', ',', '\\']))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let value = |names: &[&str]| {
+        let at = words.iter().position(|word| names.contains(word))?;
+        Some((words[at], words.get(at + 1)?.parse::<u64>().ok()?))
+    };
+    let cpu = ["gloo", "--use-cpu", "--cpu"].iter().any(|word| words.contains(word));
+    if let Some((option, gpus)) = value(PROCESSES).filter(|_| !cpu) {
+        return Some(Needs { option: format!("{option} {gpus}"), gpus });
+    }
+    // vLLM and SGLang spread over several machines with a head of their own.
+    let several = ["--nnodes", "--distributed-executor-backend", "--node-rank"];
+    if several.iter().any(|word| words.contains(word)) {
+        return None;
+    }
+    let found: Vec<(&str, u64)> = [TENSOR, PIPELINE, DATA].into_iter().filter_map(value).collect();
+    let option = found.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(" ");
+    let gpus = found.iter().try_fold(1_u64, |all, (_, count)| all.checked_mul(*count))?;
+    (!found.is_empty()).then_some(Needs { option, gpus })
+}
+
+/// Whether a command starts ranks of PyTorch.
+pub(crate) fn launches(command: &str) -> bool {
+    let programs = ["torchrun", "deepspeed", "torch.distributed.run", "torch.distributed.launch"];
+    let words: Vec<&str> = command.split_whitespace().collect();
+    words.iter().any(|word| programs.contains(&word.rsplit('/').next().unwrap_or(word)))
+        || words.windows(2).any(|two| two == ["accelerate", "launch"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_of_commands() {
+        let of = |command: &str| needs(command).map(|needs| needs.gpus);
+        assert_eq!(of("torchrun --nproc_per_node=8 train.py"), Some(8));
+        assert_eq!(of("vllm serve m -tp 2 --pipeline-parallel-size 2"), Some(4));
+        assert_eq!(of("torchrun --nproc_per_node=gpu train.py"), None);
+        assert_eq!(of("torchrun --nproc_per_node=4 t.py --backend gloo"), None);
+        assert!(launches("/usr/bin/torchrun x") && !launches("python train.py"));
+    }
+}
