@@ -165,7 +165,7 @@ impl diagnostic::rule::Rule for Rule {
 pub struct Example {
     /// Its name, which tells what kind of file it is.
     pub name: &'static str,
-    /// Its text.
+    /// The contents of the file.
     pub text: &'static str,
     /// Files that belong to it, name and text: of its build context, or compose files over it.
     pub companions: &'static [(&'static str, &'static str)],
