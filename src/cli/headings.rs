@@ -9,6 +9,5 @@ pub(super) const LOCK: &str = "Lock file";
 pub(super) const MACHINES: &str = "Target machines";
 pub(super) const MIRRORS: &str = "Mirrors and proxies";
 pub(super) const OUTPUT: &str = "Output";
-pub(super) const REQUEST: &str = "Request";
 pub(super) const SELECTION: &str = "Selection";
 pub(super) const STACK: &str = "Stack";

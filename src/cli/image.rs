@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::headings::{CACHE, IMAGE, MIRRORS, REQUEST};
+use super::headings::{CACHE, IMAGE, MIRRORS, STACK};
 use super::stack_args::{StackArgs, today};
 use ::build::lock_file::{LockRequest, next_to};
 use ::build::{NoStack, PlanRequest};
@@ -16,11 +16,11 @@ use resolve::parse;
 #[derive(Debug, Clone, clap::Args)]
 pub struct ImageArgs {
     /// Request file (see docs/request.md); options override it.
-    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
+    #[arg(long, value_name = "FILE", help_heading = STACK)]
     pub request: Option<PathBuf>,
 
     /// Name of the image, for its title and tag.
-    #[arg(long, value_name = "NAME", help_heading = REQUEST, hide_short_help = true)]
+    #[arg(long, value_name = "NAME", help_heading = STACK, hide_short_help = true)]
     pub name: Option<String>,
 
     #[command(flatten)]
@@ -31,11 +31,11 @@ pub struct ImageArgs {
     ///
     /// Default: envdoc.lock next to --request, if it exists. Its stack is requested in addition to the
     /// options, and its Python packages are installed by hash.
-    #[arg(long, value_name = "FILE", help_heading = REQUEST, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = STACK, hide_short_help = true)]
     pub lock: Option<PathBuf>,
 
     /// Fail if the result differs from the lock file.
-    #[arg(long, help_heading = REQUEST, hide_short_help = true)]
+    #[arg(long, help_heading = STACK, hide_short_help = true)]
     pub locked: bool,
 
     /// Your own image to build on.
@@ -79,11 +79,11 @@ pub struct ImageArgs {
     pub pin: bool,
 
     /// System packages of the final image.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = IMAGE)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = IMAGE, hide_short_help = true)]
     pub apt: Vec<String>,
 
     /// Environment variable (not for secrets: it is stored in the image).
-    #[arg(long, value_name = "NAME=VALUE", help_heading = IMAGE)]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = IMAGE, hide_short_help = true)]
     pub env: Vec<String>,
 
     /// Copy from the build context, as the last step: src:/workspace/src.

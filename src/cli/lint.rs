@@ -58,7 +58,7 @@ pub(super) struct Args {
     context: Option<PathBuf>,
 
     /// Treat Compose files as stacks for `docker stack deploy` [default: detected].
-    #[arg(long, help_heading = INPUT)]
+    #[arg(long, help_heading = INPUT, hide_short_help = true)]
     stack: bool,
 
     /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the

@@ -69,7 +69,7 @@ pub struct StackArgs {
     /// Recorded machine to support (made with `envdoc snapshot`); repeatable.
     ///
     /// With several machines, the stack must support the oldest driver and all GPUs.
-    #[arg(long, value_name = "FILE", help_heading = MACHINES)]
+    #[arg(long, value_name = "FILE", help_heading = MACHINES, hide_short_help = true)]
     pub from: Vec<PathBuf>,
 
     /// Support this machine.

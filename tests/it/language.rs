@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, [usize; 4])] = &[
     ("build", [0, 0, 0, 0]),
     ("catalog", [0, 0, 0, 0]),
     ("catalog data", [0, 0, 0, 0]),
-    ("checks", [0, 3, 0, 1]),
+    ("checks", [0, 0, 0, 1]),
     ("cluster", [1, 0, 0, 4]),
     ("diagnose", [0, 0, 0, 16]),
     ("diagnostic", [0, 0, 0, 1]),
@@ -249,4 +249,22 @@ fn the_patterns_find_what_they_should() {
     let rust = "/// A doc.\nfn f() { g(\"one \\\n    two\"); } // not\n#[cfg(test)]\nmod tests { const A: \
         &str = \"x\"; }";
     assert_eq!(texts(Path::new("a.rs"), rust), [" A doc.", "one two"]);
+}
+
+/// A fix is an imperative with its commands; each is read by itself, in any order.
+#[test]
+fn no_fix_refers_to_the_one_before_it() {
+    let refers = regex(
+        r#"(?:fix|manual|safe|restarts_service|needs_reboot)\(\s*(?:format!\(\s*)?"(?:Or|Also|And|Then)\b"#,
+    );
+    let mut found = String::new();
+    for (_, paths) in parts() {
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "rs")) {
+            let text = std::fs::read_to_string(path).unwrap();
+            for hit in refers.find_iter(&text) {
+                found += &format!("{}: {}\n", path.display(), hit.as_str());
+            }
+        }
+    }
+    assert!(found.is_empty(), "begin with what to do:\n{found}");
 }

@@ -5,6 +5,9 @@
 #[path = "../src/signatures/rows/mod.rs"]
 #[expect(dead_code, unreachable_pub, reason = "written for the program, which uses the rest")]
 mod rows;
+#[path = "../src/severity.rs"]
+#[expect(dead_code, unreachable_pub, reason = "written for the program, which uses the rest")]
+mod severity;
 
 use std::error::Error;
 use std::fmt::Write as _;

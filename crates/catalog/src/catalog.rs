@@ -8,10 +8,11 @@ use super::file::{self, Contents, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{
-    cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon,
-    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, pip_options, presets,
-    stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks, variables, xids,
+    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
+    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
+    image_variables, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys,
+    package_order, pip_options, presets, stack_keys, sxids, systems, throttle_reasons, time_services,
+    toolkit, torch, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -48,6 +49,8 @@ macro_rules! catalog {
 }
 
 catalog! {
+    /// Options of apt that take a value.
+    pub apt_options: Table<apt_options::AptOption>,
     /// CUDA toolkits, and the drivers and GPUs that they work with.
     pub cuda: cuda::Cuda,
     /// The errors of CUDA's runtime, by number.
@@ -90,6 +93,8 @@ catalog! {
     pub nvidia_packages: nvidia_packages::NvidiaPackages,
     /// Keys of Compose files and Kubernetes manifests.
     pub object_keys: Table<object_keys::ObjectKeys>,
+    /// Packages in the order in which they are chosen.
+    pub package_order: Table<package_order::PackagePlace>,
     /// Options of pip and uv that take a value.
     pub pip_options: Table<pip_options::PipOption>,
     /// Presets, in the order of the alphabet.
@@ -110,6 +115,8 @@ catalog! {
     pub torch: torch::Torch,
     /// Tracebacks that tell of a failure elsewhere.
     pub tracebacks: tracebacks::Tracebacks,
+    /// Beginnings of names of variables that belong to the stack.
+    pub variable_families: Table<variable_families::VariableFamily>,
     /// Environment variables, by name.
     pub variables: Table<variables::Variable>,
     /// Xids, by number.

@@ -78,8 +78,8 @@ pub struct Incompatibility {
     pub python: Option<String>,
     /// The package with which nothing happens.
     pub unless_package: Option<String>,
-    /// How bad it is.
-    pub severity: Severity,
+    /// What fails.
+    pub breaks: Breaks,
     /// What they do not work with, in words.
     pub with: String,
     /// What happens.
@@ -98,13 +98,13 @@ pub struct Incompatibility {
 /// What happens to releases together with something that they do not work with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// `import deepspeed` fails.
-    ImportError,
-    /// Building an operator fails, or installing DeepSpeed does; `with` says on what condition.
-    BuildError,
-    /// It may work: `effect` says what to look after.
-    Warning,
+pub enum Breaks {
+    /// `import deepspeed`.
+    Import,
+    /// Building an operator, or installing DeepSpeed; `with` says on what condition.
+    Build,
+    /// Nothing for certain: `effect` says what to look after.
+    Uncertain,
 }
 
 /// One operator, and what building it for NVIDIA GPUs needs besides a C++ compiler, ninja and Python's
@@ -272,7 +272,7 @@ mod tests {
             (torch.deepspeed.as_str(), torch.with_package.as_deref(), torch.with_versions.as_deref()),
             (">=0.10.1,<=0.14.0", Some("torch"), Some(">=2.4"))
         );
-        assert_eq!(torch.severity, Severity::ImportError);
+        assert_eq!(torch.breaks, Breaks::Import);
         assert_eq!(row("py312-distutils").unless_package.as_deref(), Some("setuptools"));
         assert_eq!(row("cuda-version-check").with_package, None, "a rule, not a pair of versions");
     }

@@ -1,5 +1,6 @@
 //! Keys of DeepSpeed's configuration.
 
+use diagnostic::suggest::typo_of;
 use serde::Deserialize;
 
 use super::file;
@@ -24,11 +25,9 @@ pub struct Section {
 file::table!(Section, "deepspeed_keys.yaml");
 
 impl Section {
-    /// The key that was most likely meant.
+    /// The key that was most likely meant by one that this release may be too old for.
     pub fn nearest(&self, key: &str) -> Option<&str> {
-        let limit = if key.len() < 8 { 1 } else { 3 };
-        let near = self.keys.iter().map(|known| (strsim::damerau_levenshtein(key, known), known));
-        near.filter(|(distance, _)| *distance <= limit).min().map(|(_, known)| known.as_str())
+        typo_of(key, self.keys.iter().map(String::as_str))
     }
 }
 

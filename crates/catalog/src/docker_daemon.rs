@@ -1,5 +1,6 @@
 //! Keys of `daemon.json` and the flags of `dockerd` that set the same thing: `catalog/docker_daemon.yaml`.
 
+use diagnostic::suggest;
 use serde::Deserialize;
 
 use super::file::{self, Contents};
@@ -83,13 +84,7 @@ impl DockerDaemon {
 
     /// The known key that is nearest to `name`, where one is near.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        let name = name.replace('_', "-").to_lowercase();
-        self.all()
-            .iter()
-            .map(|row| (row.key.as_str(), strsim::jaro_winkler(&name, &row.key)))
-            .filter(|(_, score)| *score > 0.88)
-            .max_by(|(_, a), (_, b)| a.total_cmp(b))
-            .map(|(key, _)| key)
+        suggest::nearest(name, self.all().iter().map(|row| row.key.as_str()))
     }
 }
 

@@ -23,7 +23,38 @@ pub enum DriverSupport<'c> {
     Unknown,
 }
 
+/// Whether the cuda-compat package of a CUDA release makes a driver run it that is too old by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForwardSupport<'c> {
+    /// It does.
+    Works,
+    /// Forward compatibility needs data-centre GPUs.
+    NotDataCentre,
+    /// It works on these driver branches, and this driver is of another one.
+    OtherBranches(&'c [u32]),
+    /// It works on this driver branch; whether the GPU is a data-centre card is not known.
+    UnknownGpu,
+    /// The catalog does not know on which driver branches it works.
+    UnknownRelease,
+}
+
 impl Catalog {
+    /// Whether a driver of a branch runs programs of a CUDA release (`12.4`) by forward compatibility.
+    /// `data_centre`: whether every GPU is a data-centre card, where that is known.
+    pub fn forward_support(&self, branch: u32, cuda: &str, data_centre: Option<bool>) -> ForwardSupport<'_> {
+        if data_centre == Some(false) {
+            return ForwardSupport::NotDataCentre;
+        }
+        match (self.cuda().forward(cuda), data_centre) {
+            (None, _) => ForwardSupport::UnknownRelease,
+            (Some(row), _) if !row.driver_branches.contains(&branch) => {
+                ForwardSupport::OtherBranches(&row.driver_branches)
+            }
+            (_, None) => ForwardSupport::UnknownGpu,
+            _ => ForwardSupport::Works,
+        }
+    }
+
     /// How far a driver (`550.54.14`, of branch 550) runs programs of a CUDA minor.
     pub fn driver_support(&self, driver: &str, branch: u32, cuda: (u32, u32)) -> DriverSupport<'_> {
         let of_branch = self.drivers().cuda_at_least(branch);
@@ -51,6 +82,19 @@ mod tests {
     fn support(driver: &str, cuda: (u32, u32)) -> DriverSupport<'static> {
         let branch = driver.split('.').next().unwrap().parse().unwrap();
         crate::testing::catalog().driver_support(driver, branch, cuda)
+    }
+
+    #[test]
+    fn forward_compatibility() {
+        let forward =
+            |branch, cuda, data_centre| crate::testing::catalog().forward_support(branch, cuda, data_centre);
+        assert_eq!(forward(535, "12.4", Some(true)), ForwardSupport::Works);
+        assert_eq!(forward(535, "12.4.1", None), ForwardSupport::UnknownGpu);
+        assert_eq!(forward(535, "12.4", Some(false)), ForwardSupport::NotDataCentre);
+        assert!(
+            matches!(forward(530, "12.4", None), ForwardSupport::OtherBranches(list) if list.contains(&535))
+        );
+        assert_eq!(forward(535, "99.0", Some(true)), ForwardSupport::UnknownRelease);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 
 use super::file::{Contents, Table as RowTable};
 use super::{
-    cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions, docker_daemon,
-    docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors, image_variables,
-    images, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys, packages,
-    pip_options, presets, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch,
-    tracebacks, variables, xids,
+    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
+    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
+    image_variables, images, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys,
+    package_order, packages, pip_options, presets, stack_keys, sxids, systems, throttle_reasons,
+    time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -70,6 +70,7 @@ use Order::{Alphabet, Free, Numbers, Versions};
 
 /// Every file besides those of packages, in the order of the alphabet.
 static FILES: &[File] = &[
+    of::<RowTable<apt_options::AptOption>>(&[by(&["option"], Alphabet)]),
     of::<cuda::Cuda>(&[
         by(&["toolkit"], Versions),
         named("majors", &["major"], Numbers),
@@ -117,6 +118,7 @@ static FILES: &[File] = &[
         named("driver", &["name"], Alphabet),
     ]),
     of::<RowTable<object_keys::ObjectKeys>>(&[by(&["file", "name"], Free)]),
+    of::<RowTable<package_order::PackagePlace>>(&[by(&["package"], Free)]),
     of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),
@@ -144,6 +146,7 @@ static FILES: &[File] = &[
         named("consequences", &["exception"], Alphabet),
         named("passed_on", &["words"], Alphabet),
     ]),
+    of::<RowTable<variable_families::VariableFamily>>(&[by(&["prefix"], Alphabet)]),
     of::<RowTable<variables::Variable>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<xids::Xid>>(&[by(&["number"], Numbers)]),
 ];

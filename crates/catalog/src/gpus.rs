@@ -1,7 +1,6 @@
 //! GPU models.
 
-use std::cmp::Reverse;
-
+use diagnostic::suggest;
 use serde::Deserialize;
 
 use super::file::{self, Table};
@@ -124,22 +123,10 @@ impl Table<Gpu> {
             .or_else(|| self.all().iter().find(|gpu| one_of(&gpu.patterns)))
     }
 
-    /// The short name that is nearest to one that no model has, by letters changed, where one is near; of
-    /// several, the one that begins like it (`h1000` means `h100` rather than `p1000`).
+    /// The short name that was most likely meant by one that no model has.
     pub fn nearest_alias(&self, text: &str) -> Option<&str> {
-        let wanted = squeezed(text);
-        let limit = wanted.len().div_ceil(4);
-        self.all()
-            .iter()
-            .flat_map(|gpu| &gpu.aliases)
-            .map(|alias| {
-                let name = squeezed(alias);
-                let alike = name.bytes().zip(wanted.bytes()).take_while(|(one, other)| one == other).count();
-                (strsim::damerau_levenshtein(&wanted, &name), Reverse(alike), alias)
-            })
-            .filter(|(distance, ..)| *distance <= limit)
-            .min_by_key(|(distance, alike, _)| (*distance, *alike))
-            .map(|(.., alias)| alias.as_str())
+        let aliases = self.all().iter().flat_map(|gpu| &gpu.aliases);
+        suggest::nearest(&squeezed(text), aliases.map(String::as_str))
     }
 }
 

@@ -7,6 +7,7 @@
 //! ([`signatures`]) are one file each and have a form of their own. What a source did not tell is left out of
 //! the row and is `None` here: it means "not known", never "no".
 
+pub mod apt_options;
 pub mod base_images;
 pub mod browse;
 pub mod cache;
@@ -36,10 +37,13 @@ pub mod nccl_functions;
 pub mod network_interfaces;
 pub mod nvidia_packages;
 pub mod object_keys;
+pub mod package_order;
 pub mod packages;
 pub mod pip_options;
 pub mod presets;
+pub mod release;
 pub mod rules;
+pub mod severity;
 pub mod signatures;
 pub mod stack_keys;
 pub mod strtoll;
@@ -52,6 +56,7 @@ pub mod time_services;
 pub mod toolkit;
 pub mod torch;
 pub mod tracebacks;
+pub mod variable_families;
 pub mod variables;
 pub mod verify;
 pub mod version;

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use super::severity::Severity;
 
 /// What an error does to the fabric, by NVIDIA's guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -28,20 +29,6 @@ impl Class {
             Class::Other => "in neither list of NVIDIA's guide, fatal or not",
         }
     }
-}
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// A notice.
-    Info,
-    /// It may become worse.
-    Warning,
-    /// Something went wrong.
-    Error,
-    /// Something does not work until it is reset.
-    Fatal,
 }
 
 /// One SXid. The line in the kernel's log says itself whether it was fatal, which counts more than the row.

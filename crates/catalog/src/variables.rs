@@ -1,5 +1,6 @@
 //! Environment variables of the stack.
 
+use diagnostic::suggest::typo_of;
 use serde::Deserialize;
 
 use super::file::{self, Table};
@@ -49,6 +50,9 @@ pub struct Variable {
     /// `int`, `bool`, `enum`, `list`, `path` …
     #[serde(rename = "type")]
     pub kind: Option<String>,
+    /// Whether the type is a guess from a name that was only found in the library.
+    #[serde(default)]
+    pub type_guessed: bool,
     /// The values it takes.
     pub allowed: Option<String>,
     /// What it takes besides them.
@@ -156,9 +160,8 @@ impl Variable {
         let allowed = self.allowed.as_deref().unwrap_or_default();
         let words = allowed.split('|').any(|word| word.eq_ignore_ascii_case("true"));
         let read = matches!(self.status, Status::Current | Status::Deprecated);
-        // Of names that were only found in the library, the type is a guess.
-        let seen = self.source.contains("NVIDIA/nccl:");
-        read && seen && self.owner == "nccl" && (kind == "bool" || kind.starts_with("int")) && !words
+        let number = !self.type_guessed && (kind == "bool" || kind.starts_with("int"));
+        read && self.owner == "nccl" && number && !words
     }
 
     /// What the variable does with a value that is discouraged for this reason.
@@ -235,23 +238,17 @@ file::table!(Variable, "variables.yaml");
 pub(super) static NAMES: &[&str] = include!(concat!(env!("OUT_DIR"), "/variable_names.rs"));
 
 impl Table<Variable> {
-    /// The variable that somebody most likely meant by a name that none has: the nearest one that is read, by
-    /// letters changed, when it is near enough to be a slip.
+    /// The variable that somebody most likely meant by a name that none has: one that is read, rather a
+    /// documented one. Short names are too often somebody's own.
     pub fn nearest(&self, name: &str) -> Option<&Variable> {
-        let limit = match name.len() {
-            0..=5 => return None,
-            6..=11 => 1,
-            12..=19 => 2,
-            _ => 3,
-        };
-        self.all()
-            .iter()
-            .filter(|row| matches!(row.status, Status::Current | Status::Deprecated) && row.name != name)
-            .filter(|row| row.name.len().abs_diff(name.len()) <= limit)
-            .map(|row| (strsim::damerau_levenshtein(name, &row.name), row))
-            .filter(|(distance, _)| *distance <= limit)
-            .min_by_key(|(distance, row)| (*distance, !row.documented))
-            .map(|(_, row)| row)
+        if name.len() < 6 {
+            return None;
+        }
+        let read = |row: &&Variable| matches!(row.status, Status::Current | Status::Deprecated);
+        let others = || self.all().iter().filter(read).filter(|row| row.name != name);
+        let documented = others().filter(|row| row.documented).chain(others().filter(|row| !row.documented));
+        let meant = typo_of(name, documented.map(|row| row.name.as_str()))?;
+        self.all().iter().find(|row| row.name == meant)
     }
 }
 
@@ -312,6 +309,17 @@ mod tests {
         assert_eq!(takes("NCCL_IB_DISABLE", ""), Some(true));
         assert_eq!(takes("NCCL_IB_DISABLE", "0x1"), Some(true));
         assert_eq!(takes("NCCL_WARN_ENABLE_DEBUG_INFO", "true"), Some(true));
+    }
+
+    #[test]
+    fn types_that_are_read_from_a_source_are_not_guessed() {
+        for row in table().all().iter().filter(|row| row.owner == "nccl" && row.kind.is_some()) {
+            let read = row.source.contains("NVIDIA/nccl:");
+            assert!(row.type_guessed != read, "{}: type_guessed is wrong for {}", row.name, row.source);
+        }
+        assert!(variable("NCCL_IB_RETRY_CNT").unwrap().is_number_of_nccl());
+        assert!(!variable("NCCL_CFT_ENABLE").unwrap().is_number_of_nccl());
+        assert!(!variable("NCCL_DEBUG").unwrap().is_number_of_nccl());
     }
 
     #[test]

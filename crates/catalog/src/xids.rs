@@ -3,19 +3,14 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use super::severity::Severity;
 
-/// What a fault means for the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+/// What usually causes a fault, where it is not the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Nothing is wrong: a notice.
-    Info,
-    /// The program that ran is the likely cause.
-    Application,
-    /// The GPU or its driver had a fault; it may go on working.
-    Error,
-    /// The GPU does not work until it is reset, the machine booted, or the part replaced.
-    Fatal,
+pub enum Cause {
+    /// The program that ran.
+    Program,
 }
 
 /// A fault number of the GPU driver, with its meaning and remedy.
@@ -28,6 +23,8 @@ pub struct Xid {
     pub name: String,
     /// What it means for the machine.
     pub severity: Severity,
+    /// What usually causes it, where that is not the GPU.
+    pub cause: Option<Cause>,
     /// What happened.
     pub meaning: String,
     /// What to do.
@@ -61,10 +58,11 @@ mod tests {
     #[test]
     fn numbers() {
         assert_eq!(table().xid(79).unwrap().severity, Severity::Fatal);
-        assert_eq!(table().xid(13).unwrap().severity, Severity::Application);
+        let of_program = table().xid(13).unwrap();
+        assert_eq!((of_program.severity, of_program.cause), (Severity::Warning, Some(Cause::Program)));
         assert_eq!(table().xid(63).unwrap().severity, Severity::Info);
         assert_eq!(table().xid(119).unwrap().nvidia.as_deref(), Some("RESET_GPU"));
         assert!(table().xid(0).is_none() && table().xid(42).is_none() && table().xid(999).is_none());
-        assert!(Severity::Fatal > Severity::Error && Severity::Application > Severity::Info);
+        assert!(Severity::Fatal > Severity::Error && Severity::Warning > Severity::Info);
     }
 }

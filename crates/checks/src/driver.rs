@@ -82,8 +82,9 @@ pub(crate) fn replace(facts: &Facts) -> Fix {
     match family(facts) {
         // Debian's own nvidia-driver is one branch for the life of a release, with the proprietary module.
         Family::Debian => Fix::needs_reboot(
-            "Set up NVIDIA's repository \
-             (https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/), then install the driver:",
+            "Set up NVIDIA's repository as \
+             https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/ describes, then install the \
+             driver:",
             &["sudo apt-get install -y nvidia-open", "sudo reboot"],
         ),
         _ => install(facts),
@@ -100,7 +101,7 @@ pub(crate) fn install(facts: &Facts) -> Fix {
         .any(|gpu| facts.catalog.gpus().by_pci(gpu.device).and_then(|row| row.open_module) == Some(false));
     let major =
         facts.system.os.known().and_then(|os| os.version_id.as_deref()).and_then(|v| v.split('.').next());
-    let repository = format!("Set up NVIDIA's repository ({GUIDE}), then install the driver:");
+    let repository = format!("Set up NVIDIA's repository as {GUIDE} describes, then install the driver:");
     match (family(facts), older) {
         (Family::Ubuntu, _) => Fix::needs_reboot(
             "Install the driver that Ubuntu recommends for the GPU:",

@@ -51,8 +51,8 @@ pub(crate) fn overlay(
                 other.address
             ),
         )
-        .fix(format!("Show its rules, on {b}: `{} iptables -L -n -v`", nsenter(b)))
-        .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b))),
+        .fix(format!("Show its iptables rules, on {b}: `{} iptables -L -n -v`", nsenter(b)))
+        .fix(format!("Show its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b))),
         Stop::AtReceiver => Problem::of(
             step,
             b,
@@ -96,7 +96,7 @@ pub(crate) fn overlay(
             ),
         )
         .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
-        .fix(format!("Or restart the container by hand, on {b}: `docker restart {b}`")),
+        .fix(format!("Restart the container by hand, on {b}: `docker restart {b}`")),
         Stop::OutsideOverlay => Problem::of(
             step,
             a,
@@ -112,7 +112,7 @@ pub(crate) fn overlay(
             other.address
         ))
         .fix(format!(
-            "Or restart the container on {a}, which sets up its interfaces again and stops what runs in it: \
+            "Restart the container on {a}, which sets up its interfaces again and stops what runs in it: \
             `docker restart {a}`"
         )),
         Stop::NotSent => Problem::of(
@@ -159,7 +159,7 @@ pub(crate) async fn tcp(
                 "Show the rules of that container's network, on {b}: `{} iptables -L -n -v`",
                 nsenter(b)
             ))
-            .fix(format!("Also check its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b)))
+            .fix(format!("Show its nftables rules, on {b}: `{} nft list ruleset`", nsenter(b)))
     };
     let failure = match listened {
         Ok(()) => {

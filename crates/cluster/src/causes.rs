@@ -241,7 +241,7 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
             "Set `network: {{ mtu: {bytes} }}` in cluster.yaml and recreate the network: `envdoc \
             cluster down && envdoc cluster up`"
         ))
-        .fix("Or raise the MTU on the path between the machines; show the interfaces on both: `ip link`")
+        .fix("Raise the MTU on the path between the machines; show the interfaces on both: `ip link`")
 }
 
 /// A failed ssh login.
@@ -548,7 +548,7 @@ async fn resolver(
             ))
             .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
             .fix(format!(
-                "Or restart that container, which stops everything that runs in it: `docker restart {a}`"
+                "Restart that container, which stops everything that runs in it: `docker restart {a}`"
             )),
     )
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// Its kind.
+    /// What callers decide by; the message is for people.
     pub why: Why,
     /// In the system's words.
     pub message: String,

@@ -27,7 +27,7 @@ pub struct Asked {
 /// What was found on a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its address.
+    /// The address that cluster.yaml gets: an IP address or a host name.
     pub address: String,
     /// Whether it is this machine.
     pub own: bool,

@@ -59,7 +59,7 @@ pub fn decide(plan: &ClusterPlan, observed: &[ObservedState]) -> Result<Decision
         (NetworkKind::Existing, None) => {
             Err(Problem::new(STEP, format!("no node has a network named {name}"))
                 .fix("List the networks on the first node: `docker network ls`")
-                .fix("Or let envdoc create one: set `kind: overlay` in cluster.yaml"))
+                .fix("Let envdoc create one: set `kind: overlay` in cluster.yaml"))
         }
         (NetworkKind::Existing, Some(found)) if !found.attachable && found.scope == "swarm" => {
             Err(Problem::new(
@@ -111,7 +111,7 @@ fn compare(plan: &ClusterPlan, found: &Network) -> Result<Decision, Problem> {
             ),
         )
         .fix("Use it as it is: set `kind: existing` in cluster.yaml")
-        .fix("Or choose a different name in cluster.yaml: `network: { name: … }`"));
+        .fix("Choose a different name in cluster.yaml: `network: { name: … }`"));
     }
     let mut differs = Vec::new();
     let is = container_mtu(found.mtu.unwrap_or(DEFAULT_UNDERLAY_MTU), found.encrypted);

@@ -36,7 +36,7 @@ impl Default for Limits {
 pub struct Node {
     /// Its place in the plan, from 0.
     pub index: usize,
-    /// Its name.
+    /// The name of the node in cluster.yaml.
     pub name: String,
     /// The address by which the others reach it.
     pub address: String,

@@ -10,7 +10,7 @@ use host::file;
 /// A secret's value; `Debug` shows its length alone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Value {
-    /// Its name.
+    /// The name of the secret in cluster.yaml.
     pub name: String,
     /// What it is.
     pub bytes: Vec<u8>,

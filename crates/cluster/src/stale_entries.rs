@@ -85,7 +85,7 @@ impl StaleEntry {
         match reattached {
             false => problem
                 .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
-                .fix(format!("Or restart the container by hand, on {b}: `docker restart {b}`")),
+                .fix(format!("Restart the container by hand, on {b}: `docker restart {b}`")),
             true => problem
                 .fix(format!(
                     "Restart the Docker engine on {a} (also restarts its containers), which \

@@ -31,7 +31,7 @@ mod node_state;
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeStatus {
-    /// Its name.
+    /// The name of the node in cluster.yaml.
     pub node: String,
     /// Its engine's name and version; `None` where it cannot be reached.
     pub engine: Option<String>,

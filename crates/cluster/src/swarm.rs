@@ -89,7 +89,7 @@ pub fn decide(
                     is: `envdoc cluster up`",
                 )
                 .fix(format!(
-                    "Or, if those members are gone for good, remove them: `docker node rm {}`",
+                    "Remove those members if they are gone for good: `docker node rm {}`",
                     names.join(" ")
                 )),
             );
@@ -173,7 +173,7 @@ fn leading(leader: &ObservedState) -> Result<Action, Problem> {
             "Put the manager first under `nodes`, or promote this node on the manager: `docker node \
             promote NODE`",
         )
-        .fix("Or use a machine that is in no swarm as the first node")),
+        .fix("Use a machine that is in no swarm as the first node")),
         State::Pending => Err(Problem::of(
             STEP,
             &leader.name,
@@ -227,7 +227,7 @@ fn following(
             ),
         )
         .fix("Put that swarm's manager first under `nodes`, or remove the node from cluster.yaml")
-        .fix("Or, if nothing on that node needs its swarm (`docker ps`), leave it: `docker swarm leave`")
+        .fix("Leave its swarm, if nothing on that node needs it (`docker ps`): `docker swarm leave`")
     };
     let ours = swarm
         .managers

@@ -19,7 +19,7 @@ pub struct LogPrefix {
     pub local_rank: Option<u32>,
     /// The machine or container.
     pub node: Option<String>,
-    /// When.
+    /// The time stamp in the prefix of the line.
     pub time: Option<Time>,
     /// The level that the line states.
     pub level: Option<Level>,

@@ -55,7 +55,7 @@ pub const EXIT_CODES: &[(u8, &str)] = &[
 /// An error that ends the program.
 #[derive(Debug)]
 pub struct Error {
-    /// Its kind.
+    /// Decides the exit code.
     pub kind: Kind,
     /// What happened, where.
     pub message: String,

@@ -105,7 +105,7 @@ pub struct Step {
 /// What a report shows of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleInfo {
-    /// Its id.
+    /// Kebab case, as `envdoc explain` takes it.
     pub id: Cow<'static, str>,
     /// Its group.
     pub group: Group,

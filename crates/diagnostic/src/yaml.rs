@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Kind};
+use crate::suggest::nearest;
 
 /// Reads a file's text; `name` is how the file is called in messages. A file without anything in it is the
 /// type's default.
@@ -58,12 +59,7 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
         let listed = message.split("expected ").nth(1).unwrap_or_default();
         let keys: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
         short = format!("there is no key {key:?}");
-        let score = |known: &&&str| strsim::jaro_winkler(key, known);
-        if let Some(near) = keys
-            .iter()
-            .max_by(|one, other| score(one).total_cmp(&score(other)))
-            .filter(|near| score(near) > 0.7)
-        {
+        if let Some(near) = nearest(key, keys.iter().copied()) {
             hints.push(format!("did you mean {near}?"));
         }
         hints.push(format!("the keys are {}", keys.join(", ")));

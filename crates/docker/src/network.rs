@@ -15,9 +15,9 @@ const MTU_OPTION: &str = "com.docker.network.driver.mtu";
 /// A network as an engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Network {
-    /// Its id.
+    /// 64 hexadecimal digits.
     pub id: String,
-    /// Its name.
+    /// As `docker network ls` shows it; several networks of an engine may have the same.
     pub name: String,
     /// `overlay`, `bridge`.
     pub driver: String,

@@ -35,7 +35,7 @@ pub struct Client {
 /// One question.
 #[derive(Debug, Clone, Copy)]
 pub struct Get<'q> {
-    /// The address.
+    /// With scheme, host and path: `https://registry-1.docker.io/v2/library/python/tags/list`.
     pub url: &'q str,
     /// What kinds of answer are understood.
     pub accept: &'q str,

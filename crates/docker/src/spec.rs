@@ -97,7 +97,7 @@ pub enum ContainerNetwork {
     Host,
     /// This one, which exists before the container does.
     Named {
-        /// Its name.
+        /// As the engine lists it, or its id.
         name: String,
         /// The container's further name in it: the node's.
         alias: String,

@@ -76,7 +76,7 @@ pub enum State {
 /// A member of a swarm, as a manager sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Member {
-    /// Its id.
+    /// As `docker node ls` shows it; a node that leaves and joins again has another one.
     pub id: String,
     /// Its machine's host name.
     pub hostname: String,

@@ -50,7 +50,7 @@ pub fn remove<'a>(engine: &'a Engine, name: &'a str) -> BoxFuture<'a, Result<boo
 /// A volume in a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
+    /// As `docker volume ls` shows it.
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use diagnostic::suggest::nearest;
 use pep440_rs::{Version, VersionSpecifiers, VersionSpecifiersParseError};
 
 /// Why a `KEY=VALUE` of `--expect` was not understood.
@@ -14,12 +15,12 @@ pub enum ExpectedError {
         text: String,
     },
     /// The key is none of [`KEYS`].
-    #[error("{key:?} cannot be expected (did you mean {near}?); the keys are {}", KEYS.join(", "))]
+    #[error("{key:?} cannot be expected{}; the keys are {}", did_you_mean(*.near), KEYS.join(", "))]
     Key {
         /// The key that was given.
         key: String,
-        /// The key that is most like it.
-        near: &'static str,
+        /// The key that was most likely meant.
+        near: Option<&'static str>,
     },
     /// `gpus` is not a number.
     #[error("gpus: {0:?} is not a number")]
@@ -111,16 +112,18 @@ impl Expected {
             "rdma" => self.rdma = Some(value.parse().map_err(|_| ExpectedError::Rdma(value.to_owned()))?),
             "role" => self.role = Some(role(value)?),
             _ => {
-                let score = |known: &&&str| strsim::jaro_winkler(key, known);
-                let near = KEYS.iter().max_by(|one, other| score(one).total_cmp(&score(other)));
                 return Err(ExpectedError::Key {
                     key: key.to_owned(),
-                    near: near.map_or("gpus", |near| near),
+                    near: nearest(key, KEYS.iter().copied()),
                 });
             }
         }
         Ok(())
     }
+}
+
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map_or(String::new(), |near| format!(" (did you mean {near}?)"))
 }
 
 fn role(value: &str) -> Result<Role, ExpectedError> {

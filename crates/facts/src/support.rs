@@ -3,11 +3,12 @@
 use super::driver::DriverVersion;
 use super::libraries::Library;
 use super::python::{PythonEnvironment, Torch};
+use super::toolkit::Toolkit;
 use super::{Fact, Facts, cuda};
-use catalog::Catalog;
-use catalog::driver_support::DriverSupport;
+use catalog::driver_support::{DriverSupport, ForwardSupport};
 use catalog::torch::{Build, Release};
 use catalog::version::{self, Version, at_least};
+use catalog::{Catalog, release};
 
 /// How far a driver supports a CUDA version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,14 +72,15 @@ impl Facts {
             library.found_in != "cuda" && cuda.is_some_and(|cuda| at_least(cuda, minor) == Some(true))
         };
         let Some(library) = libraries.iter().find(newer) else { return no };
-        match (self.catalog.cuda().forward(minor), self.data_centre_gpus()) {
-            (_, Fact::Known(false)) => no,
-            (Some(row), Fact::Known(true)) if row.driver_branches.contains(&driver.branch) => {
-                Fact::Known(CudaSupport::Forward(library.path.clone()))
-            }
-            (Some(_), Fact::Known(true)) => no,
-            (_, Fact::Unknown(why)) => Fact::Unknown(why),
-            _ => Fact::unknown(format!(
+        let data_centre = self.data_centre_gpus();
+        match self.catalog.forward_support(driver.branch, minor, data_centre.known().copied()) {
+            ForwardSupport::Works => Fact::Known(CudaSupport::Forward(library.path.clone())),
+            ForwardSupport::NotDataCentre | ForwardSupport::OtherBranches(_) => no,
+            ForwardSupport::UnknownGpu => match data_centre {
+                Fact::Unknown(why) => Fact::Unknown(why),
+                _ => Fact::unknown("which GPUs the machine has"),
+            },
+            ForwardSupport::UnknownRelease => Fact::unknown(format!(
                 "{} is used, and it is not known on which driver branches it works",
                 library.path
             )),
@@ -195,6 +197,16 @@ pub fn code_for(
         // PTX is for the newest of the list, if there is any: it does not help an older GPU.
         None if compiled.iter().all(|one| *one > capability) => Fact::Known(false),
         None => Fact::unknown("whether this build of PyTorch carries PTX is not known"),
+    }
+}
+
+impl Toolkit {
+    /// Whether the toolkit is at least of this version; absent when it is not installed.
+    pub fn at_least(&self, version: &str) -> Fact<bool> {
+        self.version.as_ref().and_then(|text| match release::at_least(text, version) {
+            Some(newer) => Fact::Known(newer),
+            None => Fact::unknown(format!("could not compare toolkit version {text:?}")),
+        })
     }
 }
 

@@ -34,7 +34,7 @@ pub struct File {
     pub catalog: &'static Catalog,
     /// Its name, as findings show it.
     pub name: String,
-    /// Its text.
+    /// The contents of the file.
     pub text: String,
     /// What kind of file it is.
     pub kind: Kind,
@@ -60,7 +60,7 @@ pub struct File {
 pub struct Over {
     /// Its name, as findings show it.
     pub name: String,
-    /// Its text.
+    /// The contents of the file.
     pub text: String,
 }
 

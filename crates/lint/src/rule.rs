@@ -13,8 +13,8 @@ use super::read::dockerfile::Dockerfile;
 use super::read::hostfile::Hostfile;
 use super::read::launch::Launches;
 use super::read::machine::Machine;
-use super::read::packages::PackageList;
 use super::read::manifest::Manifest;
+use super::read::packages::PackageList;
 use super::read::python::Program;
 use super::read::script::Script;
 use super::read::settings::Settings;
@@ -186,7 +186,7 @@ impl diagnostic::rule::Rule for Rule {
 pub struct Example {
     /// Its name, which tells what kind of file it is.
     pub name: &'static str,
-    /// Its text.
+    /// The contents of the file.
     pub text: &'static str,
     /// Files that belong to it, name and text: of its build context, or compose files over it.
     pub companions: &'static [(&'static str, &'static str)],

@@ -72,7 +72,7 @@ pub struct Request<'r> {
 pub struct Added {
     /// Path below `catalog/`: `torch.yaml`.
     pub file: String,
-    /// The row.
+    /// What names the row in its file: a version (`2.6.0`) or a tag.
     pub key: String,
     /// Its text, or the lines that were added to it.
     pub text: String,

@@ -8,7 +8,7 @@ use proptest::sample::{select, subsequence};
 use super::criteria::Criteria;
 use super::rank;
 use super::request::{Request, Requirement, RequirementKind};
-use super::search::{self, Choice, ORDER};
+use super::search::{self, Choice};
 use super::universe::series;
 use super::verdict::Judgement;
 use super::verdict::Tolerance;
@@ -124,7 +124,7 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
     if tolerances.0 != tolerances.1 {
         return tolerances.0 < tolerances.1;
     }
-    for name in ORDER.iter().filter(|name| criteria.packages.contains_key(**name)) {
+    for name in universe().order.iter().filter(|name| criteria.packages.contains_key(**name)) {
         if let (Some(one), Some(two)) = (one.package(name), two.package(name))
             && one.version != two.version
         {
@@ -147,7 +147,7 @@ fn at_least_as_good(request: &Request, one: &Choice<'static>, two: &Choice<'stat
     if is(one) != is(two) {
         return is(one);
     }
-    for name in ORDER {
+    for name in &universe().order {
         match (one.package(name), two.package(name)) {
             (None, None) => {}
             (Some(one), Some(two)) if one.version == two.version => {}
@@ -235,7 +235,11 @@ proptest! {
 #[test]
 fn the_order_names_every_package() {
     for name in universe().package_names() {
-        assert!(ORDER.contains(&name), "{name} is missing in search::ORDER");
+        assert!(universe().order.contains(&name), "{name} is missing in catalog/package_order.yaml");
     }
+    let mut names = universe().order.clone();
+    names.sort_unstable();
+    names.dedup();
+    assert!(names.len() == universe().order.len() && names.len() < 60, "each once; a bit each");
     assert!(universe().builds.iter().any(|build| series(&build.version) == (2, 15)));
 }

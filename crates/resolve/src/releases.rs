@@ -6,7 +6,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::Python;
 use catalog::Catalog;
-use catalog::deepspeed::{self, Severity};
+use catalog::deepspeed::{self, Breaks};
 use catalog::{flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
@@ -212,9 +212,7 @@ type Companion = (&'static str, VersionSpecifiers);
 /// What breaks the import of some releases of DeepSpeed; and what has to be there so that it does not.
 fn deepspeed_rules(catalog: &'static Catalog) -> (RulesByRelease<Incompatible>, RulesByRelease<Companion>) {
     let (mut rules, mut companions) = (Vec::new(), Vec::new());
-    for row in
-        catalog.deepspeed().incompatibilities().iter().filter(|row| row.severity == Severity::ImportError)
-    {
+    for row in catalog.deepspeed().incompatibilities().iter().filter(|row| row.breaks == Breaks::Import) {
         let (Some(releases), Some(with)) = (specifiers(&row.deepspeed), row.with_package.as_deref()) else {
             continue;
         };

@@ -2,7 +2,7 @@
 //!
 //! "Best" is a fixed order over whole stacks ([`super::rank`]): first what costs nothing and is known, then
 //! the packages that were asked for by name, newest first, then the torch build, then Python and base image
-//! together, then each other package in the order of [`ORDER`], newest first. The search goes through the
+//! together, then each other package in the order of the catalog, newest first. The search goes through the
 //! candidates in exactly this order and takes the first that can be completed, so what it returns is the best
 //! there is: a requirement less can never give a worse stack.
 
@@ -16,30 +16,6 @@ use super::request::Request;
 use super::universe::{Base, Build, Package, Python, Release, Universe};
 use super::verdict::Tolerance;
 use super::verdict::{Candidate, Judgement, Objection, Reason};
-
-/// The order in which packages are chosen: what requires others comes before them, so that the newest of it
-/// decides.
-pub(crate) const ORDER: &[&str] = &[
-    "vllm",
-    "trl",
-    "peft",
-    "deepspeed",
-    "xformers",
-    "flash-attn",
-    "bitsandbytes",
-    "stable-baselines3",
-    "accelerate",
-    "transformers",
-    "datasets",
-    "tokenizers",
-    "huggingface-hub",
-    "gymnasium",
-    "triton",
-    "pydantic",
-    "setuptools",
-    "numba",
-    "numpy",
-];
 
 /// The package that is there in every stack: torch does little without it, and does not require it.
 const ALWAYS: &str = "numpy";
@@ -177,7 +153,7 @@ pub(crate) fn judge<'u>(
 }
 
 /// What a dead end depends on, as bits: the build, the Python, the base image, and packages by their index in
-/// [`ORDER`].
+/// [`Universe::order`].
 type Blame = u64;
 const BUILD: Blame = 1 << 62;
 const PYTHON: Blame = 1 << 61;
@@ -224,7 +200,7 @@ impl<'u> Search<'u, '_> {
     fn with_newest(&mut self, mut choice: Choice<'u>) -> Choice<'u> {
         let trace = self.trace.take();
         let mut changed = false;
-        for name in ORDER.iter().filter(|name| self.criteria.packages.contains_key(**name)) {
+        for name in self.universe.order.iter().filter(|name| self.criteria.packages.contains_key(**name)) {
             let (Some(package), Some(mut chosen)) = (self.universe.package(name), choice.package(name))
             else {
                 continue;
@@ -380,11 +356,11 @@ impl<'u> Search<'u, '_> {
         environments
     }
 
-    /// Chooses every package that is needed, the first of [`ORDER`] first; goes back to the one that a dead
-    /// end depends on.
+    /// Chooses every package that is needed, the first of [`Universe::order`] first; goes back to the one
+    /// that a dead end depends on.
     fn packages(&mut self, choice: &mut Choice<'u>, needed: &[&str]) -> Result<(), Blame> {
         let open = |name: &str| needed.contains(&name) && choice.package(name).is_none();
-        let mut indices = ORDER.iter().enumerate().filter(|(_, name)| open(name));
+        let mut indices = self.universe.order.iter().enumerate().filter(|(_, name)| open(name));
         let next = indices.find_map(|(index, name)| Some((index, self.universe.package(name)?)));
         let Some((index, package)) = next else { return Ok(()) };
         let mine: Blame = 1 << index;
@@ -399,7 +375,7 @@ impl<'u> Search<'u, '_> {
                     && (other.requires(package.name).is_some()
                         || other.companions(choice.environment.python).any(|name| name == package.name))
             })
-            .fold(0, |blame, other| blame | bit(other.package));
+            .fold(0, |blame, other| blame | bit(self.universe, other.package));
         for release in self.releases(package) {
             match self.conflict(choice, release) {
                 Some(cause) => blame |= cause,
@@ -449,7 +425,7 @@ impl<'u> Search<'u, '_> {
                 }
                 Judge::Packages(judge) => {
                     for other in &choice.packages {
-                        add(judge(criteria, &environment, release, other), bit(other.package));
+                        add(judge(criteria, &environment, release, other), bit(self.universe, other.package));
                     }
                 }
             }
@@ -484,6 +460,6 @@ impl<'u> Search<'u, '_> {
     }
 }
 
-fn bit(package: &str) -> Blame {
-    ORDER.iter().position(|name| *name == package).map_or(0, |index| 1 << index)
+fn bit(universe: &Universe, package: &str) -> Blame {
+    universe.order.iter().position(|name| *name == package).map_or(0, |index| 1 << index)
 }

@@ -31,6 +31,8 @@ pub struct Universe {
     machines: OnceLock<Vec<Base>>,
     in_images: OnceLock<Vec<Build>>,
     packages: BTreeMap<&'static str, OnceLock<Package>>,
+    /// Packages in the order in which they are chosen: what requires others comes before them.
+    pub(crate) order: Vec<&'static str>,
 }
 
 const BASES: &[&str] = images::REPOSITORIES;
@@ -170,6 +172,7 @@ impl Universe {
             machines: OnceLock::new(),
             in_images: OnceLock::new(),
             packages: names.map(|name| (name, OnceLock::new())).collect(),
+            order: catalog.package_order().all().iter().map(|row| row.package.as_str()).collect(),
         }
     }
 

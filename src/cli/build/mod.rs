@@ -130,7 +130,7 @@ pub(super) struct Args {
     /// Report format.
     ///
     /// json is one object per event and line, the last of which is the report.
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT, hide_short_help = true)]
     format: Format,
 
     /// How to show progress on standard error.
@@ -138,7 +138,7 @@ pub(super) struct Args {
     progress: Shown,
 
     /// Show every step, layer and expectation in the report.
-    #[arg(long, short, help_heading = OUTPUT)]
+    #[arg(long, short, help_heading = OUTPUT, hide_short_help = true)]
     verbose: bool,
 }
 

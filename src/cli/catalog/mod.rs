@@ -157,7 +157,8 @@ impl Show {
         }
         let names: Vec<String> = rows.iter().flat_map(browse::names).collect();
         let error = Error::new(Kind::Usage, format!("{} has no row {key:?}", file.name));
-        let error = error.did_you_mean(nearest(key, names.iter().map(String::as_str)));
+        // Of versions that are as near, the newest.
+        let error = error.did_you_mean(nearest(key, names.iter().rev().map(String::as_str)));
         let name = file.name.trim_end_matches(".yaml");
         Err(error.hint(format!("`envdoc catalog show {name}` lists all rows")))
     }

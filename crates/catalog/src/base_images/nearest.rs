@@ -2,6 +2,7 @@
 
 use super::super::images::{Flavour, Image};
 use super::super::version::Version;
+use diagnostic::suggest;
 
 /// Up to three of these images that differ least from a tag.
 pub(super) fn nearest<'c>(images: &'c [Image], tag: &str) -> Vec<&'c Image> {
@@ -164,7 +165,7 @@ fn system_distance(wish: &str, has: &str) -> u32 {
         (text[..digits].to_owned(), text[digits..].parse::<f64>().unwrap_or_default())
     };
     let ((family, release), (other, number)) = (parts(wish), parts(has));
-    let letters = u32::try_from(strsim::levenshtein(&family, &other).min(20)).unwrap_or(20);
+    let letters = u32::try_from(suggest::edits(&family, &other).min(20)).unwrap_or(20);
     // Two years lie between two releases of Ubuntu, one number between those of the others.
     let apart = (release - number).abs().ceil() / if family.starts_with("ubuntu") { 2.0 } else { 1.0 };
     match letters {

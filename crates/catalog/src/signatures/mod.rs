@@ -10,8 +10,7 @@ mod rows;
 use std::sync::LazyLock;
 
 pub use rows::{
-    Cause, Component, CountsIf, Derived, MachineFault, Report, Role, Severity, Signal, Signature, Unfinished,
-    Verified,
+    Cause, Component, CountsIf, Derived, MachineFault, Report, Role, Signal, Signature, Unfinished, Verified,
 };
 
 /// All signatures, by component's folder and id.

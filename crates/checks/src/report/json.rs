@@ -24,8 +24,7 @@ pub struct CheckReport {
     /// Version of envdoc.
     pub envdoc: String,
     /// What was examined, as far as it is known: `os`, `kernel`, `architecture`, `cpu`, `gpus`, `driver`,
-    /// `cuda`, `docker`,
-    /// `container_toolkit`, `time` and others.
+    /// `cuda`, `docker`, `container_toolkit`, `time` and others.
     pub machine: BTreeMap<String, String>,
     /// How many results have each status.
     pub summary: Summary,

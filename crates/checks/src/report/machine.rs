@@ -1,11 +1,12 @@
-//! What the machine is, in two or three lines.
+//! What the machine is, in three or four lines.
 
+use facts::pci::Device;
 use facts::{Fact, Facts, Role};
 
-/// Lines such as `Ubuntu 22.04.5 LTS · Linux 5.15.0 · x86_64` and `8 × NVIDIA H100 80GB HBM3 · driver
-/// 550.90.07 · CUDA 12.4`.
+/// Lines such as `Ubuntu 22.04.5 LTS · Linux 5.15.0 · x86_64`, `64 CPUs · AMD EPYC 9334 32-Core Processor`
+/// and `8 × NVIDIA H100 80GB HBM3 · driver 550.90.07 · CUDA 12.4`.
 pub fn lines(facts: &Facts) -> Vec<String> {
-    [system(facts), gpus(facts), engine(facts)].into_iter().flatten().collect()
+    [system(facts), join(cpu(facts)), gpus(facts), engine(facts)].into_iter().flatten().collect()
 }
 
 /// The same for programs, as far as it is known: name and value.
@@ -18,7 +19,7 @@ pub fn properties(facts: &Facts) -> Vec<(&'static str, String)> {
         ("virtualization", system.virtualisation.known().map(ToString::to_string)),
         ("container", system.container.known().map(ToString::to_string)),
     ];
-    let gpus = facts.gpu.list.known().map(|gpus| count(gpus.iter().map(|gpu| gpu.name.as_str())).join(", "));
+    let joined = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join(", "));
     let driver = facts.driver.module.known().map(|module| module.version.to_string());
     let driver = driver.or_else(|| facts.gpu.driver.known().map(ToString::to_string));
     let time = facts
@@ -27,7 +28,8 @@ pub fn properties(facts: &Facts) -> Vec<(&'static str, String)> {
         .known()
         .and_then(|&seconds| Some(jiff::Timestamp::from_second(seconds).ok()?.to_string()));
     all.extend([
-        ("gpus", gpus),
+        ("cpu", joined(cpu(facts))),
+        ("gpus", joined(models(facts))),
         ("driver", driver),
         ("cuda", facts.gpu.cuda.known().cloned()),
         ("docker", facts.docker.info_text(&["ServerVersion"]).known().cloned()),
@@ -51,6 +53,26 @@ fn system(facts: &Facts) -> Option<String> {
     join(parts)
 }
 
+/// The number of processors and their model, as far as they are known.
+fn cpu(facts: &Facts) -> Vec<String> {
+    let number = facts.limits.cpus.known().filter(|&&number| number > 0);
+    let number = number.map(|number| format!("{number} CPU{}", if *number == 1 { "" } else { "s" }));
+    number.into_iter().chain(facts.system.cpu_model.known().cloned()).collect()
+}
+
+/// The GPUs as the driver names them; where it does not answer, those that the PCI bus shows.
+fn models(facts: &Facts) -> Vec<String> {
+    if let Some(gpus) = facts.gpu.list.known().filter(|gpus| !gpus.is_empty()) {
+        return count(gpus.iter().map(|gpu| gpu.name.as_str()));
+    }
+    let name = |device: &Device| match facts.catalog.gpus().by_pci(device.device) {
+        Some(gpu) => format!("NVIDIA {} (PCI)", gpu.name),
+        None => format!("NVIDIA GPU {:04x}:{:04x} (PCI)", device.vendor, device.device),
+    };
+    let names: Vec<String> = facts.pci.gpus().map(name).collect();
+    count(names.iter().map(String::as_str))
+}
+
 fn gpus(facts: &Facts) -> Option<String> {
     match (facts.has_gpu(), facts.role()) {
         (Fact::Known(false), Fact::Known(Role::BuildHost)) => {
@@ -60,15 +82,7 @@ fn gpus(facts: &Facts) -> Option<String> {
         _ => {}
     }
     let mut parts = Vec::new();
-    match facts.gpu.list.known() {
-        Some(gpus) => parts.extend(count(gpus.iter().map(|gpu| gpu.name.as_str()))),
-        None => match facts.pci.gpus().count() {
-            0 => {}
-            count => {
-                parts.push(format!("{count} NVIDIA GPU{} on the bus", if count == 1 { "" } else { "s" }))
-            }
-        },
-    }
+    parts.extend(models(facts));
     match &facts.driver.module {
         Fact::Known(module) => {
             parts.push(format!("driver {}{}", module.version, if module.open { " (open)" } else { "" }));
@@ -106,4 +120,39 @@ fn count<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 
 fn join(parts: Vec<String>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use facts::testing::{Sparse, pci::gpu, sparse::host};
+
+    fn shown(readings: &[(&str, &str)]) -> (String, Vec<(&'static str, String)>) {
+        let facts = host(&Sparse::new(readings));
+        (lines(&facts).join("\n"), properties(&facts))
+    }
+
+    #[test]
+    fn the_processor_is_shown() {
+        let cpu =
+            "processor\t: 0\nmodel name\t: AMD EPYC 9334  32-Core\nprocessor\t: 1\nmodel name\t: other\n";
+        let (text, properties) = shown(&[("read /proc/cpuinfo", cpu)]);
+        assert!(text.contains("2 CPUs · AMD EPYC 9334 32-Core"), "{text}");
+        assert!(properties.contains(&("cpu", "2 CPUs, AMD EPYC 9334 32-Core".into())), "{properties:?}");
+        // ARM's kernel writes no model.
+        let (text, _) = shown(&[("read /proc/cpuinfo", "processor\t: 0\nCPU part\t: 0xd4f\n")]);
+        assert!(text.lines().any(|line| line == "1 CPU"), "{text}");
+        let (_, properties) = shown(&[]);
+        assert!(properties.iter().all(|(name, _)| *name != "cpu"), "unknown is left out: {properties:?}");
+    }
+
+    #[test]
+    fn without_a_driver_the_bus_names_the_gpus() {
+        let mut facts = host(&Sparse::new(&[]));
+        let device = |device: u16| Device { device, ..gpu("0000:1b:00.0") };
+        facts.pci.devices = Fact::Known(vec![device(0x2330), device(0x2330), device(0x0001)]);
+        assert_eq!(models(&facts), ["2 × NVIDIA H100 80GB HBM3 (PCI)", "1 × NVIDIA GPU 10de:0001 (PCI)"]);
+        let gpus = properties(&facts).into_iter().find(|(name, _)| *name == "gpus");
+        assert_eq!(gpus.unwrap().1, "2 × NVIDIA H100 80GB HBM3 (PCI), 1 × NVIDIA GPU 10de:0001 (PCI)");
+    }
 }

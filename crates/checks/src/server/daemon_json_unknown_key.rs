@@ -2,7 +2,7 @@
 
 use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
 use catalog::docker_daemon;
-use catalog::version::Version;
+use catalog::release::{self, Version};
 use facts::Facts;
 use facts::docker::DaemonJson;
 use serde_json::Value;
@@ -30,8 +30,7 @@ fn judge(facts: &Facts) -> Judged {
         .known()
         .zip(file.modified.known())
         .is_some_and(|(started, modified)| started > modified);
-    let newest = Version::parse(NEWEST);
-    let beyond = version.zip(newest.as_ref()).is_some_and(|(v, newest)| v.number(0) > newest.number(0));
+    let beyond = version.is_some_and(|version| version.major > NEWEST);
     let (unknown, idle) = classify(facts, value, version);
     let fix = crate::daemon_json::validate("Correct the key", facts, &file.path);
     if let Some((first, _)) = unknown.first().filter(|_| !read) {
@@ -90,7 +89,7 @@ fn classify<'a>(
         {
             continue;
         }
-        let what = match Version::parse(&row.since).is_some_and(|since| *version < since) {
+        let what = match release::parse(&row.since).is_some_and(|since| *version < since) {
             true => format!("{name:?} (known from {} on)", row.since),
             false => format!("{name:?} (known until {})", row.last),
         };
@@ -110,17 +109,14 @@ fn list(keys: &[(&str, String)]) -> String {
 /// Whether an engine of this version knows the key. What the newest engine that was read still knows has no
 /// end.
 fn accepts(row: &docker_daemon::Key, version: &Version) -> bool {
-    let after = Version::parse(&row.since).is_none_or(|since| *version >= since);
-    let before = Version::parse(&row.last).zip(Version::parse(NEWEST)).is_none_or(|(last, newest)| {
-        last.number(0) >= newest.number(0)
-            || version.minor() <= last.minor()
-            || version.number(0) <= last.number(0)
-    });
+    let after = release::parse(&row.since).is_none_or(|since| *version >= since);
+    let before =
+        release::parse(&row.last).is_none_or(|last| last.major >= NEWEST || version.major <= last.major);
     after && before
 }
 
 /// The newest series in the catalog.
-const NEWEST: &str = "29";
+const NEWEST: u64 = 29;
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ fn judge(facts: &Facts) -> Judged {
     let message = "the engine is Docker Desktop, which runs in a virtual machine without access to the GPU; \
                    no container gets it";
     let fix = Fix::safe(
-        "Install Docker Engine (https://docs.docker.com/engine/install/) and switch to it:",
+        "Install Docker Engine as https://docs.docker.com/engine/install/ describes, and switch to it:",
         &["docker context use default"],
     );
     Ok(Verdict::error(message, fix))

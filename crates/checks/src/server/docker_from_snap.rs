@@ -21,8 +21,8 @@ fn judge(facts: &Facts) -> Judged {
     let message = "Docker is installed as a snap: it ignores /etc/docker/daemon.json and the host's NVIDIA \
                    toolkit, and gives GPUs only with --runtime nvidia through its own toolkit";
     let fix = Fix::restarts_service(
-        "Save images and volumes that you need, remove the snap, then install Docker Engine \
-         (https://docs.docker.com/engine/install/):",
+        "Save images and volumes that you need, then replace the snap with Docker Engine as \
+         https://docs.docker.com/engine/install/ describes:",
         &["sudo snap remove docker"],
     );
     let verdict = Verdict::warning(message, fix);

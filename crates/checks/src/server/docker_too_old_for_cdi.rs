@@ -1,8 +1,8 @@
 //! CDI specifications are here that this engine cannot read.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
+use catalog::release::at_least;
 use catalog::toolkit;
-use catalog::version::Version;
 use facts::Facts;
 
 pub(super) const CHECK: Check = Check {
@@ -42,9 +42,7 @@ fn judge(facts: &Facts) -> Judged {
         );
         return Ok(Verdict::warning(message, fix).about(Subject::file(&spec.path)));
     }
-    let new_format = Version::parse("0.7.0").is_some_and(|new| {
-        specs.iter().any(|spec| Version::parse(&spec.cdi_version).is_some_and(|version| version >= new))
-    });
+    let new_format = specs.iter().any(|spec| at_least(&spec.cdi_version, "0.7.0") == Some(true));
     if new_format
         && !*docker.at_least(toolkit::ENGINE_WITH_CDI_0_7).require("the engine reports no version")?
     {

@@ -2,7 +2,6 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::toolkit;
-use catalog::version::Version;
 use facts::Fact;
 use facts::Facts;
 use facts::docker::texts;
@@ -40,15 +39,11 @@ fn judge(facts: &Facts) -> Judged {
     if !config.is_some_and(|config| matches!(config.swarm_resource, Fact::Known(_))) {
         missing.push("swarm-resource is not set in the toolkit's config.toml".to_owned());
     }
-    let version = facts.toolkit.version.decided()?.and_then(|version| Version::parse(version));
-    let bound = |text: &str| Version::parse(text);
-    let (from, to) = (bound(toolkit::TOOLKIT_DEFAULTS_TO_CDI), bound(toolkit::TOOLKIT_CDI_WITH_SWARM));
+    facts.toolkit.version.decided()?;
+    let cdi_by_default = facts.toolkit.at_least(toolkit::TOOLKIT_DEFAULTS_TO_CDI) == Fact::Known(true);
+    let no_swarm = facts.toolkit.at_least(toolkit::TOOLKIT_CDI_WITH_SWARM) == Fact::Known(false);
     let legacy = facts.toolkit.mode() == Fact::Known("legacy".into());
-    if let (Some(version), Some(from), Some(to)) = (version, from, to)
-        && version >= from
-        && version < to
-        && !legacy
-    {
+    if cdi_by_default && no_swarm && !legacy {
         missing.push("toolkit 1.18 ignores swarm-resource in its default mode".to_owned());
     }
     if missing.is_empty() {

@@ -2,7 +2,6 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::toolkit;
-use catalog::version::Version;
 use facts::Fact;
 use facts::Facts;
 
@@ -43,9 +42,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     let mode = facts.toolkit.mode();
     let mode = mode.require("the toolkit's mode is unknown")?.as_str();
-    let new = Version::parse(version)
-        .zip(Version::parse(toolkit::TOOLKIT_DEFAULTS_TO_CDI))
-        .is_some_and(|(v, first)| v >= first);
+    let new = facts.toolkit.at_least(toolkit::TOOLKIT_DEFAULTS_TO_CDI) == Fact::Known(true);
     let cdi_mode = matches!(mode, "cdi" | "jit-cdi") || (mode == "auto" && new);
     if cdi_mode && docker.info_text(&["DefaultRuntime"]) == Fact::Known("nvidia".into()) {
         return Ok(Verdict::Pass);

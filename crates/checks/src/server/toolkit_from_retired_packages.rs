@@ -1,8 +1,7 @@
 //! The toolkit comes from packages that are no longer made.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use catalog::version::Version;
-use facts::Facts;
+use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
     id: "toolkit-from-retired-packages",
@@ -24,9 +23,8 @@ fn judge(facts: &Facts) -> Judged {
     if retired.is_empty() {
         return Ok(Verdict::Pass);
     }
-    let current =
-        facts.toolkit.version.decided()?.and_then(|v| Version::parse(v)).zip(Version::parse("1.15.0"));
-    if current.is_some_and(|(version, without)| version >= without) {
+    facts.toolkit.version.decided()?;
+    if facts.toolkit.at_least("1.15.0") == Fact::Known(true) {
         return Ok(Verdict::Pass);
     }
     let message = format!(
@@ -36,7 +34,8 @@ fn judge(facts: &Facts) -> Judged {
     let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
     let mut fix = Fix::restarts_service(
         format!(
-            "Replace nvidia-docker's repository with the current one ({guide}), then install the toolkit:"
+            "Replace nvidia-docker's repository with the current one as {guide} describes, then install the \
+             toolkit:"
         ),
         &[],
     );
@@ -50,8 +49,6 @@ mod tests {
     use super::*;
     use crate::testing::verdict_line;
     use facts::testing::{Sparse, sparse::gpu_host};
-
-    use facts::Fact;
 
     #[test]
     fn leftovers_beside_a_current_toolkit_are_no_matter() {

@@ -34,7 +34,7 @@ fn judge(facts: &Facts) -> Judged {
                    select device driver\")";
     let guide = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html";
     let mut fix = Fix::restarts_service(
-        format!("Set up NVIDIA's package repository ({guide}), then install the toolkit:"),
+        format!("Set up NVIDIA's package repository as {guide} describes, then install the toolkit:"),
         &[],
     );
     fix.commands.extend(facts.system.os.known().and_then(|os| os.install("nvidia-container-toolkit")));

@@ -5,7 +5,8 @@ use diagnostic::Severity;
 use facts::Facts;
 use std::collections::BTreeMap;
 
-use catalog::xids;
+use catalog::severity;
+use catalog::xids::Cause;
 
 pub(super) const CHECK: Check = Check {
     id: "xid-errors",
@@ -61,11 +62,11 @@ enum Weight {
 }
 
 fn weight(facts: &Facts, number: u32) -> Weight {
-    match facts.catalog.xids().xid(number).map(|row| row.severity) {
-        Some(xids::Severity::Info) => Weight::Notice,
-        Some(xids::Severity::Application) => Weight::Program,
-        Some(xids::Severity::Error | xids::Severity::Fatal) => Weight::Fault,
+    match facts.catalog.xids().xid(number).map(|row| (row.severity, row.cause)) {
         None => Weight::Unlisted,
+        Some((severity::Severity::Info, _)) => Weight::Notice,
+        Some((_, Some(Cause::Program))) => Weight::Program,
+        Some(_) => Weight::Fault,
     }
 }
 

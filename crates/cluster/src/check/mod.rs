@@ -59,7 +59,7 @@ pub enum Access {
 /// What the server checks say of a node.
 #[derive(Debug)]
 pub struct NodeResults {
-    /// Its name.
+    /// The name of the node in cluster.yaml.
     pub name: String,
     /// Its engine's endpoint.
     pub engine: String,
@@ -87,7 +87,7 @@ impl Inspection {
 /// Machines on which envdoc is missing, and what copying it there means.
 #[derive(Debug)]
 pub struct Missing {
-    /// Their names.
+    /// The names of the nodes in cluster.yaml.
     pub nodes: Vec<String>,
     /// Bytes that each gets.
     pub bytes: usize,

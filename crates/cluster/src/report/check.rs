@@ -67,7 +67,7 @@ pub struct FleetEntry {
 /// A machine.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NodeEntry {
-    /// Its name.
+    /// The name of the node in cluster.yaml.
     pub name: String,
     /// Its engine's endpoint.
     pub engine: String,

@@ -83,11 +83,9 @@ fn typed(text: &str) -> Result<usize, SizesError> {
     }
 }
 
-/// `64 MiB`; a size that is not a multiple of a unit uses the next smaller one.
+/// `64 MiB`, `1.5 MiB`.
 pub fn size(bytes: usize) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let found = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
-    found.map_or_else(|| format!("{bytes} bytes"), |(unit, name)| format!("{} {name}", bytes / unit))
+    diagnostic::units::memory(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -106,7 +104,7 @@ mod tests {
     #[test]
     fn sizes_in_words() {
         let all = [8, 1 << 10, 1 << 20, 3 << 19, 256 << 20, 1 << 30].map(size);
-        assert_eq!(all, ["8 bytes", "1 KiB", "1 MiB", "1536 KiB", "256 MiB", "1 GiB"]);
+        assert_eq!(all, ["8 bytes", "1 KiB", "1 MiB", "1.5 MiB", "256 MiB", "1 GiB"]);
     }
 
     #[test]

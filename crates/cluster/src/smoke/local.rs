@@ -31,7 +31,7 @@ pub struct Local {
 
 /// A rank that SIGKILL ended.
 pub(super) struct Killed {
-    /// Its number.
+    /// From 0.
     pub(super) rank: usize,
     /// The number of its process.
     pub(super) process: u32,

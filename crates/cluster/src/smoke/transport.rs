@@ -42,7 +42,7 @@ pub struct Infiniband {
 /// A node: what NCCL's ranks there have written, and what its container sees.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// Its name.
+    /// The name of the node in cluster.yaml.
     pub node: String,
     /// The log of its ranks.
     pub read: Read,

@@ -27,7 +27,7 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
     if cause == Cause::NoGpu {
         return of(format!("the container on {name} cannot use its GPUs: {why}"))
             .fix("Diagnose driver and container toolkit on that machine: `envdoc check`")
-            .fix("Or, if the node has no GPU, set `gpus: 0` and `slots` in cluster.yaml");
+            .fix("Set `gpus: 0` and `slots` in cluster.yaml if the node has no GPU");
     }
     if let Cause::BindSourceMissing { path } = &cause {
         return of(format!("{path} does not exist on {name}, but cluster.yaml mounts it"))
@@ -124,7 +124,7 @@ pub(super) async fn unraised(
         _ => problem,
     };
     problem.fix(format!(
-        "Or allow it: set Limit{}=infinity with `systemctl edit docker` (an engine in a \
+        "Allow it: set Limit{}=infinity with `systemctl edit docker` (an engine in a \
         container also needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
         name.to_uppercase()
     ))
@@ -141,7 +141,7 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
     if printed.contains("Address already in use") {
         return of(format!("port {port} is already in use on {name}, so sshd cannot listen ({})", last()))
             .fix(format!("Find the process that uses it, on that node: `ss -lntp 'sport = :{port}'`"))
-            .fix("Or choose a different port in cluster.yaml: `ssh: { port: … }`");
+            .fix("Choose a different port in cluster.yaml: `ssh: { port: … }`");
     }
     if printed.contains("UNPROTECTED PRIVATE KEY FILE")
         || printed.contains("bad permissions")
@@ -160,7 +160,7 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
             work.plan.image_name()
         ))
         .fix("Install openssh-server in the image, as images/multi-node does")
-        .fix("Or start jobs without SSH: set `launcher: torchrun` in cluster.yaml");
+        .fix("Start jobs without SSH: set `launcher: torchrun` in cluster.yaml");
     }
     let last = last();
     let message = if last.is_empty() { String::new() } else { format!("; last output: {last}") };

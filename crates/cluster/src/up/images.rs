@@ -217,7 +217,7 @@ fn no_space(node: &Node, name: &str, why: &docker::Error) -> Problem {
             "Show what uses the space, then remove unused images: `docker system df; docker system prune \
             -a`",
         )
-        .fix("Or move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
+        .fix("Move the engine's data-root to a larger disk: `envdoc explain data-root-too-small`")
 }
 
 /// At last every node must have the same.

@@ -150,7 +150,7 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
     let settings: Vec<String> =
         names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
     problem.fix(format!(
-        "Or allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
+        "Allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
          needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
         settings.join(" and ")
     ))

@@ -44,7 +44,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// The digest of one entry, whatever it is. `keep_entries`: the digests of what is in it are kept by name.
+    /// The digest of one entry, whatever it is. `keep_entries`: keep the digests of what is in it, by name.
     fn of(&mut self, path: &Path, keep_entries: bool) -> [u8; 32] {
         match self.entry(path, keep_entries) {
             Ok(sum) => sum,

@@ -17,7 +17,7 @@ use table::{BITS, Entry, NONE, SLOTS, WORD, bit, other_bit, slot, word};
 /// Where a literal is in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occurrence {
-    /// Its number.
+    /// Position in the list of literals, from 0.
     pub literal: usize,
     /// Where it starts.
     pub start: usize,

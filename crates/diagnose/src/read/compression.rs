@@ -46,7 +46,7 @@ impl Packing {
         }
     }
 
-    /// Its name.
+    /// As a message names the format: `gzip`.
     pub fn name(self) -> &'static str {
         match self {
             Packing::Plain => "the log",

@@ -81,7 +81,7 @@ pub struct Line {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// Its text.
+    /// The line as the report shows it.
     pub text: String,
 }
 

@@ -9,7 +9,7 @@ use catalog::Catalog;
 use catalog::cuda_errors::CudaError;
 use catalog::signatures::Signature;
 use catalog::sxids::Sxid;
-use catalog::xids::Xid;
+use catalog::xids::{Cause, Xid};
 use diagnostic::layout::hanging;
 
 /// A signature, of which no line is known.
@@ -98,7 +98,10 @@ pub fn classification(one: &Signature) -> String {
 
 /// An Xid.
 pub fn of_xid(row: &Xid, width: usize) -> String {
-    let severity = format!("{:?}", row.severity).to_lowercase();
+    let severity = match row.cause {
+        Some(Cause::Program) => "usually caused by the program",
+        None => row.severity.id(),
+    };
     let nvidia = row.nvidia.as_ref().map_or(String::new(), |action| format!(" · NVIDIA's action: {action}"));
     let classification = format!("GPU error reported by the driver · {severity}{nvidia}");
     number(
@@ -113,7 +116,7 @@ pub fn of_xid(row: &Xid, width: usize) -> String {
 
 /// An SXid.
 pub fn of_sxid(row: &Sxid, width: usize) -> String {
-    let severity = format!("{:?}", row.severity).to_lowercase();
+    let severity = row.severity.id();
     let classification =
         format!("NVSwitch error reported by the driver · {severity} · {}", row.class.description());
     let message = [

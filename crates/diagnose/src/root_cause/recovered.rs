@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::ranks;
 use super::timeline::{Event, EventId, Timeline, Unknown};
-use catalog::signatures::{Component, Report, Role, Severity};
+use catalog::severity::Severity;
+use catalog::signatures::{Component, Report, Role};
 
 /// curl announces a retry at most this many lines after an error.
 const RETRY_LINES: u64 = 6;

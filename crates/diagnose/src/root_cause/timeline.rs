@@ -16,8 +16,8 @@ use crate::log_prefix::{self, Level, LogPrefix, Time};
 use crate::message;
 use crate::read::{Found, Read};
 use catalog::Catalog;
-use catalog::signatures::{self, Component, Derived, Report, Role, Severity, Signature};
-use catalog::xids::Xid;
+use catalog::signatures::{self, Component, Derived, Report, Role, Signature};
+use catalog::{severity::Severity, xids::Xid};
 
 /// Which event of a [`Timeline`]: its index in the order of sources and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,7 +58,7 @@ impl Event {
         self.captures.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str())
     }
 
-    /// The id.
+    /// The id of its signature.
     pub fn id(&self) -> &'static str {
         self.signature.id
     }

@@ -38,7 +38,7 @@ pub(super) fn report() -> Report {
             rule("driver-library-mismatch", DRIVER, "module and library are one version"),
             Verdict::error(mismatch, reboot)
                 .evidence("loaded module 550.54.14 (/proc/driver/nvidia/version)")
-                .or_fix(Fix::manual("Or downgrade the driver packages.")),
+                .or_fix(Fix::manual("Downgrade the driver packages.")),
         ),
         Outcome::new(
             rule("driver-branch-end-of-life", DRIVER, "the driver branch gets fixes"),

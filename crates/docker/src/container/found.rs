@@ -10,9 +10,9 @@ const DEFAULT_RETRIES: i64 = 3;
 /// A container as its engine has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Its id.
+    /// 64 hexadecimal digits.
     pub id: String,
-    /// Its name.
+    /// Without the `/` that the engine puts in front.
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,

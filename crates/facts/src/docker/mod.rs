@@ -102,7 +102,7 @@ pub struct DataRoot {
 /// A group of `/etc/group`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// Its id.
+    /// Number in the third field of its line; the socket file has it as its group.
     pub gid: u32,
     /// Users named in it.
     pub members: Vec<String>,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Docker, Fact};
 use crate::Unavailable;
 use crate::toolkit::Toolkit;
-use catalog::version::Version;
+use catalog::release::{self, Version};
 use host::{Missing, MissingKind};
 
 /// The first engine whose `--gpus` tries CDI before the hook: moby/moby:daemon/devices_nvidia_linux.go at
@@ -72,11 +72,10 @@ impl Docker {
         }
     }
 
-    /// The engine's version as numbers, a packager's suffix left out (`20.10.24+dfsg1`, `17.06.1-ce`).
+    /// The engine's version; a packager's suffix left out (`20.10.24+dfsg1`, `17.06.1-ce`).
     pub fn engine_version(&self) -> Fact<Version> {
         self.info_text(&["ServerVersion"]).must_exist("ServerVersion").and_then(|text| {
-            let numbers = text.split(['+', '-', '~']).next().unwrap_or_default();
-            match Version::parse(numbers) {
+            match release::parse(&text) {
                 Some(version) => Fact::Known(version),
                 None => Fact::unknown(format!("unexpected engine version {text:?}")),
             }
@@ -85,7 +84,7 @@ impl Docker {
 
     /// Whether the engine is at least of this version.
     pub fn at_least(&self, version: &str) -> Fact<bool> {
-        match Version::parse(version) {
+        match release::parse(version) {
             Some(wanted) => self.engine_version().map(|version| version >= wanted),
             None => Fact::unknown(format!("{version:?} is not a version")),
         }

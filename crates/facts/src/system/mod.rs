@@ -18,6 +18,9 @@ pub struct System {
     /// `x86_64`, `aarch64`: `/proc/sys/kernel/arch` (Linux 6.1 and newer), else the ELF loader that is
     /// installed.
     pub architecture: Fact<String>,
+    /// Model of the first processor: `model name` of `/proc/cpuinfo`. Absent where the kernel writes none, as
+    /// on ARM.
+    pub cpu_model: Fact<String>,
     /// Hypervisor (`kvm`, `vmware`, `hyperv`, `xen`, …), as DMI
     /// (`/sys/class/dmi/id/{sys_vendor,product_name}`), the clock sources and the cpuinfo flag `hypervisor`
     /// show it; absent on bare metal.
@@ -90,6 +93,11 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> System {
     System {
         os: os_release(host),
         architecture: architecture(host),
+        cpu_model: host
+            .read("/proc/cpuinfo")
+            .text()
+            .must_exist("/proc/cpuinfo")
+            .and_then(|text| cpu_model(&text).map_or(Fact::Absent, Fact::Known)),
         virtualisation: virtualisation::gather(host, catalog),
         container: container::gather(host, &wsl),
         uid: status.as_ref().and_then(|text| uid(text)),
@@ -178,6 +186,13 @@ fn loader_architecture(host: &dyn Host) -> Fact<String> {
             Fact::unknown(format!("the loaders of several architectures are installed: {}", found.join(", ")))
         }
     }
+}
+
+/// `model name\t: Intel(R) Xeon(R) Gold 6326 CPU @ 2.90GHz`
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    line.map(|(_, name)| name.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|name| !name.is_empty())
 }
 
 /// `5.15.153.1-microsoft-standard-WSL2` is WSL 2, `4.4.0-19041-Microsoft` is WSL 1.

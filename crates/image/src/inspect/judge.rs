@@ -47,99 +47,37 @@ pub const RULES: &[InspectRule] = &[
     InspectRule {
         id: "image-architecture-mismatch",
         summary: "the image is built for this machine's CPU architecture",
-        explain: "\
-## What it checks
-The image's architecture against the machine's processor.
-
-## Why it matters
-A program for another processor ends with \"exec format error\", or runs under emulation, without GPUs.
-
-## Sources
-- https://github.com/opencontainers/image-spec/blob/main/config.md
-",
+        explain: include_str!("image_architecture_mismatch.md"),
         judge: architecture,
     },
     InspectRule {
         id: "image-driver-requirement-unmet",
         summary: "the NVIDIA container toolkit starts the image on this driver",
-        explain: "\
-## What it checks
-The conditions in the image's NVIDIA_REQUIRE_* variables, as the container toolkit reads them: `cuda` is the \
-            newest CUDA of the driver,
-`driver` its version, `arch` and `brand` those of the first GPU.
-
-## Why it matters
-The toolkit refuses to start a container whose condition does not hold: \"unsatisfied condition: cuda>=12.4, \
-            please update your driver\".
-Minor-version compatibility does not count there: an image may be refused that would run. \
-            NVIDIA_DISABLE_REQUIRE=true turns the
-conditions off.
-
-## Sources
-- NVIDIA/nvidia-container-toolkit:internal/requirements@2da32970
-",
+        explain: include_str!("image_driver_requirement_unmet.md"),
         judge: requirements,
     },
     InspectRule {
         id: "image-cuda-too-new-for-driver",
         summary: "the driver runs the CUDA in the image",
-        explain: "\
-## What it checks
-The CUDA of the image (its labels and CUDA_VERSION) and the CUDA of its torch build against the driver, \
-            minor-version and forward
-compatibility included.
-
-## Why it matters
-\"CUDA driver version is insufficient for CUDA runtime version\" comes only when the job starts.
-
-## Sources
-- https://docs.nvidia.com/deploy/cuda-compatibility/
-",
+        explain: include_str!("image_cuda_too_new_for_driver.md"),
         judge: driver,
     },
     InspectRule {
         id: "image-without-code-for-gpu",
         summary: "torch in the image has code for every GPU",
-        explain: "\
-## What it checks
-The torch release and CUDA build that the image's labels or variables name, against the compute capabilities \
-            of the GPUs.
-
-## Why it matters
-\"no kernel image is available for execution on the device\" comes at the first operation on the GPU.
-
-## Sources
-- the architecture lists of the builds: `envdoc catalog show torch`
-",
+        explain: include_str!("image_without_code_for_gpu.md"),
         judge: gpu_code,
     },
     InspectRule {
         id: "image-hides-gpus",
         summary: "the image's variables enable the GPUs and the driver libraries",
-        explain: "\
-## What it checks
-NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES as the image sets them.
-
-## Why it matters
-Where nobody sets them otherwise, `void` and `none` keep the GPUs out; without `compute` there is no \
-            libcuda, without `utility` no
-nvidia-smi.
-
-## Sources
-- NVIDIA/cloud-native-docs: container-toolkit/docker-specialized.md
-",
+        explain: include_str!("image_hides_gpus.md"),
         judge: visible,
     },
     InspectRule {
         id: "image-machine-has-errors",
         summary: "the machine itself can start GPU containers",
-        explain: "\
-## What it checks
-The errors of `envdoc check` about the driver, the GPUs, Docker and the container toolkit of the machine.
-
-## Why it matters
-On a machine that starts no GPU container, no image runs, however well it fits.
-",
+        explain: include_str!("image_machine_has_errors.md"),
         judge: machine,
     },
 ];

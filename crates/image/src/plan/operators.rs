@@ -14,6 +14,7 @@ use super::system::has_dnf;
 use super::{PlanContext, usage_error};
 use catalog::deepspeed::Operator;
 use diagnostic::error::Error;
+use diagnostic::suggest::nearest;
 use diagnostic::words;
 use resolve::install::{torch_of_image, torch_pin};
 use resolve::outcome::Warning;
@@ -62,11 +63,8 @@ fn no_operator(catalog: &'static Catalog, name: &str) -> Error {
     let names = || {
         catalog.deepspeed().operators().iter().filter(|row| row.module.is_some()).map(|row| row.name.as_str())
     };
-    let score = |known: &&str| strsim::jaro_winkler(name, known);
-    let near =
-        names().max_by(|one, other| score(one).total_cmp(&score(other))).filter(|near| score(near) > 0.8);
     let error = usage_error(format!("`deepspeed_ops`: DeepSpeed has no operator {name:?}"));
-    let error = error.did_you_mean(near);
+    let error = error.did_you_mean(nearest(name, names()));
     error.hint(format!("supported operators: {}", names().collect::<Vec<_>>().join(", ")))
 }
 

@@ -6,6 +6,7 @@ use super::step::{Instruction, Step};
 use super::{LOCKED, PlanContext, arch_list, operators};
 use diagnostic::error::Error;
 use diagnostic::shell;
+use diagnostic::suggest::typo_of;
 use resolve::install::{
     CONSTRAINTS_FILE, flash_attn_wheel, freeze, install_frozen, other_packages, partners, torch_of_image,
     torch_pin,
@@ -43,7 +44,7 @@ pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
     let known = parse::package_names();
     let typing_errors = unknown.iter().filter_map(|text| {
         let name = parse::package_name(text);
-        let near = known.iter().find(|known| strsim::jaro_winkler(&name, known) > 0.93)?;
+        let near = typo_of(&name, known.iter().copied())?;
         Some(format!("; is {name} {near}?"))
     });
     Some(Warning {

@@ -7,7 +7,7 @@ use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
-/// Scripts next to a hostfile that are read.
+/// Scripts in the directory of a file that are read at most.
 const SCRIPTS_LIMIT: usize = 20;
 /// Larger files are not read.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
@@ -52,9 +52,6 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         wants = crate::asks(file).wants;
     }
 }
-
-/// Scripts in the directory of a file that are read at most.
-const SCRIPTS_LIMIT: usize = 20;
 
 /// The scripts next to `file`, or those of them whose text contains `name`.
 fn scripts(file: &Path, name: Option<&str>) -> Vec<Over> {

@@ -54,7 +54,7 @@ fn stage(stage: &Stage) -> Option<Found> {
         if command.program() == "rm" && command.text().contains("/var/lib/apt/lists") {
             updated = false;
         }
-        let packages = apt::packages(command);
+        let packages = apt::packages(run.state.catalog, command);
         let named = packages
             .iter()
             .any(|word| word.known && !word.text.contains('/') && !word.text.ends_with(".deb"));

@@ -1,7 +1,6 @@
 //! apt-get install that stops at its question.
 
-use crate::read::dockerfile::shell::Command;
-use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
+use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -51,7 +50,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
     if !plain || configured {
         return Vec::new();
     }
-    let asks = stage.runs.iter().filter(|run| !run.state.opaque && asks(&run.command));
+    let asks = stage.runs.iter().filter(|run| !run.state.opaque && asks(run));
     let found = asks.map(|run| {
         let message = format!(
             "`{} install` without -y asks for confirmation, and aborts in a build",
@@ -63,13 +62,14 @@ fn stage(stage: &Stage) -> Vec<Found> {
 }
 
 /// Whether apt stops at a question where it installs more than it was told to.
-fn asks(command: &Command) -> bool {
+fn asks(run: &Run) -> bool {
+    let command = &run.command;
     let certain = command.certain && !command.piped && command.words.iter().all(|word| word.known);
     let simulates = ["-s", "--simulate", "--dry-run", "--just-print", "--print-uris"];
     let harmless = simulates.iter().any(|option| command.has(option));
     certain
         && !harmless
-        && !apt::packages(command).is_empty()
+        && !apt::packages(run.state.catalog, command).is_empty()
         && !command.words.iter().any(|word| answers(&word.text))
 }
 

@@ -8,7 +8,7 @@ use crate::read::dockerfile::install::Requirement;
 use crate::read::dockerfile::state::State;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use catalog::deepspeed::{Incompatibility, Severity as Effect};
+use catalog::deepspeed::{Breaks, Incompatibility};
 
 pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-import-fails",
@@ -53,12 +53,8 @@ fn of_stage(stage: &Stage) -> Vec<Found> {
     let state = &stage.end;
     let Some(own) = state.packages.get("deepspeed") else { return Vec::new() };
     let Some(version) = &own.pin else { return Vec::new() };
-    let rows = state
-        .catalog
-        .deepspeed()
-        .incompatibilities()
-        .iter()
-        .filter(|row| row.severity == Effect::ImportError);
+    let rows =
+        state.catalog.deepspeed().incompatibilities().iter().filter(|row| row.breaks == Breaks::Import);
     let about = |row: &&Incompatibility| {
         row.deepspeed.parse::<VersionSpecifiers>().is_ok_and(|s| s.contains(version))
     };

@@ -29,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for (_, run) in file.runs() {
-        let packages = apt::packages(&run.command).into_iter().filter(|word| word.known);
+        let packages = apt::packages(file.catalog, &run.command).into_iter().filter(|word| word.known);
         let names: Vec<(&str, usize)> = packages.map(|word| (apt::name(word), word.line)).collect();
         if let Some((name, line)) = names.iter().find(|(name, _)| is_driver(name)) {
             let message = format!(

@@ -4,6 +4,7 @@ use crate::compiles;
 use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
+use catalog::Catalog;
 use catalog::images::Flavour;
 use catalog::version::Version;
 
@@ -77,14 +78,14 @@ fn of(file: &Dockerfile, stage: &Stage) -> Option<Found> {
     }
     let mut there = Compilers::default();
     stage.runs.iter().find_map(|run| {
-        there.ran(&run.command);
+        there.ran(run.state.catalog, &run.command);
         finding(run, &there)
     })
 }
 
 impl Compilers {
-    fn ran(&mut self, command: &Command) {
-        for word in apt::packages(command).into_iter().filter(|word| word.known) {
+    fn ran(&mut self, catalog: &Catalog, command: &Command) {
+        for word in apt::packages(catalog, command).into_iter().filter(|word| word.known) {
             let name = apt::name(word);
             self.installed |= matches!(name, "gcc" | "g++" | "build-essential");
             let toolkit = ["cuda-toolkit-", "cuda-nvcc-", "cuda-compiler-", "cuda-"];

@@ -43,7 +43,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for (_, run) in file.runs() {
         let mut series: Vec<&str> = Vec::new();
-        for word in apt::packages(&run.command) {
+        for word in apt::packages(file.catalog, &run.command) {
             let Some((one, part)) = python(word) else { continue };
             if let Some(finding) = missing(run, word, one, part)
                 && !series.contains(&one)

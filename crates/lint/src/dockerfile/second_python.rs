@@ -51,7 +51,7 @@ fn stage(stage: &Stage) -> Option<Found> {
     }
     let found = stage.runs.iter().filter(|run| run.command.certain).filter_map(|run| {
         let own = &run.state.pythons.default;
-        let word = apt::packages(&run.command)
+        let word = apt::packages(run.state.catalog, &run.command)
             .into_iter()
             .filter(|word| word.known && PACKAGES.contains(&apt::name(word)))
             .min_by_key(|word| apt::name(word) != "python3-pip")?;

@@ -48,7 +48,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn stage(stage: &Stage) -> Option<Found> {
     let (index, series, line) = stage.runs.iter().enumerate().find_map(|(index, run)| {
-        let series = apt::packages(&run.command).into_iter().find_map(|word| {
+        let series = apt::packages(run.state.catalog, &run.command).into_iter().find_map(|word| {
             let series = apt::name(word).strip_prefix("python").filter(|text| is_series(text))?;
             (word.known && run.command.certain).then_some((series, word.line))
         })?;
@@ -60,7 +60,7 @@ fn stage(stage: &Stage) -> Option<Found> {
     let named = stage
         .runs
         .iter()
-        .filter(|run| apt::packages(&run.command).is_empty())
+        .filter(|run| apt::packages(run.state.catalog, &run.command).is_empty())
         .any(|run| used(&run.command.text()))
         || stage.instructions.iter().any(|one| one.keyword != "RUN" && used(&one.text.text))
         || stage.runs.iter().any(|run| run.command.program() == "uv");

@@ -39,14 +39,14 @@ pub struct CheckedFiles {
     pub kind: String,
     /// How many of the chosen rules check files of this type.
     pub rules: usize,
-    /// Their names.
+    /// The files of this type, as findings name them.
     pub files: Vec<String>,
 }
 
 /// A file that no rule checked.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SkippedFile {
-    /// Its name.
+    /// The file, as findings would name it.
     pub file: String,
     /// `unknown-type`, `kubernetes`, `cloudformation` or `binary`.
     pub reason: String,

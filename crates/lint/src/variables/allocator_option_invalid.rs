@@ -2,6 +2,7 @@
 
 use catalog::Catalog;
 use catalog::variables::{OptionValue, ValueOption};
+use diagnostic::suggest::typo_of;
 
 use crate::read::settings::{Setting, Settings};
 use crate::read::values::allocator;
@@ -79,11 +80,10 @@ fn wrong(options: &[ValueOption], key: &str, value: Option<&str>) -> Option<Wron
 }
 
 fn unknown(options: &[ValueOption], name: &str) -> Wrong {
-    let near = options.iter().map(|option| (strsim::damerau_levenshtein(&option.name, name), option));
-    let near = near.filter(|(distance, _)| *distance <= 2).min_by_key(|(distance, _)| *distance);
+    let near = typo_of(name, options.iter().map(|option| option.name.as_str()));
     let message = format!("there is no option `{name}`");
     match near {
-        Some((_, option)) => Wrong { message, fix: format!("Write `{}`", option.name), certain: true },
+        Some(near) => Wrong { message, fix: format!("Write `{near}`"), certain: true },
         None => {
             Wrong { message, fix: "Remove it, or check it against your PyTorch".to_owned(), certain: false }
         }

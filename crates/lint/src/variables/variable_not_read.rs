@@ -27,21 +27,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Beginnings of names that belong to the stack; a near miss of another name may be somebody's own.
-const FAMILIES: &[&str] = &[
-    "NCCL_",
-    "TORCH_NCCL_",
-    "TORCH_DISTRIBUTED_",
-    "GLOO_SOCKET",
-    "CUDA_VISIBLE",
-    "CUDA_LAUNCH",
-    "CUDA_DEVICE_",
-    "NVIDIA_VISIBLE",
-    "NVIDIA_DRIVER",
-    "DEEPSPEED_TIME",
-    "OMP_NUM",
-];
-
 fn judge(settings: &Settings) -> Vec<Found> {
     let all = settings.scopes.iter().flat_map(|scope| &scope.settings);
     // NVIDIA's images set it as a label; in a file of settings somebody believes in it.
@@ -87,7 +72,7 @@ fn unread(catalog: &'static Catalog, name: &str) -> Option<(String, Option<&'sta
         let meaning = row.meaning.as_deref().unwrap_or("nothing reads it").trim_end_matches('.');
         return (row.status == Status::NotRead).then(|| (first_small(meaning), near));
     }
-    if !FAMILIES.iter().any(|family| name.starts_with(family)) {
+    if !catalog.variable_families().has(name) {
         return None;
     }
     let without = name.strip_prefix("TORCH_").map(str::to_owned);

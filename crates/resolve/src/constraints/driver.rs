@@ -5,7 +5,7 @@ use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
 use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
-use catalog::driver_support::DriverSupport;
+use catalog::driver_support::{DriverSupport, ForwardSupport};
 use facts::Fact;
 use facts::driver::DriverVersion;
 use facts::support::code_for;
@@ -73,16 +73,14 @@ fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'s
     if let Some(other) = other.filter(|_| !data_centre || one_node(criteria)) {
         return fails(Forward::NotDataCentre(other.name.clone()));
     }
-    let unknown = criteria.gpus.iter().find(|gpu| gpu.data_centre.is_none());
-    let Some(row) = criteria.catalog.cuda().forward(&build.cuda_text()) else {
-        return Judgement::Unknown(Gap::ForwardDrivers { needs, driver });
-    };
-    if !row.driver_branches.contains(&driver.branch) {
-        return fails(Forward::Branches(row.driver_branches.clone()));
-    }
-    match unknown.or(other) {
-        Some(gpu) => Judgement::Unknown(Gap::ForwardGpu { needs, driver, gpu: gpu.name.clone() }),
-        None => Judgement::Costs(Cost::ForwardCompatibility { driver }),
+    // Which of several nodes has this driver is not known: one with another kind of GPU may.
+    let open = criteria.gpus.iter().find(|gpu| gpu.data_centre.is_none()).or(other);
+    let all_data_centre = open.is_none().then_some(true);
+    match (criteria.catalog.forward_support(driver.branch, &build.cuda_text(), all_data_centre), open) {
+        (ForwardSupport::UnknownRelease, _) => Judgement::Unknown(Gap::ForwardDrivers { needs, driver }),
+        (ForwardSupport::OtherBranches(branches), _) => fails(Forward::Branches(branches.to_vec())),
+        (_, Some(gpu)) => Judgement::Unknown(Gap::ForwardGpu { needs, driver, gpu: gpu.name.clone() }),
+        (_, None) => Judgement::Costs(Cost::ForwardCompatibility { driver }),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::request::Base;
 use catalog::Catalog;
 use catalog::images::{self, Existence, Image};
 use catalog::systems::System;
+use diagnostic::suggest::nearest;
 
 /// The system that somebody means: `ubuntu22.04`, `Ubuntu 22.04`, `ubuntu:22.04`, `jammy`, `rocky9`.
 pub fn system(catalog: &'static Catalog, text: &str) -> Option<&'static System> {
@@ -35,12 +36,9 @@ pub(super) fn required_system(catalog: &'static Catalog, text: &str) -> Result<S
     if let Some(system) = system(catalog, text) {
         return Ok(system.id.clone());
     }
-    let criteria = squeezed(text);
-    let score = |system: &&System| strsim::jaro_winkler(&criteria, &squeezed(&system.id));
-    let near = catalog.systems().all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
     let all: Vec<&str> = catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
     Err(ParameterError::new(Parameter::Os, format!("no system in the catalog is called {:?}", text.trim()))
-        .near(near.filter(|near| score(near) > 0.7).map(|near| near.id.as_str()))
+        .near(nearest(&squeezed(text), all.iter().copied()))
         .hint(format!("known are {}", all.join(", "))))
 }
 
@@ -120,11 +118,9 @@ fn not_known(catalog: &'static Catalog, image: &Image) -> ParameterError {
 }
 
 fn no_repository(name: &str) -> ParameterError {
-    let known = || SHORT.iter().map(|(short, _)| *short).chain(images::REPOSITORIES.iter().copied());
-    let score = |known: &&str| strsim::jaro_winkler(name, known);
-    let near = known().max_by(|one, other| score(one).total_cmp(&score(other)));
+    let known = SHORT.iter().map(|(short, _)| *short).chain(images::REPOSITORIES.iter().copied());
     ParameterError::new(Parameter::Base, format!("the catalog has no images of {name:?}"))
-        .near(near.filter(|near| score(near) > 0.7))
+        .near(nearest(name, known))
         .hint(format!("it has {}; none: no image", images::REPOSITORIES.join(", ")))
 }
 

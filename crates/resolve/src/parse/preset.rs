@@ -4,7 +4,7 @@ use super::{ParameterError, versions, with};
 use crate::parameter::{Parameter, Source};
 use crate::request::{Requirement, RequirementKind};
 use crate::universe::Universe;
-use catalog::presets::Preset;
+use diagnostic::suggest::nearest;
 
 pub(super) fn requirements(universe: &Universe, name: &str) -> Result<Vec<Requirement>, ParameterError> {
     let name = name.trim();
@@ -33,13 +33,10 @@ pub(super) fn requirements(universe: &Universe, name: &str) -> Result<Vec<Requir
 }
 
 fn no_such(universe: &Universe, name: &str) -> ParameterError {
-    let score = |preset: &&Preset| strsim::jaro_winkler(name, &preset.name);
-    let near =
-        universe.catalog.presets().all().iter().max_by(|one, other| score(one).total_cmp(&score(other)));
     let names: Vec<&str> =
         universe.catalog.presets().all().iter().map(|preset| preset.name.as_str()).collect();
     ParameterError::new(Parameter::Preset, format!("there is no preset {name:?}"))
-        .near(near.filter(|near| score(near) > 0.7).map(|near| near.name.as_str()))
+        .near(nearest(name, names.iter().copied()))
         .hint(format!("there are {}", names.join(", ")))
 }
 

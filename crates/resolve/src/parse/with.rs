@@ -1,5 +1,6 @@
 //! `--with`: packages with versions, separated by commas, which specifiers contain too.
 
+use diagnostic::suggest::nearest;
 use pep440_rs::Version;
 
 use super::{ParameterError, versions};
@@ -101,11 +102,9 @@ fn known(text: &str, at: usize, name: &str) -> Result<(), ParameterError> {
         let message = format!("{name} has an option of its own");
         return Err(ParameterError::at(WITH, text, at, message).hint(format!("write --{name}")));
     }
-    let score = |known: &&str| strsim::jaro_winkler(name, known);
-    let near = names.iter().copied().max_by(|one, other| score(one).total_cmp(&score(other)));
     let message = format!("{name} is not in the catalog");
     Err(ParameterError::at(WITH, text, at, message)
-        .near(near.filter(|near| score(near) > 0.8))
+        .near(nearest(name, names.iter().copied()))
         .hint(format!("the catalog knows {}; pip takes any other package", names.join(", "))))
 }
 

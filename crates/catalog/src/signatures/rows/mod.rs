@@ -2,6 +2,7 @@
 
 mod behaviour;
 
+use crate::severity::Severity;
 use serde::{Deserialize, Serialize};
 
 pub use behaviour::{CountsIf, Derived, MachineFault, Report, Signal, Unfinished};
@@ -119,32 +120,6 @@ impl Role {
             Role::Root => "a root cause",
             Role::Symptom => "a symptom of something else",
             Role::Context => "no failure by itself",
-        }
-    }
-}
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// A notice.
-    Info,
-    /// It may become worse.
-    Warning,
-    /// Something did not work.
-    Error,
-    /// The job or the machine cannot go on.
-    Fatal,
-}
-
-impl Severity {
-    /// The word.
-    pub fn id(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-            Severity::Fatal => "fatal",
         }
     }
 }

@@ -10,8 +10,8 @@ use super::ranks::{self, Exit};
 use super::timeline::{Event, EventId, Timeline};
 use super::{Cause, Confidence, evidence};
 use crate::log_prefix::Level;
+use catalog::severity::Severity;
 use catalog::signatures::{self, Component, Derived, MachineFault, Report, Role, Signature};
-use catalog::xids;
 
 /// A cause with the events that support it.
 #[derive(Debug, Clone)]
@@ -252,7 +252,7 @@ fn worst_first(timeline: &Timeline, group: &mut [EventId]) {
         let Some(row) = timeline[*id].xid else { return 0 };
         match (row.number, row.severity) {
             (43 | 45 | 154, _) => 2,
-            (_, xids::Severity::Info) => 1,
+            (_, Severity::Info) => 1,
             _ => 0,
         }
     };
@@ -262,12 +262,9 @@ fn worst_first(timeline: &Timeline, group: &mut [EventId]) {
 /// Whether an event is a fault of the machine itself, which nothing in a program brings about.
 fn of_machine(event: &Event) -> bool {
     match event.signature.machine_fault {
-        Some(MachineFault::ByXid) => event.xid.is_some_and(|row| row.severity >= xids::Severity::Error),
+        Some(MachineFault::ByXid) => event.xid.is_some_and(|row| row.severity >= Severity::Error),
         Some(MachineFault::Always) => true,
-        None => {
-            event.signature.component == Component::Kernel
-                && event.signature.severity >= signatures::Severity::Fatal
-        }
+        None => event.signature.component == Component::Kernel && event.signature.severity >= Severity::Fatal,
     }
 }
 

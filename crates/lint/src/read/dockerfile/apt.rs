@@ -1,14 +1,12 @@
 //! `apt-get install`.
 
-use super::shell::{Command, Word};
+use catalog::Catalog;
 
-/// Options that take a value.
-const VALUED: &[&str] =
-    &["-o", "--option", "-t", "--target-release", "--default-release", "-c", "--config-file"];
+use super::shell::{Command, Word};
 
 /// The packages that a command installs with apt, apt-get or aptitude: words without their version; empty
 /// where it is another command.
-pub(crate) fn packages(command: &Command) -> Vec<&Word> {
+pub(crate) fn packages<'c>(catalog: &Catalog, command: &'c Command) -> Vec<&'c Word> {
     if !is_apt(command) {
         return Vec::new();
     }
@@ -17,7 +15,7 @@ pub(crate) fn packages(command: &Command) -> Vec<&Word> {
     for word in &command.words[1..] {
         match word.text.as_str() {
             _ if skip => skip = false,
-            text if VALUED.contains(&text) => skip = true,
+            text if catalog.apt_options().takes_value(text) => skip = true,
             text if text.starts_with('-') => {}
             "install" | "reinstall" if !installs => installs = true,
             _ if !installs => return Vec::new(),

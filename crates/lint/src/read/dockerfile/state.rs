@@ -234,7 +234,7 @@ impl State {
     }
 
     fn apt(&mut self, command: &Command) {
-        for word in apt::packages(command) {
+        for word in apt::packages(self.catalog, command) {
             let name = apt::name(word);
             if !word.known {
                 self.toolkit = true;
