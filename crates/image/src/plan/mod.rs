@@ -14,6 +14,7 @@ mod python;
 mod runtime;
 mod step;
 mod system;
+mod uv;
 
 use std::collections::BTreeMap;
 
@@ -147,7 +148,9 @@ pub fn plan(
         let made = warning.id == "python-externally-managed" && python.environment.is_some();
         // The plan has its own warning about a base image of the user.
         let replaced = warning.id == "unknown-nvcc-needed" && request.base_image.is_some();
-        !made && !replaced
+        // So has it about packages that the catalog does not know.
+        let unchecked = warning.id == "packages-not-in-catalog";
+        !made && !replaced && !unchecked
     });
     warnings.extend(base.warnings.clone());
     warnings.extend(packages::warning(&context));
