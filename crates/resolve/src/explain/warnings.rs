@@ -161,7 +161,8 @@ impl Explainer<'_, '_> {
     fn cautions(&self) -> Vec<Warning> {
         let caution = |name: &str| self.criteria.catalog.package(name)?.caution.as_deref().map(sentence);
         let warning = |message| Warning { id: "package-caution".into(), message };
-        self.choice.packages.iter().filter_map(|release| caution(release.package)).map(warning).collect()
+        // One that another package pins was chosen with the rest of the stack.
+        self.criteria.packages.keys().filter_map(|name| caution(name)).map(warning).collect()
     }
 
     /// What pip takes that the catalog does not have.
