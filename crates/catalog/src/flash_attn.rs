@@ -94,8 +94,8 @@ impl Release {
         }
     }
 
-    /// Whether there is a wheel for a target and this Python; those that were built with a nightly torch do not
-    /// count.
+    /// Whether there is a wheel for a target and this Python; those that were built with a nightly torch do
+    /// not count.
     pub fn has(&self, target: Target<'_>, python: &str) -> bool {
         self.sets(target).any(|set| !set.nightly && set.pythons.iter().any(|one| one == python))
     }

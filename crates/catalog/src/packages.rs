@@ -86,7 +86,7 @@ pub struct Package {
     /// True where releases between those listed are left out; false where every final release since the
     /// oldest row is here.
     pub sample: bool,
-    /// What a working installation needs besides, which no requirement says; shown with every stack that has it.
+    /// What else to know of it, which no requirement says; shown where it is asked for by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
     /// Why it needs a C compiler and the headers of Python when it runs; `None`: it is not known to.

@@ -263,8 +263,8 @@ impl ImageRequest {
         })
     }
 
-    /// The platforms of its architectures, as the engine names them; without any that of the processor that its
-    /// GPUs come with, or of x86_64.
+    /// The platforms of its architectures, as the engine names them; without any that of the processor that
+    /// its GPUs come with, or of x86_64.
     pub fn platforms(&self, of_gpu: Option<&str>) -> Vec<&'static str> {
         let platform = |architecture: &str| match architecture {
             "aarch64" | "arm64" => "linux/arm64",

@@ -1,5 +1,5 @@
-//! flash-attn from source: where no wheel of it is known for the stack, it is compiled with nvcc, and the stack needs
-//! an image that has it.
+//! flash-attn from source: where no wheel of it is known for the stack, it is compiled with nvcc, and the
+//! stack needs an image that has it.
 
 use super::outcome::Warning;
 use super::parameter::{Parameter, Source};
@@ -8,8 +8,8 @@ use super::search::{self, Choice};
 use super::universe::Universe;
 use super::verdict::{Gap, Judgement};
 
-/// The same request with a compiler, where the chosen release of flash-attn has wheels that are not known; `None`
-/// where nothing has to be compiled, or the image already has all that is needed.
+/// The same request with a compiler, where the chosen release of flash-attn has wheels that are not known;
+/// `None` where nothing has to be compiled, or the image already has all that is needed.
 pub(crate) fn with_compiler(universe: &Universe, request: &Request, choice: &Choice) -> Option<Request> {
     choice.package("flash-attn")?;
     let unknown = |judgement: &Judgement| *judgement == Judgement::Unknown(Gap::FlashAttnWheels);
@@ -29,8 +29,8 @@ pub(crate) fn warning(choice: &Choice) -> Option<Warning> {
     let release = choice.package("flash-attn")?;
     let build = choice.environment.build;
     let message = format!(
-        "{} is compiled from source with nvcc, as with --compile: no prebuilt wheel of it is known for torch {}+{}. \
-         That takes long and several GB of memory.",
+        "{} is compiled from source with nvcc, as with --compile: no prebuilt wheel of it is known for torch \
+         {}+{}. That takes long and several GB of memory.",
         release.name(),
         build.version,
         build.build.build

@@ -52,8 +52,8 @@ fn written((major, minor): &(u32, u32)) -> String {
     format!("{major}.{minor}")
 }
 
-/// `FLASH_ATTN_CUDA_ARCHS` for some GPUs; `None` where none is named, or one of them is not among the architectures
-/// that its build can be limited to: then it compiles for all.
+/// `FLASH_ATTN_CUDA_ARCHS` for some GPUs; `None` where none is named, or one of them is not among the
+/// architectures that its build can be limited to: then it compiles for all.
 pub(super) fn of_flash_attn(targets: &[(u32, u32)]) -> Option<String> {
     let code = |target: &(u32, u32)| {
         Some(match target {

@@ -1,9 +1,9 @@
 //! The Python packages, and how they are installed.
 
 use super::base::{NvccNeed, nvcc_need};
-use super::python::Source;
+use super::python::{Source, uv};
 use super::step::{Instruction, Step};
-use super::{LOCKED, PlanContext, arch_list, operators, uv};
+use super::{LOCKED, PlanContext, arch_list, operators};
 use diagnostic::error::Error;
 use diagnostic::shell;
 use pep440_rs::Version;
@@ -31,7 +31,8 @@ pub(super) fn pip_cache(context: &PlanContext) -> Vec<String> {
     }
 }
 
-/// Packages of the request that the catalog does not know, and extras of known ones: pip chooses their versions.
+/// Packages of the request that the catalog does not know, and extras of known ones: pip chooses their
+/// versions.
 pub(super) fn unknown(context: &PlanContext) -> Vec<String> {
     let known = parse::package_names();
     let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
@@ -241,8 +242,8 @@ fn flash_attn(context: &PlanContext) -> Vec<Step> {
     steps
 }
 
-/// For which GPUs flash-attn is compiled: its build passes the architectures to nvcc itself, and torch's list does
-/// nothing.
+/// For which GPUs flash-attn is compiled: its build passes the architectures to nvcc itself, and torch's list
+/// does nothing.
 fn flash_attn_archs(context: &PlanContext) -> Option<Step> {
     let version: Version = context.stack.packages.get("flash-attn")?.parse().ok()?;
     if version.release() < FLASH_ATTN_ARCHS_SINCE.as_slice() {

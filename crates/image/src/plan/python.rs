@@ -4,11 +4,13 @@ use super::super::request::{ImageRequest, PythonFrom};
 use super::base::Base;
 use super::packages::pip_cache;
 use super::step::{Instruction, Stage, Step};
-use super::{PlanContext, system, usage_error, uv};
+use super::{PlanContext, system, usage_error};
 use catalog::Catalog;
 use catalog::systems::{DnfPython, System};
 use diagnostic::error::Error;
 use resolve::outcome::Stack;
+
+pub(super) mod uv;
 
 const ENVIRONMENT: &str = "/opt/venv";
 

@@ -49,7 +49,7 @@ pub(super) fn releases(universe: &Universe, name: &str) -> Vec<Version> {
     releases.iter().map(|release| release.version.clone()).collect()
 }
 
-/// Cuts at the commas that are followed by a name and not within brackets: each item with its offset in bytes.
+/// Cuts at the commas that are followed by a name and not within brackets: each item with its byte offset.
 fn items(text: &str) -> Vec<(usize, &str)> {
     let mut items = Vec::new();
     let mut from = 0;
@@ -134,7 +134,8 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
     Warning {
         id: "packages-not-in-catalog".into(),
         message: format!(
-            "Not checked by envdoc: {}. The catalog does not have them: pip chooses their versions, and fails where \
+            "Not checked by envdoc: {}. The catalog does not have them: pip chooses their versions, and fails \
+             where \
              they contradict the stack; `envdoc render lock` pins them{}",
             texts.join(", "),
             questions.collect::<String>()
