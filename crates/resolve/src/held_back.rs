@@ -37,8 +37,8 @@ pub(crate) fn warnings(universe: &Universe, request: &Request, choice: &Choice) 
     criteria.packages.keys().copied().filter_map(|name| cause(&name)).collect()
 }
 
-/// What was asked for by name, and torch if its version was not, where the chosen release is more than a minor
-/// one behind the newest; each with that release.
+/// What was asked for by name, and torch if its version was not, where the chosen release is more than a
+/// minor one behind the newest; each with that release.
 fn old_parts(universe: &Universe, criteria: &Criteria, choice: &Choice) -> BTreeMap<&'static str, Version> {
     let newest = |part: &str| match part {
         TORCH => universe.candidates(criteria).iter().map(|build| build.version.clone()).max(),

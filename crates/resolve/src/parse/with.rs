@@ -134,9 +134,8 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
     Warning {
         id: "packages-not-in-catalog".into(),
         message: format!(
-            "Not checked by envdoc: {}. The catalog does not have them: pip chooses their versions, and fails \
-             where \
-             they contradict the stack; `envdoc render lock` pins them{}",
+            "Not checked by envdoc: {}. The catalog does not have them: pip chooses their versions, and \
+             fails where they contradict the stack; `envdoc render lock` pins them{}",
             texts.join(", "),
             questions.collect::<String>()
         ),
