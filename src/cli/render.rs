@@ -89,7 +89,7 @@ enum What {
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.what == What::Ci {
-            return self.ci();
+            return self.ci(&Universe::new(catalog));
         }
         if let Some(other) = self.requests.first() {
             let message = format!("unexpected argument {}", other.display());
@@ -136,13 +136,13 @@ impl Args {
         }
     }
 
-    fn ci(&self) -> Result<u8, Error> {
+    fn ci(&self, universe: &Universe) -> Result<u8, Error> {
         if self.requests.is_empty() {
             return Err(Error::new(Kind::Usage, "`render ci` requires at least one request file")
                 .hint("envdoc render ci --github images/*/request.yaml"));
         }
-        let images =
-            self.requests.iter().map(|path| request_file::built(path)).collect::<Result<Vec<_>, _>>()?;
+        let built = self.requests.iter().map(|path| request_file::built(universe, path));
+        let images = built.collect::<Result<Vec<_>, _>>()?;
         let registry = self.registry.as_deref();
         let text = match (self.github, self.gitlab) {
             (true, _) => render::github(&images, registry)?,

@@ -13,10 +13,12 @@ use ::build::Requirements;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
+use diagnostic::shell;
 use diagnostic::terminal;
 use host::file;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::Outcome;
+use resolve::parse;
 use resolve::report::Report;
 use resolve::request::Request;
 use resolve::universe::Universe;
@@ -54,6 +56,10 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
     format: Format,
 
+    /// Requirements without their option, which get a hint.
+    #[arg(hide = true)]
+    stray: Vec<String>,
+
     /// Show every rejected alternative, all reasons and their sources.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
@@ -80,6 +86,9 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+        if let Some(stray) = self.stray.first() {
+            return Err(unexpected(stray));
+        }
         let universe = &Universe::new(catalog);
         let Requirements { request, warnings, mut notes } = self.stack.requirements(universe, interrupts)?;
         if let Some(subject) = &self.why {
@@ -156,6 +165,21 @@ impl Args {
     fn text(&self, report: &Report) -> String {
         let layout = Layout::of_screen(self.verbose);
         resolve::report::text::report(report, layout)
+    }
+}
+
+/// A requirement that lacks its option: `torch==2.6` is `--torch 2.6`.
+fn unexpected(text: &str) -> Error {
+    let error = Error::new(Kind::Usage, format!("unexpected argument '{}'", text.escape_debug()));
+    let name = parse::package_name(text);
+    let rest = text.trim_start_matches(|first: char| first.is_ascii_alphanumeric() || "._-".contains(first));
+    let version = rest.strip_prefix("==").unwrap_or(rest);
+    match name.as_str() {
+        "" => error,
+        "torch" | "cuda" | "python" if !version.is_empty() => {
+            error.hint(format!("write --{name} {}", shell::word(version)))
+        }
+        _ => error.hint(format!("write --with {}", shell::word(text))),
     }
 }
 

@@ -35,6 +35,8 @@ pub struct StackArgs {
     pub deepspeed: Option<Option<String>>,
 
     /// More packages, with version ranges: 'trl>=0.9,<1.0'.
+    ///
+    /// Packages that the catalog does not have, and extras, are passed to pip and not checked.
     #[arg(long, value_name = "NAME[SPEC],…", help_heading = STACK)]
     pub with: Vec<String>,
 

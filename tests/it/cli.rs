@@ -49,6 +49,10 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["render", "--from", "x.json", "dockerfile"], "cannot read snapshot x.json"),
         (&["build", "--from", "x.json", ".", "--dry-run"], "cannot read snapshot x.json"),
         (&["resolve", "--from", "x.json", "."], "unexpected argument '.'"),
+        (&["resolve", "torch==2.6"], "write --torch 2.6"),
+        (&["resolve", "numpy<2", "--python", "3.12"], "write --with 'numpy<2'"),
+        (&["resolve", "--torch", "cu118"], "write --cuda 11.8"),
+        (&["resolve", "--cuda", "cpu"], "whl/cpu"),
         (&["check", "--from", "x.json", "--live"], "cannot be used with"),
         (&["check", "--image", "debian:12"], "--live"),
         (&["check", "--root", "/no/such/dir"], "cannot read /no/such/dir"),
@@ -93,8 +97,8 @@ fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
         (&["resolve", "--cuda", "121"], "did you mean 12.1?"),
         (&["resolve", "--python", "3..12"], "\n  --python 3..12\n            ^"),
         (&["resolve", "--torch", "2.6.0+"], "a build is missing after the +"),
-        (&["resolve", "--with", "numyp<2"], "did you mean numpy?"),
-        (&["resolve", "--with", "numpy[all]"], "extras are not in the catalog"),
+        (&["resolve", "--with", "numpy<2;python_version<'3.12'"], "write numpy<2 if that applies"),
+        (&["resolve", "--with", "git+https://host.example/x.git"], "write NAME @ git+https"),
         (&["resolve", "--gpu", "h1000"], "did you mean h100?"),
         (&["resolve", "--gpu", "sm_85"], "did you mean sm_86?"),
         (&["resolve", "--driver", "12.4"], "CUDA's goes to --cuda"),
@@ -571,5 +575,40 @@ fn diagnose_asks_the_machine_and_writes_for_an_issue() {
     assert!(said.contains("`driver-nvml-version-mismatch`"), "{said}");
     for name in ["gpu-node-7", "alice", "10.20.30.40"] {
         assert!(!said.contains(name), "{name}: {said}");
+    }
+}
+
+#[test]
+fn what_the_catalog_does_not_have_is_passed_to_pip_and_called_unchecked() {
+    let output =
+        envdoc(&["resolve", "--with", "transformers[sentencepiece],pandas>=2,numyp", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let stack = &answer["stack"];
+    assert!(stack["packages"]["transformers"].is_string(), "{stack}");
+    assert_eq!(stack["unchecked"], serde_json::json!(["transformers[sentencepiece]", "pandas>=2", "numyp"]));
+    let install = stack["install"][0].as_str().unwrap();
+    assert!(install.contains("'transformers[sentencepiece]' 'pandas>=2' numyp"), "{install}");
+    let warnings = answer["warnings"].as_array().unwrap();
+    let unchecked = warnings.iter().find(|one| one["id"] == "packages-not-in-catalog").unwrap();
+    assert!(unchecked["message"].as_str().unwrap().ends_with("is numyp numpy?"), "{unchecked}");
+}
+
+#[test]
+fn a_pipeline_builds_for_the_processor_that_the_gpus_come_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("request.yaml");
+    for (request, platform) in [
+        ("gpus: [gb200]\n", "linux/arm64"),
+        ("gpus: [t4g]\n", "linux/arm64"),
+        ("gpus: [h100]\n", "linux/amd64"),
+        ("gpus: [gb200]\narchitectures: [x86_64]\n", "linux/amd64"),
+    ] {
+        fs::write(&path, request).unwrap();
+        let output = envdoc(&["render", "ci", "--github", path.to_str().unwrap()]);
+        let text = text(&output.stdout);
+        let row =
+            text.lines().find(|line| line.contains("platforms:")).unwrap_or_else(|| panic!("{output:?}"));
+        assert!(row.contains(platform), "{request}: {row}");
     }
 }

@@ -6,6 +6,9 @@ use diagnostic::error::{Error, Kind};
 use host::file;
 use image::render::Built;
 use image::request::ImageRequest;
+use resolve::parse;
+use resolve::request::RequirementKind;
+use resolve::universe::Universe;
 
 /// Reads a request file; paths in it are relative to it.
 pub fn read(path: &Path) -> Result<ImageRequest, Error> {
@@ -28,11 +31,16 @@ pub fn read(path: &Path) -> Result<ImageRequest, Error> {
 }
 
 /// How a pipeline builds the image of a request file.
-pub fn built(path: &Path) -> Result<Built, Error> {
+pub fn built(universe: &Universe, path: &Path) -> Result<Built, Error> {
     let request = read(path)?;
+    let requirements = parse::requirements(universe, &request.stack_options())?.requirements;
+    let of_gpu = requirements.iter().find_map(|requirement| match &requirement.kind {
+        RequirementKind::Gpu(gpu) => gpu.processor.as_deref(),
+        _ => None,
+    });
     let context = path.parent().map(|dir| dir.display().to_string()).filter(|dir| !dir.is_empty());
     Ok(Built {
-        platforms: request.platforms().join(","),
+        platforms: request.platforms(of_gpu).join(","),
         name: request.name.unwrap_or_default(),
         context: context.unwrap_or_else(|| ".".into()),
     })

@@ -40,6 +40,25 @@ pub struct Wheels {
     /// not known.
     #[serde(default)]
     pub nightly: bool,
+    /// True where they were built by hand after the release: on which system, and so the glibc, is not known.
+    #[serde(default)]
+    pub by_hand: bool,
+    /// True where these exist for Linux aarch64 although those of the release do not.
+    #[serde(default)]
+    pub aarch64: bool,
+}
+
+/// What a wheel is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// Series of torch: `2.5`.
+    pub torch: &'a str,
+    /// CUDA major.
+    pub cuda: u32,
+    /// The C++ ABI of torch; `true` is the new one.
+    pub cxx11_abi: bool,
+    /// `x86_64`, `aarch64`.
+    pub architecture: &'a str,
 }
 
 file::table!(Release, "flash_attn.yaml");
@@ -52,16 +71,33 @@ impl Table<Release> {
 }
 
 impl Release {
-    /// Whether there is a wheel for this torch series (`2.5`), CUDA major, Python and ABI (Linux x86_64);
-    /// those that were built with a nightly torch do not count.
-    pub fn has(&self, torch: &str, cuda: u32, python: &str, cxx11_abi: bool) -> bool {
-        self.wheels.iter().any(|set| {
-            !set.nightly
-                && set.torch.iter().any(|series| series == torch)
-                && set.cuda.contains(&cuda)
-                && set.pythons.iter().any(|one| one == python)
-                && set.cxx11_abi.contains(&cxx11_abi)
+    /// The sets of wheels for a target, those built with a nightly torch among them.
+    pub fn sets<'s>(&'s self, target: Target<'s>) -> impl Iterator<Item = &'s Wheels> {
+        self.wheels.iter().filter(move |set| {
+            self.exists_for(set, target.architecture)
+                && set.torch.iter().any(|series| series == target.torch)
+                && set.cuda.contains(&target.cuda)
+                && set.cxx11_abi.contains(&target.cxx11_abi)
         })
+    }
+
+    /// Whether there is any wheel for an architecture.
+    pub fn is_for(&self, architecture: &str) -> bool {
+        self.wheels.iter().any(|set| self.exists_for(set, architecture))
+    }
+
+    fn exists_for(&self, set: &Wheels, architecture: &str) -> bool {
+        match architecture {
+            "x86_64" => true,
+            "aarch64" => self.aarch64 || set.aarch64,
+            _ => false,
+        }
+    }
+
+    /// Whether there is a wheel for a target and this Python; those that were built with a nightly torch do
+    /// not count.
+    pub fn has(&self, target: Target<'_>, python: &str) -> bool {
+        self.sets(target).any(|set| !set.nightly && set.pythons.iter().any(|one| one == python))
     }
 }
 
@@ -76,13 +112,21 @@ mod tests {
 
     #[test]
     fn wheels() {
-        let newest = table().release("2.8.3").unwrap();
-        assert!(newest.has("2.8", 12, "3.13", true) && newest.has("2.8", 12, "3.13", false));
-        assert!(newest.has("2.4", 12, "3.12", true) && !newest.has("2.4", 12, "3.13", true));
-        assert!(!newest.has("2.8", 11, "3.12", true) && !newest.has("2.9", 12, "3.12", true));
+        let has = |version: &str, torch, cuda, python, cxx11_abi| {
+            let target = Target { torch, cuda, cxx11_abi, architecture: "x86_64" };
+            table().release(version).unwrap().has(target, python)
+        };
+        assert!(has("2.8.3", "2.8", 12, "3.13", true) && has("2.8.3", "2.8", 12, "3.13", false));
+        assert!(has("2.8.3", "2.4", 12, "3.12", true) && !has("2.8.3", "2.4", 12, "3.13", true));
+        assert!(!has("2.8.3", "2.8", 11, "3.12", true) && !has("2.8.3", "2.9", 12, "3.11", true));
+        // Built by hand, for Python 3.12 and the new ABI only.
+        assert!(has("2.8.3", "2.9", 12, "3.12", true) && !has("2.8.3", "2.9", 12, "3.12", false));
         // Made with a nightly torch 2.6 in 2.7.3, with 2.6.0 in 2.7.4.
-        assert!(!table().release("2.7.3").unwrap().has("2.6", 12, "3.12", false));
-        assert!(table().release("2.7.4.post1").unwrap().has("2.6", 12, "3.12", false));
+        assert!(!has("2.7.3", "2.6", 12, "3.12", false));
+        assert!(has("2.7.4.post1", "2.6", 12, "3.12", false));
+        let arm = Target { torch: "2.9", cuda: 12, cxx11_abi: true, architecture: "aarch64" };
+        assert!(table().release("2.8.3").unwrap().has(arm, "3.12"));
+        assert!(!table().release("2.8.2").unwrap().is_for("aarch64"));
         assert!(table().release("2.8.3.post2").is_none());
     }
 

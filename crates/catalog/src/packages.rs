@@ -86,6 +86,12 @@ pub struct Package {
     /// True where releases between those listed are left out; false where every final release since the
     /// oldest row is here.
     pub sample: bool,
+    /// What else to know of it, which no requirement says; shown where it is asked for by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
+    /// Why it needs a C compiler and the headers of Python when it runs; `None`: it is not known to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_compiler: Option<String>,
     /// Sources that many rows share.
     #[serde(default)]
     pub sources: Sources,
@@ -102,15 +108,30 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("bitsandbytes", text!("packages/bitsandbytes.yaml")),
     ("datasets", text!("packages/datasets.yaml")),
     ("flash-attn", text!("packages/flash-attn.yaml")),
+    ("flashinfer-cubin", text!("packages/flashinfer-cubin.yaml")),
+    ("flashinfer-python", text!("packages/flashinfer-python.yaml")),
     ("gymnasium", text!("packages/gymnasium.yaml")),
     ("huggingface-hub", text!("packages/huggingface-hub.yaml")),
+    ("liger-kernel", text!("packages/liger-kernel.yaml")),
+    ("lightning", text!("packages/lightning.yaml")),
+    ("megatron-core", text!("packages/megatron-core.yaml")),
     ("numba", text!("packages/numba.yaml")),
     ("numpy", text!("packages/numpy.yaml")),
     ("peft", text!("packages/peft.yaml")),
     ("pydantic", text!("packages/pydantic.yaml")),
+    ("pydantic-core", text!("packages/pydantic-core.yaml")),
+    ("pytorch-lightning", text!("packages/pytorch-lightning.yaml")),
+    ("ray", text!("packages/ray.yaml")),
     ("setuptools", text!("packages/setuptools.yaml")),
+    ("sgl-kernel", text!("packages/sgl-kernel.yaml")),
+    ("sglang", text!("packages/sglang.yaml")),
+    ("sglang-kernel", text!("packages/sglang-kernel.yaml")),
     ("stable-baselines3", text!("packages/stable-baselines3.yaml")),
     ("tokenizers", text!("packages/tokenizers.yaml")),
+    ("torchao", text!("packages/torchao.yaml")),
+    ("transformer-engine", text!("packages/transformer-engine.yaml")),
+    ("transformer-engine-cu12", text!("packages/transformer-engine-cu12.yaml")),
+    ("transformer-engine-cu13", text!("packages/transformer-engine-cu13.yaml")),
     ("transformers", text!("packages/transformers.yaml")),
     ("triton", text!("packages/triton.yaml")),
     ("trl", text!("packages/trl.yaml")),

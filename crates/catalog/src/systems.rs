@@ -37,6 +37,8 @@ pub struct System {
     pub end_of_life: Option<String>,
     /// True where pip refuses to install into the system's Python (PEP 668).
     pub externally_managed: Option<bool>,
+    /// The newest pip for its own Python, where its package python3-pip is too old for uv's wheels.
+    pub pip_first: Option<String>,
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.

@@ -263,15 +263,16 @@ impl ImageRequest {
         })
     }
 
-    /// The platforms of its architectures, as the engine names them; x86_64 without any.
-    pub fn platforms(&self) -> Vec<&'static str> {
-        let platform = |architecture: &String| match architecture.as_str() {
+    /// The platforms of its architectures, as the engine names them; without any that of the processor that
+    /// its GPUs come with, or of x86_64.
+    pub fn platforms(&self, of_gpu: Option<&str>) -> Vec<&'static str> {
+        let platform = |architecture: &str| match architecture {
             "aarch64" | "arm64" => "linux/arm64",
             _ => "linux/amd64",
         };
         match self.architectures.is_empty() {
-            true => vec!["linux/amd64"],
-            false => self.architectures.iter().map(platform).collect(),
+            true => vec![platform(of_gpu.unwrap_or("x86_64"))],
+            false => self.architectures.iter().map(|one| platform(one)).collect(),
         }
     }
 

@@ -154,10 +154,17 @@ pub fn refresh(request: &Request<'_>) -> Outcome {
 
 /// The newest minor of Python 3 that some torch has wheels for.
 fn newest_python(request: &Request<'_>) -> u32 {
-    let text = request.texts.get("torch.yaml").map(String::as_str).unwrap_or_default();
-    let pythons =
-        text.split('"').filter_map(|part| part.strip_prefix("3.")?.trim_end_matches('t').parse().ok());
-    pythons.filter(|minor| *minor < 100).max().unwrap_or(14)
+    newest_with_wheels(request.texts.get("torch.yaml").map(String::as_str).unwrap_or_default()).unwrap_or(14)
+}
+
+/// The same in a text of torch.yaml: of its lists of Pythons alone, since `triton_python_below: "3.16"` names
+/// one without wheels.
+fn newest_with_wheels(text: &str) -> Option<u32> {
+    let lists = text.split("pythons: [").skip(1).filter_map(|after| after.split(']').next());
+    let pythons = lists
+        .flat_map(|list| list.split('"'))
+        .filter_map(|part| part.strip_prefix("3.")?.trim_end_matches('t').parse().ok());
+    pythons.filter(|minor| *minor < 100).max()
 }
 
 impl Outcome {
@@ -252,5 +259,16 @@ fn tags(request: &Request<'_>, outcome: &mut Outcome) {
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_newest_python_is_one_with_wheels() {
+        let row =
+            "- version: \"2.15.0\"\n  pythons: [\"3.11\",\n   \"3.15t\"]\n  triton_python_below: \"3.16\"\n";
+        assert_eq!(super::newest_with_wheels(row), Some(15));
+        assert_eq!(super::newest_with_wheels(""), None);
     }
 }

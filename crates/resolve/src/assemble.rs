@@ -35,6 +35,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         nccl: build.nccl.clone(),
         deepspeed: of("deepspeed"),
         packages,
+        unchecked: criteria.unchecked.iter().map(|text| (*text).to_owned()).collect(),
         base_image: choice.environment.base.image.map(Image::reference),
         system: choice.environment.base.system.map(|system| system.id.clone()),
         architecture: criteria.architecture().to_owned(),

@@ -20,6 +20,8 @@ pub struct Criteria<'r> {
     pub torch: Vec<&'r Versions>,
     /// Packages, by name.
     pub packages: BTreeMap<&'r str, Vec<&'r Versions>>,
+    /// What pip installs besides, without a check.
+    pub unchecked: Vec<&'r str>,
     pub gpus: Vec<&'r Gpu>,
     pub drivers: Vec<DriverVersion>,
     pub systems: Vec<&'r str>,
@@ -51,6 +53,7 @@ impl<'r> Criteria<'r> {
             python: vec![],
             torch: vec![],
             packages: BTreeMap::new(),
+            unchecked: vec![],
             gpus: vec![],
             drivers: vec![],
             systems: vec![],
@@ -70,6 +73,7 @@ impl<'r> Criteria<'r> {
                 RequirementKind::Package(name, versions) => {
                     criteria.packages.entry(name).or_default().push(versions)
                 }
+                RequirementKind::Unchecked(text) => criteria.unchecked.push(text),
                 RequirementKind::Gpu(gpu) => criteria.gpus.push(gpu),
                 RequirementKind::Driver(driver) => criteria.drivers.push(*driver),
                 RequirementKind::System(system) => criteria.systems.push(system),

@@ -12,7 +12,9 @@ use pep440_rs::Version;
 
 use super::outcome::Stack;
 use super::parse;
+use catalog::flash_attn::Target;
 use catalog::images::{self, Existence};
+use diagnostic::shell;
 
 /// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had
 /// `cu123`).
@@ -25,7 +27,7 @@ pub fn commands(catalog: &Catalog, stack: &Stack) -> Vec<String> {
     }
     let install = format!("{} install{}", installer(stack), break_system_packages(catalog, stack));
     let with_torch = partners(stack);
-    let rest = other_packages(stack);
+    let rest = [other_packages(stack), unchecked(stack)].concat();
     let mut commands = Vec::new();
     match &stack.index_url {
         None => {
@@ -70,7 +72,7 @@ pub fn install_frozen() -> String {
 
 /// The commands for NVIDIA's images, in which nothing may be replaced.
 fn nvidia_image_commands(stack: &Stack) -> Vec<String> {
-    let mut packages = other_packages(stack);
+    let mut packages = [other_packages(stack), unchecked(stack)].concat();
     let flash_attn = stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
     packages.extend(flash_attn.iter().cloned());
     if packages.is_empty() {
@@ -126,6 +128,11 @@ pub fn other_packages(stack: &Stack) -> Vec<String> {
     deepspeed.chain(packages.filter(|(name, _)| *name != "flash-attn")).map(pin).collect()
 }
 
+/// What envdoc did not check, as words of a command.
+fn unchecked(stack: &Stack) -> Vec<String> {
+    stack.unchecked.iter().map(|text| shell::word(text).into_owned()).collect()
+}
+
 /// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there.
 /// Its setup fetches a wheel that fits by itself, or compiles for a long time.
 fn flash_attn(catalog: &Catalog, stack: &Stack, version: &str, install: &str) -> Vec<String> {
@@ -150,8 +157,8 @@ pub fn flash_attn_wheel(catalog: &Catalog, stack: &Stack, version: &str) -> Opti
     let series = stack.torch.rsplit_once('.').map(|(series, _)| series)?;
     let cuda: u32 = stack.cuda.split('.').next()?.parse().ok()?;
     let row = catalog.flash_attn().release(version)?;
-    let built_for = stack.architecture == "x86_64" || (stack.architecture == "aarch64" && row.aarch64);
-    if !built_for || !row.has(series, cuda, &stack.python, abi) {
+    let target = Target { torch: series, cuda, cxx11_abi: abi, architecture: &stack.architecture };
+    if !row.has(target, &stack.python) {
         return None;
     }
     let python = format!("cp{}", stack.python.replace('.', ""));
@@ -184,6 +191,7 @@ mod tests {
             nccl: None,
             deepspeed: None,
             packages: BTreeMap::from([("numpy".into(), "1.26.4".into())]),
+            unchecked: Vec::new(),
             base_image: None,
             system: None,
             architecture: "x86_64".into(),
@@ -238,7 +246,8 @@ mod tests {
             for set in row.wheels.iter().filter(|_| row.version.starts_with("2.7")) {
                 let mut stack = stack("2.6.0", "cu124", "12.4", false);
                 stack.python = "3.10".into();
-                if !set.torch.contains(&"2.6".to_owned()) || !row.has("2.6", 12, "3.10", false) {
+                let target = Target { torch: "2.6", cuda: 12, cxx11_abi: false, architecture: "x86_64" };
+                if !set.torch.contains(&"2.6".to_owned()) || !row.has(target, "3.10") {
                     continue;
                 }
                 let url = flash_attn_wheel(catalog(), &stack, &row.version).unwrap();

@@ -6,11 +6,13 @@
 //! pure.
 
 mod assemble;
+mod compiled;
 mod conflict;
 mod constraint;
 mod constraints;
 mod criteria;
 mod explain;
+mod held_back;
 mod host_driver;
 pub mod install;
 pub mod lock;
@@ -42,17 +44,38 @@ use universe::Universe;
 /// The best stack for a request, or why there is none.
 pub fn resolve(universe: &Universe, request: &Request) -> Outcome {
     let mut trace = search::Trace::default();
-    match search::best(universe, request, Some(&mut trace)) {
+    let Some((choice, tolerance)) = search::best(universe, request, Some(&mut trace)) else {
+        return Outcome::Conflict(Box::new(conflict::explain(universe, request)));
+    };
+    let Some(compiling) = compiled::with_compiler(universe, request, &choice) else {
+        return Outcome::Resolved(Box::new(resolution(universe, request, &choice, tolerance, &trace)));
+    };
+    let mut with_compiler = search::Trace::default();
+    let found = search::best(universe, &compiling, Some(&mut with_compiler));
+    Outcome::Resolved(Box::new(match &found {
         Some((choice, tolerance)) => {
-            let stack = assemble::stack(&Criteria::from_request(universe.catalog, request), &choice);
-            let criteria = Criteria::from_request(universe.catalog, request);
-            let explainer =
-                explain::Explainer { request, criteria, choice: &choice, tolerance, trace: &trace };
-            let (decisions, rejected, warnings) = explainer.explain(universe);
-            Outcome::Resolved(Box::new(Resolution { stack, decisions, rejected, warnings }))
+            let mut resolution = resolution(universe, &compiling, choice, *tolerance, &with_compiler);
+            resolution.warnings.extend(compiled::warning(choice));
+            resolution
         }
-        None => Outcome::Conflict(Box::new(conflict::explain(universe, request))),
-    }
+        None => resolution(universe, request, &choice, tolerance, &trace),
+    }))
+}
+
+/// A chosen stack with the reasons of each choice.
+fn resolution<'u>(
+    universe: &'u Universe,
+    request: &Request,
+    choice: &search::Choice<'u>,
+    tolerance: verdict::Tolerance,
+    trace: &search::Trace<'u>,
+) -> Resolution {
+    let stack = assemble::stack(&Criteria::from_request(universe.catalog, request), choice);
+    let criteria = Criteria::from_request(universe.catalog, request);
+    let explainer = explain::Explainer { request, criteria, choice, tolerance, trace };
+    let (decisions, rejected, of_stack) = explainer.explain(universe);
+    let warnings = held_back::warnings(universe, request, choice).into_iter().chain(of_stack).collect();
+    Resolution { stack, decisions, rejected, warnings }
 }
 
 /// Whether any stack meets a request, without the reasons.

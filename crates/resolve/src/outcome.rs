@@ -55,6 +55,9 @@ pub struct Stack {
     pub deepspeed: Option<String>,
     /// Every other Python package that was asked for or is required, with its version.
     pub packages: BTreeMap<String, String>,
+    /// What pip installs besides, as it was asked for: envdoc did not check that it goes with the stack.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
     /// The base image; `null`: none, the machine itself.
     pub base_image: Option<String>,
     /// The system of the image: `ubuntu22.04`.

@@ -43,6 +43,9 @@ pub enum RequirementKind {
     Torch(Versions),
     /// A package of the catalog, `deepspeed`, `torchvision` or `torchaudio`.
     Package(String, Versions),
+    /// What pip takes and the catalog does not have, as pip reads it: another package, or what an extra of a
+    /// known one requires. It is installed with the stack and excludes nothing.
+    Unchecked(String),
     /// A GPU that the stack must run on.
     Gpu(Gpu),
     /// A driver that the stack must run on.

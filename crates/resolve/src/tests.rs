@@ -214,3 +214,39 @@ fn what_was_named_comes_before_the_newest_torch() {
     let stack = stack(&["vllm"]);
     assert_eq!(stack.packages["vllm"], newest, "not an old one that lets any torch be");
 }
+
+/// The ids of the warnings about a stack, or `None` where there is none.
+fn warned(words: &[&str]) -> Option<Vec<String>> {
+    match resolve(universe(), &request(words)) {
+        Outcome::Resolved(found) => Some(found.warnings.into_iter().map(|one| one.id).collect()),
+        Outcome::Conflict(_) => None,
+    }
+}
+
+#[test]
+fn the_compiled_part_of_pydantic_counts() {
+    assert_eq!(warned(&["pydantic ==2.11.7", "python 3.14"]), None);
+    assert_eq!(warned(&["pydantic ==2.5.3", "python 3.13"]), None);
+    assert_eq!(stack(&["pydantic ==2.11.7", "python 3.13"]).packages["pydantic-core"], "2.33.2");
+}
+
+#[test]
+fn sglang_with_the_torch_that_it_is_made_for() {
+    let found = stack(&["sglang ==0.5.20"]);
+    assert_eq!((found.torch.as_str(), found.packages["sglang-kernel"].as_str()), ("2.13.0", "0.4.7"));
+    assert_eq!(found.packages["flashinfer-python"], "0.6.18");
+}
+
+#[test]
+fn vllm_0_11_0_breaks_with_transformers_5() {
+    assert_eq!(warned(&["vllm ==0.11.0", "transformers >=5"]), None);
+    assert!(stack(&["vllm ==0.11.0"]).packages["transformers"].starts_with("4."));
+}
+
+#[test]
+fn what_no_requirement_of_a_package_says() {
+    let caution = |words: &[&str]| warned(words).unwrap().contains(&"package-caution".to_owned());
+    assert!(caution(&["transformer-engine"]) && caution(&["sgl-kernel"]));
+    // sglang pins the torch that its kernels are for.
+    assert!(!caution(&["sglang ==0.5.20"]));
+}

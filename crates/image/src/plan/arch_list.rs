@@ -51,3 +51,36 @@ fn of_targets(context: &PlanContext) -> Option<(String, String)> {
 fn written((major, minor): &(u32, u32)) -> String {
     format!("{major}.{minor}")
 }
+
+/// `FLASH_ATTN_CUDA_ARCHS` for some GPUs; `None` where none is named, or one of them is not among the
+/// architectures that its build can be limited to: then it compiles for all.
+pub(super) fn of_flash_attn(targets: &[(u32, u32)]) -> Option<String> {
+    let code = |target: &(u32, u32)| {
+        Some(match target {
+            (8, _) => 80,
+            (9, 0) => 90,
+            (10, _) => 100,
+            (12, _) => 120,
+            _ => return None,
+        })
+    };
+    let mut codes: Vec<u32> = targets.iter().map(code).collect::<Option<_>>()?;
+    codes.sort_unstable();
+    codes.dedup();
+    let codes: Vec<String> = codes.iter().map(u32::to_string).collect();
+    (!codes.is_empty()).then(|| codes.join(";"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_flash_attn;
+
+    #[test]
+    fn architectures_of_flash_attn() {
+        assert_eq!(of_flash_attn(&[(12, 0)]).as_deref(), Some("120"));
+        assert_eq!(of_flash_attn(&[(9, 0), (8, 6), (8, 0)]).as_deref(), Some("80;90"));
+        assert_eq!(of_flash_attn(&[(10, 3)]).as_deref(), Some("100"));
+        assert_eq!(of_flash_attn(&[]), None);
+        assert_eq!(of_flash_attn(&[(9, 0), (7, 5)]), None);
+    }
+}

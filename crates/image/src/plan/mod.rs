@@ -143,11 +143,11 @@ pub fn plan(
         }
     }
     let mut warnings = resolution.warnings.clone();
-    warnings.retain(|warning| {
-        let made = warning.id == "python-externally-managed" && python.environment.is_some();
-        // The plan has its own warning about a base image of the user.
-        let replaced = warning.id == "unknown-nvcc-needed" && request.base_image.is_some();
-        !made && !replaced
+    // The plan has its own warnings about a base image of the user, and about what the catalog does not have.
+    warnings.retain(|warning| match warning.id.as_str() {
+        "python-externally-managed" => python.environment.is_none(),
+        "unknown-nvcc-needed" => request.base_image.is_none(),
+        id => id != "packages-not-in-catalog",
     });
     warnings.extend(base.warnings.clone());
     warnings.extend(packages::warning(&context));

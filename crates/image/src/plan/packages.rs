@@ -1,12 +1,12 @@
 //! The Python packages, and how they are installed.
 
 use super::base::{NvccNeed, nvcc_need};
-use super::python::{Source, uv_mounts};
+use super::python::{Source, uv};
 use super::step::{Instruction, Step};
 use super::{LOCKED, PlanContext, arch_list, operators};
 use diagnostic::error::Error;
 use diagnostic::shell;
-use diagnostic::suggest::typo_of;
+use pep440_rs::Version;
 use resolve::install::{
     CONSTRAINTS_FILE, flash_attn_wheel, freeze, install_frozen, other_packages, partners, torch_of_image,
     torch_pin,
@@ -16,6 +16,9 @@ use resolve::parse;
 
 /// Where the directory of wheels is mounted.
 const WHEELS: &str = "/run/wheels";
+
+/// Since this release the build of flash-attn reads FLASH_ATTN_CUDA_ARCHS (its setup.py at the tags).
+const FLASH_ATTN_ARCHS_SINCE: [u64; 3] = [2, 7, 3];
 
 /// What a package is compiled with that imports torch while it is built.
 pub(super) const TOOLS: [&str; 5] = ["ninja", "packaging", "psutil", "setuptools", "wheel"];
@@ -28,34 +31,19 @@ pub(super) fn pip_cache(context: &PlanContext) -> Vec<String> {
     }
 }
 
-/// Packages of the request that the catalog does not know: pip chooses their versions.
+/// Packages of the request that the catalog does not know, and extras of known ones: pip chooses their
+/// versions.
 pub(super) fn unknown(context: &PlanContext) -> Vec<String> {
     let known = parse::package_names();
     let foreign = |text: &&String| !known.contains(&parse::package_name(text).as_str());
-    context.request.packages.iter().filter(foreign).cloned().collect()
+    let packages = context.request.packages.iter().filter(foreign);
+    packages.chain(&context.stack.unchecked).cloned().collect()
 }
 
 /// A warning about them; none if a lock pins them.
 pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
     let unknown = unknown(context);
-    if unknown.is_empty() || context.locked.is_some() {
-        return None;
-    }
-    let known = parse::package_names();
-    let typing_errors = unknown.iter().filter_map(|text| {
-        let name = parse::package_name(text);
-        let near = typo_of(&name, known.iter().copied())?;
-        Some(format!("; is {name} {near}?"))
-    });
-    Some(Warning {
-        id: "packages-not-in-catalog".into(),
-        message: format!(
-            "Not in the catalog: {}. pip chooses their versions, and envdoc did not check that they are \
-             compatible; `envdoc render lock` pins them{}",
-            unknown.join(", "),
-            typing_errors.collect::<String>()
-        ),
-    })
+    (!unknown.is_empty() && context.locked.is_none()).then(|| parse::unchecked_warning(&unknown))
 }
 
 /// Everything that is installed, as a requirements file names it.
@@ -140,7 +128,7 @@ fn nvidia_image_steps(context: &PlanContext, rest: &[String]) -> Vec<Step> {
     }
     let options = if flash_attn.is_some() { vec!["--no-build-isolation".to_owned()] } else { Vec::new() };
     let step = with_constraints_file(install(context, &options, &packages), &packages);
-    let steps = arch_list(context).filter(|_| flash_attn.is_some()).into_iter();
+    let steps = flash_attn_archs(context).filter(|_| flash_attn.is_some()).into_iter();
     steps
         .chain([step.with_comment(format!(
             "Keeps all packages of {}, torch included: their versions are written to a constraints file for \
@@ -182,10 +170,10 @@ fn torch_comment(context: &PlanContext) -> Option<String> {
 
 /// One `pip install`, a package a line.
 pub(super) fn install(context: &PlanContext, options: &[String], packages: &[String]) -> Step {
-    let uv = context.python.source == Source::Uv;
+    let with_uv = context.python.source == Source::Uv;
     let mut flags: Vec<String> = Vec::new();
     if !context.request.uses_cache() {
-        flags.push(if uv { "--no-cache" } else { "--no-cache-dir" }.into());
+        flags.push(if with_uv { "--no-cache" } else { "--no-cache-dir" }.into());
     }
     if context.python.externally_managed {
         flags.push("--break-system-packages".into());
@@ -198,7 +186,7 @@ pub(super) fn install(context: &PlanContext, options: &[String], packages: &[Str
         }
         None => flags.extend(options.iter().cloned()),
     }
-    let program = match (uv, context.request.uses_cache()) {
+    let program = match (with_uv, context.request.uses_cache()) {
         (true, true) => "UV_LINK_MODE=copy /mnt/uv pip install",
         (true, false) => "/mnt/uv pip install",
         (false, _) => "pip install",
@@ -208,13 +196,13 @@ pub(super) fn install(context: &PlanContext, options: &[String], packages: &[Str
     let mut command = vec![context.with_secrets(first)];
     command.extend(packages.iter().map(|package| shell::word(package).into_owned()));
     let mut mounts =
-        if uv { uv_mounts(context) } else { [pip_cache(context), context.secret_mounts()].concat() };
+        if with_uv { uv::mounts(context) } else { [pip_cache(context), context.secret_mounts()].concat() };
     mounts.extend(context.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
     let step = Step::new(Instruction::Run { mounts, commands: vec![command] });
     let loose = packages.iter().any(|package| !package.contains("==") && !package.contains("://"));
     let step = match loose {
         // The rule knows pip alone.
-        true if !uv => {
+        true if !with_uv => {
             step.ignoring("DL3013", "the request pins no version for some packages, or they are build tools.")
         }
         _ => step,
@@ -240,8 +228,8 @@ fn flash_attn(context: &PlanContext) -> Vec<Step> {
     let mut steps = Vec::new();
     if context.request.deepspeed_ops.is_empty() {
         steps.push(install(context, &[], &TOOLS.map(str::to_owned)));
-        steps.extend(arch_list(context));
     }
+    steps.extend(flash_attn_archs(context));
     steps.push(
         Step::new(Instruction::Arg("MAX_JOBS".into(), Some("4".into())))
             .with_comment("Parallel compile jobs; each needs several GB of memory."),
@@ -252,6 +240,20 @@ fn flash_attn(context: &PlanContext) -> Vec<Step> {
             .with_comment("--no-build-isolation: its build imports torch."),
     );
     steps
+}
+
+/// For which GPUs flash-attn is compiled: its build passes the architectures to nvcc itself, and torch's list
+/// does nothing.
+fn flash_attn_archs(context: &PlanContext) -> Option<Step> {
+    let version: Version = context.stack.packages.get("flash-attn")?.parse().ok()?;
+    if version.release() < FLASH_ATTN_ARCHS_SINCE.as_slice() {
+        return None;
+    }
+    let list = arch_list::of_flash_attn(&context.request.targets)?;
+    let step = Step::new(Instruction::Arg("FLASH_ATTN_CUDA_ARCHS".into(), Some(list)));
+    Some(step.with_comment(
+        "The requested GPUs; without this flash-attn is compiled for all of its architectures.",
+    ))
 }
 
 /// For which GPUs is compiled.

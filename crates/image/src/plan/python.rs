@@ -10,8 +10,7 @@ use catalog::systems::{DnfPython, System};
 use diagnostic::error::Error;
 use resolve::outcome::Stack;
 
-/// The uv that installs Python: the release whose list of downloads the catalog was read from.
-pub(super) const UV: &str = "0.13.9";
+pub(super) mod uv;
 
 const ENVIRONMENT: &str = "/opt/venv";
 
@@ -221,13 +220,14 @@ pub(super) fn stages(context: &PlanContext) -> Vec<Stage> {
     let mirror = context.request.mirrors.python.clone();
     steps.extend(mirror.map(|url| Step::new(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
     steps.push(system::install(context, &packages));
-    let commands = vec![
-        vec![context.with_secrets(format!("{program} -m pip install --target /opt/uv uv=={UV}"))],
-        vec![format!(
+    let commands = [
+        uv::commands(context, &program),
+        vec![vec![format!(
             "UV_PYTHON_INSTALL_DIR={PYTHONS} /opt/uv/bin/uv python install --no-bin {}",
             release(context.catalog, series)
-        )],
-    ];
+        )]],
+    ]
+    .concat();
     let mounts = [pip_cache(context), context.secret_mounts()].concat();
     steps.push(Step::new(Instruction::Run { mounts, commands }));
     let has = |system: &System| {
@@ -301,7 +301,7 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
             );
             vec![
                 Step::new(copied).with_optional_comment(comment),
-                run(uv_mounts(context), &context.with_secrets(command)),
+                run(uv::mounts(context), &context.with_secrets(command)),
             ]
         }
     };
@@ -310,16 +310,6 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
         ("PATH".into(), format!("{ENVIRONMENT}/bin:$PATH")),
     ]);
     Ok(made.into_iter().chain([Step::new(path)]).collect())
-}
-
-/// uv, from its stage: in no layer.
-pub(super) fn uv_mounts(context: &PlanContext) -> Vec<String> {
-    let mut mounts = vec!["type=bind,from=python,source=/opt/uv/bin,target=/mnt".to_owned()];
-    if context.request.uses_cache() {
-        mounts.push("type=cache,target=/root/.cache/uv".into());
-    }
-    mounts.extend(context.secret_mounts());
-    mounts
 }
 
 /// Copies the environment from the build stage.

@@ -71,7 +71,8 @@ pub(super) fn run_steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     }
     let compiles = base::nvcc_need(context.catalog, context.request, context.stack).0 != NvccNeed::Never
         && context.base.build.is_none();
-    if compiles {
+    let at_run = runtime_compiler(context);
+    if compiles || at_run.is_some() {
         names.extend(compiler(context));
     }
     names.extend(operators::libraries(context).into_iter().map(str::to_owned));
@@ -97,8 +98,17 @@ pub(super) fn run_steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     if compiles && context.base.nvcc {
         step = step.with_comment("nvcc needs a C++ compiler; Python extensions need the Python headers.");
     }
+    if let Some(why) = at_run {
+        step = step.with_comment(format!("{why}: that needs a compiler and the Python headers."));
+    }
     steps.push(step);
     Ok(steps)
+}
+
+/// Why the container needs a compiler when it runs; `None`: no package of the stack is known to.
+fn runtime_compiler(context: &PlanContext) -> Option<&'static str> {
+    let reason = |name: &String| context.catalog.package(name)?.runtime_compiler.as_deref();
+    context.stack.packages.keys().find_map(reason)
 }
 
 /// A compiler and the headers of Python.

@@ -56,7 +56,9 @@ fn what_is_compiled_at_build_time_alone_leaves_nvcc_behind() {
         "{text}"
     );
     assert!(text.contains("COPY --from=build /opt/venv /opt/venv"), "{text}");
-    assert!(text.contains("ARG TORCH_CUDA_ARCH_LIST=8.0;9.0\n"), "{text}");
+    // The build of flash-attn does not look at torch's list.
+    assert!(text.contains("ARG FLASH_ATTN_CUDA_ARCHS=80;90\n"), "{text}");
+    assert!(!text.contains("TORCH_CUDA_ARCH_LIST"), "{text}");
 }
 
 #[test]
@@ -349,4 +351,40 @@ fn what_cannot_be_in_an_image_is_refused() {
         let error = planned(request).unwrap_err();
         assert!(error.message.contains(words), "{request}: {error}");
     }
+}
+
+#[test]
+fn serving_images_have_the_compiler_that_triton_calls() {
+    let text = dockerfile("packages: [vllm]\n");
+    let run = text.split("AS image").nth(1).unwrap();
+    assert!(run.contains("        g++ \\\n") && run.contains("        python3-dev \\\n"), "{text}");
+    assert!(run.contains("# vllm compiles kernels"), "{text}");
+    let plain = dockerfile("packages: [transformers]\n");
+    assert!(!plain.contains("g++"), "{plain}");
+}
+
+#[test]
+fn uv_on_a_system_whose_pip_is_too_old_for_it() {
+    let text = dockerfile("os: ubuntu18.04\ntorch: 1.13\n");
+    let first = text.find("pip install pip==21.3.1").unwrap();
+    let then = text.find("pip install --ignore-requires-python --target /opt/uv uv==").unwrap();
+    assert!(first < then, "{text}");
+    let newer = dockerfile("os: ubuntu20.04\ntorch: 2.1\npython: 3.10\n");
+    assert!(newer.contains("pip install --target /opt/uv uv==") && !newer.contains("pip=="), "{newer}");
+}
+
+#[test]
+fn what_the_catalog_does_not_have_goes_to_pip() {
+    let plan = planned("packages: [pandas, 'transformers[torch]>=4.40']\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("        pandas") && text.contains("'transformers[torch]'"), "{text}");
+    assert!(text.contains("        transformers==5"), "{text}");
+    let about: Vec<&str> = plan
+        .warnings
+        .iter()
+        .filter(|one| one.id == "packages-not-in-catalog")
+        .map(|one| one.message.as_str())
+        .collect();
+    let [about] = about[..] else { panic!("{about:?}") };
+    assert!(about.starts_with("Not checked by envdoc: pandas, transformers[torch]."), "{about}");
 }

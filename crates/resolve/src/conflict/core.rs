@@ -80,6 +80,7 @@ fn kind_order(kind: &RequirementKind) -> u8 {
         RequirementKind::Cuda(_) => 1,
         RequirementKind::Python(_) => 2,
         RequirementKind::Package(..) => 3,
+        RequirementKind::Unchecked(_) => 10,
         RequirementKind::Compile => 4,
         RequirementKind::Base(_) => 5,
         RequirementKind::System(_) => 6,

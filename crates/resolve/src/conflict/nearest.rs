@@ -168,7 +168,10 @@ fn relax(
         RequirementKind::Gpu(gpu) => {
             without(searcher, others, format!("the stack does not run on the {}", gpu.name), 5)
         }
-        RequirementKind::Torch(_) | RequirementKind::Cuda(_) | RequirementKind::Python(_) => Vec::new(),
+        RequirementKind::Torch(_)
+        | RequirementKind::Cuda(_)
+        | RequirementKind::Python(_)
+        | RequirementKind::Unchecked(_) => Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
 use crate::verdict::{Gap, Judgement, Refusal};
-use catalog::flash_attn;
+use catalog::flash_attn::Target;
 
 const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's \
     rows of its wheels";
@@ -31,19 +31,14 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     let Some(wheels) = release.flash_attn else {
         return Judgement::Unknown(Gap::FlashAttnWheels);
     };
-    if criteria.architecture() == "aarch64" && !wheels.aarch64 {
+    if !wheels.is_for(criteria.architecture()) {
         let architecture = criteria.architecture().to_owned();
         return Judgement::Fails(Refusal::NoFlashAttnForArchitecture { architecture });
     }
-    let Some(abi) = build.cxx11_abi else {
+    let Some(target) = target(criteria, build) else {
         return Judgement::Unknown(Gap::FlashAttnAbi);
     };
-    let fits = |set: &&flash_attn::Wheels| {
-        set.torch.iter().any(|series| series == build.series_text())
-            && set.cuda.contains(&build.cuda_major())
-            && set.cxx11_abi.contains(&abi)
-    };
-    let mut sets = wheels.wheels.iter().filter(fits);
+    let mut sets = wheels.sets(target);
     let Some(first) = sets.next() else {
         return Judgement::Fails(Refusal::NoFlashAttnWheel {
             series: build.series_text(),
@@ -58,19 +53,25 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
 }
 
 fn python(criteria: &Criteria, build: &Build, python: &Python, release: &Release) -> Judgement {
-    let (Some(wheels), Some(abi), false) = (release.flash_attn, build.cxx11_abi, criteria.compile) else {
+    let (Some(wheels), Some(target), false) = (release.flash_attn, target(criteria, build), criteria.compile)
+    else {
         return Judgement::Holds;
     };
-    let fits = |set: &flash_attn::Wheels| {
-        set.torch.iter().any(|series| series == build.series_text())
-            && set.cuda.contains(&build.cuda_major())
-            && set.cxx11_abi.contains(&abi)
-            && set.pythons.contains(&python.text)
-    };
-    Judgement::unless(wheels.wheels.iter().any(fits), || Refusal::NoFlashAttnWheel {
+    let mut fits = wheels.sets(target).filter(|set| set.pythons.contains(&python.text));
+    Judgement::unless(fits.next().is_some(), || Refusal::NoFlashAttnWheel {
         series: build.series_text(),
         cuda_major: build.cuda_major(),
         python: Some(python.text.clone()),
+    })
+}
+
+/// What a wheel has to be made for; `None` where the C++ ABI of the build is not known.
+pub(super) fn target<'a>(criteria: &Criteria<'a>, build: &'a Build) -> Option<Target<'a>> {
+    Some(Target {
+        torch: build.series_text(),
+        cuda: build.cuda_major(),
+        cxx11_abi: build.cxx11_abi?,
+        architecture: criteria.architecture(),
     })
 }
 
@@ -101,8 +102,12 @@ mod tests {
         };
         assert_eq!(python.as_deref(), Some("3.13"));
         assert!(matches!(
-            on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"),
+            on(&[], "2.8.3", ("2.9.0", "cu128"), "3.11"),
             Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", .. })
+        ));
+        assert!(matches!(
+            on(&[], "2.8.2", ("2.9.0", "cu128"), "3.12"),
+            Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", python: None, .. })
         ));
         assert!(matches!(on(&[], "2.8.3", ("2.4.1", "cu118"), "3.12"), Judgement::Fails(_)));
         assert!(matches!(on(&[], "2.7.3", ("2.6.0", "cu124"), "3.12"), Judgement::Unknown(_)));
@@ -110,6 +115,24 @@ mod tests {
             on(&[architecture("aarch64")], "2.8.3", ("2.8.0", "cu128"), "3.13"),
             Judgement::Fails(_)
         ));
+    }
+
+    #[test]
+    fn wheels_that_were_built_by_hand() {
+        let arm = [architecture("aarch64")];
+        assert_eq!(on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"), Judgement::Holds);
+        assert_eq!(on(&arm, "2.8.3", ("2.9.0", "cu128"), "3.12"), Judgement::Holds);
+        assert!(matches!(on(&arm, "2.8.2", ("2.9.0", "cu128"), "3.12"), Judgement::Fails(_)));
+        let environment = environment(("2.9.0", "cu128"), "3.12", "nvidia/cuda:12.8.1-base-ubuntu24.04");
+        let glibc = |version: &str| {
+            judged_package(
+                &crate::constraints::glibc::PACKAGE,
+                &[],
+                &environment,
+                release("flash-attn", version),
+            )
+        };
+        assert_eq!(glibc("2.8.3"), Judgement::Unknown(Gap::GlibcOfPackage));
     }
 
     #[test]

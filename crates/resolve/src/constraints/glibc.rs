@@ -1,5 +1,6 @@
 //! The image's glibc is as new as the wheels ask for.
 
+use super::flash_attn;
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build, Release};
@@ -35,8 +36,17 @@ fn torch(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
 }
 
 fn package(criteria: &Criteria, environment: &Environment, release: &Release) -> Judgement {
-    let prebuilt =
-        release.flash_attn.filter(|_| !criteria.compile).and_then(|wheels| wheels.glibc.as_deref());
+    let wheels = release.flash_attn.filter(|_| !criteria.compile);
+    let by_hand =
+        wheels.zip(flash_attn::target(criteria, environment.build)).is_some_and(|(wheels, target)| {
+            let mut fitting =
+                wheels.sets(target).filter(|set| set.pythons.contains(&environment.python.text)).peekable();
+            fitting.peek().is_some() && fitting.all(|set| set.by_hand)
+        });
+    if by_hand {
+        return Judgement::Unknown(Gap::GlibcOfPackage);
+    }
+    let prebuilt = wheels.and_then(|wheels| wheels.glibc.as_deref());
     match release.glibc.or(prebuilt) {
         Some(needs) => new_enough(environment.base, needs, Wheels::Package),
         None => Judgement::Holds,

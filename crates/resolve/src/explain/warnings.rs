@@ -8,6 +8,7 @@ use crate::host_driver::HostDriver;
 use crate::install::BREAK_SYSTEM_PACKAGES;
 use crate::message::Remark;
 use crate::outcome::Warning;
+use crate::parse;
 use crate::request::Gpu;
 use crate::search::{self, Judged};
 use crate::universe::series;
@@ -24,6 +25,8 @@ impl Explainer<'_, '_> {
         all.extend(self.nccl());
         all.extend(self.compilation());
         all.extend(self.sampled());
+        all.extend(self.cautions());
+        all.extend(self.unchecked());
         all.extend(self.externally_managed());
         let mut each: Vec<Warning> = Vec::new();
         for warning in all {
@@ -152,6 +155,19 @@ impl Explainer<'_, '_> {
             names.join(", ")
         );
         Some(Warning { id: "packages-sampled".into(), message })
+    }
+
+    /// What else a package needs, which no requirement says.
+    fn cautions(&self) -> Vec<Warning> {
+        let caution = |name: &str| self.criteria.catalog.package(name)?.caution.as_deref().map(sentence);
+        let warning = |message| Warning { id: "package-caution".into(), message };
+        // One that another package pins was chosen with the rest of the stack.
+        self.criteria.packages.keys().filter_map(|name| caution(name)).map(warning).collect()
+    }
+
+    /// What pip takes that the catalog does not have.
+    fn unchecked(&self) -> Option<Warning> {
+        (!self.criteria.unchecked.is_empty()).then(|| parse::unchecked_warning(&self.criteria.unchecked))
     }
 
     /// pip refuses to install into a Python that the system manages.

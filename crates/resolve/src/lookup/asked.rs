@@ -4,7 +4,7 @@ use super::{Explanation, explain, names, why};
 use crate::outcome::Outcome;
 use crate::parameter::Source;
 use crate::parse::{self, StackOptions};
-use crate::request::{Request, Requirement};
+use crate::request::{Request, Requirement, RequirementKind};
 use crate::resolve;
 use crate::universe::Universe;
 use diagnostic::suggest::nearest;
@@ -66,6 +66,10 @@ pub fn asked(universe: &Universe, request: &Request, subject: &str) -> Result<An
 
 fn together(universe: &Universe, request: &Request, subject: &str) -> Option<Together> {
     let own = parse::requirements(universe, &options(subject)).ok()?.requirements;
+    // Of what the catalog does not have as a package nothing is known.
+    if own.iter().any(|one| matches!(one.kind, RequirementKind::Unchecked(_))) {
+        return None;
+    }
     let mut whole = request.clone();
     whole.requirements.extend(
         own.into_iter()

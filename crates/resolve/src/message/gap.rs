@@ -99,6 +99,7 @@ impl Gap {
                     names.python
                 )
             }
+            Gap::GlibcOfPackage => format!("which glibc the wheel of {release} for {build} needs"),
             Gap::FlashAttnWheels => format!("the wheel list of {release}"),
             Gap::FlashAttnAbi => format!("which C++ ABI {build} has, which decides the wheel of {release}"),
             Gap::FlashAttnNightly { series } => format!(

@@ -15,6 +15,9 @@ pub(super) fn versions(
     known: &dyn Fn() -> Vec<Version>,
 ) -> Result<Versions, ParameterError> {
     let typed = text.trim();
+    if let Some(error) = other_option(parameter, typed) {
+        return Err(error);
+    }
     let versions = typed.parse::<Versions>().map_err(|error| {
         ParameterError::at(parameter, typed, error.at, error.message).near(meant(typed, &known()).as_deref())
     })?;
@@ -37,6 +40,25 @@ pub(super) fn versions(
         }
     }
     Ok(versions)
+}
+
+/// What belongs to another option, or to none: a build of torch, or a stack without CUDA.
+fn other_option(parameter: Parameter, typed: &str) -> Option<ParameterError> {
+    let text = typed.to_ascii_lowercase();
+    if text == "cpu" && matches!(parameter, Parameter::Cuda | Parameter::Torch) {
+        let message = "envdoc resolves stacks with CUDA only";
+        return Some(ParameterError::at(parameter, typed, 0, message).hint(
+            "without a GPU: pip install torch --index-url https://download.pytorch.org/whl/cpu".to_owned(),
+        ));
+    }
+    let digits = text.strip_prefix("cu").filter(|_| parameter == Parameter::Torch)?;
+    let (major, minor) = digits.split_at_checked(2)?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    (is_number(major) && is_number(minor)).then(|| {
+        let message = format!("{typed:?} is a CUDA build, not a version of torch");
+        ParameterError::at(parameter, typed, 0, message)
+            .hint(format!("write --cuda {major}.{minor}, or both: --torch 2.6.0+{text}"))
+    })
 }
 
 /// The version that exists and whose digits were typed: `121` and `cu121` are 12.1, `py312` is 3.12, `v2.6`
@@ -81,6 +103,15 @@ mod tests {
             let error = versions(Parameter::Torch, typed, &torches).unwrap_err();
             assert_eq!(error.hints, [format!("did you mean {meant}?")], "{typed}");
         }
+    }
+
+    #[test]
+    fn what_another_option_takes() {
+        let torch = |text: &str| versions(Parameter::Torch, text, &Vec::new).unwrap_err();
+        assert!(torch("cu118").hints[0].contains("--cuda 11.8"), "{:?}", torch("cu118"));
+        assert!(torch("cpu").hints[0].contains("whl/cpu"));
+        assert!(cuda("CPU").unwrap_err().hints[0].contains("whl/cpu"));
+        assert_eq!(cuda("cu118").unwrap_err().hints, ["did you mean 11.8?"]);
     }
 
     #[test]

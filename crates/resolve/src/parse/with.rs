@@ -1,9 +1,12 @@
 //! `--with`: packages with versions, separated by commas, which specifiers contain too.
 
-use diagnostic::suggest::nearest;
+use std::str::FromStr;
+
+use diagnostic::suggest::typo_of;
 use pep440_rs::Version;
 
 use super::{ParameterError, versions};
+use crate::outcome::Warning;
 use crate::parameter::{Parameter, Source};
 use crate::request::{Requirement, RequirementKind, Versions};
 use crate::universe::Universe;
@@ -12,7 +15,8 @@ const WITH: Parameter = Parameter::With;
 
 /// The requirements in one value: `trl>=0.9,<1.0,numpy<2`.
 pub(super) fn requirements(universe: &Universe, text: &str) -> Result<Vec<Requirement>, ParameterError> {
-    items(text).into_iter().map(|(at, item)| requirement(universe, text, at, item)).collect()
+    let each = items(text).into_iter().map(|(at, item)| requirement(universe, text, at, item));
+    Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// NCCL is part of the torch build, by any of these names.
@@ -46,12 +50,14 @@ pub(super) fn releases(universe: &Universe, name: &str) -> Vec<Version> {
     releases.iter().map(|release| release.version.clone()).collect()
 }
 
-/// Cuts at the commas that are followed by a name: each item with its offset in bytes.
+/// Cuts at the commas that are followed by a name and not within brackets: each item with its byte offset.
 fn items(text: &str) -> Vec<(usize, &str)> {
     let mut items = Vec::new();
     let mut from = 0;
     for (comma, _) in text.match_indices(',') {
-        if text[comma + 1..].trim_start().starts_with(|next: char| next.is_ascii_alphabetic()) {
+        let within_brackets = text[from..comma].matches('[').count() > text[from..comma].matches(']').count();
+        let before_name = text[comma + 1..].trim_start().starts_with(|next: char| next.is_ascii_alphabetic());
+        if before_name && !within_brackets {
             items.push((from, &text[from..comma]));
             from = comma + 1;
         }
@@ -66,46 +72,84 @@ fn items(text: &str) -> Vec<(usize, &str)> {
         .collect()
 }
 
+/// The requirements of an item: several where the catalog knows a package but not its extra.
 fn requirement(
     universe: &Universe,
     text: &str,
     at: usize,
     item: &str,
-) -> Result<Requirement, ParameterError> {
+) -> Result<Vec<Requirement>, ParameterError> {
     let end = item.find(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c)).unwrap_or(item.len());
     let (typed, rest) = item.split_at(end);
     let name = normalised(typed);
     if name.is_empty() {
         return Err(ParameterError::at(WITH, text, at, "a package's name is expected here"));
     }
-    known(text, at, &name)?;
-    if rest.starts_with('[') {
-        let message = "extras are not in the catalog";
-        return Err(ParameterError::at(WITH, text, at + end, message)
-            .hint(format!("write {typed} alone, and name to pip what the extra brings")));
+    if ["python", "cuda", "gpu", "driver"].contains(&name.as_str()) {
+        let message = format!("{name} has an option of its own");
+        return Err(ParameterError::at(WITH, text, at, message).hint(format!("write --{name}")));
     }
-    let specifier = specifier(text, at + end, rest, &name, universe)?;
+    let source = Source::option(WITH, item);
+    if !is_known(&name) {
+        return Ok(vec![Requirement { source, kind: unchecked(text, at, item)? }]);
+    }
+    if let Some(marker) = rest.find(';') {
+        let message = "a marker is not resolved";
+        let hint = format!("write {typed}{} if that applies to the Python of the stack", &rest[..marker]);
+        return Err(ParameterError::at(WITH, text, at + end + marker, message).hint(hint));
+    }
+    let (extras, rest) = match rest.find(']').filter(|_| rest.starts_with('[')) {
+        Some(close) => rest.split_at(close + 1),
+        None => ("", rest),
+    };
+    let specifier = specifier(text, at + end + extras.len(), rest, &name, universe)?;
     let kind = match name.as_str() {
         "torch" => RequirementKind::Torch(specifier),
         _ => RequirementKind::Package(name, specifier),
     };
-    Ok(Requirement { source: Source::option(WITH, item), kind })
+    let mut all = vec![Requirement { source: source.clone(), kind }];
+    if !extras.is_empty() {
+        all.push(Requirement { source, kind: unchecked(text, at, &item[..end + extras.len()])? });
+    }
+    Ok(all)
 }
 
-/// Refuses names that the catalog does not have.
-fn known(text: &str, at: usize, name: &str) -> Result<(), ParameterError> {
+fn is_known(name: &str) -> bool {
+    package_names().contains(&name) || NCCL.contains(&name)
+}
+
+/// A warning about what pip installs and envdoc did not check.
+pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
     let names = package_names();
-    if names.contains(&name) || NCCL.contains(&name) {
-        return Ok(());
+    let questions = texts.iter().filter_map(|text| {
+        let name = package_name(text);
+        Some(format!("; is {name} {}?", typo_of(&name, names.iter().copied()).filter(|_| !is_known(&name))?))
+    });
+    Warning {
+        id: "packages-not-in-catalog".into(),
+        message: format!(
+            "Not checked by envdoc: {}. The catalog does not have them: pip chooses their versions, and \
+             fails where they contradict the stack; `envdoc render lock` pins them{}",
+            texts.join(", "),
+            questions.collect::<String>()
+        ),
     }
-    if ["python", "cuda", "gpu", "driver"].contains(&name) {
-        let message = format!("{name} has an option of its own");
-        return Err(ParameterError::at(WITH, text, at, message).hint(format!("write --{name}")));
+}
+
+/// What pip reads and the resolver does not.
+fn unchecked(text: &str, at: usize, item: &str) -> Result<RequirementKind, ParameterError> {
+    match pep508_rs::Requirement::<pep508_rs::VerbatimUrl>::from_str(item) {
+        Ok(_) => Ok(RequirementKind::Unchecked(item.to_owned())),
+        Err(error) => {
+            let message = "pip reads no requirement here (PEP 508)";
+            let near = (item.contains("://") && !item.contains('@'))
+                || item.starts_with("git+")
+                || item.starts_with("http");
+            let error = ParameterError::at(WITH, text, at + error.start.min(item.len()), message);
+            Err(if near { error.hint(format!("write NAME @ {item}")) } else { error })
+        }
     }
-    let message = format!("{name} is not in the catalog");
-    Err(ParameterError::at(WITH, text, at, message)
-        .near(nearest(name, names.iter().copied()))
-        .hint(format!("the catalog knows {}; pip takes any other package", names.join(", "))))
 }
 
 fn specifier(
@@ -183,13 +227,14 @@ mod tests {
     #[test]
     fn mistakes_name_the_place_and_the_way_out() {
         for (text, position, hint) in [
-            ("numyp", 0, "did you mean numpy?"),
             ("numpy,python==3.12", 6, "write --python"),
-            ("numpy[all]<2", 5, "write numpy alone"),
             ("numpy=1.26.4", 5, "did you mean numpy==1.26.4?"),
             ("numpy@1.26.4", 5, "did you mean numpy==1.26.4?"),
             ("<2", 0, ""),
-            ("numpy>=2;<3", 8, ""),
+            ("numpy>=2;python_version<'3.12'", 8, "write numpy>=2 if"),
+            ("transformers[torch", 12, ""),
+            ("pandas==", 6, ""),
+            ("git+https://host.example/x.git", 0, "write NAME @ git+https"),
         ] {
             let error = requirements(universe(), text).unwrap_err();
             let message = error.message(Naming::Options);
@@ -197,5 +242,26 @@ mod tests {
             assert_eq!(caret, "  --with ".len() + position + 1, "{text}: {message}");
             assert!(error.hints.join(" ").contains(hint), "{text}: {error:?}");
         }
+    }
+
+    #[test]
+    fn what_the_catalog_does_not_have_goes_to_pip() {
+        let unchecked = |text: &str| -> Vec<String> {
+            let of = |one: Requirement| match one.kind {
+                RequirementKind::Unchecked(text) => Some(text),
+                _ => None,
+            };
+            requirements(universe(), text).unwrap().into_iter().filter_map(of).collect()
+        };
+        assert_eq!(unchecked("numpy<2,pandas>=2,<3,numyp"), ["pandas>=2,<3", "numyp"]);
+        assert_eq!(unchecked("pandas[excel,parquet]>=2"), ["pandas[excel,parquet]>=2"]);
+        assert_eq!(unchecked("x @ git+https://host.example/x.git"), ["x @ git+https://host.example/x.git"]);
+        assert_eq!(unchecked("pandas<3 ; python_version<'3.12'"), ["pandas<3 ; python_version<'3.12'"]);
+        let of_known = requirements(universe(), "transformers[torch,sentencepiece]>=4.40").unwrap();
+        let RequirementKind::Package(name, versions) = &of_known[0].kind else { panic!("{of_known:?}") };
+        assert_eq!((name.as_str(), versions.text.as_str()), ("transformers", ">=4.40"));
+        assert_eq!(of_known[1].kind, RequirementKind::Unchecked("transformers[torch,sentencepiece]".into()));
+        assert_eq!(similar_name("numyp"), Some("numpy"));
+        assert_eq!(similar_name("pandas"), None);
     }
 }

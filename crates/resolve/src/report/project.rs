@@ -14,7 +14,11 @@ pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let flash_attn = stack.packages.get("flash-attn");
     let wheel = flash_attn.and_then(|version| flash_attn_wheel(catalog, stack, version));
     let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
-    let pins = [torch_pin(stack)].into_iter().chain(with_torch.clone()).chain(other_packages(stack));
+    let pins = [torch_pin(stack)]
+        .into_iter()
+        .chain(with_torch.clone())
+        .chain(other_packages(stack))
+        .chain(stack.unchecked.clone());
     let _ = writeln!(
         text,
         "[project]\nname = \"stack\"\nversion = \"0.1.0\"\nrequires-python = \"=={}.*\"\ndependencies = [",

@@ -21,7 +21,11 @@ pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
             let _ = writeln!(text, "--find-links {url}/{name}/");
         }
     }
-    let pins = [torch_pin(stack)].into_iter().chain(with_torch).chain(other_packages(stack));
+    let pins = [torch_pin(stack)]
+        .into_iter()
+        .chain(with_torch)
+        .chain(other_packages(stack))
+        .chain(stack.unchecked.clone());
     for pin in pins {
         let _ = writeln!(text, "{pin}");
     }

@@ -21,6 +21,7 @@ pub(super) fn stack() -> Stack {
         nccl: Some("2.21.5".into()),
         deepspeed: Some("0.16.4".into()),
         packages: BTreeMap::from([("numpy".into(), "1.26.4".into()), ("pydantic".into(), "2.10.6".into())]),
+        unchecked: Vec::new(),
         base_image: Some("nvidia/cuda:12.1.1-devel-ubuntu22.04".into()),
         system: Some("ubuntu22.04".into()),
         architecture: "x86_64".into(),

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Report;
+use crate::held_back;
 use crate::lookup::Together;
-use crate::outcome::{Conflict, Nearest, Outcome, Predicate, Reason, Rejected, Resolution, Stack};
+use crate::outcome::{Conflict, Nearest, Outcome, Predicate, Reason, Rejected, Resolution, Stack, Warning};
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::terminal::colour;
 use diagnostic::words;
@@ -53,6 +54,9 @@ fn heading(text: &mut String, words: &str) {
 
 fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
     let stack = &resolution.stack;
+    for warning in resolution.warnings.iter().filter(|warning| warning.id == held_back::ID) {
+        self::warning(text, warning, layout);
+    }
     let style = colour(FOUND);
     let sign = if layout.unicode { "✓" } else { "+" };
     let headline = headline(stack);
@@ -258,17 +262,23 @@ fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
 }
 
 fn warnings(text: &mut String, report: &Report, layout: Layout) {
-    let style = colour(WARNING).bold();
-    if report.all_warnings().next().is_some() || !report.notes.is_empty() {
+    // What a wish costs another is before the stack.
+    let mut warnings = report.all_warnings().filter(|warning| warning.id != held_back::ID).peekable();
+    if warnings.peek().is_some() || !report.notes.is_empty() {
         text.push('\n');
     }
-    for warning in report.all_warnings() {
-        let start = format!("{style}! {}{style:#}: ", warning.id);
-        wrapped(text, &warning.message, &start, "  ", layout);
+    for warning in warnings {
+        self::warning(text, warning, layout);
     }
     for note in report.notes {
         wrapped(text, note, "- ", "  ", layout);
     }
+}
+
+fn warning(text: &mut String, warning: &Warning, layout: Layout) {
+    let style = colour(WARNING).bold();
+    let start = format!("{style}! {}{style:#}: ", warning.id);
+    wrapped(text, &warning.message, &start, "  ", layout);
 }
 
 fn install(text: &mut String, stack: &Stack) {

@@ -43,6 +43,7 @@ pub(crate) enum Gap {
     BrandsOfImage { driver: DriverVersion, driver_cuda: &'static str, requires: &'static str },
     // Packages
     TritonNotRequired,
+    GlibcOfPackage,
     FlashAttnWheels,
     FlashAttnAbi,
     FlashAttnNightly { series: &'static str },
