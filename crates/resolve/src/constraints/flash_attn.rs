@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{Gap, Judgement, PackageGap, PackageRefusal, Refusal};
 use catalog::flash_attn;
 
 const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's \
@@ -29,14 +29,16 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
         return Judgement::Holds;
     }
     let Some(wheels) = release.flash_attn else {
-        return Judgement::Unknown(Gap::FlashAttnWheels);
+        return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnWheels));
     };
     if criteria.architecture() == "aarch64" && !wheels.aarch64 {
         let architecture = criteria.architecture().to_owned();
-        return Judgement::Fails(Refusal::NoFlashAttnForArchitecture { architecture });
+        return Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnForArchitecture {
+            architecture,
+        }));
     }
     let Some(abi) = build.cxx11_abi else {
-        return Judgement::Unknown(Gap::FlashAttnAbi);
+        return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnAbi));
     };
     let fits = |set: &&flash_attn::Wheels| {
         set.torch.iter().any(|series| series == build.series_text())
@@ -45,14 +47,16 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     };
     let mut sets = wheels.wheels.iter().filter(fits);
     let Some(first) = sets.next() else {
-        return Judgement::Fails(Refusal::NoFlashAttnWheel {
+        return Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel {
             series: build.series_text(),
             cuda_major: build.cuda_major(),
             python: None,
-        });
+        }));
     };
     if first.nightly && sets.all(|set| set.nightly) {
-        return Judgement::Unknown(Gap::FlashAttnNightly { series: build.series_text() });
+        return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnNightly {
+            series: build.series_text(),
+        }));
     }
     Judgement::Holds
 }
@@ -67,10 +71,12 @@ fn python(criteria: &Criteria, build: &Build, python: &Python, release: &Release
             && set.cxx11_abi.contains(&abi)
             && set.pythons.contains(&python.text)
     };
-    Judgement::unless(wheels.wheels.iter().any(fits), || Refusal::NoFlashAttnWheel {
-        series: build.series_text(),
-        cuda_major: build.cuda_major(),
-        python: Some(python.text.clone()),
+    Judgement::unless(wheels.wheels.iter().any(fits), || {
+        Refusal::Package(PackageRefusal::NoFlashAttnWheel {
+            series: build.series_text(),
+            cuda_major: build.cuda_major(),
+            python: Some(python.text.clone()),
+        })
     })
 }
 
@@ -96,13 +102,14 @@ mod tests {
         assert_eq!(on(&[], "2.8.3", ("2.8.0", "cu128"), "3.13"), Judgement::Holds);
         assert_eq!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.12"), Judgement::Holds);
         let missing = on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13");
-        let Judgement::Fails(Refusal::NoFlashAttnWheel { python, .. }) = &missing else {
+        let Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel { python, .. })) = &missing
+        else {
             panic!("{missing:?}")
         };
         assert_eq!(python.as_deref(), Some("3.13"));
         assert!(matches!(
             on(&[], "2.8.3", ("2.9.0", "cu128"), "3.12"),
-            Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", .. })
+            Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel { series: "2.9", .. }))
         ));
         assert!(matches!(on(&[], "2.8.3", ("2.4.1", "cu118"), "3.12"), Judgement::Fails(_)));
         assert!(matches!(on(&[], "2.7.3", ("2.6.0", "cu124"), "3.12"), Judgement::Unknown(_)));
