@@ -49,6 +49,13 @@ pub struct Gpus {
     pub warnings: Vec<String>,
 }
 
+impl Gpus {
+    /// The warnings about a corrupted infoROM.
+    pub fn inforom_warnings(&self) -> impl Iterator<Item = &String> {
+        self.warnings.iter().filter(|line| smi::is_inforom_warning(line))
+    }
+}
+
 /// How `nvidia-smi` failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
