@@ -12,10 +12,10 @@ use crate::error::Error;
 
 type Work<'w> = Pin<Box<dyn Future<Output = ()> + 'w>>;
 
-/// The one runtime of the process, made when it is first needed: most commands need none. It is here because
-/// this is the lowest crate that waits for futures. A thread of its own drives connections, timers and
-/// spawned tasks; [`Runtime::block_on`] runs its future on the calling thread. It ends with the process, so
-/// that nothing waits for a credential helper or a resolver that hangs.
+/// The one runtime of the process, made when it is first needed. It is here because this is the lowest crate
+/// that waits for futures. A thread of its own drives connections, timers and spawned tasks;
+/// [`Runtime::block_on`] runs its future on the calling thread. It ends with the process, so that nothing
+/// waits for a credential helper or a resolver that hangs.
 pub fn runtime() -> Result<&'static Runtime, Error> {
     static RUNTIME: OnceLock<Result<Runtime, Error>> = OnceLock::new();
     static DRIVER: OnceLock<()> = OnceLock::new();
@@ -94,5 +94,29 @@ mod tests {
             milliseconds
         };
         assert_eq!(block_on(fan_out([30, 1, 10].map(wait))).unwrap(), [30, 1, 10]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn tasks_run_while_nobody_waits_for_the_runtime() {
+        let (done, finished) = mpsc::channel();
+        runtime().unwrap().spawn(async move {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let _ = done.send(());
+        });
+        assert_eq!(finished.recv_timeout(Duration::from_secs(60)), Ok(()));
+    }
+
+    #[test]
+    fn threads_wait_at_the_same_time() {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let waiting = std::thread::spawn(|| block_on(receive));
+        block_on(async { send.send(7) }).unwrap().unwrap();
+        assert_eq!(waiting.join().unwrap().unwrap(), Ok(7));
     }
 }
