@@ -65,6 +65,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("fabric.rs", "NVIDIA's fabric manager"),
             ("gpu/nvlink.rs", "nvidia-smi nvlink"),
             ("gpu/smi.rs", "nvidia-smi"),
+            ("gpu/warnings.rs", "nvidia-smi"),
             ("kernel_log.rs", "the kernel and the NVIDIA driver"),
             ("modules.rs", "modinfo"),
             ("python/locate.rs", "pyenv's shims"),

@@ -102,10 +102,8 @@ impl<'a> Work<'a> {
 
     /// The first node's engine.
     fn leader(&self) -> Result<(&'a Node, &'a Engine), Vec<Problem>> {
-        self.nodes
-            .first()
-            .copied()
-            .ok_or_else(|| vec![Problem::new(Step::Connect, "the cluster has no nodes")])
+        let none = || vec![Problem::new(Step::Connect, "the cluster has no nodes")];
+        self.nodes.first().copied().ok_or_else(none)
     }
 
     /// Tells and keeps how a step ended.
@@ -150,18 +148,11 @@ impl<'a> Work<'a> {
         let (leader, engine) = self.leader()?;
         match observed.first().is_some_and(|first| first.machine.swarm.manager) {
             true => engine_swarm::members(engine).await.map_err(|why| {
-                vec![
-                    Problem::of(
-                        Step::Swarm,
-                        &leader.name,
-                        format!("the manager cannot list its members: {why}"),
-                    )
-                    .closed(why.is_closed())
-                    .fix(
-                        "Check whether the swarm has a leader (it needs a majority of its managers): \
+                let message = format!("the manager cannot list its members: {why}");
+                vec![Problem::of(Step::Swarm, &leader.name, message).closed(why.is_closed()).fix(
+                    "Check whether the swarm has a leader (it needs a majority of its managers): \
                                 `docker node ls`",
-                    ),
-                ]
+                )]
             }),
             false => Ok(Vec::new()),
         }
@@ -281,13 +272,10 @@ async fn ip(node: &Node) -> Result<String, Problem> {
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no answer within {} s", RESOLVE_TIMEOUT.as_secs()),
     };
-    Err(Problem::of(
-        Step::Connect,
-        &node.name,
-        format!("cannot resolve {} on this machine: {why}", node.address),
-    )
-    .fix("Write the IP address in cluster.yaml, or fix name resolution: `getent hosts NAME`")
-    .fix("List the addresses of that node: `ip -brief address`"))
+    let message = format!("cannot resolve {} on this machine: {why}", node.address);
+    Err(Problem::of(Step::Connect, &node.name, message)
+        .fix("Write the IP address in cluster.yaml, or fix name resolution: `getent hosts NAME`")
+        .fix("List the addresses of that node: `ip -brief address`"))
 }
 
 /// Refuses what cannot be, before anything is changed.

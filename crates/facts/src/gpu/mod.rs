@@ -5,14 +5,14 @@
 
 mod nvlink;
 mod smi;
+mod warnings;
 
 use std::time::Duration;
 
 use super::driver::DriverVersion;
 use super::{Fact, pci};
-use crate::IntoFact;
-use crate::Unavailable;
 use crate::values::values;
+use crate::{IntoFact, Unavailable};
 use catalog::Catalog;
 use host::Missing;
 use host::{Host, Reading};
@@ -47,13 +47,6 @@ pub struct Gpus {
     pub failure: Option<Failure>,
     /// Lines next to the XML, such as `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
     pub warnings: Vec<String>,
-}
-
-impl Gpus {
-    /// The warnings about a corrupted infoROM.
-    pub fn inforom_warnings(&self) -> impl Iterator<Item = &String> {
-        self.warnings.iter().filter(|line| smi::is_inforom_warning(line))
-    }
 }
 
 /// How `nvidia-smi` failed.

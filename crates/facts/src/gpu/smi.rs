@@ -321,11 +321,6 @@ pub(super) fn version_pair(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Whether a line next to the XML is `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
-pub(super) fn is_inforom_warning(line: &str) -> bool {
-    line.to_ascii_lowercase().contains("inforom is corrupted")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

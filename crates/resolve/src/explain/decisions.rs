@@ -289,12 +289,11 @@ pub(super) fn entry(
             each.push(source.to_owned());
         }
     }
-    let reason = words::capital(&reason);
     Decision {
         part: part.to_owned(),
         chosen,
-        message: reason.clone(),
-        reason,
+        message: words::capital(&reason),
+        reason: words::capital(&reason),
         constraints: constraints.into_iter().map(str::to_owned).collect(),
         sources: each,
     }
