@@ -16,17 +16,16 @@ impl Interrupts {
     /// their own, which the terminal does not signal.
     pub(super) fn end_programs(&self) {
         let handled_by_command = self.handled_by_command.clone();
-        let watch = move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
-            if let Ok(Ok(())) = runtime.map(|runtime| runtime.block_on(tokio::signal::ctrl_c())) {
+        // Without a runtime, Ctrl-C ends only envdoc.
+        let Ok(runtime) = docker::runtime() else { return };
+        runtime.spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
                 host::end_programs();
                 if !handled_by_command.load(Ordering::SeqCst) {
                     std::process::exit(Kind::Interrupted.exit_code().into());
                 }
             }
-        };
-        // Without the thread, Ctrl-C ends only envdoc.
-        let _ = std::thread::Builder::new().name("interrupt".into()).spawn(watch);
+        });
     }
 
     /// From now on the command cleans up after Ctrl-C and ends by itself.

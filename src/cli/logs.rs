@@ -67,7 +67,6 @@ fn waited<T>(work: impl Future<Output = T>) -> Result<T, Error> {
             () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted")),
         }
     });
-    runtime.shutdown_background();
     result
 }
 

@@ -283,8 +283,6 @@ impl Args {
             held.release().await;
             outcome
         });
-        // A connection that hangs must not hold envdoc.
-        runtime.shutdown_background();
         outcome
     }
 
@@ -322,7 +320,6 @@ impl Args {
         let running = memory_kills::nccl_here(gpus, options, Progress(&progress), &mut outcome);
         let finished = runtime.block_on(until_interrupted(running));
         live.end();
-        runtime.shutdown_background();
         match finished {
             Some(_) => Ok(outcome),
             None => Err(interruption(&[])),

@@ -11,6 +11,7 @@ use docker::auth::Logins;
 use docker::build::{self, Built, Failure};
 use docker::engine::Engine;
 use docker::{image as images, push, run as container};
+use image::build_log::{self, Diagnosis};
 use image::report::{self, BuildReport, FailureEntry, ImageEntry, Note, Progress, PushedEntry, SCHEMA};
 use image::verify::{self, Verification};
 
@@ -45,8 +46,6 @@ pub fn run(
         }
         reports.push(report);
     }
-    // A context that is still being read, or a credential helper, must not hold envdoc.
-    runtime.shutdown_background();
     let indexes = image_index::push_indexes(plan, &reports);
     let Some(mut last) = reports.pop() else { return Ok(()) };
     if let Ok(indexes) = &indexes {
@@ -146,8 +145,7 @@ impl<'a> Execution<'a> {
         let verification = self.verify(&id, progress).await;
         let tag = verification.allows_tag(self.image.strict);
         if !tag {
-            report.failure =
-                Some(failure(self.catalog, report::Phase::Verification, verification.message.clone()));
+            report.failure = Some(not_as_expected(verification.message.clone()));
         }
         report.verification = Some(verification);
         if tag {
@@ -224,15 +222,24 @@ async fn inspect(engine: &Engine, id: &str) -> Result<ImageEntry, Error> {
     Ok(ImageEntry { id: found.id, tags, architecture, bytes: found.bytes, layers })
 }
 
+/// A failure of the engine or the registry.
 fn failure(catalog: &'static Catalog, phase: report::Phase, message: String) -> FailureEntry {
-    FailureEntry::new(catalog, phase, None, Vec::new(), message)
+    let diagnosis = build_log::diagnose(catalog, &[], &message);
+    FailureEntry::new(phase, None, Vec::new(), message, diagnosis)
+}
+
+/// A failed verification: nothing that another program printed.
+fn not_as_expected(message: String) -> FailureEntry {
+    let phase = report::Phase::Verification;
+    FailureEntry::new(phase, None, Vec::new(), message, Diagnosis::default())
 }
 
 /// The failure of the build; an error if envdoc could not run it.
 fn failed(catalog: &'static Catalog, found: Failure) -> Result<FailureEntry, Error> {
     match found {
         Failure::Step { name, last, message } => {
-            Ok(FailureEntry::new(catalog, report::Phase::Step, Some(name), last, message))
+            let diagnosis = build_log::diagnose(catalog, &last, &message);
+            Ok(FailureEntry::new(report::Phase::Step, Some(name), last, message, diagnosis))
         }
         Failure::Refused(message) => Ok(failure(catalog, report::Phase::Rejected, message)),
         Failure::Context(why) => Err(Error::new(Kind::File, format!("cannot read the build context: {why}"))),

@@ -4,7 +4,7 @@
 use crate::container_probe::{self, ContainerProbe, Tried};
 use crate::flow::measure::{self, Peer};
 use crate::flow::trace::{Stop, Trace};
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 use crate::worker::{Failure, Why};
 use docker::exec;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Packets of the overlay stop between `one` and `other`. `back`: the same the other way round;
 /// `back_connects`: whether a connection stands that way.
 pub(crate) fn overlay(
-    step: &str,
+    step: Step,
     one: &ContainerProbe<'_>,
     other: &ContainerProbe<'_>,
     (trace, stop): (&Trace, Stop),
@@ -143,7 +143,7 @@ fn nsenter(node: &str) -> String {
 /// A connection from `one` to `other` fails, while datagrams arrive both ways: whether it is the SSH server,
 /// or TCP as such. `None` where it is the answer that gets lost: the other direction names that.
 pub(crate) async fn tcp(
-    step: &str,
+    step: Step,
     one: &ContainerProbe<'_>,
     other: &ContainerProbe<'_>,
     failed: &Failure,
@@ -211,7 +211,7 @@ pub(crate) async fn tcp(
 }
 
 /// A container that has no local port left.
-pub(crate) async fn ports(step: &str, one: &ContainerProbe<'_>, failure: &Failure) -> Problem {
+pub(crate) async fn ports(step: Step, one: &ContainerProbe<'_>, failure: &Failure) -> Problem {
     let name = &one.node.name;
     let argv = ["cat", "/proc/sys/net/ipv4/ip_local_port_range"];
     let ran = exec::run(one.engine, name, &argv, READ_TIMEOUT).await;
@@ -239,7 +239,7 @@ pub(crate) async fn ports(step: &str, one: &ContainerProbe<'_>, failure: &Failur
 }
 
 /// A machine whose table of connections is full.
-pub(crate) fn conntrack(step: &str, node: &str, (count, most): (u64, u64), dropped: Option<u64>) -> Problem {
+pub(crate) fn conntrack(step: Step, node: &str, (count, most): (u64, u64), dropped: Option<u64>) -> Problem {
     let dropped = dropped
         .filter(|count| *count > 0)
         .map_or(String::new(), |count| format!(" and has dropped {count} packets"));

@@ -6,11 +6,11 @@ use sha2::{Digest, Sha256};
 
 use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, Image};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use crate::worker::digest::hex;
 use host::file;
 
-const STEP: &str = "image";
+const STEP: Step = Step::Image;
 /// Label of the image: what it was built from, as a SHA-256 of the file.
 pub(crate) const BUILT_FROM: &str = "envdoc.cluster.built-from";
 

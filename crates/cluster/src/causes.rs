@@ -5,7 +5,7 @@ use docker::fan_out;
 use super::container_probe::{self, ContainerProbe, Tried};
 use super::plan::ClusterPlan;
 use super::probe::{self, Probe};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::stale_entries;
 use crate::blocked;
@@ -17,7 +17,7 @@ use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
 
-const STEP: &str = "verify";
+const STEP: Step = Step::Verify;
 /// The port over which a swarm's members gossip.
 const GOSSIP: u16 = 7946;
 

@@ -1,10 +1,9 @@
-//! Why something on a node failed. Text of foreign programs is read here and in [`crate::ssh`] only, and by
-//! `docker::Cause`.
+//! Why something on a node failed.
 
 use std::time::Duration;
 
 use super::not_running::NotRunning;
-use docker::Cause;
+use docker::{Cause, EngineMessage};
 use facts::fleet::Why;
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +28,19 @@ pub enum Error {
     Worker(Failure),
     /// What was printed in place of a worker's greeting: an error of ssh, of the engine, of the loader.
     #[error("{0}")]
-    NoWorker(String),
-    /// An error in the state of an engine's object: a swarm's, a container's.
+    NoWorker(EngineMessage),
+    /// The worker's output could not be read, or its input not written.
     #[error("{0}")]
-    Reported(String),
+    WorkerPipe(String),
+    /// Nothing was printed in place of a worker's greeting.
+    #[error("the worker exited without output")]
+    SilentWorker,
+    /// The error in the state of an engine's swarm.
+    #[error("{0}")]
+    Swarm(EngineMessage),
+    /// What the manager reports of a member that is not ready.
+    #[error("manager: {0}")]
+    Member(EngineMessage),
     /// A node did not become ready.
     #[error("not ready after {} s; {last}", after.as_secs())]
     NotReady {
@@ -94,7 +102,9 @@ impl Error {
     pub fn cause(&self) -> Cause {
         match self {
             Error::Engine(error) => error.cause().clone(),
-            Error::NoWorker(text) | Error::Reported(text) => Cause::of(text),
+            Error::NoWorker(message) | Error::Swarm(message) | Error::Member(message) => {
+                message.cause().clone()
+            }
             Error::NotReady { last, .. } => last.cause(),
             _ => Cause::Unknown,
         }

@@ -2,12 +2,12 @@
 
 use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, Image};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use crate::worker::bundle;
 use docker::image::Identity;
 use docker::reference::registry;
 
-const STEP: &str = "image";
+const STEP: Step = Step::Image;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]

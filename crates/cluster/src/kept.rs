@@ -1,5 +1,6 @@
 //! What `down` leaves on the machines and here, and `down --purge` removes too.
 
+use crate::problem::Step;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,14 +10,14 @@ use super::down::Downed;
 use super::keys;
 use super::plan::{ClusterPlan, Node};
 use super::request::NetworkKind;
-use crate::report::progress::{Outcome, Progress};
+use crate::progress::{Outcome, Progress};
 use diagnostic::shell::quoted;
 use diagnostic::units::short_size;
 use docker::engine::Engine;
 use docker::swarm::{self, State};
 use docker::transport::ssh::Connection;
 
-const STEP: &str = "purge";
+const STEP: Step = Step::Purge;
 /// The longest that looking into a node's cache, or emptying it, may take.
 const CACHE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Prints the size of the copies of envdoc on a node, in KiB. Each has a file `whole`; other caches of envdoc

@@ -10,6 +10,7 @@ use super::not_running::NotRunning;
 use super::plan::ClusterPlan;
 use super::render::launch;
 use super::request::Launcher;
+use diagnose::torchrun::{self, TableEntry};
 use diagnostic::error::{Error, Kind};
 use docker::engine::Engine;
 use docker::exec::{self, Command};
@@ -141,14 +142,11 @@ impl FirstFailure {
         FirstFailure { ranks: ranks.collect(), ..FirstFailure::default() }
     }
 
-    /// torchrun's words when a rank of its own has ended: `failed (exitcode: -9) local_rank: 0 (pid: 403) of
-    /// binary: …`.
+    /// A rank of a node's own torchrun has ended.
     fn ended(&self, node: &str, line: &str) {
-        let Some((_, rest)) = line.split_once("failed (exitcode: ") else { return };
-        let Some((exit, rest)) = rest.split_once(") local_rank: ") else { return };
-        let local: Option<u32> = rest.split_whitespace().next().and_then(|text| text.parse().ok());
-        let rank = local.and_then(|local| Some(self.ranks.get(node)?.0 + local));
-        self.failed(node, rank, exit);
+        let Some(ended) = torchrun::rank_ended(line) else { return };
+        let rank = ended.local_rank.and_then(|local| Some(self.ranks.get(node)?.0 + local));
+        self.failed(node, rank, ended.exit);
     }
 
     /// The words of DeepSpeed's launcher on a node, which pdsh puts that node's name before: `node2: [date]
@@ -193,7 +191,7 @@ impl FirstFailure {
     pub fn line(&self, node: &str, line: &str) {
         self.ended(node, line);
         self.ended_far(line);
-        if line.contains("Root Cause (first observed failure)") {
+        if torchrun::names_first_failure(line) {
             // Every node's torchrun has a summary: the first one that is printed counts.
             if self.found.borrow().is_none() {
                 *self.root.borrow_mut() = Some(node.to_owned());
@@ -201,17 +199,16 @@ impl FirstFailure {
             }
         }
         if self.root.borrow().as_deref() == Some(node)
-            && let Some((name, value)) = line.split_once(':')
+            && let Some(entry) = torchrun::table_entry(line)
             && let Some(rank) = self.found.borrow_mut().as_mut()
         {
-            let value = value.split_whitespace().next().unwrap_or_default().to_owned();
-            match name.trim() {
-                "rank" if rank.rank.is_none() => rank.rank = Some(value),
-                "exitcode" if rank.exit.is_none() => {
-                    rank.exit = Some(value);
+            match entry {
+                TableEntry::Rank(number) if rank.rank.is_none() => rank.rank = Some(number.to_owned()),
+                TableEntry::Exit(exit) if rank.exit.is_none() => {
+                    rank.exit = Some(exit.to_owned());
                     *self.root.borrow_mut() = None;
                 }
-                _ => {}
+                TableEntry::Rank(_) | TableEntry::Exit(_) => {}
             }
         }
     }

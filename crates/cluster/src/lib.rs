@@ -45,6 +45,7 @@ pub mod plan;
 pub mod probe;
 pub mod problem;
 mod program_line;
+pub mod progress;
 pub mod reach;
 pub mod record;
 pub mod render;

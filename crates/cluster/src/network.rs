@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use super::observed_state::ObservedState;
 use super::plan::{ClusterPlan, LABEL};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use docker::network::Network;
 
-const STEP: &str = "network";
+const STEP: Step = Step::Network;
 /// What VXLAN takes of every packet, in bytes: what libnetwork's overlay driver reckons with.
 const VXLAN_OVERHEAD_BYTES: u32 = 50;
 /// What the overlay driver takes for IPsec's header and padding, in bytes, before it rounds down to a

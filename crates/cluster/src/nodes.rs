@@ -11,6 +11,7 @@ use crate::Error;
 use crate::worker::session::Session;
 use diagnostic::shell::quoted;
 use docker::engine::Engine;
+use docker::process;
 use docker::transport::ssh::{Connection, Ran, Shell};
 use docker::transport::{ConnectError, Transport};
 use host::snapshot::Snapshot;
@@ -169,8 +170,8 @@ impl Node {
             Location::Here => {
                 let shell =
                     host::program::command("sh").map_err(|error| Error::Other(format!("sh: {error}")))?;
-                let mut command = tokio::process::Command::from(shell);
-                command.args(["-c", &format!("exec {program} worker")]).process_group(0).kill_on_drop(true);
+                let mut command = process::command(shell);
+                command.args(["-c", &format!("exec {program} worker")]).process_group(0);
                 command
             }
             Location::There(connection) => connection.command(&format!("{program} worker")),
@@ -210,7 +211,7 @@ pub struct Worker {
     /// To ask it.
     pub session: Session,
     /// None where it runs in the session of the connection itself.
-    _child: Option<tokio::process::Child>,
+    _child: Option<process::Child>,
 }
 
 impl Worker {

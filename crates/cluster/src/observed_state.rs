@@ -8,7 +8,7 @@ use super::container as container_spec;
 use super::join_marker;
 use super::plan::{ClusterPlan, LABEL, Node};
 use super::probe;
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use super::record::{self, Recorded};
 use docker::container::Found;
 use docker::engine::Engine;
@@ -57,7 +57,7 @@ pub async fn look(
             Ok(found) => observed.push(found),
             Err(why) => problems.push(
                 Problem::of(
-                    "connect",
+                    Step::Connect,
                     &node.name,
                     format!("the Docker engine ({}) failed to answer: {why}", node.engine),
                 )

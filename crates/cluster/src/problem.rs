@@ -4,13 +4,57 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// A step of `cluster up` and `cluster down`, in the order in which they run.
+#[expect(missing_docs, reason = "the names say it")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    Lock,
+    Connect,
+    Image,
+    Swarm,
+    Network,
+    Settings,
+    Container,
+    Healthy,
+    Verify,
+    /// Containers of nodes that cluster.yaml no longer lists.
+    Removed,
+    /// Volumes and keys that `cluster down` keeps without `--purge`.
+    Purge,
+}
+
+impl Step {
+    /// As reports show it: `connect`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Step::Lock => "lock",
+            Step::Connect => "connect",
+            Step::Image => "image",
+            Step::Swarm => "swarm",
+            Step::Network => "network",
+            Step::Settings => "settings",
+            Step::Container => "container",
+            Step::Healthy => "healthy",
+            Step::Verify => "verify",
+            Step::Removed => "removed",
+            Step::Purge => "purge",
+        }
+    }
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.id())
+    }
+}
+
 /// A fault by its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct Problem {
-    /// The step that stopped: `connect`, `swarm`, `image`, `network`, `settings`, `container`, `healthy`,
-    /// `verify`, `launch`.
-    pub step: String,
+    /// The step that stopped.
+    pub step: Step,
     /// The node; `None` where it is of the cluster as a whole.
     pub node: Option<String>,
     /// What is, and what should be.
@@ -26,9 +70,9 @@ pub struct Problem {
 
 impl Problem {
     /// One of a node.
-    pub fn of(step: &str, node: &str, message: impl Into<String>) -> Problem {
+    pub fn of(step: Step, node: &str, message: impl Into<String>) -> Problem {
         Problem {
-            step: step.to_owned(),
+            step,
             node: Some(node.to_owned()),
             message: message.into(),
             fix: Vec::new(),
@@ -37,14 +81,8 @@ impl Problem {
     }
 
     /// One of the cluster.
-    pub fn new(step: &str, message: impl Into<String>) -> Problem {
-        Problem {
-            step: step.to_owned(),
-            node: None,
-            message: message.into(),
-            fix: Vec::new(),
-            connection_closed: false,
-        }
+    pub fn new(step: Step, message: impl Into<String>) -> Problem {
+        Problem { step, node: None, message: message.into(), fix: Vec::new(), connection_closed: false }
     }
 
     /// Notes whether the connection to the engine was closed.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::nodes::{self, Limits};
 use super::plan::{ClusterPlan, Node};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use docker::engine::Engine;
 
 /// The oldest Docker that the lab runs clusters on, and its API version.
@@ -25,7 +25,7 @@ pub async fn connect_to<'p>(
     let opened = nodes::open(nodes.iter().copied(), limits).await;
     nodes::side_by_side(nodes.into_iter().zip(opened), limits.width, |(node, opened)| async move {
         let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|error| {
-            let mut problem = Problem::of("connect", &node.name, error.message);
+            let mut problem = Problem::of(Step::Connect, &node.name, error.message);
             problem.fix = error.hints;
             problem
         });
@@ -42,7 +42,7 @@ fn supported(node: &Node, engine: Engine) -> Result<Engine, Problem> {
         _ => return Ok(engine),
     };
     let message = format!("the engine at {} is {}; it {message}", node.engine, engine.name);
-    Err(Problem::of("connect", &node.name, message).fix(format!(
+    Err(Problem::of(Step::Connect, &node.name, message).fix(format!(
         "Install Docker {OLDEST_DOCKER} or newer on {}, and point `engine` in cluster.yaml at its socket",
         node.name
     )))

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use super::container_probe::{ContainerProbe, Tried};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use crate::worker::{Failure, Why};
 
 /// What an engine does not have, or has wrong, of another one's container.
@@ -54,7 +54,7 @@ impl StaleEntry {
     /// The finding with its fixes; `reattached`: the other container was reattached before.
     pub fn problem(
         &self,
-        step: &str,
+        step: Step,
         one: &ContainerProbe<'_>,
         other: &ContainerProbe<'_>,
         tried: &Tried,

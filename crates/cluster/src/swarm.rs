@@ -7,10 +7,10 @@ use docker::swarm::{Machine, Member, State};
 
 use super::observed_state::ObservedState;
 use super::plan::Node;
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use super::record::Recorded;
 
-const STEP: &str = "swarm";
+const STEP: Step = Step::Swarm;
 
 /// What is to be done with a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,7 +251,7 @@ fn following(
 /// A member whose address in the swarm is none of its machine's any more. `own`: those that it has; `leader`:
 /// the node that manages the swarm, where it is another one.
 pub fn moved(
-    step: &str,
+    step: Step,
     (node, hostname): (&Node, &str),
     joined: IpAddr,
     own: &[IpAddr],
@@ -426,7 +426,7 @@ mod tests {
         let plan = crate::testing::two_nodes("");
         let address = |last: u8| IpAddr::from([10, 0, 18, last]);
         let node = &plan.nodes[1];
-        let moved = |own: &[IpAddr]| super::moved("swarm", (node, "host2"), address(2), own, Some("node1"));
+        let moved = |own: &[IpAddr]| super::moved(STEP, (node, "host2"), address(2), own, Some("node1"));
         assert_eq!(moved(&[address(2), address(9)]), None);
         // Nothing is known of the machine.
         assert_eq!(moved(&[]), None);

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
 
+use crate::torchrun;
+
 /// What has one of the words and is no error.
 const FINE: &[&str] = &[
     "exit code 0",
@@ -40,8 +42,8 @@ pub(crate) fn any_counts(line: &str, words: &[Range<usize>]) -> bool {
 /// What starts a block of lines that belong together: the lines after it tell more than itself.
 const STARTS: &[&str] = &[
     "Traceback (most recent call last)",
-    "multiprocessing.errors.ChildFailedError",
-    "Root Cause (first observed failure)",
+    torchrun::CHILD_FAILED,
+    torchrun::FIRST_FAILURE,
     "Exception raised from ",
     "The above exception was the direct cause",
     "During handling of the above exception",

@@ -14,6 +14,7 @@ pub mod read;
 pub mod report;
 pub mod root_cause;
 pub mod scan;
+pub mod torchrun;
 
 #[cfg(test)]
 mod signature_tests;

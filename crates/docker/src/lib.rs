@@ -3,8 +3,8 @@
 //! [`transport`] turns an endpoint (unix, tcp, TLS, ssh) into a local one; [`engine`] is the connection to an
 //! engine on it. [`container`], [`exec`], [`image`], [`network`], [`swarm`], [`volume`], [`transfer`] are the
 //! Engine API; [`build`] is BuildKit and the classic builder; [`run`] and [`live`] run one container to its
-//! end. [`client`] and [`auth`] read the configuration of the docker program. [`registry`] is HTTP to
-//! registries and package indexes.
+//! end, [`process`] a program of this machine. [`client`] and [`auth`] read the configuration of the docker
+//! program. [`registry`] is HTTP to registries and package indexes.
 //!
 //! Every failure is an [`Error`]; [`Cause`] is what an engine's message names as the reason. Every wait has a
 //! deadline.
@@ -27,6 +27,7 @@ pub mod live;
 pub mod network;
 mod parallel;
 mod printed;
+pub mod process;
 pub mod pull;
 pub mod push;
 pub mod reference;
@@ -38,6 +39,6 @@ pub mod transfer;
 pub mod transport;
 pub mod volume;
 
-pub use error::{AnswerTooLarge, Cause, Error, LoginFault, UnsafeRealm, Waited};
+pub use error::{AnswerTooLarge, Cause, EngineMessage, Error, LoginFault, UnsafeRealm, Waited};
 pub use http::{REFUSED, ask, get};
 pub use parallel::{block_on, fan_out, interrupted, runtime};

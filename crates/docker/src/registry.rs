@@ -27,7 +27,7 @@ pub struct Client {
     http: reqwest::Client,
     /// For token servers: no redirect leads to another host.
     login: reqwest::Client,
-    runtime: tokio::runtime::Runtime,
+    runtime: &'static tokio::runtime::Runtime,
     deadline: Instant,
     limit: Duration,
 }

@@ -11,7 +11,7 @@ use bollard::query_parameters::{
 };
 
 use super::engine::{Engine, answered, within};
-use crate::error::{Cause, Error};
+use crate::error::{Cause, EngineMessage, Error};
 
 /// The longest that starting, joining or leaving a swarm may take to be answered. The engine itself gives up
 /// waiting for a join after 20 s, and goes on with it.
@@ -54,7 +54,7 @@ pub struct Membership {
     /// The managers' ids.
     pub manager_ids: Vec<String>,
     /// Why it is not well, in the engine's words.
-    pub error: String,
+    pub error: EngineMessage,
 }
 
 /// How far an engine is in a swarm.
@@ -85,7 +85,7 @@ pub struct Member {
     /// Whether the manager hears from it.
     pub ready: bool,
     /// The manager's words on its state.
-    pub status: String,
+    pub status: EngineMessage,
     /// Whether it is a manager.
     pub manager: bool,
 }
@@ -116,7 +116,7 @@ fn from_info(info: SystemInfo) -> Machine {
         swarm: swarm.cluster.and_then(|cluster| cluster.id).filter(|id| !id.is_empty()),
         managers: peers.iter().filter_map(|peer| peer.addr.clone()).collect(),
         manager_ids: peers.into_iter().filter_map(|peer| peer.node_id).collect(),
-        error: swarm.error.unwrap_or_default(),
+        error: EngineMessage::new(&swarm.error.unwrap_or_default()),
     };
     let mut runtimes: Vec<_> = info.runtimes.unwrap_or_default().into_keys().collect();
     runtimes.sort();
@@ -263,7 +263,7 @@ fn member(node: bollard::models::Node) -> Member {
         hostname: description.hostname.unwrap_or_default(),
         address: status.addr.unwrap_or_default(),
         ready: status.state == Some(NodeState::READY),
-        status: [state, status.message.unwrap_or_default()].join(" ").trim().to_owned(),
+        status: EngineMessage::new(&[state, status.message.unwrap_or_default()].join(" ")),
         manager: node.manager_status.is_some(),
     }
 }

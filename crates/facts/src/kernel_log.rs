@@ -230,6 +230,11 @@ pub fn driver_errors(log: &str) -> Vec<String> {
     errors
 }
 
+/// Whether an error of the driver is `GPU 0000:3b:00.0: GPU has fallen off the bus.`.
+pub fn is_off_bus(error: &str) -> bool {
+    error.contains("fallen off the bus")
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

@@ -93,6 +93,7 @@ fn spawn(command: &mut Command, deadline: Instant) -> std::io::Result<Child> {
 
 /// Kills what still runs, and lets nothing start any more: for the end of envdoc, which must not wait for a
 /// thread that does.
+#[expect(clippy::disallowed_methods, reason = "folders of envdoc's own")]
 pub fn end_all() {
     let mut running = running();
     running.closed = true;
@@ -105,6 +106,7 @@ pub fn end_all() {
 }
 
 /// The file of the program that is running.
+#[expect(clippy::disallowed_methods, reason = "the one place that asks for it")]
 pub fn own_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
@@ -128,6 +130,7 @@ pub fn remove_at_end(folder: &Path) {
 }
 
 /// Removes a folder of [`remove_at_end`].
+#[expect(clippy::disallowed_methods, reason = "a folder of envdoc's own")]
 pub fn remove_now(folder: &Path) {
     running().folders.retain(|(kept, _)| kept != folder);
     let _ = std::fs::remove_dir_all(folder);

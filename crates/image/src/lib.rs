@@ -3,6 +3,7 @@
 //! A request and its resolution become a [`plan::Plan`]; [`crate::render`] writes it as files, and the engine
 //! builds it. Everything here is pure.
 
+pub mod build_log;
 pub mod host_mirrors;
 pub mod inspect;
 pub mod lock;

@@ -6,13 +6,14 @@ use super::parameter::{Parameter, Source};
 use super::request::{Request, Requirement, RequirementKind};
 use super::search::{self, Choice};
 use super::universe::Universe;
-use super::verdict::{Gap, Judgement};
+use super::verdict::{Gap, Judgement, PackageGap};
 
 /// The same request with a compiler, where the chosen release of flash-attn has wheels that are not known;
 /// `None` where nothing has to be compiled, or the image already has all that is needed.
 pub(crate) fn with_compiler(universe: &Universe, request: &Request, choice: &Choice) -> Option<Request> {
     choice.package("flash-attn")?;
-    let unknown = |judgement: &Judgement| *judgement == Judgement::Unknown(Gap::FlashAttnWheels);
+    let unknown =
+        |judgement: &Judgement| *judgement == Judgement::Unknown(Gap::Package(PackageGap::FlashAttnWheels));
     let judged = search::judge(universe.catalog, request, choice);
     // NVIDIA's own images have nvcc.
     if choice.environment.build.image.is_some() || !judged.iter().any(|one| unknown(&one.judgement)) {

@@ -103,6 +103,9 @@ pub struct Decision {
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
+    /// The message without the sentence about the partners of torch, for images that leave them out.
+    #[serde(skip)]
+    pub reason: String,
     /// Ids of the constraints that decided it.
     pub constraints: Vec<String>,
     /// Where the facts come from.

@@ -127,7 +127,6 @@ impl Args {
                     was changed")),
             }
         });
-        runtime.shutdown_background();
         inspection
     }
 }

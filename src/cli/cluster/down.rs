@@ -4,8 +4,8 @@ use super::Source;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
 use ::cluster::lock;
 use ::cluster::plan::{ClusterPlan, Node};
-use ::cluster::report::progress::Progress;
-use ::cluster::report::up::{SCHEMA, WorkReport, rest};
+use ::cluster::progress::Progress;
+use ::cluster::report::up::{SCHEMA, WorkReport, WorkStatus, rest};
 use ::cluster::{down, kept, reach};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -82,7 +82,7 @@ impl Args {
                 schema: SCHEMA,
                 envdoc: env!("CARGO_PKG_VERSION").into(),
                 cluster: plan.name.clone(),
-                status: if downed.problems.is_empty() { "down" } else { "failed" }.into(),
+                status: if downed.problems.is_empty() { WorkStatus::Down } else { WorkStatus::Failed },
                 steps: downed.steps,
                 problems: downed.problems,
                 notes: downed.notes,
@@ -95,7 +95,7 @@ impl Args {
         match self.format {
             Format::Json => json(&report)?,
             Format::Text => {
-                let ending = if report.status == "down" {
+                let ending = if report.status == WorkStatus::Down {
                     format!("{} is down\n", report.cluster)
                 } else {
                     String::new()
@@ -103,7 +103,7 @@ impl Args {
                 terminal::print(&(rest(&report, layout()) + &ending))?;
             }
         }
-        Ok(u8::from(report.status == "failed"))
+        Ok(u8::from(report.status == WorkStatus::Failed))
     }
 
     async fn remove(

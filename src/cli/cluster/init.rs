@@ -134,7 +134,6 @@ impl Args {
                 () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was written")),
             }
         });
-        runtime.shutdown_background();
         inspected
     }
 

@@ -2,7 +2,7 @@
 
 use super::Source;
 use super::work::{Format, layout, until_interrupted};
-use ::cluster::report::status::{StatusReport, text};
+use ::cluster::report::status::{ClusterState, StatusReport, text};
 use ::cluster::{reach, status};
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
@@ -43,6 +43,6 @@ impl Args {
                 terminal::print(&(text + "\n"))?;
             }
         }
-        Ok(u8::from(report.status != "up"))
+        Ok(u8::from(report.status != ClusterState::Up))
     }
 }

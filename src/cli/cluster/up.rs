@@ -7,10 +7,10 @@ use super::work::{Format, Locking, json, layout, locked, to_its_end};
 use ::cluster::keys::{self, Keys};
 use ::cluster::lock;
 use ::cluster::plan::ClusterPlan;
-use ::cluster::problem::Problem;
+use ::cluster::problem::{Problem, Step};
+use ::cluster::progress::{Outcome, Progress};
 use ::cluster::reach;
-use ::cluster::report::progress::{Outcome, Progress};
-use ::cluster::report::up::{SCHEMA, WorkReport, planned, rest};
+use ::cluster::report::up::{SCHEMA, WorkReport, WorkStatus, planned, rest};
 use ::cluster::secrets::{self, Value};
 use ::cluster::up::{self, Work};
 use diagnostic::error::{Error, Kind};
@@ -84,19 +84,19 @@ impl Args {
             format!("secrets were not compared, and `up` stops until they can be read: {}", why.message)
         }));
         self.print(&report)?;
-        Ok(u8::from(report.status == "failed"))
+        Ok(u8::from(report.status == WorkStatus::Failed))
     }
 
     fn print(&self, report: &WorkReport) -> Result<(), Error> {
         if self.format == Format::Json {
             return json(report);
         }
-        if report.status == "planned" {
+        if report.status == WorkStatus::Planned {
             return terminal::print(&planned(report, layout()));
         }
-        let ending = match report.status.as_str() {
-            "up" => format!("{} is up\n", report.cluster),
-            "unchanged" => format!("{} is already up; nothing was changed\n", report.cluster),
+        let ending = match report.status {
+            WorkStatus::Up => format!("{} is up\n", report.cluster),
+            WorkStatus::Unchanged => format!("{} is already up; nothing was changed\n", report.cluster),
             _ => "\nNot up. `envdoc cluster status` shows the state, `up` resumes, `down` removes \
                 everything.\n"
                 .to_owned(),
@@ -116,7 +116,7 @@ impl Args {
             schema: SCHEMA,
             envdoc: env!("CARGO_PKG_VERSION").into(),
             cluster: plan.name.clone(),
-            status: "failed".into(),
+            status: WorkStatus::Failed,
             steps: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
@@ -131,7 +131,7 @@ impl Args {
             Err(problems) => {
                 for problem in &problems {
                     progress.done(
-                        "connect",
+                        Step::Connect,
                         problem.node.as_deref().unwrap_or_default(),
                         "not reached",
                         Outcome::Failed,
@@ -159,12 +159,11 @@ impl Args {
             }
         };
         report.status = match &result {
-            Err(_) => "failed",
-            Ok(()) if self.dry_run => "planned",
-            Ok(()) if work.changed() => "up",
-            Ok(()) => "unchanged",
-        }
-        .into();
+            Err(_) => WorkStatus::Failed,
+            Ok(()) if self.dry_run => WorkStatus::Planned,
+            Ok(()) if work.changed() => WorkStatus::Up,
+            Ok(()) => WorkStatus::Unchanged,
+        };
         report.problems = result.err().unwrap_or_default();
         report.steps = work.steps.take();
         report.notes.extend(work.notes.take());

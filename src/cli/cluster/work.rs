@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use ::cluster::jobs;
 use ::cluster::lock::{self, Access, Notice, Request};
 use ::cluster::plan::ClusterPlan;
-use ::cluster::problem::Problem;
-use ::cluster::report::progress::Progress;
+use ::cluster::problem::{Problem, Step};
+use ::cluster::progress::Progress;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
@@ -32,8 +32,6 @@ pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Opti
             () = interrupted() => None,
         }
     });
-    // A credential helper that still runs must not hold envdoc.
-    runtime.shutdown_background();
     Ok(result)
 }
 
@@ -41,8 +39,6 @@ pub(super) fn until_interrupted<T>(work: impl Future<Output = T>) -> Result<Opti
 pub(super) fn to_its_end<T>(work: impl Future<Output = T>) -> Result<T, Error> {
     let runtime = runtime()?;
     let result = runtime.block_on(work);
-    // A credential helper that still runs must not hold envdoc.
-    runtime.shutdown_background();
     Ok(result)
 }
 
@@ -96,7 +92,7 @@ pub(super) async fn locked<T>(
     let name = request.as_ref().map(|request| request.plan.name.clone()).unwrap_or_default();
     let notice = |notice: Notice<'_>| {
         if let Notice::Waiting(holder) = notice {
-            progress.doing("lock", &name, &format!("waiting for {holder}"));
+            progress.doing(Step::Lock, &name, &format!("waiting for {holder}"));
         }
     };
     lock::with(request, notice, work, interrupted).await.map_err(|why| why.problem())

@@ -27,13 +27,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "cluster",
         &[
-            "nodes.rs",
-            "smoke/local.rs",
             "smoke/nccl/library.rs",
-            "smoke/nccl/search.rs",
             "smoke/rank.rs",
-            "up/build.rs",
-            "worker/bundle.rs",
             "worker/digest.rs",
             "worker/interfaces.rs",
             "worker/tcp.rs",

@@ -107,6 +107,13 @@ pub(super) fn test_modules(source: &Path) -> BTreeSet<Vec<String>> {
     found
 }
 
+/// The text without comments on lines of their own and without the tests at its end.
+pub(super) fn production(text: &str) -> String {
+    let tests = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+    let code = text[..tests].lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.collect::<Vec<_>>().join("\n")
+}
+
 /// The text without comments, string literals and inline test modules.
 pub(super) fn code(text: &str) -> String {
     let noise =

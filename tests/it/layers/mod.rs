@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 mod fence;
+mod foreign_texts;
 mod imports;
+mod runtime;
 mod sentences;
 
 use imports::{Imports, cycles, rust_files};

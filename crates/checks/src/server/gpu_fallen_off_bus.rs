@@ -4,7 +4,7 @@ use crate::nvidia_smi::SmiError;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::gpu::Failure;
-use facts::kernel_log::Xid;
+use facts::kernel_log::{self, Xid};
 use facts::{Fact, Role};
 
 pub(super) const CHECK: Check = Check {
@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
     let errors = facts.kernel_log.driver_errors.known().into_iter().flatten();
     evidence.extend(
         errors
-            .filter(|line| line.contains("fallen off the bus"))
+            .filter(|line| kernel_log::is_off_bus(line))
             .take(4)
             .map(|line| format!("kernel: NVRM: {line}")),
     );

@@ -15,12 +15,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     facts.gpu.list.require("nvidia-smi not found")?;
-    let warnings: Vec<&String> = facts
-        .gpu
-        .warnings
-        .iter()
-        .filter(|line| line.to_ascii_lowercase().contains("inforom is corrupted"))
-        .collect();
+    let warnings: Vec<&String> = facts.gpu.inforom_warnings().collect();
     if warnings.is_empty() {
         return Ok(Verdict::Pass);
     }

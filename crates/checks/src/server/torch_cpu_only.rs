@@ -76,7 +76,7 @@ mod tests {
     fn an_environment_that_nothing_points_to_is_a_warning() {
         let mut facts = node("550.54.14", H100, &venv("2.5.1+cpu None", &[]));
         if let Fact::Known(environments) = &mut facts.python.environments {
-            environments[0].found_by = "place".into();
+            environments[0].found_by = facts::python::FoundBy::Location;
         }
         let Ok(verdict @ Verdict::Found(_)) = judge(&facts) else { panic!() };
         assert_eq!(status(&verdict), "warning");

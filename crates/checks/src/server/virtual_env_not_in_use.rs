@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use diagnostic::shell;
 use facts::Facts;
-use facts::python::PythonEnvironment;
+use facts::python::{FoundBy, PythonEnvironment};
 
 pub(super) const CHECK: Check = Check {
     id: "virtual-env-not-in-use",
@@ -17,10 +17,10 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let environments = facts.python.environments.require("no Python found")?;
-    let by = |found_by: &str| environments.iter().find(|environment| environment.found_by == found_by);
+    let by = |found_by: FoundBy| environments.iter().find(|environment| environment.found_by == found_by);
     let value = facts.environment.variable("VIRTUAL_ENV");
     let value = value.require("VIRTUAL_ENV is not set")?.trim_end_matches('/');
-    let Some(named) = by("VIRTUAL_ENV") else {
+    let Some(named) = by(FoundBy::VirtualEnv) else {
         // An environment that PATH leads to is listed once, as found through PATH.
         if environments.iter().any(|environment| environment.prefix == value) {
             return Ok(Verdict::Pass);
@@ -33,7 +33,7 @@ fn judge(facts: &Facts) -> Judged {
         )
         .about(Subject::name("VIRTUAL_ENV")));
     };
-    let used = by("PATH").ok_or_else(|| Verdict::NotApplicable("no python3 on PATH".into()))?;
+    let used = by(FoundBy::Path).ok_or_else(|| Verdict::NotApplicable("no python3 on PATH".into()))?;
     let torch = |environment: &PythonEnvironment| {
         Ok::<_, Verdict>(environment.torch.decided()?.map(|torch| torch.full()))
     };

@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::Downed;
 use crate::join_marker;
 use crate::plan::{ClusterPlan, LABEL, Node};
-use crate::problem::Problem;
-use crate::report::progress::{Outcome, Progress};
+use crate::problem::{Problem, Step};
+use crate::progress::{Outcome, Progress};
 use docker::engine::Engine;
 use docker::swarm::{self, Contents, Machine, Member, State};
 
-const STEP: &str = "swarm";
+const STEP: Step = Step::Swarm;
 /// How long a network that was removed may still be listed.
 const NETWORK_GONE_ATTEMPTS: u32 = 20;
 const NETWORK_GONE_INTERVAL: Duration = Duration::from_millis(500);

@@ -11,9 +11,9 @@ use crate::former::{self, Former};
 use crate::join_marker;
 use crate::observed_state::{self, ObservedState};
 use crate::plan::{ClusterPlan, LABEL, Node};
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
+use crate::progress::{Outcome, Progress};
 use crate::record;
-use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::request::NetworkKind;
 use docker::engine::Engine;
@@ -55,7 +55,7 @@ pub fn not_cleaned(plan: &ClusterPlan, former: &Former) -> Option<Problem> {
     let why = former.engine.as_ref().err()?;
     let name = &former.recorded.name;
     let message = format!("it is no longer in cluster.yaml, and nothing was removed there: {why}");
-    Some(Problem::of("connect", name, message).fix(format!(
+    Some(Problem::of(Step::Connect, name, message).fix(format!(
         "Remove its container and settings on that machine: `docker rm -f {name}; docker volume rm {}`",
         plan.settings_volume
     )))
@@ -102,16 +102,16 @@ impl Downed {
     pub(crate) fn done(
         &mut self,
         progress: &Progress,
-        step: &str,
+        step: Step,
         node: &str,
         message: &str,
         outcome: Outcome,
     ) {
         progress.done(step, node, message, outcome);
-        self.steps.push(StepEntry { step: step.into(), node: node.into(), message: message.into(), outcome });
+        self.steps.push(StepEntry { step, node: node.into(), message: message.into(), outcome });
     }
 
-    pub(crate) fn failed(&mut self, progress: &Progress, step: &str, node: &str, why: impl ToString) {
+    pub(crate) fn failed(&mut self, progress: &Progress, step: Step, node: &str, why: impl ToString) {
         self.done(progress, step, node, "not removed", Outcome::Failed);
         self.problems.push(Problem::of(step, node, why.to_string()).fix("Resume: `envdoc cluster down`"));
     }
@@ -124,40 +124,40 @@ pub(crate) async fn containers(
     progress: &Progress,
 ) -> Downed {
     let mut downed = Downed::default();
-    progress.doing("container", &node.name, "stopping and removing");
+    progress.doing(Step::Container, &node.name, "stopping and removing");
     match container::labelled(engine, LABEL, &plan.name).await {
-        Err(why) => downed.failed(progress, "container", &node.name, why),
+        Err(why) => downed.failed(progress, Step::Container, &node.name, why),
         Ok(names) if names.is_empty() => {
-            downed.done(progress, "container", &node.name, "nothing to remove", Outcome::Unchanged);
+            downed.done(progress, Step::Container, &node.name, "nothing to remove", Outcome::Unchanged);
         }
         Ok(names) => {
             for name in names {
                 match container::remove(engine, &name).await {
                     Ok(_) => downed.done(
                         progress,
-                        "container",
+                        Step::Container,
                         &node.name,
                         &format!("removed {name}"),
                         Outcome::Changed,
                     ),
-                    Err(why) => downed.failed(progress, "container", &node.name, why),
+                    Err(why) => downed.failed(progress, Step::Container, &node.name, why),
                 }
             }
         }
     }
     match volume::labelled(engine, LABEL, &plan.name).await {
-        Err(why) => downed.failed(progress, "settings", &node.name, why),
+        Err(why) => downed.failed(progress, Step::Settings, &node.name, why),
         Ok(names) => {
             for name in names.into_iter().filter(|name| *name != join_marker::name(plan)) {
                 match volume::remove(engine, &name).await {
                     Ok(_) => downed.done(
                         progress,
-                        "settings",
+                        Step::Settings,
                         &node.name,
                         &format!("removed the volume {name}"),
                         Outcome::Changed,
                     ),
-                    Err(why) => downed.failed(progress, "settings", &node.name, why),
+                    Err(why) => downed.failed(progress, Step::Settings, &node.name, why),
                 }
             }
         }
@@ -174,7 +174,7 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
             Ok(Some(found)) => found,
             Ok(None) => continue,
             Err(why) => {
-                downed.failed(progress, "network", &node.name, why);
+                downed.failed(progress, Step::Network, &node.name, why);
                 continue;
             }
         };
@@ -190,19 +190,19 @@ async fn network_of(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &P
             continue;
         }
         if node.index == 0 {
-            progress.doing("network", &node.name, "removing");
+            progress.doing(Step::Network, &node.name, "removing");
         }
         match removed(engine, name).await {
             Ok(()) => {
-                downed.done(progress, "network", &node.name, &format!("removed {name}"), Outcome::Changed)
+                downed.done(progress, Step::Network, &node.name, &format!("removed {name}"), Outcome::Changed)
             }
             // A worker's engine leaves that to the manager.
             Err(_) if node.index > 0 => {}
-            Err(why) => downed.failed(progress, "network", &node.name, why),
+            Err(why) => downed.failed(progress, Step::Network, &node.name, why),
         }
     }
     if downed.steps.is_empty() && downed.problems.is_empty() {
-        downed.done(progress, "network", &plan.name, "the cluster has no network", Outcome::Unchanged);
+        downed.done(progress, Step::Network, &plan.name, "the cluster has no network", Outcome::Unchanged);
     }
     downed
 }

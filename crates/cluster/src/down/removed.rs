@@ -2,12 +2,13 @@
 
 use super::{Downed, containers};
 use crate::plan::{ClusterPlan, LABEL, Node};
+use crate::problem::Step;
+use crate::progress::{Outcome, Progress};
 use crate::record::Recorded;
-use crate::report::progress::{Outcome, Progress};
 use docker::engine::Engine;
 use docker::{container, swarm};
 
-const STEP: &str = "removed";
+const STEP: Step = Step::Removed;
 /// Label of a container that the swarm started for a service.
 const TASK_LABEL: &str = "com.docker.swarm.task.id";
 

@@ -1,6 +1,6 @@
 //! What counts of datagrams mean: a rate with its interval, a direction, a node.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 use crate::worker::Failure;
 
 /// From this part of lost packets on, TCP stalls for seconds at a time: nothing after it can be
@@ -171,7 +171,7 @@ pub fn loss_fixes(ways: &[Way], names: &[String]) -> Vec<String> {
 }
 
 /// The problems of ways that lose so much that nothing else can be tried.
-pub fn heavy(step: &str, ways: &[Way], names: &[String]) -> Vec<Problem> {
+pub fn heavy(step: Step, ways: &[Way], names: &[String]) -> Vec<Problem> {
     let found = losses(ways, names, Way::is_heavy);
     let problem = |(node, message): (usize, String)| {
         let problem = Problem::of(step, &names[node], message);

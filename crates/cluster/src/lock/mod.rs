@@ -18,7 +18,7 @@ pub use held::{Held, Notice, Request, with};
 pub use holder::{Access, Holder, run_id};
 
 use super::plan::ClusterPlan;
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use docker::engine::Engine;
 use docker::{swarm, volume};
 
@@ -38,7 +38,7 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(10);
 impl Error {
     /// For the report.
     pub fn problem(&self) -> Problem {
-        let problem = Problem::new("lock", self.to_string());
+        let problem = Problem::new(Step::Lock, self.to_string());
         problem.fix(self.hint())
     }
 

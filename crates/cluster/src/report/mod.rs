@@ -2,6 +2,5 @@
 
 pub mod check;
 pub mod jobs;
-pub mod progress;
 pub mod status;
 pub mod up;

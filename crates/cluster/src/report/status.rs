@@ -23,8 +23,8 @@ pub struct StatusReport {
     pub envdoc: String,
     /// The cluster's name.
     pub cluster: String,
-    /// `up` where nothing differs from the plan, `down` where nothing of it is there, else `partly`.
-    pub status: String,
+    /// Whether it is as cluster.yaml describes it.
+    pub status: ClusterState,
     /// The nodes, also those that are no longer in cluster.yaml but were not removed.
     pub nodes: Vec<NodeStatus>,
     /// What could not be compared.
@@ -36,6 +36,18 @@ pub struct StatusReport {
     /// The runs of envdoc that use it now: `launch`, `exec`, `smoke`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Holder>,
+}
+
+/// What `cluster status` found of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClusterState {
+    /// Nothing differs from the plan.
+    Up,
+    /// Nothing of it is there.
+    Down,
+    /// Some of it is there.
+    Partly,
 }
 
 impl StatusReport {
@@ -54,15 +66,15 @@ impl StatusReport {
                 && settled(node)
         };
         let status = match (nodes.iter().all(|node| node.differs.is_empty()), nodes.iter().all(nothing)) {
-            (true, _) => "up",
-            (false, true) => "down",
-            (false, false) => "partly",
+            (true, _) => ClusterState::Up,
+            (false, true) => ClusterState::Down,
+            (false, false) => ClusterState::Partly,
         };
         StatusReport {
             schema: SCHEMA,
             envdoc: env!("CARGO_PKG_VERSION").into(),
             cluster: cluster.to_owned(),
-            status: status.into(),
+            status,
             nodes,
             notes,
             lock: changing.pop(),
@@ -101,15 +113,15 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
     let (sign, arrow) = if layout.unicode { ("✓", "✗") } else { ("+", "x") };
     let (green, red) = (colour(AnsiColor::Green), colour(AnsiColor::Red).bold());
     text.push('\n');
-    match report.status.as_str() {
-        "up" => {
+    match report.status {
+        ClusterState::Up => {
             let _ =
                 writeln!(text, "{green}{sign} {} is up and matches cluster.yaml{green:#}", report.cluster);
         }
-        "down" => {
+        ClusterState::Down => {
             let _ = writeln!(text, "{} is down; start it: `envdoc cluster up`", report.cluster);
         }
-        _ => {
+        ClusterState::Partly => {
             for node in &report.nodes {
                 for differs in &node.differs {
                     let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);

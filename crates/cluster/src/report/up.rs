@@ -6,8 +6,8 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::progress::{Outcome, sign};
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
+use crate::progress::{Outcome, sign};
 use diagnostic::layout::Layout;
 
 /// The version of this report's schema.
@@ -22,8 +22,8 @@ pub struct WorkReport {
     pub envdoc: String,
     /// The cluster's name.
     pub cluster: String,
-    /// `up`, `unchanged`, `planned`, `down`, `failed`.
-    pub status: String,
+    /// How the run ended.
+    pub status: WorkStatus,
     /// What was looked at and done, in order.
     pub steps: Vec<StepEntry>,
     /// What stopped it.
@@ -32,12 +32,28 @@ pub struct WorkReport {
     pub notes: Vec<String>,
 }
 
+/// How `cluster up` or `cluster down` ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkStatus {
+    /// Something was changed, and the cluster is up.
+    Up,
+    /// It was up already.
+    Unchanged,
+    /// A dry run.
+    Planned,
+    /// It is down.
+    Down,
+    /// A step failed.
+    Failed,
+}
+
 /// One step of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct StepEntry {
-    /// `connect`, `image`, `swarm`, `network`, `settings`, `container`, `healthy`, `verify`.
-    pub step: String,
+    /// Which.
+    pub step: Step,
     /// The node; the cluster's name where it is of all.
     pub node: String,
     /// What was done, or is so.

@@ -6,14 +6,13 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::process::{Child, Command};
-
 use super::memory_kills;
 use super::outcome::Outcome;
 use super::phases::Endpoint;
 use crate::oom;
 use crate::worker::session::Session;
 use diagnostic::error::{Error, Kind};
+use docker::process::{self, Child};
 
 /// The longest that a worker may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,13 +55,8 @@ pub enum SpawnError {
 
 /// Starts this program as a worker on this machine.
 pub(super) async fn worker(errors: Stdio) -> Result<(Session, Process), SpawnError> {
-    let mut child = Command::new(host::process::own_program()?)
-        .arg("worker")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(errors)
-        .kill_on_drop(true)
-        .spawn()?;
+    let mut child =
+        process::own()?.arg("worker").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn()?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(SpawnError::NoPipes);
     };

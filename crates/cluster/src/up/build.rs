@@ -9,10 +9,10 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use super::Work;
 use crate::built::{BUILT_FROM, digest, source};
 use crate::plan::Node;
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 
-const STEP: &str = "image";
+const STEP: Step = Step::Image;
 /// Builds it, and tells what the build says.
 pub(super) async fn build(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let (leader, engine) = work.leader()?;
@@ -69,14 +69,8 @@ fn words(path: &Path, tag: &str, digest: &str, endpoint: &str, leader: &Node) ->
 
 /// Runs this program with these words; both of its streams are progress here.
 async fn run(words: &[String], leader: &Node) -> Result<i32, std::io::Error> {
-    let program = host::process::own_program()?;
-    let mut command = tokio::process::Command::new(program);
-    command
-        .args(words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .kill_on_drop(true);
+    let mut command = docker::process::own()?;
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     if let Some(folder) = &leader.tls {
         command.env("DOCKER_TLS_VERIFY", "1").env("DOCKER_CERT_PATH", folder);
     }

@@ -11,14 +11,14 @@ use crate::field_labels;
 use crate::not_running;
 use crate::observed_state::{self, ObservedState};
 use crate::plan::{LABEL, Node, PLAN_LABEL, SETTINGS, Source};
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use crate::render::SettingsFile;
-use crate::report::progress::Outcome;
 use docker::container::Found;
 use docker::engine::Engine;
 use docker::{container as engine_container, volume};
 
-const STEP: &str = "container";
+const STEP: Step = Step::Container;
 
 /// What is to be done with a node's container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(super) fn decide(
 /// What is in a node's settings.
 pub(super) fn settings_of(work: &Work<'_>, node: &Node) -> Result<Settings, Problem> {
     compare::settings(work.plan, node, work.keys.as_ref(), &work.secrets)
-        .map_err(|error| Problem::of("settings", &node.name, error.message))
+        .map_err(|error| Problem::of(Step::Settings, &node.name, error.message))
 }
 
 /// What of a node differs from cluster.yaml, as the reason to recreate its container.
@@ -209,7 +209,7 @@ pub(super) async fn one(work: &Work<'_>, node: &Node, engine: &Engine) -> Result
 
 /// Fills the settings' volume through a container that is never started.
 async fn write(work: &Work<'_>, node: &Node, engine: &Engine, settings: &Settings) -> Result<(), Error> {
-    work.progress.doing("settings", &node.name, "writing");
+    work.progress.doing(Step::Settings, &node.name, "writing");
     let plan = work.plan;
     let name = &plan.settings_volume;
     let holder = container::settings_holder(plan, node);
@@ -234,7 +234,7 @@ async fn write(work: &Work<'_>, node: &Node, engine: &Engine, settings: &Setting
         return Err(why);
     }
     work.done(
-        "settings",
+        Step::Settings,
         &node.name,
         format!("wrote {} files to the volume {name}", settings.files.len()),
         Outcome::Changed,

@@ -7,12 +7,12 @@ use super::Work;
 use crate::Error;
 use crate::plan::Node;
 use crate::probe::{self, Probe};
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 use crate::program_line::{self, EntrypointFault};
 use docker::engine::Engine;
 use docker::{Cause, exec};
 
-const STEP: &str = "container";
+const STEP: Step = Step::Container;
 
 /// Why a container could not be made or started.
 pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
@@ -133,7 +133,7 @@ pub(super) async fn unraised(
 /// Why a container that was started does not become healthy, from what it printed last.
 pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -> Problem {
     let name = &node.name;
-    let of = |message: String| Problem::of("healthy", name, message);
+    let of = |message: String| Problem::of(Step::Healthy, name, message);
     let port = work.plan.ssh.as_ref().map_or(0, |ssh| ssh.port);
     let last = || {
         printed.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn limits_that_the_engine_may_not_raise() {
-        let error = |message: &str| Error::Reported(message.to_owned());
+        let error = |message: &str| Error::Swarm(docker::EngineMessage::new(message));
         let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container \
             process: \
             error during container init: error setting rlimits for ready process: \

@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 use docker::fan_out;
 
 use super::Work;
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 
 /// The longest that an engine may take to say that it is there.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The problems of engines that do not answer any more first, in place of what failed on their nodes for it.
 pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Problem> {
-    let step = problems.first().map_or_else(String::new, |problem| problem.step.clone());
+    let Some(step) = problems.first().map(|problem| problem.step) else { return problems };
     let asked = work.nodes.iter().map(|(node, engine)| async move {
         let silent = engine.answers(Instant::now() + ANSWER_TIMEOUT).await.err();
         silent.map(|why| (node.name.as_str(), why.to_string()))
     });
     let silent: Vec<(&str, String)> = fan_out(asked).await.into_iter().flatten().collect();
-    let mut reported: Vec<Problem> = silent.iter().map(|(node, why)| went_away(&step, node, why)).collect();
+    let mut reported: Vec<Problem> = silent.iter().map(|(node, why)| went_away(step, node, why)).collect();
     for problem in problems {
         let of_silent =
             problem.node.as_deref().is_some_and(|node| silent.iter().any(|(silent, _)| *silent == node));
@@ -31,7 +31,7 @@ pub(super) async fn first(work: &Work<'_>, problems: Vec<Problem>) -> Vec<Proble
 }
 
 /// An engine that answered when `up` began, and does not now.
-fn went_away(step: &str, node: &str, why: &str) -> Problem {
+fn went_away(step: Step, node: &str, why: &str) -> Problem {
     let message = format!("the Docker engine on {node} stopped responding during `up`: {why}");
     Problem::of(step, node, message)
         .fix(
@@ -64,16 +64,17 @@ mod tests {
 
     #[test]
     fn an_engine_that_was_away_for_a_moment() {
-        let torn = Problem::of("swarm", "node2", "it cannot join: Connection reset by peer (os error 104)")
-            .closed(true)
-            .fix("nc -vz");
+        let torn =
+            Problem::of(Step::Swarm, "node2", "it cannot join: Connection reset by peer (os error 104)")
+                .closed(true)
+                .fix("nc -vz");
         let reported = returned(torn);
         assert!(
             reported.message.starts_with("the Docker engine on node2 restarted during `up`"),
             "{reported:?}"
         );
         assert_eq!(reported.fix.len(), 2);
-        let other = Problem::of("swarm", "node2", "2377/tcp is blocked").fix("open it");
+        let other = Problem::of(Step::Swarm, "node2", "2377/tcp is blocked").fix("open it");
         assert_eq!(returned(other.clone()), other);
     }
 }

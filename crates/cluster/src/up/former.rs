@@ -7,13 +7,13 @@ use crate::former::{self, Former};
 use crate::keys;
 use crate::observed_state::{self, ObservedState};
 use crate::plan::Node;
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use crate::record::{self, Recorded};
-use crate::report::progress::Outcome;
 use docker::container;
 use docker::engine::Engine;
 
-pub(super) const STEP: &str = "removed";
+pub(super) const STEP: Step = Step::Removed;
 
 /// Removes it, and records the machines. A former node that cannot be reached stays recorded.
 pub(super) async fn step(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
@@ -118,7 +118,7 @@ async fn strays(
 
 fn take(work: &Work<'_>, downed: Downed) -> Result<(), Vec<Problem>> {
     for step in downed.steps.into_iter().filter(|step| step.outcome != Outcome::Unchanged) {
-        work.keep(&step.step, &step.node, step.message, step.outcome);
+        work.keep(step.step, &step.node, step.message, step.outcome);
     }
     downed.notes.into_iter().for_each(|note| work.note(note));
     if downed.problems.is_empty() { Ok(()) } else { Err(downed.problems) }

@@ -7,12 +7,12 @@ use futures_util::StreamExt;
 use super::{Work, diagnosis, on_all};
 use crate::oom;
 use crate::plan::Node;
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use docker::container::{self, Found};
 use docker::engine::Engine;
 
-const STEP: &str = "healthy";
+const STEP: Step = Step::Healthy;
 /// The longest until a container is well.
 const HEALTHY_TIMEOUT: Duration = Duration::from_secs(120);
 /// A container without a check counts as well when it has run this long.

@@ -8,14 +8,14 @@ use crate::built;
 use crate::image::{self, Decision};
 use crate::observed_state::ObservedState;
 use crate::plan::Node;
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use diagnostic::units::short_size;
 use docker::engine::Engine;
 use docker::image::Identity;
 use docker::{pull, push, transfer};
 
-const STEP: &str = "image";
+const STEP: Step = Step::Image;
 /// The first letters of a digest that tell images apart for people.
 const SHORT_ID_LENGTH: usize = 19;
 

@@ -10,15 +10,15 @@ use crate::join_marker;
 use crate::observed_state;
 use crate::plan::{LABEL, Node};
 use crate::probe::Probe;
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use crate::swarm::{self, Action, Decision};
 use crate::worker::Why;
 use docker::Cause;
 use docker::engine::Engine;
 use docker::swarm::{self as engine_swarm, State, Token};
 
-const STEP: &str = "swarm";
+const STEP: Step = Step::Swarm;
 /// The longest until a node that joins is ready; the engine's own attempt ends after about 30 s.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often is looked.
@@ -209,13 +209,13 @@ async fn ready(work: &Work<'_>, node: &Node, engine: &Engine, manager: &Engine) 
                     members.map(|all| all.into_iter().find(|member| member.id == machine.swarm.node));
                 match member {
                     Ok(Some(member)) if member.ready => return Ok(()),
-                    Ok(Some(member)) => last = Error::Reported(format!("manager: {}", member.status)),
+                    Ok(Some(member)) => last = Error::Member(member.status),
                     Ok(None) => last = Error::Other("the manager does not know the node yet".into()),
                     Err(why) => last = why.into(),
                 }
             }
             Ok(machine) if machine.swarm.state == State::Error => {
-                let why = Error::Reported(machine.swarm.error);
+                let why = Error::Swarm(machine.swarm.error);
                 return Err(refused(work, node, engine, &why).await);
             }
             Ok(machine) => {

@@ -9,7 +9,7 @@ use crate::container;
 use crate::observed_state::ObservedState;
 use crate::plan::{ClusterPlan, Node, PLAN_LABEL};
 use crate::probe;
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 use docker::engine::Engine;
 use docker::fan_out;
 use docker::run::{self, NotRan};
@@ -138,7 +138,7 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
         "Docker engines are not allowed to raise limits that cluster.yaml asks for; nothing was started. {}",
         all.join("; ")
     );
-    let mut problem = Problem::new("container", message);
+    let mut problem = Problem::new(Step::Container, message);
     problem.node = Some(refused[0].node.clone()).filter(|node| refused.iter().all(|one| one.node == *node));
     if let Some(block) = block(plan, refused) {
         problem = problem.fix(format!(

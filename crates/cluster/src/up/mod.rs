@@ -28,11 +28,11 @@ use super::keys::Keys;
 use super::leftovers;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
-use super::problem::Problem;
+use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::secrets::Value;
 use super::swarm;
-use crate::report::progress::{Outcome, Progress};
+use crate::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use docker::auth::Logins;
@@ -102,18 +102,19 @@ impl<'a> Work<'a> {
 
     /// The first node's engine.
     fn leader(&self) -> Result<(&'a Node, &'a Engine), Vec<Problem>> {
-        self.nodes.first().copied().ok_or_else(|| vec![Problem::new("connect", "the cluster has no nodes")])
+        let none = || vec![Problem::new(Step::Connect, "the cluster has no nodes")];
+        self.nodes.first().copied().ok_or_else(none)
     }
 
     /// Tells and keeps how a step ended.
-    pub fn done(&self, step: &str, node: &str, message: impl Into<String>, outcome: Outcome) {
+    pub fn done(&self, step: Step, node: &str, message: impl Into<String>, outcome: Outcome) {
         let message = message.into();
         self.progress.done(step, node, &message, outcome);
         self.keep(step, node, message, outcome);
     }
 
-    fn keep(&self, step: &str, node: &str, message: impl Into<String>, outcome: Outcome) {
-        let entry = StepEntry { step: step.into(), node: node.into(), message: message.into(), outcome };
+    fn keep(&self, step: Step, node: &str, message: impl Into<String>, outcome: Outcome) {
+        let entry = StepEntry { step, node: node.into(), message: message.into(), outcome };
         self.steps.borrow_mut().push(entry);
     }
 
@@ -130,7 +131,7 @@ impl<'a> Work<'a> {
         if let Some(bundle) = self.bundle.get() {
             return Ok(bundle);
         }
-        let bundle = Bundle::make().map_err(|error| Problem::new("image", error.message))?;
+        let bundle = Bundle::make().map_err(|error| Problem::new(Step::Image, error.message))?;
         Ok(self.bundle.get_or_init(|| bundle))
     }
 
@@ -147,14 +148,11 @@ impl<'a> Work<'a> {
         let (leader, engine) = self.leader()?;
         match observed.first().is_some_and(|first| first.machine.swarm.manager) {
             true => engine_swarm::members(engine).await.map_err(|why| {
-                vec![
-                    Problem::of("swarm", &leader.name, format!("the manager cannot list its members: {why}"))
-                        .closed(why.is_closed())
-                        .fix(
-                            "Check whether the swarm has a leader (it needs a majority of its managers): \
+                let message = format!("the manager cannot list its members: {why}");
+                vec![Problem::of(Step::Swarm, &leader.name, message).closed(why.is_closed()).fix(
+                    "Check whether the swarm has a leader (it needs a majority of its managers): \
                                 `docker node ls`",
-                        ),
-                ]
+                )]
             }),
             false => Ok(Vec::new()),
         }
@@ -171,7 +169,7 @@ pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
 
 /// What `up` does once it knows that nothing speaks against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum UpStep {
     Removed,
     Image,
     Swarm,
@@ -181,32 +179,32 @@ enum Step {
     Verify,
 }
 
-impl Step {
+impl UpStep {
     /// The steps of a cluster, in their order.
-    fn of(plan: &ClusterPlan) -> impl Iterator<Item = Step> {
+    fn of(plan: &ClusterPlan) -> impl Iterator<Item = UpStep> {
         let overlay = plan.network.kind == NetworkKind::Overlay;
         let all = [
-            Step::Removed,
-            Step::Image,
-            Step::Swarm,
-            Step::Network,
-            Step::Containers,
-            Step::Healthy,
-            Step::Verify,
+            UpStep::Removed,
+            UpStep::Image,
+            UpStep::Swarm,
+            UpStep::Network,
+            UpStep::Containers,
+            UpStep::Healthy,
+            UpStep::Verify,
         ];
-        all.into_iter().filter(move |step| overlay || *step != Step::Swarm)
+        all.into_iter().filter(move |step| overlay || *step != UpStep::Swarm)
     }
 
     /// Carries it out. `observed` is from before the first step.
     async fn run(self, work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
         match self {
-            Step::Removed => former::step(work, observed).await,
-            Step::Image => images::same_everywhere(work, observed).await,
-            Step::Swarm => joining::one_swarm(work).await,
-            Step::Network => network::ready(work).await,
-            Step::Containers => containers::made(work).await,
-            Step::Healthy => healthy::all(work).await,
-            Step::Verify => verify::all(work).await,
+            UpStep::Removed => former::step(work, observed).await,
+            UpStep::Image => images::same_everywhere(work, observed).await,
+            UpStep::Swarm => joining::one_swarm(work).await,
+            UpStep::Network => network::ready(work).await,
+            UpStep::Containers => containers::made(work).await,
+            UpStep::Healthy => healthy::all(work).await,
+            UpStep::Verify => verify::all(work).await,
         }
     }
 }
@@ -220,10 +218,10 @@ async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     }
     let mut tried = BTreeSet::new();
     limits::all(work, &observed, &mut tried).await?;
-    for step in Step::of(work.plan) {
+    for step in UpStep::of(work.plan) {
         step.run(work, &observed).await?;
         // The nodes that had no image before.
-        if step == Step::Image && tried.len() < work.nodes.len() {
+        if step == UpStep::Image && tried.len() < work.nodes.len() {
             limits::all(work, &work.look().await?, &mut tried).await?;
         }
     }
@@ -247,7 +245,7 @@ async fn ready(work: &Work<'_>) -> Result<Vec<ObservedState>, Vec<Problem>> {
 fn connected(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
     for ((node, engine), observed) in work.nodes.iter().zip(observed) {
         let message = format!("{} on {} ({})", engine.name, observed.machine.hostname, node.engine);
-        work.done("connect", &node.name, message, Outcome::Unchanged);
+        work.done(Step::Connect, &node.name, message, Outcome::Unchanged);
     }
     for note in swarm::namesakes(observed) {
         work.note(note);
@@ -274,7 +272,8 @@ async fn ip(node: &Node) -> Result<String, Problem> {
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no answer within {} s", RESOLVE_TIMEOUT.as_secs()),
     };
-    Err(Problem::of("connect", &node.name, format!("cannot resolve {} on this machine: {why}", node.address))
+    let message = format!("cannot resolve {} on this machine: {why}", node.address);
+    Err(Problem::of(Step::Connect, &node.name, message)
         .fix("Write the IP address in cluster.yaml, or fix name resolution: `getent hosts NAME`")
         .fix("List the addresses of that node: `ip -brief address`"))
 }
@@ -309,7 +308,7 @@ fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
     let problem = |(node, off): (&ObservedState, i64)| {
         let word = if off > 0 { "ahead of" } else { "behind" };
         Problem::of(
-            "connect",
+            Step::Connect,
             &node.name,
             format!(
                 "the clock of {} is {} {word} that of {}; swarm certificates would be invalid",
@@ -388,10 +387,10 @@ mod tests {
 
     #[test]
     fn only_an_overlay_needs_a_swarm() {
-        let steps = |more: &str| Step::of(&testing::two_nodes(more)).collect::<Vec<_>>();
+        let steps = |more: &str| UpStep::of(&testing::two_nodes(more)).collect::<Vec<_>>();
         let overlay = steps("");
-        assert_eq!(overlay[..4], [Step::Removed, Step::Image, Step::Swarm, Step::Network]);
-        let host: Vec<_> = overlay.into_iter().filter(|step| *step != Step::Swarm).collect();
+        assert_eq!(overlay[..4], [UpStep::Removed, UpStep::Image, UpStep::Swarm, UpStep::Network]);
+        let host: Vec<_> = overlay.into_iter().filter(|step| *step != UpStep::Swarm).collect();
         assert_eq!(steps("network: {kind: host}\n"), host);
     }
 }

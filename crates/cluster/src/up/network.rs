@@ -7,14 +7,14 @@ use crate::Error;
 use crate::network::{self, Decision};
 use crate::plan::Node;
 use crate::probe::{self, Probe};
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::{Answer, Interface, Task};
 use docker::engine::Engine;
 use docker::{Cause, container, network as engine_network};
 
-const STEP: &str = "network";
+const STEP: Step = Step::Network;
 
 /// Creates the network if it is missing, and attaches a probe container on nodes without a container.
 pub(super) async fn ready(work: &Work<'_>) -> Result<(), Vec<Problem>> {

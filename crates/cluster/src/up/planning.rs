@@ -1,30 +1,30 @@
 //! What `up` would do, from what is there now: for `--dry-run`.
 
 use super::containers::Action as OfContainer;
-use super::{Step, Work, containers, former, images, ready, restart};
+use super::{UpStep, Work, containers, former, images, ready, restart};
 use crate::built;
 use crate::container;
 use crate::image::{self, Decision as OfImage};
 use crate::network::{self, Decision as OfNetwork};
 use crate::observed_state::{self, ObservedState};
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use crate::swarm::{self, Action};
 use diagnostic::units::short_size;
 
 /// Puts the steps into [`Work::steps`]; nothing is changed.
 pub async fn planned(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let observed = ready(work).await?;
-    for step in Step::of(work.plan) {
+    for step in UpStep::of(work.plan) {
         match step {
-            Step::Removed => of_former(work, &observed).await,
-            Step::Image => of_image(work, &observed)?,
-            Step::Swarm => of_swarm(work, &observed).await?,
-            Step::Network => of_network(work, &observed)?,
-            Step::Containers => of_containers(work, &observed).await?,
+            UpStep::Removed => of_former(work, &observed).await,
+            UpStep::Image => of_image(work, &observed)?,
+            UpStep::Swarm => of_swarm(work, &observed).await?,
+            UpStep::Network => of_network(work, &observed)?,
+            UpStep::Containers => of_containers(work, &observed).await?,
             // It waits for what the containers' step started.
-            Step::Healthy => {}
-            Step::Verify => of_verify(work),
+            UpStep::Healthy => {}
+            UpStep::Verify => of_verify(work),
         }
     }
     Ok(())
@@ -61,7 +61,7 @@ fn stopped(work: &Work<'_>, message: String, busy: Option<restart::Busy>) -> Str
 
 fn of_verify(work: &Work<'_>) {
     let message = "test names, TCP, packet sizes and ssh between all containers";
-    work.keep("verify", &work.plan.name, message, Outcome::Unchanged);
+    work.keep(Step::Verify, &work.plan.name, message, Outcome::Unchanged);
 }
 
 async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Problem>> {
@@ -76,10 +76,10 @@ async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<()
         match containers::decide(work, observed, &wanted, digest) {
             Err(problem) => problems.push(problem),
             Ok(OfContainer::Keep) => {
-                work.keep("container", &node.name, "running, matches cluster.yaml", Outcome::Unchanged)
+                work.keep(Step::Container, &node.name, "running, matches cluster.yaml", Outcome::Unchanged)
             }
             Ok(OfContainer::Start) => {
-                work.keep("container", &node.name, "start the stopped container", Outcome::Planned)
+                work.keep(Step::Container, &node.name, "start the stopped container", Outcome::Planned)
             }
             Ok(OfContainer::Make { replaces, settings: write }) => {
                 if write {
@@ -87,7 +87,7 @@ async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<()
                         "write the settings (keys, hostfile, …) to the volume {}",
                         work.plan.settings_volume
                     );
-                    work.keep("settings", &node.name, message, Outcome::Planned);
+                    work.keep(Step::Settings, &node.name, message, Outcome::Planned);
                 }
                 let mut message = format!("create one from {} and start it", wanted.image);
                 if replaces {
@@ -95,7 +95,7 @@ async fn of_containers(work: &Work<'_>, observed: &[ObservedState]) -> Result<()
                     message = format!("remove the outdated container ({changed}) and {message}");
                     message = stopped(work, message, restart::busy(engine, &node.name).await);
                 }
-                work.keep("container", &node.name, message, Outcome::Planned);
+                work.keep(Step::Container, &node.name, message, Outcome::Planned);
             }
         }
     }
@@ -108,18 +108,18 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
     match image::decide(work.plan, observed, current) {
         OfImage::Same(image) => {
             let message = format!("{name} is the same on every node: {}", images::short(&image.id));
-            work.keep("image", &work.plan.name, message, Outcome::Unchanged);
+            work.keep(Step::Image, &work.plan.name, message, Outcome::Unchanged);
         }
         OfImage::Build => {
             let first = work.nodes.first().map_or("", |(node, _)| node.name.as_str());
-            work.keep("image", first, format!("build {name}"), Outcome::Planned);
+            work.keep(Step::Image, first, format!("build {name}"), Outcome::Planned);
             for (node, _) in work.nodes.iter().skip(1) {
-                work.keep("image", &node.name, format!("copy {name} from {first}"), Outcome::Planned);
+                work.keep(Step::Image, &node.name, format!("copy {name} from {first}"), Outcome::Planned);
             }
         }
         OfImage::Pull => {
             for (node, _) in &work.nodes {
-                work.keep("image", &node.name, format!("pull {name}"), Outcome::Planned);
+                work.keep(Step::Image, &node.name, format!("pull {name}"), Outcome::Planned);
             }
         }
         OfImage::Send { from, to, registry } => {
@@ -129,7 +129,7 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
                 .as_ref()
                 .map_or(String::new(), |image| format!(" ({})", short_size(image.bytes)));
             if let Some(registry) = &work.plan.registry {
-                work.keep("image", &source.name, format!("push {name} to {registry}"), Outcome::Planned);
+                work.keep(Step::Image, &source.name, format!("push {name} to {registry}"), Outcome::Planned);
             }
             let first = if registry { "pull it, or " } else { "" };
             for index in to {
@@ -141,7 +141,7 @@ fn of_image(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Probl
                         images::short(&other.id)
                     ),
                 };
-                work.keep("image", &observed[index].name, message, Outcome::Planned);
+                work.keep(Step::Image, &observed[index].name, message, Outcome::Planned);
             }
         }
     }
@@ -167,7 +167,7 @@ async fn of_swarm(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec
                 (format!("clear the failed join and join the swarm of {first}"), Outcome::Planned)
             }
         };
-        work.keep("swarm", &node.name, message, outcome);
+        work.keep(Step::Swarm, &node.name, message, outcome);
     }
     Ok(())
 }
@@ -177,7 +177,7 @@ fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Pro
     let message = match network::decide(work.plan, observed).map_err(|problem| vec![problem])? {
         OfNetwork::None => return Ok(()),
         OfNetwork::Keep { .. } => {
-            work.keep("network", &work.plan.name, format!("{} exists", network.name), Outcome::Unchanged);
+            work.keep(Step::Network, &work.plan.name, format!("{} exists", network.name), Outcome::Unchanged);
             return Ok(());
         }
         OfNetwork::Make => {
@@ -188,6 +188,6 @@ fn of_network(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Pro
             format!("create the overlay {} (subnet {subnet}, MTU {mtu}{encrypted})", network.name)
         }
     };
-    work.keep("network", &work.plan.name, message, Outcome::Planned);
+    work.keep(Step::Network, &work.plan.name, message, Outcome::Planned);
     Ok(())
 }

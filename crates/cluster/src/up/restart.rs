@@ -5,7 +5,7 @@ use std::fmt;
 use crate::Error;
 use crate::activity::{Activity, activity};
 use crate::plan::Node;
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 use docker::container;
 use docker::engine::Engine;
 
@@ -43,7 +43,7 @@ pub(crate) async fn busy(engine: &Engine, name: &str) -> Option<Busy> {
 }
 
 /// The problem of a container that stays as it is. `needed`: why it should be stopped, `its settings differ`.
-pub(super) fn refused(step: &str, node: &Node, needed: &str, busy: &Busy) -> Problem {
+pub(super) fn refused(step: Step, node: &Node, needed: &str, busy: &Busy) -> Problem {
     let message = format!(
         "the container of {0} needs a restart ({needed}), which would stop processes that envdoc did not \
             start: {busy}",

@@ -14,14 +14,14 @@ use crate::container_probe::{self, ContainerProbe, Tried, pinned};
 use crate::flow::measure::{self, Peer};
 use crate::flow::rate::{self, Way};
 use crate::plan::Node;
-use crate::problem::Problem;
-use crate::report::progress::Outcome;
+use crate::problem::{Problem, Step};
+use crate::progress::Outcome;
 use crate::request::NetworkKind;
 use crate::worker::container as worker_container;
 use docker::container;
 use docker::engine::Engine;
 
-const STEP: &str = "verify";
+const STEP: Step = Step::Verify;
 /// How long the engines of a swarm may take until each knows of every container.
 const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(15);
 /// The same for containers that were reattached: what the gossip lost again comes with the next exchange of

@@ -1,12 +1,12 @@
 //! This program with the loader and the libraries that it runs on, as a tar: it runs in any image of the same
 //! processor, whatever C library is in there, or none.
-#![expect(clippy::disallowed_methods, reason = "the files of the running program itself")]
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
+use host::file;
 
 /// Libraries that the C library loads by itself to look up names; before glibc 2.34 they were files of their
 /// own.
@@ -25,8 +25,8 @@ impl Bundle {
 
     /// Of the program that is running.
     pub fn make() -> Result<Bundle, Error> {
-        let maps =
-            fs::read_to_string("/proc/self/maps").map_err(|error| failed("/proc/self/maps", &error))?;
+        let maps = file::open(Path::new("/proc/self/maps")).and_then(io::read_to_string);
+        let maps = maps.map_err(|error| failed("/proc/self/maps", &error))?;
         let mut files: BTreeMap<String, PathBuf> = BTreeMap::new();
         let libraries = libraries(&maps);
         for library in &libraries {
@@ -34,7 +34,7 @@ impl Bundle {
                 files.entry(name).or_insert_with(|| library.clone());
             }
             let services = NAME_SERVICES.iter().map(|name| library.with_file_name(name));
-            for service in services.filter(|path| base(library).starts_with("libc.") && path.is_file()) {
+            for service in services.filter(|path| base(library).starts_with("libc.") && file::is_file(path)) {
                 files.entry(base(&service)).or_insert(service);
             }
         }
@@ -124,11 +124,9 @@ fn base(path: &Path) -> String {
 /// → `libc-2.31.so`).
 fn names(library: &Path) -> Vec<String> {
     let mut names = vec![base(library)];
-    let siblings = library.parent().and_then(|folder| fs::read_dir(folder).ok());
-    for entry in siblings.into_iter().flatten().flatten() {
-        let link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        if link && fs::canonicalize(entry.path()).is_ok_and(|target| target == library) {
-            names.push(entry.file_name().to_string_lossy().into_owned());
+    for entry in library.parent().into_iter().flat_map(file::entries) {
+        if entry != library && file::canonical(&entry).is_ok_and(|target| target == library) {
+            names.push(base(&entry));
         }
     }
     names
@@ -136,9 +134,9 @@ fn names(library: &Path) -> Vec<String> {
 
 /// The file of this program. Under the bundle's own loader, the kernel takes the loader for the program.
 fn program() -> Result<PathBuf, Error> {
-    let running = std::env::current_exe().map_err(|error| failed("envdoc's own executable", &error))?;
+    let running = host::process::own_program().map_err(|error| failed("envdoc's own executable", &error))?;
     if is_loader(&base(&running))
-        && let Some(own) = std::env::args_os().next()
+        && let Some(own) = host::variables::command_line().next()
     {
         return Ok(own.into());
     }
@@ -147,7 +145,9 @@ fn program() -> Result<PathBuf, Error> {
 }
 
 fn add(tar: &mut tar::Builder<Vec<u8>>, name: &str, path: &Path) -> Result<(), Error> {
-    let content = fs::read(path).map_err(|error| failed(&path.display().to_string(), &error))?;
+    let mut content = Vec::new();
+    let read = file::open(path).and_then(|mut file| file.read_to_end(&mut content));
+    read.map_err(|error| failed(&path.display().to_string(), &error))?;
     let mut header = tar::Header::new_gnu();
     header.set_mode(0o755);
     header.set_size(content.len() as u64);

@@ -40,8 +40,6 @@ pub fn serve(silence: Option<Duration>, programs: &'static [Program]) -> Result<
         silence.unwrap_or(Duration::from_secs_f64(TASK_LIMIT_SECONDS)),
         programs,
     ));
-    // A resolver that hangs is not waited for.
-    runtime.shutdown_background();
     programs.iter().for_each(|program| (program.finish)());
     Ok(())
 }
@@ -108,7 +106,10 @@ async fn work(
         while tasks.try_join_next().is_some() {}
     }
     // What was asked last may be answered still.
-    let _ = tokio::time::timeout(DRAIN_TIMEOUT, tasks.join_all()).await;
+    let answered = async { while tasks.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, answered).await;
+    // Programs that a task still runs are killed with it.
+    tasks.shutdown().await;
 }
 
 /// One task to its end or its deadline.

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::{Answer, Failure, Hello, PROTOCOL, Reply, Request, Task, Why, auth};
 use crate::Error;
+use docker::EngineMessage;
 use docker::exec::ExecId;
 
 /// What the way there and back may take beyond the task's own deadline.
@@ -56,7 +57,7 @@ impl Session {
             }
         };
         let mut writer = writer;
-        give_secret(&mut writer).await.map_err(|error| Error::NoWorker(error.to_string()))?;
+        give_secret(&mut writer).await.map_err(|error| Error::WorkerPipe(error.to_string()))?;
         let waiting: Waiting = Arc::new(Mutex::new(Some(HashMap::new())));
         let reader = tokio::spawn(read(lines, Arc::clone(&waiting)));
         let writer: Writer = Arc::new(tokio::sync::Mutex::new(Box::new(writer)));
@@ -149,10 +150,10 @@ async fn hello(lines: &mut (impl AsyncBufReadExt + Unpin)) -> Result<Hello, Erro
         let mut line = Vec::new();
         match (&mut *lines).take(ANSWER_LIMIT_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) if foreign.trim().is_empty() => {
-                return Err(Error::NoWorker("the worker exited without output".into()));
+                return Err(Error::SilentWorker);
             }
-            Ok(0) => return Err(Error::NoWorker(foreign.trim().to_owned())),
-            Err(error) => return Err(Error::NoWorker(error.to_string())),
+            Ok(0) => return Err(Error::NoWorker(EngineMessage::new(&foreign))),
+            Err(error) => return Err(Error::WorkerPipe(error.to_string())),
             Ok(_) => {}
         }
         match serde_json::from_slice(&line) {

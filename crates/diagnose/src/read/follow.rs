@@ -63,8 +63,6 @@ pub fn follow(followed: Followed<'_>, on_pause: OnPause<'_>) -> Result<bool, Err
             () = docker::interrupted() => Ok(()),
         }
     })?;
-    // A thread may still wait for standard input.
-    runtime.shutdown_background();
     Ok(failed)
 }
 

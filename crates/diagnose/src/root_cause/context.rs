@@ -1,7 +1,7 @@
 //! Context lines of a cause: where its own line only passes a failure on, the lines around it have the
 //! reason.
 
-use super::{Evidence, evidence};
+use super::{Evidence, evidence, traceback};
 use crate::log_prefix;
 use crate::read::{Found, Read};
 
@@ -18,7 +18,7 @@ pub(super) fn around(reads: &[Read], names: &[&str], cited: &[Evidence]) -> Vec<
     let holds = |found: &&Found| {
         found.number < first.line
             && first.line - found.number <= found.after.len() as u64
-            && found.text.contains("Traceback (most recent call last)")
+            && traceback::begins(&found.text)
     };
     let block = found.iter().rfind(holds);
     let Some(start) = block.or(exact) else { return Vec::new() };

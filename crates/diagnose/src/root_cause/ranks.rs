@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::timeline::{Event, EventId, Timeline};
 use crate::expression::constant;
+use crate::torchrun;
 use catalog::signatures::{self, Report, Role, Signal, Signature};
 
 /// The end of a rank as a launcher reports it.
@@ -48,7 +49,7 @@ pub fn exits(timeline: &Timeline) -> Vec<Exit> {
     for (id, event) in timeline.ids() {
         match event.signature {
             signature if signature.reports(Report::FailureTable) => {
-                if event.text.contains("Root Cause (first observed failure)") {
+                if torchrun::names_first_failure(&event.text) {
                     first = Some((event.read, event.number));
                 }
                 if let Some(number) = event.captured("rank").and_then(|rank| rank.parse().ok()) {

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::ranks;
 use super::timeline::{Event, EventId, Timeline, Unknown};
+use crate::torchrun;
 use catalog::severity::Severity;
 use catalog::signatures::{Component, Report, Role};
 
@@ -148,11 +149,9 @@ impl<'t> Recovery<'t> {
     fn restarted(&self, event: &Event) -> bool {
         let Some(agents) = self.marks.agents.get(&event.read) else { return false };
         let agents = || agents.iter().map(|id| &self.timeline[*id]);
-        let attempt =
-            |one: &Event| one.text.contains("failed (exitcode: ") || one.text.contains(" closing signal ");
         let last = agents().map(|one| one.number).filter(|number| *number >= event.number).max();
         last.is_some_and(|last| self.end(event.read).saturating_sub(last) > RESTART_LINES)
-            && agents().all(attempt)
+            && agents().all(|agent| torchrun::ends_attempt(&agent.text))
     }
 
     /// A network error after which the log continues without a failed process.

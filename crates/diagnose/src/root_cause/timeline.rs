@@ -163,9 +163,7 @@ impl Timeline {
     }
 }
 
-/// What Python says before an exception that ends nothing.
-const IGNORED: &str = "Exception ignored in";
-/// Its traceback begins so many lines after it at most.
+/// The traceback of an exception that Python ignores begins so many lines after its first line at most.
 const NEXT: u64 = 3;
 
 static WORLD: LazyLock<Regex> = LazyLock::new(|| {
@@ -246,7 +244,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
         let again = before
             .replace(found)
             .is_some_and(|before| before.number + 1 == found.number && before.text == found.text);
-        if found.text.contains(IGNORED) {
+        if traceback::is_ignored(&found.text) {
             ignored = Some(found.number);
         }
         let (prefix, _) = from(&found.text);
@@ -279,7 +277,7 @@ fn one_read(timeline: &mut Timeline, source: usize, read: &Read, from: &dyn Fn(&
     }
     for found in read.found.iter().filter(|found| found.error_like && found.hits.is_empty()) {
         // What stands inside of a traceback is told by its last line.
-        if found.text.contains(IGNORED)
+        if traceback::is_ignored(&found.text)
             || covered.iter().any(|(from, to)| (*from..*to).contains(&found.number))
         {
             continue;

@@ -106,6 +106,16 @@ impl Raised {
     }
 }
 
+/// Whether a line introduces an exception that ends nothing.
+pub(super) fn is_ignored(line: &str) -> bool {
+    line.contains("Exception ignored in")
+}
+
+/// Whether a line begins a traceback.
+pub(super) fn begins(line: &str) -> bool {
+    line.contains("Traceback (most recent call last)")
+}
+
 /// What a line that begins a traceback ends in; `None` where its end is not in the log.
 pub(super) fn raised(
     read: usize,
@@ -113,7 +123,7 @@ pub(super) fn raised(
     prefix: &LogPrefix,
     from: &dyn Fn(&str) -> (LogPrefix, String),
 ) -> Option<Raised> {
-    if !found.text.contains("Traceback (most recent call last)") {
+    if !begins(&found.text) {
         return None;
     }
     let (_, first) = from(&found.text);

@@ -20,6 +20,7 @@ use super::context::Context;
 use super::engine::Engine;
 use crate::bollard_request::SESSION_PREFIX;
 use crate::error::Error;
+pub use crate::error::is_added_step;
 use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.

@@ -2,7 +2,7 @@
 
 /// What an engine's message names as the cause.
 #[expect(missing_docs, reason = "names, fields and messages say it")]
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Cause {
     /// Called off, because something else failed or ended first.
     Canceled,
@@ -52,7 +52,35 @@ pub enum Cause {
     /// The port expects TLS.
     TlsRequired,
     PermissionDenied,
+    #[default]
     Unknown,
+}
+
+/// What an engine wrote without rejecting a request: into the state of a swarm or a member, or in place of a
+/// program's output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EngineMessage {
+    text: String,
+    cause: Cause,
+}
+
+impl EngineMessage {
+    /// From the engine's own text.
+    pub fn new(text: &str) -> EngineMessage {
+        let text = text.trim().to_owned();
+        EngineMessage { cause: Cause::of(&text), text }
+    }
+
+    /// What it names as the cause.
+    pub fn cause(&self) -> &Cause {
+        &self.cause
+    }
+}
+
+impl std::fmt::Display for EngineMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// Causes in the order in which they are looked for: one of the words, all in lower case.
@@ -94,8 +122,8 @@ const CAUSES: &[(&[&str], Cause)] = &[
 ];
 
 impl Cause {
-    /// The cause that an engine's message names: also that of a container's or a swarm's state.
-    pub fn of(message: &str) -> Cause {
+    /// The cause that an engine's message names.
+    pub(crate) fn of(message: &str) -> Cause {
         let lower = message.to_lowercase();
         let has = |word: &str| lower.contains(word);
         if let Some((_, number)) = lower.split_once("error setting rlimit type ")
@@ -152,6 +180,14 @@ const INTERNAL_STEP: &str = "[internal]";
 /// Whether a step is BuildKit's own, as its name says.
 pub(crate) fn is_internal_step(name: &str) -> bool {
     name.starts_with(INTERNAL_STEP)
+}
+
+/// What BuildKit calls the steps that prepare a build without the mark of internal ones.
+const PREPARATION: [&str; 2] = ["copy /context", "resolve image config"];
+
+/// Whether BuildKit added a step, which means nothing to a reader of the Dockerfile.
+pub fn is_added_step(name: &str) -> bool {
+    is_internal_step(name) || PREPARATION.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -131,24 +132,22 @@ fn listen(target: Target) -> Result<Tunnel, ConnectError> {
     socket.set_nonblocking(true).map_err(refused)?;
     let runtime = crate::runtime().map_err(ConnectError::new)?;
     let (stop, stopped) = oneshot::channel::<()>();
-    let serve = move || {
-        runtime.block_on(async {
-            let Ok(listener) = UnixListener::from_std(socket) else { return };
-            tokio::select! {
-                () = accept(&listener, &target) => {}
-                _ = stopped => {}
-            }
-        });
-        runtime.shutdown_background();
-    };
-    std::thread::Builder::new().name("tls".into()).spawn(serve).map_err(refused)?;
+    runtime.spawn(async move {
+        let Ok(listener) = UnixListener::from_std(socket) else { return };
+        tokio::select! {
+            () = accept(&listener, &target) => {}
+            _ = stopped => {}
+        }
+    });
     Ok(Tunnel { folder, _stop: stop })
 }
 
+/// Connections end with the tunnel.
 async fn accept(listener: &UnixListener, target: &Target) {
+    let mut carried = JoinSet::new();
     while let Ok((local, _)) = listener.accept().await {
-        let target = target.clone();
-        tokio::spawn(carry(local, target));
+        carried.spawn(carry(local, target.clone()));
+        while carried.try_join_next().is_some() {}
     }
 }
 

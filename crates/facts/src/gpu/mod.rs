@@ -5,14 +5,14 @@
 
 mod nvlink;
 mod smi;
+mod warnings;
 
 use std::time::Duration;
 
 use super::driver::DriverVersion;
 use super::{Fact, pci};
-use crate::IntoFact;
-use crate::Unavailable;
 use crate::values::values;
+use crate::{IntoFact, Unavailable};
 use catalog::Catalog;
 use host::Missing;
 use host::{Host, Reading};

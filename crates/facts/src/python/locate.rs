@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::parser::{self, VenvConfig};
-use super::{Fact, Package, PythonEnvironment, Torch};
+use super::{Fact, FoundBy, Package, PythonEnvironment, Torch};
 use crate::IntoFact;
 use crate::environment;
 use host::{Host, Missing, Stat};
@@ -45,23 +45,23 @@ pub(super) fn environments(host: &dyn Host) -> Fact<Vec<PythonEnvironment>> {
     let mut finder = Finder { host, variables, found: Vec::new() };
     for name in ["python3", "python"] {
         match host.program(name).text().about(&format!("{name} on PATH")) {
-            Fact::Known(path) => finder.interpreter(path.trim(), "PATH"),
+            Fact::Known(path) => finder.interpreter(path.trim(), FoundBy::Path),
             Fact::Unknown(why) => unseen.push(why),
             Fact::Absent => {}
         }
     }
-    for name in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
+    for (name, found_by) in [("VIRTUAL_ENV", FoundBy::VirtualEnv), ("CONDA_PREFIX", FoundBy::CondaPrefix)] {
         if let Some(prefix) = finder.variable(name).map(str::to_owned) {
-            finder.interpreter(&format!("{}/bin/python3", prefix.trim_end_matches('/')), name);
+            finder.interpreter(&format!("{}/bin/python3", prefix.trim_end_matches('/')), found_by);
         }
     }
     for home in finder.homes() {
         for directory in HOME_PLACES {
-            finder.interpreter(&format!("{home}/{directory}/bin/python3"), "place");
+            finder.interpreter(&format!("{home}/{directory}/bin/python3"), FoundBy::Location);
         }
     }
     for directory in PLACES {
-        finder.interpreter(&format!("{directory}/bin/python3"), "place");
+        finder.interpreter(&format!("{directory}/bin/python3"), FoundBy::Location);
     }
     match unseen.into_iter().next() {
         Some(why) => Fact::Unknown(why),
@@ -91,7 +91,7 @@ impl Finder<'_> {
     }
 
     /// Adds the environment of an interpreter, if there is one at this path.
-    fn interpreter(&mut self, path: &str, found_by: &str) {
+    fn interpreter(&mut self, path: &str, found_by: FoundBy) {
         let Some((bin, name)) = path.rsplit_once('/') else { return };
         let prefix = parent(bin);
         if self.found.iter().any(|environment| environment.prefix == prefix) {
@@ -101,7 +101,7 @@ impl Finder<'_> {
             Fact::Absent => {}
             // A place that cannot be looked at need not hold anything; a path that the environment names
             // does.
-            Fact::Unknown(_) if found_by == "place" => {}
+            Fact::Unknown(_) if found_by == FoundBy::Location => {}
             Fact::Unknown(why) => self.add_unknown(prefix, found_by, &why),
             Fact::Known(_) if bin.ends_with("/shims") => self.shim(path, name, found_by),
             Fact::Known(stat) => match self.host.read(&format!("{prefix}/pyvenv.cfg")).text() {
@@ -114,7 +114,7 @@ impl Finder<'_> {
 
     /// pyenv's shims are scripts that choose the interpreter when they are started:
     /// `export PYENV_ROOT="/root/.pyenv"` … `exec "/root/.pyenv/libexec/pyenv" exec "$program" "$@"`.
-    fn shim(&mut self, path: &str, name: &str, found_by: &str) {
+    fn shim(&mut self, path: &str, name: &str, found_by: FoundBy) {
         let text = self.host.read(path).text();
         let root = text.known().and_then(|text| {
             let line = text.lines().find_map(|line| line.trim().strip_prefix("export PYENV_ROOT="))?;
@@ -179,7 +179,7 @@ impl Finder<'_> {
         Some(newest.cloned().unwrap_or(wanted))
     }
 
-    fn virtual_environment(&mut self, prefix: &str, config: &VenvConfig, found_by: &str) {
+    fn virtual_environment(&mut self, prefix: &str, config: &VenvConfig, found_by: FoundBy) {
         let version = match &config.version {
             Some(version) => Fact::Known(version.clone()),
             None => self.version_below(prefix),
@@ -197,7 +197,7 @@ impl Finder<'_> {
     }
 
     /// An interpreter that is not a virtual environment's; `real` is its path with links followed.
-    fn installation(&mut self, real: &str, found_by: &str) {
+    fn installation(&mut self, real: &str, found_by: FoundBy) {
         let prefix = parent(parent(real));
         if self.found.iter().any(|environment| environment.prefix == prefix) {
             return;
@@ -273,13 +273,13 @@ impl Finder<'_> {
             .collect()
     }
 
-    fn add_unknown(&mut self, prefix: &str, found_by: &str, why: &Missing) {
+    fn add_unknown(&mut self, prefix: &str, found_by: FoundBy, why: &Missing) {
         let unknown = || why.clone().about(format!("Python environment {prefix}"));
         self.found.push(PythonEnvironment {
             prefix: prefix.into(),
             version: Fact::Unknown(unknown()),
             kind: "unknown".into(),
-            found_by: found_by.into(),
+            found_by,
             site_packages: Vec::new(),
             externally_managed: Fact::Unknown(unknown()),
             packages: Fact::Unknown(unknown()),
@@ -292,7 +292,7 @@ impl Finder<'_> {
         prefix: &str,
         version: Fact<String>,
         kind: &str,
-        found_by: &str,
+        found_by: FoundBy,
         sites: Vec<String>,
         externally_managed: Fact<bool>,
     ) {
@@ -323,7 +323,7 @@ impl Finder<'_> {
             prefix: prefix.into(),
             version,
             kind: kind.into(),
-            found_by: found_by.into(),
+            found_by,
             site_packages,
             externally_managed,
             packages,
@@ -405,8 +405,8 @@ mod tests {
         let found = environments(&host);
         let [venv, system] = found.as_slice() else { panic!("{found:#?}") };
         assert_eq!(
-            (venv.prefix.as_str(), venv.kind.as_str(), venv.found_by.as_str()),
-            ("/srv/venv", "venv", "PATH")
+            (venv.prefix.as_str(), venv.kind.as_str(), venv.found_by),
+            ("/srv/venv", "venv", FoundBy::Path)
         );
         assert_eq!(venv.version, Fact::Known("3.12.3".into()));
         assert_eq!(venv.package("nvidia-nccl-cu12"), Fact::Known("2.21.5"));
@@ -474,7 +474,7 @@ mod tests {
         ]);
         let found = environments(&host);
         let [conda] = found.as_slice() else { panic!("{found:#?}") };
-        assert_eq!((conda.kind.as_str(), conda.found_by.as_str()), ("conda", "CONDA_PREFIX"));
+        assert_eq!((conda.kind.as_str(), conda.found_by), ("conda", FoundBy::CondaPrefix));
         assert_eq!(conda.version, Fact::Known("3.11.10".into()));
         assert_eq!(conda.site_packages[0], "/home/ada/.local/lib/python3.11/site-packages");
         assert_eq!(conda.torch.known().unwrap().full(), "2.5.1");

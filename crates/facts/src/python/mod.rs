@@ -25,9 +25,8 @@ pub struct PythonEnvironment {
     pub version: Fact<String>,
     /// `venv`, `conda`, `system`, `pyenv`, `uv`.
     pub kind: String,
-    /// How it was found: `PATH`, `VIRTUAL_ENV`, `CONDA_PREFIX`, or `place` where nothing in the environment
-    /// points to it.
-    pub found_by: String,
+    /// How it was found.
+    pub found_by: FoundBy,
     /// Directories with packages that were read, in `sys.path` order.
     pub site_packages: Vec<String>,
     /// Whether an `EXTERNALLY-MANAGED` file forbids `pip install` there (PEP 668).
@@ -38,6 +37,19 @@ pub struct PythonEnvironment {
     pub packages: Fact<Vec<Package>>,
     /// torch itself, from `torch/version.py`; absent when it is not installed.
     pub torch: Fact<Torch>,
+}
+
+/// How an environment was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundBy {
+    /// `python3` or `python` on PATH.
+    Path,
+    /// VIRTUAL_ENV.
+    VirtualEnv,
+    /// CONDA_PREFIX.
+    CondaPrefix,
+    /// One of the usual locations; nothing in the environment points to it.
+    Location,
 }
 
 /// One installed distribution.
@@ -93,7 +105,7 @@ impl PythonEnvironment {
 
     /// Whether the shell that started envdoc points to it: a program started from there uses it.
     pub fn active(&self) -> bool {
-        self.found_by != "place"
+        self.found_by != FoundBy::Location
     }
 
     /// Its pip with a verb, for commands to type. Where the distribution forbids pip to change the

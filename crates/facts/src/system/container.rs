@@ -56,7 +56,13 @@ pub(super) fn gather(host: &dyn Host, wsl: &Fact<Wsl>) -> Fact<String> {
         },
         (Namespaces::Mixed, Marks::None) => match mount_type(host, "/").as_deref() {
             // HPC runtimes (enroot) share the machine's processes and bring their own root.
-            Some("overlay") if !is_initial(host, "user").unwrap_or(true) => Fact::Known("container".into()),
+            Some("overlay") => match is_initial(host, "user") {
+                Some(false) => Fact::Known("container".into()),
+                Some(true) => Fact::Absent,
+                // A kernel without user namespaces.
+                None if host.stat("/proc/self/ns/user") == Reading::Absent => Fact::Absent,
+                None => unreadable("its user namespace could not be read"),
+            },
             _ => Fact::Absent,
         },
         (Namespaces::Unreadable, Marks::None) => match mount_type(host, "/") {

@@ -146,6 +146,13 @@ fn what_cannot_be_seen_is_unknown() {
     let unshared = with_namespaces(&[("read /proc/self/mountinfo", VM_MOUNTS)], &["pid"]);
     assert!(matches!(container(&unshared), Fact::Unknown(_)));
     assert!(matches!(container(&Sparse::new(&[])), Fact::Unknown(_)), "no /proc");
+    // Whether it is an HPC container with a root of its own depends on its user namespace.
+    let unreadable = link("/proc/1/ns/user");
+    let overlay = ("read /proc/self/mountinfo", DOCKER_MOUNTS);
+    let shared = with_namespaces(&[overlay, ("stat /proc/self/ns/user", &unreadable)], &["uts"]);
+    assert!(matches!(container(&shared), Fact::Unknown(_)), "{:?}", container(&shared));
+    assert_eq!(container(&with_namespaces(&[overlay], &["uts"])), Fact::Absent);
+    assert_eq!(container(&with_namespaces(&[overlay], &["uts", "user"])), Fact::Known("container".into()));
     let failing = Replay::new(BTreeMap::new(), "not in this snapshot");
     let system = gather(&failing);
     for unknown in [

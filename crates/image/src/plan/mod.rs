@@ -27,7 +27,7 @@ use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
 use resolve::install;
 use resolve::lock::LockedPackage;
-use resolve::outcome::{Resolution, Stack, Warning};
+use resolve::outcome::{Decision, Resolution, Stack, Warning};
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,10 +200,9 @@ struct PlanContext<'a> {
 }
 
 impl PlanContext<'_> {
-    /// Why the resolver chose a part.
-    fn decision_message(&self, part: &str) -> Option<&str> {
-        let found = self.resolution.decisions.iter().find(|decision| decision.part == part);
-        found.map(|decision| decision.message.as_str())
+    /// What the resolver chose for a part, and why.
+    fn decision(&self, part: &str) -> Option<&Decision> {
+        self.resolution.decisions.iter().find(|decision| decision.part == part)
     }
 
     /// Secret mounts of a `RUN` instruction: the CA bundle and the index URLs with a login.

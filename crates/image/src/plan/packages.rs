@@ -95,7 +95,7 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
         steps.push(install(context, &[], &pins).with_comment(why));
     } else if let Some(url) = &stack.index_url {
         let step = install(context, &[format!("--index-url {url}")], &with_torch)
-            .with_optional_comment(torch_comment(context).as_deref());
+            .with_optional_comment(torch_comment(context));
         steps.push(step);
         if !rest.is_empty() {
             let why = "torch is listed again so that pip does not replace it; without the build suffix, \
@@ -105,9 +105,7 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
         }
     } else {
         // torch alone in its layer: it is the largest part and changes least.
-        steps.push(
-            install(context, &[], &with_torch).with_optional_comment(torch_comment(context).as_deref()),
-        );
+        steps.push(install(context, &[], &with_torch).with_optional_comment(torch_comment(context)));
         if !rest.is_empty() {
             let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
             let why = "torch is listed again so that pip does not replace it.";
@@ -162,10 +160,12 @@ fn locked(context: &PlanContext, file: &str) -> Step {
 }
 
 /// Why this torch was chosen, without its partners if they are left out.
-fn torch_comment(context: &PlanContext) -> Option<String> {
-    let whole = context.decision_message("torch")?;
-    let cut = whole.find(" With torch").filter(|_| context.request.partners == Some(false));
-    Some(whole[..cut.unwrap_or(whole.len())].to_owned())
+fn torch_comment<'a>(context: &'a PlanContext) -> Option<&'a str> {
+    let decision = context.decision("torch")?;
+    Some(match context.request.partners {
+        Some(false) => &decision.reason,
+        _ => &decision.message,
+    })
 }
 
 /// One `pip install`, a package a line.

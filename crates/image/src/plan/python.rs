@@ -267,11 +267,11 @@ pub(super) const ARCHIVE_KEY_MOUNT: &str = "/run/deadsnakes.gpg";
 
 /// The steps that make the environment.
 pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
-    let requested = context
-        .request
-        .python_from
-        .map(|from| format!("Python {} from {}, as requested.", context.stack.python, from.name()));
-    let comment = requested.as_deref().or_else(|| context.decision_message("python"));
+    let from = context.request.python_from;
+    let requested =
+        from.map(|from| format!("Python {} from {}, as requested.", context.stack.python, from.name()));
+    let decided = context.decision("python").map(|decision| decision.message.as_str());
+    let comment = requested.as_deref().or(decided);
     let run = |mounts, command: &str| {
         Step::new(Instruction::Run { mounts, commands: vec![vec![command.to_owned()]] })
     };

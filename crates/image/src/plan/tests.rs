@@ -324,6 +324,17 @@ fn a_lock_that_no_longer_fits_is_ignored_and_its_drift_reported() {
 }
 
 #[test]
+fn the_comment_on_torch_names_its_partners_only_where_they_are_installed() {
+    let with = dockerfile("torch: 2.5.1\ncuda: 12.1\npython: 3.12\n");
+    let without = dockerfile("torch: 2.5.1\ncuda: 12.1\npython: 3.12\npartners: false\n");
+    assert!(with.contains("With torchvision 0.20.1 and torchaudio 2.5.1."), "{with}");
+    for text in [&with, &without] {
+        assert!(text.contains("# 2.5.1 was requested. cu121: CUDA 12.1 was requested."), "{text}");
+    }
+    assert!(!without.contains("With torchvision"), "{without}");
+}
+
+#[test]
 fn a_variable_that_only_sounds_like_a_secret_is_taken() {
     for request in [
         "env: {TOKENIZERS_PARALLELISM: 'false', USE_AUTH_TOKEN: 'false'}\n",

@@ -173,6 +173,7 @@ fn published(report: &BuildReport, failure: Option<&FailureEntry>) -> Option<Ver
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build_log::Diagnosis;
     use diagnostic::render::{github, html, json, junit, markdown, sarif};
 
     fn item(what: &str, status: Status, message: &str) -> Item {
@@ -204,13 +205,8 @@ mod tests {
 
     #[test]
     fn each_expectation_has_its_own_result() {
-        let failure = FailureEntry::new(
-            catalog::testing::catalog(),
-            Phase::Verification,
-            None,
-            Vec::new(),
-            "failed".into(),
-        );
+        let failure =
+            FailureEntry::new(Phase::Verification, None, Vec::new(), "failed".into(), Diagnosis::default());
         let expected = [
             ("image-build-failed", "pass"),
             ("image-not-as-expected", "pass"),
@@ -226,11 +222,11 @@ mod tests {
     fn a_failed_step_is_a_finding_with_its_last_lines() {
         let lines = vec!["ERROR: No matching distribution found for torch==9.9".to_owned()];
         let failure = FailureEntry::new(
-            catalog::testing::catalog(),
             Phase::Step,
             Some("[2/3] RUN pip install".into()),
             lines,
             "exit 1".into(),
+            Diagnosis::default(),
         );
         let mut report = report(Some(failure));
         report.verification = None;
@@ -244,11 +240,11 @@ mod tests {
     #[test]
     fn a_push_that_was_denied_is_a_finding() {
         let failure = FailureEntry::new(
-            catalog::testing::catalog(),
             Phase::Push,
             None,
             Vec::new(),
             "r.example/a:1: denied".into(),
+            Diagnosis::default(),
         );
         let found = statuses(&report(Some(failure)));
         assert!(found.contains(&("image-not-published".into(), "error")), "{found:?}");

@@ -3,9 +3,9 @@
 use diagnostic::terminal;
 use std::time::Instant;
 
-use super::{is_internal, step_title};
+use super::step_title;
 use diagnostic::units::time;
-use docker::build::Event;
+use docker::build::{Event, is_added_step};
 
 /// What has been shown so far.
 pub struct Lines {
@@ -33,7 +33,7 @@ impl Lines {
             Event::Note(text) => vec![format!("note: {text}")],
             Event::Started { step, name } => {
                 self.name(*step, name);
-                if is_internal(name) {
+                if is_added_step(name) {
                     return Vec::new();
                 }
                 self.speaking = Some(*step);
@@ -53,7 +53,7 @@ impl Lines {
                 let name = self.of(*step);
                 match error {
                     Some(error) => vec![format!("#{step} FAILED: {error}")],
-                    None if is_internal(name) => Vec::new(),
+                    None if is_added_step(name) => Vec::new(),
                     None if *cached => vec![format!("#{step} cached: {}", step_title(name))],
                     None => vec![format!("#{step} done in {}", time(*seconds))],
                 }

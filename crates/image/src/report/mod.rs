@@ -12,13 +12,12 @@ mod tests;
 
 pub use findings::{BuildRule, RULES, findings};
 
-use catalog::Catalog;
 use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
-use diagnose::root_cause::{self, Diagnosis};
+use diagnose::root_cause::Diagnosis;
 use docker::build::{Event, Step};
 use docker::image::Layer;
 
@@ -190,22 +189,14 @@ pub struct FailureEntry {
 }
 
 impl FailureEntry {
-    /// A failure with its diagnosis. The lines of a failed verification are envdoc's own and not diagnosed.
+    /// A failure with its diagnosis, which is empty for a failed verification: its lines are envdoc's own.
     pub fn new(
-        catalog: &'static Catalog,
         phase: Phase,
         step: Option<String>,
         last_lines: Vec<String>,
         message: String,
+        diagnosis: Diagnosis,
     ) -> FailureEntry {
-        let diagnosis = match phase {
-            Phase::Verification => Diagnosis::default(),
-            _ => root_cause::diagnose_text(
-                catalog,
-                "build",
-                &format!("{}\n{message}\n", last_lines.join("\n")),
-            ),
-        };
         let causes = diagnosis_json::report(&diagnosis).causes;
         FailureEntry { phase, step, last_lines, message, causes, diagnosis }
     }
@@ -239,13 +230,6 @@ impl Progress {
             Progress::Events => events::phase(text),
         }
     }
-}
-
-/// Steps of the builder's own, which mean nothing to a reader of the report.
-pub fn is_internal(name: &str) -> bool {
-    name.starts_with("[internal]")
-        || name.starts_with("copy /context")
-        || name.starts_with("resolve image config")
 }
 
 /// The first line of a step without what stands before its command: mounts, and variables for the command

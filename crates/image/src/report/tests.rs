@@ -1,6 +1,7 @@
 //! The report on built examples.
 
 use super::*;
+use crate::build_log;
 use crate::verify::{Item, Status, Verification};
 use diagnostic::layout::Layout;
 
@@ -89,11 +90,11 @@ fn everything_of_an_image_in_ascii() {
 fn a_failed_step_for_people() {
     let report = BuildReport {
         failure: Some(FailureEntry::new(
-            catalog::testing::catalog(),
             Phase::Step,
             Some("[2/2] RUN make\nall".into()),
             vec!["cc: no such file".into()],
             "process did not complete successfully: exit code: 2".into(),
+            Diagnosis::default(),
         )),
         ..BuildReport::default()
     };
@@ -102,14 +103,12 @@ fn a_failed_step_for_people() {
 
 #[test]
 fn what_a_failed_step_means_is_told() {
+    let lines = vec!["OSError: [Errno 28] No space left on device".to_owned()];
+    let message = "process did not complete successfully: exit code: 1";
+    let diagnosis = build_log::diagnose(catalog::testing::catalog(), &lines, message);
+    let step = Some("[3/4] RUN pip install torch".into());
     let report = BuildReport {
-        failure: Some(FailureEntry::new(
-            catalog::testing::catalog(),
-            Phase::Step,
-            Some("[3/4] RUN pip install torch".into()),
-            vec!["OSError: [Errno 28] No space left on device".into()],
-            "process did not complete successfully: exit code: 1".into(),
-        )),
+        failure: Some(FailureEntry::new(Phase::Step, step, lines, message.into(), diagnosis)),
         ..BuildReport::default()
     };
     assert!(!report.failure.as_ref().unwrap().causes.is_empty());

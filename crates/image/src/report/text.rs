@@ -6,10 +6,11 @@ use anstyle::{AnsiColor, Style};
 
 use diagnostic::units::{short_size, time};
 
-use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntry, is_internal, step_title};
+use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntry, step_title};
 use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::{colour, foreign};
+use docker::build::is_added_step;
 
 /// How many of the layers and of the slowest steps are named.
 const NAMED: usize = 5;
@@ -129,7 +130,7 @@ fn verification(text: &mut String, verification: &Verification, layout: Layout) 
 }
 
 fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
-    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !is_internal(&step.name)).collect();
+    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !is_added_step(&step.name)).collect();
     if own.is_empty() {
         return;
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{is_internal, step_title};
+use super::step_title;
 use diagnostic::units::{short_size, time};
 use diagnostic::visible::line;
-use docker::build::Event;
+use docker::build::{Event, is_added_step};
 
 /// The longest that a step is called while it runs, in characters.
 const PREFIX_MAX: usize = 64;
@@ -68,7 +68,7 @@ impl Tree {
         let Some((name, bar)) = self.running.remove(&step) else { return };
         bar.finish_and_clear();
         self.all.remove(&bar);
-        if is_internal(&name) && !failed {
+        if is_added_step(&name) && !failed {
             return;
         }
         let (sign, colour) = match (failed, self.unicode) {

@@ -3,15 +3,16 @@
 use pep440_rs::Version;
 
 use super::super::constraint::{Constraint, Judge};
-use super::super::constraints::CONSTRAINTS;
-use super::super::constraints::partners;
 use super::super::constraints::requested::cuda_within;
+use super::super::constraints::{CONSTRAINTS, partners};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase, kernels_for};
 use super::super::outcome::Reason;
 use super::super::request::{Request, Versions};
 use super::super::universe::{Build, Universe};
-use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused, Refusal};
+use super::super::verdict::BuildRefusal::{DriverTooOld, NoKernels, PartnerMismatch, PtxOnly};
+use super::super::verdict::Refusal::{self, Build as Of};
+use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused};
 use super::ranges::{ranges, verb};
 use super::reasons::{Stage, essential, grouped};
 use diagnostic::words::{self, and};
@@ -103,7 +104,7 @@ pub(super) fn reasons(universe: &Universe, criteria: &Criteria, stage: &Stage<&B
 fn key(refused: &Refused) -> Option<Refusal> {
     let mut refusal = refused.refusal()?.without_details();
     // Each torch has its own partner.
-    if let Refusal::PartnerMismatch { needs, .. } = &mut refusal {
+    if let Of(PartnerMismatch { needs, .. }) = &mut refusal {
         *needs = Version::new([0]);
     }
     Some(refusal)
@@ -124,14 +125,13 @@ impl Report<'_, '_> {
         let first = group.first()?;
         let builds: Vec<&Build> = group.iter().filter_map(|refused| refused.candidate.build).collect();
         match first.refusal()? {
-            Refusal::NoKernels { gpu, capability, .. } => Some(self.kernels(gpu, *capability, &builds)),
-            Refusal::DriverTooOld { needs, has, .. } => {
-                let refusal =
-                    Refusal::DriverTooOld { needs, has: *has, forward: self.forward(group, &builds)? };
+            Of(NoKernels { gpu, capability, .. }) => Some(self.kernels(gpu, *capability, &builds)),
+            Of(DriverTooOld { needs, has, .. }) => {
+                let refusal = Of(DriverTooOld { needs, has: *has, forward: self.forward(group, &builds)? });
                 Some(self.driver(&refusal, &builds))
             }
-            Refusal::PtxOnly { .. } => Some(self.driver(first.refusal()?, &builds)),
-            Refusal::PartnerMismatch { partner, requirement, .. } => {
+            Of(PtxOnly { .. }) => Some(self.driver(first.refusal()?, &builds)),
+            Of(PartnerMismatch { partner, requirement, .. }) => {
                 self.partner(partner, requirement, group, &builds)
             }
             refusal => Some(self.plain(&refusal.without_details(), &builds)),
@@ -165,7 +165,7 @@ impl Report<'_, '_> {
         let mut versions: Vec<&Version> = group
             .iter()
             .filter_map(|refused| match refused.refusal()? {
-                Refusal::PartnerMismatch { needs, .. } => Some(needs),
+                Of(PartnerMismatch { needs, .. }) => Some(needs),
                 _ => None,
             })
             .collect();
@@ -206,7 +206,7 @@ impl Report<'_, '_> {
         }
         let others = alternatives(self.stage, &having, ("have them", "has them"));
         let none = if having.is_empty() { "; no build in the catalog is known to have them" } else { "" };
-        let refusal = Refusal::NoKernels { gpu: gpu.to_owned(), capability, has: Vec::new() };
+        let refusal = Of(NoKernels { gpu: gpu.to_owned(), capability, has: Vec::new() });
         format!("{}{others}{none}", self.plain(&refusal, builds))
     }
 
@@ -239,7 +239,7 @@ impl Report<'_, '_> {
     fn forward(&self, group: &[&&Refused], builds: &[&Build]) -> Option<Forward> {
         let mut reasons: Vec<&Forward> = Vec::new();
         for refused in group {
-            if let Some(Refusal::DriverTooOld { forward, .. }) = refused.refusal()
+            if let Some(Of(DriverTooOld { forward, .. })) = refused.refusal()
                 && !reasons.contains(&forward)
             {
                 reasons.push(forward);

@@ -4,7 +4,7 @@ use super::super::outcome::{Nearest, Reason};
 use super::super::request::{Request, Requirement, RequirementKind};
 use super::super::search;
 use super::super::universe::Universe;
-use super::super::verdict::{Judgement, Refusal, Tolerance};
+use super::super::verdict::{Judgement, PackageRefusal, Refusal, Tolerance};
 use super::core::Searcher;
 use super::nearest::{self, Cost, Relaxed};
 use super::packages::{self, Refused};
@@ -77,9 +77,9 @@ impl Refusal {
     pub(super) fn is_resolved_by_compiling(&self) -> bool {
         matches!(
             self,
-            Refusal::NotCompiled
-                | Refusal::NoFlashAttnForArchitecture { .. }
-                | Refusal::NoFlashAttnWheel { .. }
+            Refusal::Package(PackageRefusal::NotCompiled)
+                | Refusal::Package(PackageRefusal::NoFlashAttnForArchitecture { .. })
+                | Refusal::Package(PackageRefusal::NoFlashAttnWheel { .. })
         )
     }
 }

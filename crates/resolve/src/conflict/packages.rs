@@ -8,7 +8,7 @@ use super::super::outcome::Reason;
 use super::super::request::Request;
 use super::super::search::Trace;
 use super::super::universe::{Build, Release, Universe};
-use super::super::verdict::{Candidate, Refusal};
+use super::super::verdict::{Candidate, PackageRefusal, Refusal};
 use super::builds::{cudas, distinct, phrase, releases};
 use super::from_source;
 use super::ranges::ranges;
@@ -45,7 +45,8 @@ pub(super) struct Reasons {
 
 /// A release without any wheel has none for any Python.
 fn is_of_python(one: &Refused) -> bool {
-    OF_PYTHON.contains(&one.constraint) && !matches!(one.refusal, Refusal::NotCompiled)
+    OF_PYTHON.contains(&one.constraint)
+        && !matches!(one.refusal, Refusal::Package(PackageRefusal::NotCompiled))
 }
 
 /// Why the constraints refuse releases, those of requested packages first.

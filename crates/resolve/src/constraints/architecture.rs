@@ -3,7 +3,10 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build, Python, Release};
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{
+    BaseGap, BaseRefusal, BuildGap, BuildRefusal, Gap, Judgement, PackageGap, PackageRefusal, PythonRefusal,
+    Refusal,
+};
 
 pub(super) const BASE: Constraint = Constraint {
     id: "base-architecture",
@@ -44,11 +47,11 @@ fn gpu(criteria: &Criteria, _build: &Build) -> Judgement {
     let with_processor = criteria.gpus.iter().filter_map(|gpu| Some((gpu, gpu.processor.as_deref()?)));
     for (gpu, processor) in with_processor {
         if let Some(other) = criteria.architectures.iter().find(|one| **one != processor) {
-            return Judgement::Fails(Refusal::GpuOfOtherProcessor {
+            return Judgement::Fails(Refusal::Build(BuildRefusal::GpuOfOtherProcessor {
                 gpu: gpu.name.clone(),
                 processor: processor.to_owned(),
                 other: (*other).to_owned(),
-            });
+            }));
         }
     }
     Judgement::Holds
@@ -58,12 +61,16 @@ fn base(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
     let requirement = criteria.architecture();
     match base.image.map(|image| &image.architectures) {
         None => Judgement::Holds,
-        Some(Some(list)) => Judgement::unless(list.contains(&requirement), || Refusal::BaseArchitecture {
-            has: list.iter().map(|one| (*one).to_string()).collect(),
+        Some(Some(list)) => Judgement::unless(list.contains(&requirement), || {
+            Refusal::Base(BaseRefusal::BaseArchitecture {
+                has: list.iter().map(|one| (*one).to_string()).collect(),
+            })
         }),
         // The lists of tags that were read are those of x86-64.
         Some(None) if requirement == USUAL => Judgement::Holds,
-        Some(None) => Judgement::Unknown(Gap::BaseArchitecture { architecture: requirement.to_owned() }),
+        Some(None) => {
+            Judgement::Unknown(Gap::Base(BaseGap::BaseArchitecture { architecture: requirement.to_owned() }))
+        }
     }
 }
 
@@ -75,19 +82,21 @@ pub(crate) fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judg
     // The wheels without CUDA on PyPI and those with it are made for the same Pythons.
     let pythons = build.release.aarch64_pythons.as_ref();
     if pythons.is_some_and(|list| !list.contains(&python.text)) {
-        return Judgement::Fails(Refusal::NoTorchWheelForArchitecture {
+        return Judgement::Fails(Refusal::Python(PythonRefusal::NoTorchWheelForArchitecture {
             architecture: requirement.to_owned(),
-        });
+        }));
     }
     if build.on_pypi(requirement) {
         return Judgement::Holds;
     }
     match build.build.aarch64 {
         Some(true) => Judgement::Holds,
-        Some(false) => {
-            Judgement::Fails(Refusal::NoTorchForArchitecture { architecture: requirement.to_owned() })
-        }
-        None => Judgement::Unknown(Gap::TorchArchitecture { architecture: requirement.to_owned() }),
+        Some(false) => Judgement::Fails(Refusal::Python(PythonRefusal::NoTorchForArchitecture {
+            architecture: requirement.to_owned(),
+        })),
+        None => Judgement::Unknown(Gap::Build(BuildGap::TorchArchitecture {
+            architecture: requirement.to_owned(),
+        })),
     }
 }
 
@@ -98,10 +107,12 @@ fn package(criteria: &Criteria, release: &Release) -> Judgement {
     }
     match release.aarch64.filter(|_| requirement == "aarch64") {
         Some(true) => Judgement::Holds,
-        Some(false) => {
-            Judgement::Fails(Refusal::NoWheelForArchitecture { architecture: requirement.to_owned() })
-        }
-        None => Judgement::Unknown(Gap::PackageArchitecture { architecture: requirement.to_owned() }),
+        Some(false) => Judgement::Fails(Refusal::Package(PackageRefusal::NoWheelForArchitecture {
+            architecture: requirement.to_owned(),
+        })),
+        None => Judgement::Unknown(Gap::Package(PackageGap::PackageArchitecture {
+            architecture: requirement.to_owned(),
+        })),
     }
 }
 
@@ -137,7 +148,10 @@ mod tests {
         assert_eq!(on(("2.15.0", "cu132"), "3.12", &arm), Judgement::Holds);
         let missing = |torch, python| {
             let judged = on((torch, if torch == "1.13.1" { "cu117" } else { "cu124" }), python, &arm);
-            matches!(judged, Judgement::Fails(Refusal::NoTorchWheelForArchitecture { .. }))
+            matches!(
+                judged,
+                Judgement::Fails(Refusal::Python(PythonRefusal::NoTorchWheelForArchitecture { .. }))
+            )
         };
         assert!(missing("2.5.1", "3.13") && missing("1.13.1", "3.11"), "PyPI has them for x86_64 only");
         assert!(matches!(on(("2.5.1", "cu121"), "3.12", &arm), Judgement::Unknown(_)));
@@ -152,7 +166,10 @@ mod tests {
             let on = |architecture: &Requirement| on(&[named(name), architecture.clone()]);
             assert_eq!(on(&arm), Judgement::Holds, "{name}");
             assert!(
-                matches!(on(&intel), Judgement::Fails(Refusal::GpuOfOtherProcessor { .. })),
+                matches!(
+                    on(&intel),
+                    Judgement::Fails(Refusal::Build(BuildRefusal::GpuOfOtherProcessor { .. }))
+                ),
                 "{name} is not in a machine with x86_64"
             );
         }

@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build, series};
-use crate::verdict::{Cost, Judgement, Refusal};
+use crate::verdict::{BaseRefusal, Cost, Judgement, Refusal};
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "base-cuda-matches",
@@ -22,7 +22,7 @@ fn judge(_criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
         return Judgement::Holds;
     }
     if own.0 != of_torch.0 {
-        return Judgement::Fails(Refusal::BaseCudaMismatch { has: cuda.clone() });
+        return Judgement::Fails(Refusal::Base(BaseRefusal::BaseCudaMismatch { has: cuda.clone() }));
     }
     Judgement::Costs(Cost::BaseCudaMinor { has: cuda.clone(), nvcc: base.has_nvcc() == Some(true) })
 }

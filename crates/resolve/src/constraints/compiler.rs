@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build};
-use crate::verdict::{Cost, Gap, Judgement, Refusal};
+use crate::verdict::{BaseGap, CompilerRefusal, Cost, Gap, Judgement, Refusal};
 use catalog::Catalog;
 use catalog::systems::{Compilers, System};
 
@@ -23,7 +23,7 @@ fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
         return Judgement::Holds;
     }
     let (Some(nvcc), Some(system)) = (base.cuda_text(), base.system) else {
-        return Judgement::Unknown(Gap::Compiler);
+        return Judgement::Unknown(Gap::Base(BaseGap::Compiler));
     };
     match accepts(criteria.catalog, nvcc, system) {
         // DeepSpeed itself runs, what it would compile does not.
@@ -37,20 +37,30 @@ fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
 /// Whether the nvcc of a CUDA (`11.8.0`) accepts the gcc of a system.
 pub(crate) fn accepts(catalog: &Catalog, nvcc: &str, system: &System) -> Judgement {
     let Some(gcc) = &system.gcc else {
-        return Judgement::Unknown(Gap::Gcc { system: system.name.clone() });
+        return Judgement::Unknown(Gap::Base(BaseGap::Gcc { system: system.name.clone() }));
     };
     let within = |row: &&Compilers| {
         compare(nvcc, &row.cuda_from) != Ordering::Less && compare(nvcc, &row.cuda_to) != Ordering::Greater
     };
     let Some(row) = catalog.systems().compilers().iter().find(within) else {
-        return Judgement::Unknown(Gap::GccOfNvcc { nvcc: nvcc.to_owned() });
+        return Judgement::Unknown(Gap::Base(BaseGap::GccOfNvcc { nvcc: nvcc.to_owned() }));
     };
     let newest = row.gcc_max.as_deref().filter(|max| compare(gcc, max) == Ordering::Greater);
     let oldest = row.gcc_min.as_deref().filter(|min| compare(gcc, min) == Ordering::Less);
     let (system, gcc, nvcc) = (system.name.clone(), gcc.clone(), nvcc.to_owned());
     match (newest, oldest) {
-        (Some(max), _) => Judgement::Fails(Refusal::GccTooNew { system, gcc, nvcc, newest: max.to_owned() }),
-        (_, Some(min)) => Judgement::Fails(Refusal::GccTooOld { system, gcc, nvcc, oldest: min.to_owned() }),
+        (Some(max), _) => Judgement::Fails(Refusal::Compiler(CompilerRefusal::GccTooNew {
+            system,
+            gcc,
+            nvcc,
+            newest: max.to_owned(),
+        })),
+        (_, Some(min)) => Judgement::Fails(Refusal::Compiler(CompilerRefusal::GccTooOld {
+            system,
+            gcc,
+            nvcc,
+            oldest: min.to_owned(),
+        })),
         _ => Judgement::Holds,
     }
 }
@@ -98,7 +108,10 @@ mod tests {
         };
         let (build, python) = (build("2.5.1", "cu121"), python("3.11"));
         let message = judged_base(&CONSTRAINT, &[compile()], build, python, &made);
-        assert!(matches!(message, Judgement::Fails(Refusal::GccTooNew { newest, .. }) if newest == "11.1"));
+        let Judgement::Fails(Refusal::Compiler(CompilerRefusal::GccTooNew { newest, .. })) = message else {
+            panic!("{message:?}")
+        };
+        assert_eq!(newest, "11.1");
         let message = judged_base(&CONSTRAINT, &[with("deepspeed", "")], build, python, &made);
         assert!(matches!(message, Judgement::Costs(_)));
         assert_eq!(judged_base(&CONSTRAINT, &[], build, python, &made), Judgement::Holds);

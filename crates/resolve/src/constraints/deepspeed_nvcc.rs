@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
 use crate::universe::Release;
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{Gap, Judgement, PackageGap, PackageRefusal, Refusal};
 use catalog::version::minor;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -28,13 +28,15 @@ fn judge(_criteria: &Criteria, environment: &Environment, release: &Release) -> 
     }
     let allowed = row.cuda_minor_allowed(torch.0);
     if allowed.is_none() && own.is_some_and(|own| own.0 == torch.0) {
-        return Judgement::Unknown(Gap::NvccDifference);
+        return Judgement::Unknown(Gap::Package(PackageGap::NvccDifference));
     }
     let listed = |cuda: (u32, u32)| allowed.unwrap_or_default().iter().any(|one| minor(one) == Some(cuda));
     let both = own.is_some_and(|own| own.0 == torch.0 && listed(own)) && listed(torch);
-    Judgement::unless(both, || Refusal::NvccDiffers {
-        nvcc,
-        check_can_be_skipped: row.skip_cuda_check == Some(true),
+    Judgement::unless(both, || {
+        Refusal::Package(PackageRefusal::NvccDiffers {
+            nvcc,
+            check_can_be_skipped: row.skip_cuda_check == Some(true),
+        })
     })
 }
 
@@ -60,7 +62,8 @@ mod tests {
     fn cuda_13_is_in_no_list() {
         let (same, other) = ("nvidia/cuda:13.0.2-devel-ubuntu22.04", "nvidia/cuda:13.1.0-devel-ubuntu22.04");
         assert_eq!(on("0.19.8", ("2.11.0", "cu130"), same), Judgement::Holds);
-        let refusal = Refusal::NvccDiffers { nvcc: "13.1.0", check_can_be_skipped: true };
+        let refusal =
+            Refusal::Package(PackageRefusal::NvccDiffers { nvcc: "13.1.0", check_can_be_skipped: true });
         assert_eq!(on("0.19.8", ("2.11.0", "cu130"), other), Judgement::Fails(refusal));
     }
 

@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
-use crate::verdict::{Cost, Forward, Gap, Judgement, Refusal};
+use crate::verdict::{BuildGap, BuildRefusal, Cost, Forward, Gap, Judgement, Refusal};
 use catalog::driver_support::{DriverSupport, ForwardSupport};
 use facts::Fact;
 use facts::driver::DriverVersion;
@@ -29,7 +29,7 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
             DriverSupport::Full => Judgement::Holds,
             DriverSupport::MinorVersion { .. } => minor_version(criteria, build, driver),
             DriverSupport::TooOld { needs } => forward(criteria, build, driver, needs),
-            DriverSupport::Unknown => Judgement::Unknown(Gap::DriverOfCuda),
+            DriverSupport::Unknown => Judgement::Unknown(Gap::Build(BuildGap::DriverOfCuda)),
         });
     }
     all
@@ -44,8 +44,8 @@ fn minor_version(criteria: &Criteria, build: &Build, driver: DriverVersion) -> J
     let of_branch =
         criteria.catalog.drivers().branch(driver.branch).is_some_and(|branch| branch.cuda.is_some());
     match of_branch && one_node(criteria) {
-        true => Judgement::Fails(Refusal::PtxOnly { gpu, driver }),
-        false => Judgement::Unknown(Gap::DriverOfNode { driver, gpu }),
+        true => Judgement::Fails(Refusal::Build(BuildRefusal::PtxOnly { gpu, driver })),
+        false => Judgement::Unknown(Gap::Build(BuildGap::DriverOfNode { driver, gpu })),
     }
 }
 
@@ -64,7 +64,9 @@ fn one_node(criteria: &Criteria) -> bool {
 
 /// Through the cuda-compat package of the build's CUDA. `needs`: the oldest driver without it.
 fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'static str) -> Judgement {
-    let fails = |forward| Judgement::Fails(Refusal::DriverTooOld { needs, has: driver, forward });
+    let fails = |forward| {
+        Judgement::Fails(Refusal::Build(BuildRefusal::DriverTooOld { needs, has: driver, forward }))
+    };
     let other = criteria.gpus.iter().find(|gpu| gpu.data_centre == Some(false));
     let data_centre = criteria.gpus.iter().any(|gpu| gpu.data_centre == Some(true));
     if criteria.gpus.is_empty() {
@@ -77,9 +79,13 @@ fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'s
     let open = criteria.gpus.iter().find(|gpu| gpu.data_centre.is_none()).or(other);
     let all_data_centre = open.is_none().then_some(true);
     match (criteria.catalog.forward_support(driver.branch, &build.cuda_text(), all_data_centre), open) {
-        (ForwardSupport::UnknownRelease, _) => Judgement::Unknown(Gap::ForwardDrivers { needs, driver }),
+        (ForwardSupport::UnknownRelease, _) => {
+            Judgement::Unknown(Gap::Build(BuildGap::ForwardDrivers { needs, driver }))
+        }
         (ForwardSupport::OtherBranches(branches), _) => fails(Forward::Branches(branches.to_vec())),
-        (_, Some(gpu)) => Judgement::Unknown(Gap::ForwardGpu { needs, driver, gpu: gpu.name.clone() }),
+        (_, Some(gpu)) => {
+            Judgement::Unknown(Gap::Build(BuildGap::ForwardGpu { needs, driver, gpu: gpu.name.clone() }))
+        }
         (_, None) => Judgement::Costs(Cost::ForwardCompatibility { driver }),
     }
 }
@@ -104,11 +110,11 @@ mod tests {
     fn minor_version_compatibility() {
         let cu126 = build("2.7.1", "cu126");
         assert_eq!(judged(&CONSTRAINT, &[driver("525.60.13")], cu126), Judgement::Holds);
-        let refusal = Refusal::DriverTooOld {
+        let refusal = Refusal::Build(BuildRefusal::DriverTooOld {
             needs: "525.60.13",
             has: "525.60.11".parse().unwrap(),
             forward: Forward::NoGpuNamed,
-        };
+        });
         assert_eq!(judged(&CONSTRAINT, &[driver("525.60.11")], cu126), Judgement::Fails(refusal));
         // The floor of CUDA 13 is a branch.
         let cu130 = build("2.11.0", "cu130");
@@ -133,7 +139,10 @@ mod tests {
         assert_eq!(with("565.57.01", &newer), Judgement::Holds);
         let ptx = [gpu("a GPU of the next major", (13, 0), Some(false))];
         assert_eq!(with("570.124.06", &ptx), Judgement::Holds);
-        assert!(matches!(with("565.57.01", &ptx), Judgement::Fails(Refusal::PtxOnly { .. })));
+        assert!(matches!(
+            with("565.57.01", &ptx),
+            Judgement::Fails(Refusal::Build(BuildRefusal::PtxOnly { .. }))
+        ));
     }
 
     #[test]
@@ -145,8 +154,10 @@ mod tests {
         assert!(matches!(on("470.256.02", Some(true)), Judgement::Costs(Cost::ForwardCompatibility { .. })));
         assert!(matches!(on("470.256.02", Some(false)), Judgement::Fails(_)));
         assert!(matches!(on("470.256.02", None), Judgement::Unknown(_)));
-        let Judgement::Fails(Refusal::DriverTooOld { forward: Forward::Branches(branches), .. }) =
-            on("510.47.03", Some(true))
+        let Judgement::Fails(Refusal::Build(BuildRefusal::DriverTooOld {
+            forward: Forward::Branches(branches),
+            ..
+        })) = on("510.47.03", Some(true))
         else {
             panic!()
         };

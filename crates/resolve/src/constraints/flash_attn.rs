@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{Gap, Judgement, PackageGap, PackageRefusal, Refusal};
 use catalog::flash_attn::Target;
 
 const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's \
@@ -29,25 +29,29 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
         return Judgement::Holds;
     }
     let Some(wheels) = release.flash_attn else {
-        return Judgement::Unknown(Gap::FlashAttnWheels);
+        return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnWheels));
     };
     if !wheels.is_for(criteria.architecture()) {
         let architecture = criteria.architecture().to_owned();
-        return Judgement::Fails(Refusal::NoFlashAttnForArchitecture { architecture });
+        return Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnForArchitecture {
+            architecture,
+        }));
     }
     let Some(target) = target(criteria, build) else {
-        return Judgement::Unknown(Gap::FlashAttnAbi);
+        return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnAbi));
     };
     let mut sets = wheels.sets(target);
     let Some(first) = sets.next() else {
-        return Judgement::Fails(Refusal::NoFlashAttnWheel {
+        return Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel {
             series: build.series_text(),
             cuda_major: build.cuda_major(),
             python: None,
-        });
+        }));
     };
     if first.nightly && sets.all(|set| set.nightly) {
-        return Judgement::Unknown(Gap::FlashAttnNightly { series: build.series_text() });
+        return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnNightly {
+            series: build.series_text(),
+        }));
     }
     Judgement::Holds
 }
@@ -58,10 +62,12 @@ fn python(criteria: &Criteria, build: &Build, python: &Python, release: &Release
         return Judgement::Holds;
     };
     let mut fits = wheels.sets(target).filter(|set| set.pythons.contains(&python.text));
-    Judgement::unless(fits.next().is_some(), || Refusal::NoFlashAttnWheel {
-        series: build.series_text(),
-        cuda_major: build.cuda_major(),
-        python: Some(python.text.clone()),
+    Judgement::unless(fits.next().is_some(), || {
+        Refusal::Package(PackageRefusal::NoFlashAttnWheel {
+            series: build.series_text(),
+            cuda_major: build.cuda_major(),
+            python: Some(python.text.clone()),
+        })
     })
 }
 
@@ -97,17 +103,22 @@ mod tests {
         assert_eq!(on(&[], "2.8.3", ("2.8.0", "cu128"), "3.13"), Judgement::Holds);
         assert_eq!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.12"), Judgement::Holds);
         let missing = on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13");
-        let Judgement::Fails(Refusal::NoFlashAttnWheel { python, .. }) = &missing else {
+        let Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel { python, .. })) = &missing
+        else {
             panic!("{missing:?}")
         };
         assert_eq!(python.as_deref(), Some("3.13"));
         assert!(matches!(
             on(&[], "2.8.3", ("2.9.0", "cu128"), "3.11"),
-            Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", .. })
+            Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel { series: "2.9", .. }))
         ));
         assert!(matches!(
             on(&[], "2.8.2", ("2.9.0", "cu128"), "3.12"),
-            Judgement::Fails(Refusal::NoFlashAttnWheel { series: "2.9", python: None, .. })
+            Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel {
+                series: "2.9",
+                python: None,
+                ..
+            }))
         ));
         assert!(matches!(on(&[], "2.8.3", ("2.4.1", "cu118"), "3.12"), Judgement::Fails(_)));
         assert!(matches!(on(&[], "2.7.3", ("2.6.0", "cu124"), "3.12"), Judgement::Unknown(_)));
@@ -132,7 +143,7 @@ mod tests {
                 release("flash-attn", version),
             )
         };
-        assert_eq!(glibc("2.8.3"), Judgement::Unknown(Gap::GlibcOfPackage));
+        assert_eq!(glibc("2.8.3"), Judgement::Unknown(Gap::Package(PackageGap::GlibcOfPackage)));
     }
 
     #[test]

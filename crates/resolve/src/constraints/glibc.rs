@@ -4,7 +4,7 @@ use super::flash_attn;
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build, Release};
-use crate::verdict::{Gap, Judgement, Refusal, Wheels};
+use crate::verdict::{BaseGap, BaseRefusal, Gap, Judgement, PackageGap, Refusal, Wheels};
 use catalog::version::minor;
 
 const SOURCE: &str = "https://peps.python.org/pep-0600/; glibc of the systems: the catalog's systems";
@@ -31,7 +31,7 @@ fn torch(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let other = build.release.aarch64_glibc_min.as_deref().filter(|_| criteria.architecture() == "aarch64");
     match other.or(build.glibc) {
         Some(needs) => new_enough(base, needs, Wheels::Torch),
-        None => Judgement::Unknown(Gap::GlibcOfTorch),
+        None => Judgement::Unknown(Gap::Base(BaseGap::GlibcOfTorch)),
     }
 }
 
@@ -44,7 +44,7 @@ fn package(criteria: &Criteria, environment: &Environment, release: &Release) ->
             fitting.peek().is_some() && fitting.all(|set| set.by_hand)
         });
     if by_hand {
-        return Judgement::Unknown(Gap::GlibcOfPackage);
+        return Judgement::Unknown(Gap::Package(PackageGap::GlibcOfPackage));
     }
     let prebuilt = wheels.and_then(|wheels| wheels.glibc.as_deref());
     match release.glibc.or(prebuilt) {
@@ -55,16 +55,18 @@ fn package(criteria: &Criteria, environment: &Environment, release: &Release) ->
 
 fn new_enough(base: &Base, needs: &str, by: Wheels) -> Judgement {
     let Some(system) = base.system else {
-        return Judgement::Unknown(Gap::GlibcOfBase);
+        return Judgement::Unknown(Gap::Base(BaseGap::GlibcOfBase));
     };
     let (Some(has), Some(needed)) = (system.glibc.as_deref().and_then(minor), minor(needs)) else {
-        return Judgement::Unknown(Gap::GlibcOfSystem { system: system.name.clone() });
+        return Judgement::Unknown(Gap::Base(BaseGap::GlibcOfSystem { system: system.name.clone() }));
     };
-    Judgement::unless(has >= needed, || Refusal::GlibcTooOld {
-        system: system.name.clone(),
-        has,
-        needs: needs.to_owned(),
-        by,
+    Judgement::unless(has >= needed, || {
+        Refusal::Base(BaseRefusal::GlibcTooOld {
+            system: system.name.clone(),
+            has,
+            needs: needs.to_owned(),
+            by,
+        })
     })
 }
 
@@ -90,7 +92,9 @@ mod tests {
         };
         assert_eq!(on(("2.7.1", "cu126"), base("nvidia/cuda:12.6.3-base-ubuntu20.04")), Judgement::Holds);
         let too_old = on(("2.7.1", "cu126"), &old());
-        let Judgement::Fails(Refusal::GlibcTooOld { needs, .. }) = &too_old else { panic!("{too_old:?}") };
+        let Judgement::Fails(Refusal::Base(BaseRefusal::GlibcTooOld { needs, .. })) = &too_old else {
+            panic!("{too_old:?}")
+        };
         assert_eq!(needs, "2.28");
         assert_eq!(on(("2.5.1", "cu121"), &old()), Judgement::Holds);
         assert!(matches!(on(("2.5.1", "cu121"), base("")), Judgement::Unknown(_)));

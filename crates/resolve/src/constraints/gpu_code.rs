@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Refusal};
 use facts::Fact;
 use facts::support::code_for;
 
@@ -23,15 +23,17 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
 
 fn has(criteria: &Criteria, build: &Build, gpu: &Gpu) -> Judgement {
     let Some(compiled) = build.compiled_for(criteria.architecture()) else {
-        return Judgement::Unknown(Gap::Kernels);
+        return Judgement::Unknown(Gap::Build(BuildGap::Kernels));
     };
     let (gpu, capability) = (gpu.name.clone(), gpu.capability);
     match code_for(criteria.catalog, compiled, build.ptx.as_deref(), capability) {
         Fact::Known(true) => Judgement::Holds,
-        Fact::Unknown(_) => Judgement::Unknown(Gap::KernelsOfGpu { gpu, capability }),
-        Fact::Known(false) | Fact::Absent => {
-            Judgement::Fails(Refusal::NoKernels { gpu, capability, has: compiled.clone() })
-        }
+        Fact::Unknown(_) => Judgement::Unknown(Gap::Build(BuildGap::KernelsOfGpu { gpu, capability })),
+        Fact::Known(false) | Fact::Absent => Judgement::Fails(Refusal::Build(BuildRefusal::NoKernels {
+            gpu,
+            capability,
+            has: compiled.clone(),
+        })),
     }
 }
 
@@ -46,7 +48,7 @@ mod tests {
             |name: &str, torch: (&str, &str)| judged(&CONSTRAINT, &[card(name)], build(torch.0, torch.1));
         assert!(matches!(
             on("b200", ("2.5.1", "cu124")),
-            Judgement::Fails(Refusal::NoKernels { capability: (10, 0), .. })
+            Judgement::Fails(Refusal::Build(BuildRefusal::NoKernels { capability: (10, 0), .. }))
         ));
         for (gpu, torch) in [("b200", "2.14.1"), ("rtx-5090", "2.13.0"), ("b300", "2.12.0")] {
             assert!(matches!(on(gpu, (torch, "cu126")), Judgement::Fails(_)), "the list has no PTX");

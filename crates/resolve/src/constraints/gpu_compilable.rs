@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::{Base, Build};
-use crate::verdict::{Cost, Gap, Judgement, Refusal};
+use crate::verdict::{BaseGap, CompilerRefusal, Cost, Gap, Judgement, Refusal};
 use catalog::version::minor;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -22,7 +22,7 @@ fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
         return Judgement::Holds;
     }
     let Some(nvcc) = base.cuda_text() else {
-        return Judgement::Unknown(Gap::Toolkit);
+        return Judgement::Unknown(Gap::Base(BaseGap::Toolkit));
     };
     let all =
         criteria.gpus.iter().map(|gpu| compiles(criteria, nvcc, gpu)).fold(Judgement::Holds, Judgement::and);
@@ -38,16 +38,26 @@ fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
 fn compiles(criteria: &Criteria, nvcc: &'static str, gpu: &Gpu) -> Judgement {
     let capability = gpu.capability;
     let Some(row) = criteria.catalog.cuda().architecture(capability) else {
-        return Judgement::Unknown(Gap::ToolkitsOfGpu { capability });
+        return Judgement::Unknown(Gap::Base(BaseGap::ToolkitsOfGpu { capability }));
     };
     let number = |text: &Option<String>| text.as_deref().and_then(minor);
     let own = minor(nvcc);
     match (number(&row.first_toolkit), number(&row.last_toolkit)) {
         (Some(first), _) if own < Some(first) => {
-            Judgement::Fails(Refusal::NvccTooOldForGpu { nvcc, gpu: gpu.name.clone(), capability, first })
+            Judgement::Fails(Refusal::Compiler(CompilerRefusal::NvccTooOldForGpu {
+                nvcc,
+                gpu: gpu.name.clone(),
+                capability,
+                first,
+            }))
         }
         (_, Some(last)) if own > Some(last) => {
-            Judgement::Fails(Refusal::NvccTooNewForGpu { nvcc, gpu: gpu.name.clone(), capability, last })
+            Judgement::Fails(Refusal::Compiler(CompilerRefusal::NvccTooNewForGpu {
+                nvcc,
+                gpu: gpu.name.clone(),
+                capability,
+                last,
+            }))
         }
         _ => Judgement::Holds,
     }
@@ -68,12 +78,12 @@ mod tests {
         let (old, new) = ("nvidia/cuda:12.6.3-devel-ubuntu22.04", "nvidia/cuda:13.0.2-devel-ubuntu22.04");
         assert!(matches!(
             on(&[compile(), card("b200")], old),
-            Judgement::Fails(Refusal::NvccTooOldForGpu { first: (12, 8), .. })
+            Judgement::Fails(Refusal::Compiler(CompilerRefusal::NvccTooOldForGpu { first: (12, 8), .. }))
         ));
         assert_eq!(on(&[compile(), card("b200")], new), Judgement::Holds);
         assert!(matches!(
             on(&[compile(), card("v100")], new),
-            Judgement::Fails(Refusal::NvccTooNewForGpu { last: (12, 9), .. })
+            Judgement::Fails(Refusal::Compiler(CompilerRefusal::NvccTooNewForGpu { last: (12, 9), .. }))
         ));
         assert_eq!(on(&[compile(), card("v100")], old), Judgement::Holds);
         assert_eq!(on(&[card("b200")], old), Judgement::Holds);

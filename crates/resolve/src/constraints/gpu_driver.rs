@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Gpu;
 use crate::universe::Build;
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Refusal};
 use facts::driver::DriverVersion;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -34,22 +34,28 @@ fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
         // The proprietary module may have known the GPU before the open one did.
         return match gpu.open_module_only {
-            true => Judgement::Fails(Refusal::DriverOlderThanGpu {
+            true => Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu {
                 driver,
                 gpu: gpu.name.clone(),
                 branch: oldest,
-            }),
-            false => Judgement::Unknown(Gap::GpuOnDriver { driver, gpu: gpu.name.clone(), branch: oldest }),
+            })),
+            false => Judgement::Unknown(Gap::Build(BuildGap::GpuOnDriver {
+                driver,
+                gpu: gpu.name.clone(),
+                branch: oldest,
+            })),
         };
     }
     let architecture = criteria.catalog.cuda().architecture(gpu.capability);
     match architecture.and_then(|row| Some((row, row.last_driver_branch?))) {
-        Some((row, last)) if driver.branch > last => Judgement::Fails(Refusal::GpuDroppedByDriver {
-            driver,
-            gpu: gpu.name.clone(),
-            last_branch: last,
-            architecture: row.architecture.clone(),
-        }),
+        Some((row, last)) if driver.branch > last => {
+            Judgement::Fails(Refusal::Build(BuildRefusal::GpuDroppedByDriver {
+                driver,
+                gpu: gpu.name.clone(),
+                last_branch: last,
+                architecture: row.architecture.clone(),
+            }))
+        }
         _ => Judgement::Holds,
     }
 }
@@ -67,7 +73,7 @@ mod tests {
     fn a_driver_that_dropped_the_gpu() {
         assert!(matches!(
             on(&[driver("590.48.01"), card("gtx-1080-ti")]),
-            Judgement::Fails(Refusal::GpuDroppedByDriver { last_branch: 580, .. })
+            Judgement::Fails(Refusal::Build(BuildRefusal::GpuDroppedByDriver { last_branch: 580, .. }))
         ));
         assert_eq!(on(&[driver("580.65.06"), card("gtx-1080-ti")]), Judgement::Holds);
         // One of the two nodes has it.
@@ -78,7 +84,7 @@ mod tests {
     fn a_driver_that_is_older_than_the_gpu() {
         assert!(matches!(
             on(&[driver("550.54.14"), card("b200")]),
-            Judgement::Fails(Refusal::DriverOlderThanGpu { branch: 570, .. })
+            Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu { branch: 570, .. }))
         ));
         assert!(matches!(on(&[driver("470.256.02"), card("h100")]), Judgement::Unknown(_)));
         assert_eq!(on(&[driver("570.124.06"), card("b200")]), Judgement::Holds);
@@ -90,7 +96,7 @@ mod tests {
             assert!(
                 matches!(
                     on(&[driver("560.35.03"), named(name)]),
-                    Judgement::Fails(Refusal::DriverOlderThanGpu { branch: 570, .. })
+                    Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu { branch: 570, .. }))
                 ),
                 "{name}"
             );

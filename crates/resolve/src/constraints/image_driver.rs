@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build};
-use crate::verdict::{Cost, Gap, Judgement, Note};
+use crate::verdict::{BaseGap, Cost, Gap, Judgement, Note};
 use catalog::driver_support::DriverSupport;
 use catalog::images::Image;
 use catalog::version::minor;
@@ -48,7 +48,7 @@ fn documented(criteria: &Criteria, build: &Build, image: &Image, driver: DriverV
         _ if build.driver_support(criteria.catalog, driver) == DriverSupport::Full => Judgement::Holds,
         Some(needs) if driver >= needs => Judgement::Holds,
         Some(needs) => Judgement::Costs(Cost::DriverOfImage { needs, driver }),
-        None => Judgement::Unknown(Gap::DriverOfImage { driver }),
+        None => Judgement::Unknown(Gap::Base(BaseGap::DriverOfImage { driver })),
     }
 }
 
@@ -71,10 +71,10 @@ fn older(criteria: &Criteria, base: &Base, driver: DriverVersion) -> Judgement {
     let Some(text) = base.cuda_text() else { return Judgement::Holds };
     let Some(own) = criteria.catalog.drivers().branch(driver.branch).and_then(|row| row.cuda.as_deref())
     else {
-        return Judgement::Unknown(Gap::CudaOfDriver { driver });
+        return Judgement::Unknown(Gap::Base(BaseGap::CudaOfDriver { driver }));
     };
     let Some(row) = criteria.catalog.cuda().forward(text) else {
-        return Judgement::Unknown(Gap::DriversOfImage { cuda: text });
+        return Judgement::Unknown(Gap::Base(BaseGap::DriversOfImage { cuda: text }));
     };
     if !row.driver_branches.contains(&driver.branch) {
         return Judgement::Costs(Cost::RequireCuda { driver, driver_cuda: own, requires: &row.toolkit });
@@ -83,7 +83,7 @@ fn older(criteria: &Criteria, base: &Base, driver: DriverVersion) -> Judgement {
     if every_brand || criteria.gpus.iter().all(|gpu| gpu.data_centre == Some(true)) {
         return Judgement::Holds;
     }
-    Judgement::Unknown(Gap::BrandsOfImage { driver, driver_cuda: own, requires: &row.toolkit })
+    Judgement::Unknown(Gap::Base(BaseGap::BrandsOfImage { driver, driver_cuda: own, requires: &row.toolkit }))
 }
 
 #[cfg(test)]

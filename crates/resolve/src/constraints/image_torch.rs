@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build, series};
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{BaseGap, BaseRefusal, Gap, Judgement, Refusal};
 use catalog::images::NGC;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -18,24 +18,24 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
 fn judge(_criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let Some(image) = base.image else { return Judgement::Holds };
     if let Some(own) = build.image {
-        return Judgement::unless(own.reference() == image.reference(), || Refusal::TorchOfOtherImage {
-            image: own.reference(),
+        return Judgement::unless(own.reference() == image.reference(), || {
+            Refusal::Base(BaseRefusal::TorchOfOtherImage { image: own.reference() })
         });
     }
     if image.repository == NGC {
-        return Judgement::Fails(Refusal::TorchOfNvidia);
+        return Judgement::Fails(Refusal::Base(BaseRefusal::TorchOfNvidia));
     }
     match &image.torch {
         Some(own) if *own != build.release.version => {
-            Judgement::Fails(Refusal::TorchOfImage { has: own.clone() })
+            Judgement::Fails(Refusal::Base(BaseRefusal::TorchOfImage { has: own.clone() }))
         }
         Some(_) => match &base.cuda {
             Some(cuda) => Judgement::unless(series(cuda) == series(&build.cuda), || {
-                Refusal::TorchOfImageForCuda { has: cuda.clone() }
+                Refusal::Base(BaseRefusal::TorchOfImageForCuda { has: cuda.clone() })
             }),
-            None => Judgement::Unknown(Gap::CudaOfImageTorch),
+            None => Judgement::Unknown(Gap::Base(BaseGap::CudaOfImageTorch)),
         },
-        None if image.repository == "pytorch/pytorch" => Judgement::Unknown(Gap::TorchOfImage),
+        None if image.repository == "pytorch/pytorch" => Judgement::Unknown(Gap::Base(BaseGap::TorchOfImage)),
         None => Judgement::Holds,
     }
 }
@@ -62,7 +62,7 @@ mod tests {
         assert!(matches!(on(&with(hub, Some("2.5.0"), "12.1")), Judgement::Fails(_)));
         assert!(matches!(on(&with(hub, None, "12.1")), Judgement::Unknown(_)));
         let nvidia = on(&with(ngc, Some("2.9.0a0+145a3a7bda"), "13.0.2"));
-        assert_eq!(nvidia, Judgement::Fails(Refusal::TorchOfNvidia));
+        assert_eq!(nvidia, Judgement::Fails(Refusal::Base(BaseRefusal::TorchOfNvidia)));
         assert_eq!(on(base("nvidia/cuda:12.1.1-devel-ubuntu22.04")), Judgement::Holds);
         assert_eq!(on(base("")), Judgement::Holds);
     }

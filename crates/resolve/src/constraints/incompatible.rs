@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
 use crate::releases::Incompatible;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{Judgement, Party, Refusal};
+use crate::verdict::{Judgement, PackageRefusal, Party, Refusal};
 
 const SOURCE: &str = "measured, or named in the projects' issues: the catalog's rows on incompatible \
     releases of packages and DeepSpeed";
@@ -66,7 +66,7 @@ fn of_build(build: &Build, release: &Release, counts: impl Fn(&Incompatible) -> 
 }
 
 fn fails(package: Party, with: Party, row: &Incompatible) -> Judgement {
-    Judgement::Fails(Refusal::Incompatible { package, with, effect: row.effect })
+    Judgement::Fails(Refusal::Package(PackageRefusal::Incompatible { package, with, effect: row.effect }))
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
 
     fn effect(judgement: &Judgement) -> &'static str {
         match judgement {
-            Judgement::Fails(Refusal::Incompatible { effect, .. }) => effect,
+            Judgement::Fails(Refusal::Package(PackageRefusal::Incompatible { effect, .. })) => effect,
             other => panic!("{other:?}"),
         }
     }

@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Base, Build};
-use crate::verdict::{Cost, Gap, Judgement, Refusal};
+use crate::verdict::{BaseGap, CompilerRefusal, Cost, Gap, Judgement, Refusal};
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-needed",
@@ -20,8 +20,8 @@ fn judge(criteria: &Criteria, _build: &Build, base: &Base) -> Judgement {
     }
     match base.has_nvcc() {
         Some(true) => Judgement::Holds,
-        None => Judgement::Unknown(Gap::Nvcc),
-        Some(false) if criteria.compile => Judgement::Fails(Refusal::NoNvcc),
+        None => Judgement::Unknown(Gap::Base(BaseGap::Nvcc)),
+        Some(false) if criteria.compile => Judgement::Fails(Refusal::Compiler(CompilerRefusal::NoNvcc)),
         Some(false) => Judgement::Costs(Cost::NoNvcc),
     }
 }

@@ -6,7 +6,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Versions;
 use crate::universe::{Build, Python};
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Refusal};
 
 pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "partner-asked-for",
@@ -57,7 +57,7 @@ fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Buil
                 }
                 return nccl(criteria, requirement, build);
             }
-            Judgement::Fails(Refusal::NcclForOtherCuda { package: name.to_owned() })
+            Judgement::Fails(Refusal::Build(BuildRefusal::NcclForOtherCuda { package: name.to_owned() }))
         }
         "triton" => triton(criteria, requirement, build),
         _ => Judgement::Holds,
@@ -66,12 +66,14 @@ fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Buil
 
 fn pinned(partner: &'static str, requirement: &Versions, own: Option<&Version>) -> Judgement {
     match own {
-        Some(own) => Judgement::unless(requirement.contain(own), || Refusal::PartnerMismatch {
-            partner,
-            needs: own.clone(),
-            requirement: requirement.text.clone(),
+        Some(own) => Judgement::unless(requirement.contain(own), || {
+            Refusal::Build(BuildRefusal::PartnerMismatch {
+                partner,
+                needs: own.clone(),
+                requirement: requirement.text.clone(),
+            })
         }),
-        None => Judgement::Unknown(Gap::Partner { partner }),
+        None => Judgement::Unknown(Gap::Build(BuildGap::Partner { partner })),
     }
 }
 
@@ -86,7 +88,9 @@ fn nccl(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement
             .any(|row| row.version.parse().is_ok_and(|one| requirement.contain(&one)))
     };
     match &build.nccl {
-        None if !exists() => Judgement::Fails(Refusal::NoSuchNccl { requirement: requirement.text.clone() }),
+        None if !exists() => Judgement::Fails(Refusal::Build(BuildRefusal::NoSuchNccl {
+            requirement: requirement.text.clone(),
+        })),
         own => pinned("NCCL", requirement, own.as_ref()),
     }
 }
@@ -94,7 +98,9 @@ fn nccl(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement
 /// Not every build has one: it ended before some CUDA versions came.
 fn torchaudio(requirement: &Versions, build: &Build) -> Judgement {
     match (&build.torchaudio, &build.release.torchaudio) {
-        (None, Some(last)) => Judgement::Fails(Refusal::TorchaudioEnded { last: last.clone() }),
+        (None, Some(last)) => {
+            Judgement::Fails(Refusal::Build(BuildRefusal::TorchaudioEnded { last: last.clone() }))
+        }
         (Some(_), _) if requirement.specifiers.is_empty() => Judgement::Holds,
         (own, _) => pinned("torchaudio", requirement, own.as_ref()),
     }
@@ -119,19 +125,19 @@ fn triton(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgeme
     }
     let architecture = criteria.architecture();
     if architecture != "x86_64" && !build.on_pypi(architecture) {
-        return Judgement::Unknown(Gap::Partner { partner: "triton" });
+        return Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "triton" }));
     }
     let Some(required) = &build.triton else {
-        return Judgement::Unknown(Gap::Partner { partner: "triton" });
+        return Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "triton" }));
     };
     let base = required.iter().next().map(|one| one.version().release().to_vec()).unwrap_or_default();
     let number = |index: usize| base.get(index).copied().unwrap_or(0);
     let mut patches = (0..PATCHES).map(|patch| Version::new([number(0), number(1), patch]));
     if !patches.any(|one| required.contains(&one) && requirement.contain(&one)) {
-        return Judgement::Fails(Refusal::TritonMismatch {
+        return Judgement::Fails(Refusal::Build(BuildRefusal::TritonMismatch {
             needs: required.clone(),
             requirement: requirement.text.clone(),
-        });
+        }));
     }
     Judgement::Holds
 }
@@ -146,11 +152,11 @@ mod tests {
     fn the_partners_of_a_release() {
         let torch = build("2.6.0", "cu124");
         assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "0.21")], torch), Judgement::Holds);
-        let refusal = Refusal::PartnerMismatch {
+        let refusal = Refusal::Build(BuildRefusal::PartnerMismatch {
             partner: "torchvision",
             needs: "0.21.0".parse().unwrap(),
             requirement: "0.17.0".into(),
-        };
+        });
         let judged_torchvision = judged(&CONSTRAINT, &[with("torchvision", "0.17.0")], torch);
         assert_eq!(judged_torchvision, Judgement::Fails(refusal));
         let torchaudio =

@@ -2,7 +2,7 @@
 
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
-use crate::verdict::{Gap, Judgement, Refusal};
+use crate::verdict::{BaseGap, BaseRefusal, Gap, Judgement, Refusal};
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "python-obtainable",
@@ -17,16 +17,15 @@ fn judge(criteria: &Criteria, environment: &Environment) -> Judgement {
     let (python, base) = (environment.python, environment.base);
     if let Some(image) = base.image {
         if let Some(own) = &image.python {
-            return Judgement::unless(*own == python.text, || Refusal::PythonOfImage {
-                has: own.clone(),
-                python: python.text.clone(),
+            return Judgement::unless(*own == python.text, || {
+                Refusal::Base(BaseRefusal::PythonOfImage { has: own.clone(), python: python.text.clone() })
             });
         }
         if image.torch.is_some() {
             // Whoever asks for one and for an image with torch wants torch in it, not a second one beside it.
             return match criteria.python.is_empty() {
-                true => Judgement::Unknown(Gap::PythonOfImage),
-                false => Judgement::Fails(Refusal::PythonOfImageUnknown),
+                true => Judgement::Unknown(Gap::Base(BaseGap::PythonOfImage)),
+                false => Judgement::Fails(Refusal::Base(BaseRefusal::PythonOfImageUnknown)),
             };
         }
     }
@@ -36,7 +35,7 @@ fn judge(criteria: &Criteria, environment: &Environment) -> Judgement {
         return Judgement::Holds;
     }
     let Some(system) = base.system else {
-        return Judgement::Unknown(Gap::PythonOfBase);
+        return Judgement::Unknown(Gap::Base(BaseGap::PythonOfBase));
     };
     let ways = criteria
         .catalog
@@ -47,12 +46,12 @@ fn judge(criteria: &Criteria, environment: &Environment) -> Judgement {
         return Judgement::Holds;
     }
     if ways == [Some(false); 3] {
-        return Judgement::Fails(Refusal::PythonNotAvailable {
+        return Judgement::Fails(Refusal::Base(BaseRefusal::PythonNotAvailable {
             system: system.name.clone(),
             python: python.text.clone(),
-        });
+        }));
     }
-    Judgement::Unknown(Gap::PythonSource { system: system.name.clone() })
+    Judgement::Unknown(Gap::Base(BaseGap::PythonSource { system: system.name.clone() }))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use pep440_rs::VersionSpecifiers;
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{Gap, Judgement, Note, Refusal};
+use crate::verdict::{BuildGap, Gap, Judgement, Note, PackageGap, PackageRefusal, PythonRefusal, Refusal};
 
 const SOURCE: &str = "wheel tags and Requires-Python on PyPI, see the catalog's rows";
 
@@ -37,8 +37,8 @@ fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
         // Of a build that was only seen: at most the Pythons of the release.
         let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
         return match never {
-            true => Judgement::Fails(Refusal::NoTorchWheel { has: Vec::new() }),
-            false => Judgement::Unknown(Gap::PythonsOfTorch),
+            true => Judgement::Fails(Refusal::Python(PythonRefusal::NoTorchWheel { has: Vec::new() })),
+            false => Judgement::Unknown(Gap::Build(BuildGap::PythonsOfTorch)),
         };
     };
     // Where a Python lacks only the wheels for aarch64, another constraint says so.
@@ -49,8 +49,8 @@ fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
         pythons.iter().filter(there).cloned().collect()
     };
     Judgement::unless(pythons.contains(&python.text), || match build.image {
-        Some(_) => Refusal::TorchOfImageForPython { has: pythons.clone() },
-        None => Refusal::NoTorchWheel { has: has() },
+        Some(_) => Refusal::Python(PythonRefusal::TorchOfImageForPython { has: pythons.clone() }),
+        None => Refusal::Python(PythonRefusal::NoTorchWheel { has: has() }),
     })
 }
 
@@ -61,8 +61,10 @@ fn partners(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
         let requested = criteria.packages.contains_key(name);
         all = all.and(match missing {
             missing if !requested => Judgement::Notes(Note::LeftOut(Box::new(missing))),
-            Refusal::NoPartnerWheel { partner, version } if !build.on_pypi(criteria.architecture()) => {
-                Judgement::Unknown(Gap::PartnerWheel { partner, version })
+            Refusal::Python(PythonRefusal::NoPartnerWheel { partner, version })
+                if !build.on_pypi(criteria.architecture()) =>
+            {
+                Judgement::Unknown(Gap::Build(BuildGap::PartnerWheel { partner, version }))
             }
             missing => Judgement::Fails(missing),
         });
@@ -79,17 +81,19 @@ fn missing(criteria: &Criteria, build: &Build, python: &Python, partner: &'stati
     };
     let version = version.clone()?;
     if lacks.contains(&python.text) {
-        return Some(Refusal::NoPartnerWheel { partner, version });
+        return Some(Refusal::Python(PythonRefusal::NoPartnerWheel { partner, version }));
     }
     // Only whoever names a patch release can meet one that is left out.
     let declares = declares.filter(|_| !criteria.python.is_empty())?;
     let requirements = criteria.python.iter().flat_map(|requirement| requirement.specifiers.iter());
     let both: VersionSpecifiers = requirements.chain(declares.iter()).cloned().collect();
-    (!python.within(&both)).then(|| Refusal::PartnerExcludesPython {
-        partner,
-        version,
-        requirements: criteria.python.iter().map(|requirement| requirement.text.clone()).collect(),
-        requires_python: declares.clone(),
+    (!python.within(&both)).then(|| {
+        Refusal::Python(PythonRefusal::PartnerExcludesPython {
+            partner,
+            version,
+            requirements: criteria.python.iter().map(|requirement| requirement.text.clone()).collect(),
+            requires_python: declares.clone(),
+        })
     })
 }
 
@@ -101,16 +105,18 @@ pub(crate) fn left_out(criteria: &Criteria, build: &Build, python: &Python, name
 
 fn package(criteria: &Criteria, python: &Python, release: &Release) -> Judgement {
     if release.lacks_wheel && criteria.compile {
-        return Judgement::Unknown(Gap::CompilesWithTorch);
+        return Judgement::Unknown(Gap::Package(PackageGap::CompilesWithTorch));
     }
     if release.lacks_wheel {
-        return Judgement::Fails(Refusal::NotCompiled);
+        return Judgement::Fails(Refusal::Package(PackageRefusal::NotCompiled));
     }
     if let Some(allowed) = release.python.as_ref().filter(|allowed| !python.within(allowed)) {
-        return Judgement::Fails(Refusal::ExcludesPython { requires_python: allowed.clone() });
+        return Judgement::Fails(Refusal::Package(PackageRefusal::ExcludesPython {
+            requires_python: allowed.clone(),
+        }));
     }
     Judgement::unless(release.pythons.is_none_or(|list| list.contains(&python.text)), || {
-        Refusal::NoWheelForPython { python: python.text.clone() }
+        Refusal::Package(PackageRefusal::NoWheelForPython { python: python.text.clone() })
     })
 }
 
@@ -127,7 +133,9 @@ mod tests {
             judged_python(&CONSTRAINT, &[], build(torch.0, torch.1), python(of))
         };
         assert_eq!(on(("2.2.0", "cu121"), "3.12"), Judgement::Holds);
-        let Judgement::Fails(Refusal::NoTorchWheel { has }) = on(("2.1.2", "cu121"), "3.12") else {
+        let Judgement::Fails(Refusal::Python(PythonRefusal::NoTorchWheel { has })) =
+            on(("2.1.2", "cu121"), "3.12")
+        else {
             panic!()
         };
         assert_eq!(has, ["3.8", "3.9", "3.10", "3.11"]);
@@ -155,11 +163,11 @@ mod tests {
             judged_python(&PARTNERS, requirements, build(torch.0, torch.1), python("3.14"))
         };
         let (newest, before) = (("2.15.0", "cu132"), ("2.10.0", "cu128"));
-        assert!(matches!(
-            on(&[python_requirement("3.14.1"), with("torchvision", "")], newest),
-            Judgement::Fails(Refusal::PartnerExcludesPython { partner: "torchvision", requirements, .. })
-                if requirements == ["3.14.1"]
-        ));
+        let judged = on(&[python_requirement("3.14.1"), with("torchvision", "")], newest);
+        let Judgement::Fails(Refusal::Python(refusal)) = judged else { panic!("{judged:?}") };
+        assert!(matches!(refusal,
+            PythonRefusal::PartnerExcludesPython { partner: "torchvision", requirements, .. }
+                if requirements == ["3.14.1"]));
         assert!(matches!(on(&[python_requirement("3.14.1")], newest), Judgement::Notes(_)));
         for python in ["3.14", "3.14.2", ">=3.14.1"] {
             assert_eq!(

@@ -4,7 +4,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::{Base as RequestedBase, Versions};
 use crate::universe::{Base, Build, Python, Release, series};
-use crate::verdict::{Judgement, Refusal};
+use crate::verdict::{BaseRefusal, BuildRefusal, Judgement, PackageRefusal, PythonRefusal, Refusal};
 
 const SOURCE: &str = "the request";
 
@@ -41,17 +41,21 @@ pub(crate) const PACKAGE: Constraint = Constraint {
 fn build(criteria: &Criteria, build: &Build) -> Judgement {
     if let Some(requirement) = criteria.torch.iter().find(|requirement| !requirement.contain(&build.version))
     {
-        return Judgement::Fails(Refusal::TorchRequested { requirement: requirement.text.clone() });
+        return Judgement::Fails(Refusal::Build(BuildRefusal::TorchRequested {
+            requirement: requirement.text.clone(),
+        }));
     }
     let other =
         |requirement: &&&Versions| requirement.build.as_deref().is_some_and(|name| name != build.build.build);
     if let Some(requirement) = criteria.torch.iter().find(other) {
-        return Judgement::Fails(Refusal::TorchRequested { requirement: requirement.text.clone() });
+        return Judgement::Fails(Refusal::Build(BuildRefusal::TorchRequested {
+            requirement: requirement.text.clone(),
+        }));
     }
     match criteria.cuda.iter().find(|requirement| !cuda_within(requirement, build)) {
-        Some(requirement) => {
-            Judgement::Fails(Refusal::CudaRequested { requirement: requirement.text.clone() })
-        }
+        Some(requirement) => Judgement::Fails(Refusal::Build(BuildRefusal::CudaRequested {
+            requirement: requirement.text.clone(),
+        })),
         None => Judgement::Holds,
     }
 }
@@ -64,14 +68,18 @@ pub(crate) fn cuda_within(requirement: &Versions, build: &Build) -> bool {
 fn python(criteria: &Criteria, _build: &Build, python: &Python) -> Judgement {
     let refused = criteria.python.iter().find(|requirement| !python.within(&requirement.specifiers));
     refused.map_or(Judgement::Holds, |requirement| {
-        Judgement::Fails(Refusal::PythonRequested { requirement: requirement.text.clone() })
+        Judgement::Fails(Refusal::Python(PythonRefusal::PythonRequested {
+            requirement: requirement.text.clone(),
+        }))
     })
 }
 
 fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let id = base.system.map(|system| system.id.as_str());
     if let Some(requirement) = criteria.systems.iter().find(|requirement| Some(**requirement) != id) {
-        return Judgement::Fails(Refusal::SystemRequested { requirement: (*requirement).to_owned() });
+        return Judgement::Fails(Refusal::Base(BaseRefusal::SystemRequested {
+            requirement: (*requirement).to_owned(),
+        }));
     }
     for requirement in &criteria.bases {
         let fits = match requirement {
@@ -83,7 +91,7 @@ fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
             RequestedBase::None => base.image.is_none(),
         };
         if !fits {
-            return Judgement::Fails(Refusal::BaseRequested);
+            return Judgement::Fails(Refusal::Base(BaseRefusal::BaseRequested));
         }
     }
     // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
@@ -97,10 +105,10 @@ fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
             || same_minor && of_minor(requirement) && requirement.contain(&build.cuda))
     };
     match criteria.cuda.iter().find(other) {
-        Some(requirement) => Judgement::Fails(Refusal::BaseCudaRequested {
+        Some(requirement) => Judgement::Fails(Refusal::Base(BaseRefusal::BaseCudaRequested {
             has: cuda.clone(),
             requirement: requirement.text.clone(),
-        }),
+        })),
         None => Judgement::Holds,
     }
 }
@@ -109,9 +117,9 @@ fn package(criteria: &Criteria, release: &Release) -> Judgement {
     let refused =
         criteria.package(release.package).iter().find(|requirement| !requirement.contain(&release.version));
     refused.map_or(Judgement::Holds, |requirement| {
-        Judgement::Fails(Refusal::PackageRequested {
+        Judgement::Fails(Refusal::Package(PackageRefusal::PackageRequested {
             package: release.package,
             requirement: requirement.text.clone(),
-        })
+        }))
     })
 }

@@ -5,7 +5,7 @@ use pep440_rs::VersionSpecifiers;
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{Gap, Judgement, Party, Refusal};
+use crate::verdict::{BuildGap, Gap, Judgement, PackageGap, PackageRefusal, Party, Refusal};
 
 const SOURCE: &str = "metadata on PyPI, see the catalog's rows";
 
@@ -35,7 +35,11 @@ pub(super) const PACKAGES: Constraint = Constraint {
 
 fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     let fails = |by, package, versions: &VersionSpecifiers| {
-        Judgement::Fails(Refusal::Requires { by, package, versions: versions.clone() })
+        Judgement::Fails(Refusal::Package(PackageRefusal::Requires {
+            by,
+            package,
+            versions: versions.clone(),
+        }))
     };
     if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&build.version)) {
         return fails(Party::Candidate, "torch", wants);
@@ -61,15 +65,19 @@ fn triton(criteria: &Criteria, build: &Build, python: &Python, release: &Release
     }
     if !build.requires_triton(python) {
         let same = build.triton.as_ref().is_some_and(|wants| wants.contains(&release.version));
-        return if same { Judgement::Holds } else { Judgement::Unknown(Gap::TritonNotRequired) };
+        return if same {
+            Judgement::Holds
+        } else {
+            Judgement::Unknown(Gap::Package(PackageGap::TritonNotRequired))
+        };
     }
     // What the aarch64 wheels on other indexes than PyPI require is not known.
     let known = criteria.architecture() == "x86_64" || build.on_pypi(criteria.architecture());
     match build.triton.as_ref().filter(|_| known) {
-        Some(wants) => Judgement::unless(wants.contains(&release.version), || Refusal::TritonRequired {
-            versions: wants.clone(),
+        Some(wants) => Judgement::unless(wants.contains(&release.version), || {
+            Refusal::Package(PackageRefusal::TritonRequired { versions: wants.clone() })
         }),
-        None => Judgement::Unknown(Gap::Partner { partner: "triton" }),
+        None => Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "triton" })),
     }
 }
 
@@ -77,7 +85,9 @@ fn packages(_criteria: &Criteria, _environment: &Environment, one: &Release, two
     let unmet = |one: &Release, two: &Release| {
         one.requires(two.package).filter(|wants| !wants.contains(&two.version)).cloned()
     };
-    let fails = |by, package, versions| Judgement::Fails(Refusal::Requires { by, package, versions });
+    let fails = |by, package, versions| {
+        Judgement::Fails(Refusal::Package(PackageRefusal::Requires { by, package, versions }))
+    };
     if let Some(versions) = unmet(one, two) {
         return fails(Party::Candidate, two.package, versions);
     }
@@ -103,7 +113,11 @@ mod tests {
         };
         assert!(matches!(
             on("1.13.1", "0.19.8"),
-            Judgement::Fails(Refusal::Requires { by: Party::Candidate, package: "torch", .. })
+            Judgement::Fails(Refusal::Package(PackageRefusal::Requires {
+                by: Party::Candidate,
+                package: "torch",
+                ..
+            }))
         ));
         assert_eq!(on("1.13.1", "0.9.5"), Judgement::Holds);
     }
@@ -114,8 +128,14 @@ mod tests {
             judged_package(&TRITON, &[], &environment(torch, python, IMAGE), release("triton", "3.3.1"))
         };
         assert_eq!(on(("2.7.1", "cu126"), "3.12"), Judgement::Holds);
-        assert!(matches!(on(("2.5.1", "cu124"), "3.12"), Judgement::Fails(Refusal::TritonRequired { .. })));
-        assert_eq!(on(("2.5.1", "cu124"), "3.13"), Judgement::Unknown(Gap::TritonNotRequired));
+        assert!(matches!(
+            on(("2.5.1", "cu124"), "3.12"),
+            Judgement::Fails(Refusal::Package(PackageRefusal::TritonRequired { .. }))
+        ));
+        assert_eq!(
+            on(("2.5.1", "cu124"), "3.13"),
+            Judgement::Unknown(Gap::Package(PackageGap::TritonNotRequired))
+        );
     }
 
     #[test]

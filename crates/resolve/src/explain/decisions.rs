@@ -55,16 +55,13 @@ impl<'u> Explainer<'u, '_> {
                 ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
             ),
         };
-        let mut message = format!("{newest}. {}", self.build_choice(universe));
+        let reason = format!("{newest}. {}", self.build_choice(universe));
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
             .filter(|(name, _)| !left_out(&self.criteria, build, self.choice.environment.python, name))
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
             .collect();
-        if !partners.is_empty() {
-            message = format!("{message} With {}.", words::and(&partners));
-        }
         let mut constraints: Vec<&str> = Vec::new();
         for id in refused.iter().flat_map(|one| &one.constraints) {
             if !constraints.contains(id) {
@@ -73,7 +70,11 @@ impl<'u> Explainer<'u, '_> {
         }
         let source = build.build.source.as_deref().unwrap_or_default();
         let chosen = format!("{} ({})", build.release.version, build.build.build);
-        entry("torch", chosen, message, constraints, &[&build.release.source, source])
+        let mut torch = entry("torch", chosen, reason, constraints, &[&build.release.source, source]);
+        if !partners.is_empty() {
+            torch.message = format!("{} With {}.", torch.reason, words::and(&partners));
+        }
+        torch
     }
 
     /// Why this build of the release.
@@ -278,7 +279,7 @@ fn requested_text(requirements: &[&Versions]) -> Option<String> {
 pub(super) fn entry(
     part: &str,
     chosen: String,
-    message: String,
+    reason: String,
     constraints: Vec<&str>,
     sources: &[&str],
 ) -> Decision {
@@ -291,7 +292,8 @@ pub(super) fn entry(
     Decision {
         part: part.to_owned(),
         chosen,
-        message: words::capital(&message),
+        message: words::capital(&reason),
+        reason: words::capital(&reason),
         constraints: constraints.into_iter().map(str::to_owned).collect(),
         sources: each,
     }

@@ -261,7 +261,7 @@ mod tests {
         let RequirementKind::Package(name, versions) = &of_known[0].kind else { panic!("{of_known:?}") };
         assert_eq!((name.as_str(), versions.text.as_str()), ("transformers", ">=4.40"));
         assert_eq!(of_known[1].kind, RequirementKind::Unchecked("transformers[torch,sentencepiece]".into()));
-        assert_eq!(similar_name("numyp"), Some("numpy"));
+        assert_eq!(typo_of("numyp", package_names()), Some("numpy"));
         assert_eq!(similar_name("pandas"), None);
     }
 }

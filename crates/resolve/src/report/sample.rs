@@ -60,6 +60,7 @@ pub(super) fn found() -> Outcome {
         part: part.into(),
         chosen: chosen.into(),
         message: message.into(),
+        reason: message.into(),
         constraints: vec!["torch-build-exists".into()],
         sources: vec!["the release matrix that was read".into()],
     };

@@ -8,7 +8,14 @@ use super::Capability;
 /// A fact about a candidate that is missing in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Gap {
-    // torch builds
+    Build(BuildGap),
+    Base(BaseGap),
+    Package(PackageGap),
+}
+
+/// A missing fact about the torch build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BuildGap {
     GpuOnDriver { driver: DriverVersion, gpu: String, branch: u32 },
     DriverOfCuda,
     DriverOfNode { driver: DriverVersion, gpu: String },
@@ -17,11 +24,14 @@ pub(crate) enum Gap {
     Kernels,
     KernelsOfGpu { gpu: String, capability: Capability },
     Partner { partner: &'static str },
-    // Pythons
     PythonsOfTorch,
     PartnerWheel { partner: &'static str, version: Version },
     TorchArchitecture { architecture: String },
-    // Base images
+}
+
+/// A missing fact about the base image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BaseGap {
     BaseArchitecture { architecture: String },
     TorchOfImage,
     CudaOfImageTorch,
@@ -41,7 +51,11 @@ pub(crate) enum Gap {
     CudaOfDriver { driver: DriverVersion },
     DriversOfImage { cuda: &'static str },
     BrandsOfImage { driver: DriverVersion, driver_cuda: &'static str, requires: &'static str },
-    // Packages
+}
+
+/// A missing fact about a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PackageGap {
     TritonNotRequired,
     GlibcOfPackage,
     FlashAttnWheels,

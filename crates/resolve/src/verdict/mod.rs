@@ -7,8 +7,11 @@
 mod gap;
 mod refusal;
 
-pub(crate) use gap::Gap;
-pub(crate) use refusal::{Forward, Party, Refusal, Wheels};
+pub(crate) use gap::{BaseGap, BuildGap, Gap, PackageGap};
+pub(crate) use refusal::{
+    BaseRefusal, BuildRefusal, CompilerRefusal, Forward, PackageRefusal, Party, PythonRefusal, Refusal,
+    Wheels,
+};
 
 use facts::driver::DriverVersion;
 use pep440_rs::Version;

@@ -36,62 +36,34 @@ pub(crate) enum Forward {
 /// Why a candidate cannot be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    // torch builds
-    TorchRequested {
-        requirement: String,
-    },
-    CudaRequested {
-        requirement: String,
-    },
-    DriverOlderThanGpu {
-        driver: DriverVersion,
-        gpu: String,
-        branch: u32,
-    },
-    GpuOfOtherProcessor {
-        gpu: String,
-        processor: String,
-        other: String,
-    },
-    GpuDroppedByDriver {
-        driver: DriverVersion,
-        gpu: String,
-        last_branch: u32,
-        architecture: String,
-    },
-    NoKernels {
-        gpu: String,
-        capability: Capability,
-        has: Vec<Capability>,
-    },
-    DriverTooOld {
-        needs: &'static str,
-        has: DriverVersion,
-        forward: Forward,
-    },
-    PtxOnly {
-        gpu: String,
-        driver: DriverVersion,
-    },
-    PartnerMismatch {
-        partner: &'static str,
-        needs: Version,
-        requirement: String,
-    },
-    NcclForOtherCuda {
-        package: String,
-    },
-    NoSuchNccl {
-        requirement: String,
-    },
-    TorchaudioEnded {
-        last: String,
-    },
-    TritonMismatch {
-        needs: VersionSpecifiers,
-        requirement: String,
-    },
-    // Pythons
+    Build(BuildRefusal),
+    Python(PythonRefusal),
+    Base(BaseRefusal),
+    Compiler(CompilerRefusal),
+    Package(PackageRefusal),
+}
+
+/// Why a candidate cannot be chosen: the torch build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BuildRefusal {
+    TorchRequested { requirement: String },
+    CudaRequested { requirement: String },
+    DriverOlderThanGpu { driver: DriverVersion, gpu: String, branch: u32 },
+    GpuOfOtherProcessor { gpu: String, processor: String, other: String },
+    GpuDroppedByDriver { driver: DriverVersion, gpu: String, last_branch: u32, architecture: String },
+    NoKernels { gpu: String, capability: Capability, has: Vec<Capability> },
+    DriverTooOld { needs: &'static str, has: DriverVersion, forward: Forward },
+    PtxOnly { gpu: String, driver: DriverVersion },
+    PartnerMismatch { partner: &'static str, needs: Version, requirement: String },
+    NcclForOtherCuda { package: String },
+    NoSuchNccl { requirement: String },
+    TorchaudioEnded { last: String },
+    TritonMismatch { needs: VersionSpecifiers, requirement: String },
+}
+
+/// Why a candidate cannot be chosen: the Python.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PythonRefusal {
     PythonRequested {
         requirement: String,
     },
@@ -118,111 +90,50 @@ pub(crate) enum Refusal {
         requirements: Vec<String>,
         requires_python: VersionSpecifiers,
     },
-    // Base images
-    SystemRequested {
-        requirement: String,
-    },
+}
+
+/// Why a candidate cannot be chosen: the base image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BaseRefusal {
+    SystemRequested { requirement: String },
     BaseRequested,
-    BaseCudaRequested {
-        has: Version,
-        requirement: String,
-    },
-    BaseCudaMismatch {
-        has: Version,
-    },
-    BaseArchitecture {
-        has: Vec<String>,
-    },
-    TorchOfOtherImage {
-        image: String,
-    },
+    BaseCudaRequested { has: Version, requirement: String },
+    BaseCudaMismatch { has: Version },
+    BaseArchitecture { has: Vec<String> },
+    TorchOfOtherImage { image: String },
     TorchOfNvidia,
-    TorchOfImage {
-        has: String,
-    },
-    TorchOfImageForCuda {
-        has: Version,
-    },
-    NoNvcc,
-    NvccTooOldForGpu {
-        nvcc: &'static str,
-        gpu: String,
-        capability: Capability,
-        first: (u32, u32),
-    },
-    NvccTooNewForGpu {
-        nvcc: &'static str,
-        gpu: String,
-        capability: Capability,
-        last: (u32, u32),
-    },
-    GccTooNew {
-        system: String,
-        gcc: String,
-        nvcc: String,
-        newest: String,
-    },
-    GccTooOld {
-        system: String,
-        gcc: String,
-        nvcc: String,
-        oldest: String,
-    },
-    GlibcTooOld {
-        system: String,
-        has: (u32, u32),
-        needs: String,
-        by: Wheels,
-    },
-    PythonOfImage {
-        has: String,
-        python: String,
-    },
+    TorchOfImage { has: String },
+    TorchOfImageForCuda { has: Version },
+    GlibcTooOld { system: String, has: (u32, u32), needs: String, by: Wheels },
+    PythonOfImage { has: String, python: String },
     PythonOfImageUnknown,
-    PythonNotAvailable {
-        system: String,
-        python: String,
-    },
-    // Packages
-    PackageRequested {
-        package: &'static str,
-        requirement: String,
-    },
+    PythonNotAvailable { system: String, python: String },
+}
+
+/// Why a candidate cannot be chosen: the compilers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CompilerRefusal {
+    NoNvcc,
+    NvccTooOldForGpu { nvcc: &'static str, gpu: String, capability: Capability, first: (u32, u32) },
+    NvccTooNewForGpu { nvcc: &'static str, gpu: String, capability: Capability, last: (u32, u32) },
+    GccTooNew { system: String, gcc: String, nvcc: String, newest: String },
+    GccTooOld { system: String, gcc: String, nvcc: String, oldest: String },
+}
+
+/// Why a candidate cannot be chosen: a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PackageRefusal {
+    PackageRequested { package: &'static str, requirement: String },
     NotCompiled,
-    ExcludesPython {
-        requires_python: VersionSpecifiers,
-    },
-    NoWheelForPython {
-        python: String,
-    },
-    NoWheelForArchitecture {
-        architecture: String,
-    },
-    NoFlashAttnForArchitecture {
-        architecture: String,
-    },
-    NoFlashAttnWheel {
-        series: &'static str,
-        cuda_major: u32,
-        python: Option<String>,
-    },
-    Incompatible {
-        package: Party,
-        with: Party,
-        effect: &'static str,
-    },
-    Requires {
-        by: Party,
-        package: &'static str,
-        versions: VersionSpecifiers,
-    },
-    TritonRequired {
-        versions: VersionSpecifiers,
-    },
-    NvccDiffers {
-        nvcc: &'static str,
-        check_can_be_skipped: bool,
-    },
+    ExcludesPython { requires_python: VersionSpecifiers },
+    NoWheelForPython { python: String },
+    NoWheelForArchitecture { architecture: String },
+    NoFlashAttnForArchitecture { architecture: String },
+    NoFlashAttnWheel { series: &'static str, cuda_major: u32, python: Option<String> },
+    Incompatible { package: Party, with: Party, effect: &'static str },
+    Requires { by: Party, package: &'static str, versions: VersionSpecifiers },
+    TritonRequired { versions: VersionSpecifiers },
+    NvccDiffers { nvcc: &'static str, check_can_be_skipped: bool },
 }
 
 /// Whose wheels.
@@ -237,13 +148,13 @@ impl Refusal {
     pub(crate) fn is_request(&self) -> bool {
         matches!(
             self,
-            Refusal::TorchRequested { .. }
-                | Refusal::CudaRequested { .. }
-                | Refusal::PythonRequested { .. }
-                | Refusal::SystemRequested { .. }
-                | Refusal::BaseRequested
-                | Refusal::BaseCudaRequested { .. }
-                | Refusal::PackageRequested { .. }
+            Refusal::Build(BuildRefusal::TorchRequested { .. })
+                | Refusal::Build(BuildRefusal::CudaRequested { .. })
+                | Refusal::Python(PythonRefusal::PythonRequested { .. })
+                | Refusal::Base(BaseRefusal::SystemRequested { .. })
+                | Refusal::Base(BaseRefusal::BaseRequested)
+                | Refusal::Base(BaseRefusal::BaseCudaRequested { .. })
+                | Refusal::Package(PackageRefusal::PackageRequested { .. })
         )
     }
 
@@ -252,9 +163,11 @@ impl Refusal {
     pub(crate) fn without_details(&self) -> Refusal {
         let mut general = self.clone();
         match &mut general {
-            Refusal::NoKernels { has, .. } => has.clear(),
-            Refusal::NoTorchWheel { has } => has.clear(),
-            Refusal::DriverTooOld { forward: Forward::Branches(branches), .. } => branches.clear(),
+            Refusal::Build(BuildRefusal::NoKernels { has, .. }) => has.clear(),
+            Refusal::Python(PythonRefusal::NoTorchWheel { has }) => has.clear(),
+            Refusal::Build(BuildRefusal::DriverTooOld { forward: Forward::Branches(branches), .. }) => {
+                branches.clear()
+            }
             _ => {}
         }
         general
@@ -268,13 +181,15 @@ impl Refusal {
             Party::Candidate | Party::Cuda => None,
         };
         match self {
-            Refusal::Incompatible { package, with, .. } => {
+            Refusal::Package(PackageRefusal::Incompatible { package, with, .. }) => {
                 [package, with].into_iter().filter_map(name).collect()
             }
-            Refusal::Requires { by, package, .. } => name(by).into_iter().chain([*package]).collect(),
-            Refusal::TritonRequired { .. }
-            | Refusal::NoFlashAttnWheel { .. }
-            | Refusal::NvccDiffers { .. } => vec!["torch"],
+            Refusal::Package(PackageRefusal::Requires { by, package, .. }) => {
+                name(by).into_iter().chain([*package]).collect()
+            }
+            Refusal::Package(PackageRefusal::TritonRequired { .. })
+            | Refusal::Package(PackageRefusal::NoFlashAttnWheel { .. })
+            | Refusal::Package(PackageRefusal::NvccDiffers { .. }) => vec!["torch"],
             _ => Vec::new(),
         }
     }

@@ -117,9 +117,8 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Chooses on this machine.
-#[expect(clippy::disallowed_methods, reason = "a rank looks at the machine that it runs on")]
 pub async fn here() -> Choice {
-    let words = |name: &str| std::env::var(name).unwrap_or_default();
+    let words = |name: &str| host::variables::text(name).unwrap_or_default();
     let folders = |text: &str| text.split(':').filter(|word| !word.is_empty()).map(PathBuf::from).collect();
     let preload = words("LD_PRELOAD");
     let preloaded = preload.split([':', ' ']).map(PathBuf::from);
@@ -132,10 +131,10 @@ pub async fn here() -> Choice {
         python: python().await,
     };
     let read = |path: &Path| {
-        let mut file = std::fs::File::open(path)?;
+        let mut file = host::file::open(path)?;
         Ok(elf::dynamic(&mut file)?)
     };
-    choose(&candidates, &|path| path.is_file(), &read)
+    choose(&candidates, &host::file::is_file, &read)
 }
 
 /// The folders that Python looks for modules in.
@@ -143,10 +142,9 @@ async fn python() -> Result<Vec<PathBuf>, PythonError> {
     let mut last = PythonError::NotFound;
     for program in ["python", "python3"] {
         let Ok(command) = host::program::command(program) else { continue };
-        let asked = tokio::process::Command::from(command)
+        let asked = docker::process::command(command)
             .args(["-c", "import sys; print('\\n'.join(sys.path))"])
             .stdin(std::process::Stdio::null())
-            .kill_on_drop(true)
             .output();
         match tokio::time::timeout(PYTHON_TIMEOUT, asked).await {
             Ok(Ok(ran)) if ran.status.success() => {

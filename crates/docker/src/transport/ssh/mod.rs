@@ -195,6 +195,7 @@ impl Connection {
 
     /// A command line for the other side's shell, over the same connection, ready to be started. Quote what
     /// is not yours: [`diagnostic::shell::quoted`].
+    #[expect(clippy::disallowed_methods, reason = "ssh is how the machine is reached")]
     pub fn command(&self, remote: &str) -> tokio::process::Command {
         // The connection was made with it; without it, starting fails.
         let file = host::program::find("ssh").unwrap_or_else(|| "/usr/bin/ssh".into());

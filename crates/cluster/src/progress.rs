@@ -1,6 +1,7 @@
 //! What goes on with a cluster, as it happens: lines on standard error, a spinner on a terminal, or events as
 //! JSON.
 
+use crate::problem::Step;
 use diagnostic::units::short_size;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ impl Progress {
     }
 
     /// Something goes on with a node, from now until [`Progress::done`].
-    pub fn doing(&self, step: &str, node: &str, message: &str) {
+    pub fn doing(&self, step: Step, node: &str, message: &str) {
         match &self.shown {
             Shown::Events => event(json!({"event": "doing", "step": step, "node": node}), message),
             Shown::Lines => terminal::note(&format!("{step:<9} {node:<10} {message} ...")),
@@ -75,7 +76,7 @@ impl Progress {
     }
 
     /// How far it is, in bytes; `all` is 0 where nobody knows.
-    pub fn far(&self, step: &str, node: &str, message: &str, bytes: u64, all: u64) {
+    pub fn far(&self, step: Step, node: &str, message: &str, bytes: u64, all: u64) {
         let Shown::Terminal(_) = &self.shown else { return };
         if let Some(bar) = self.bars.borrow().get(&format!("{step} {node}")) {
             let of = if all > 0 { format!(" of {}", short_size(all)) } else { String::new() };
@@ -84,7 +85,7 @@ impl Progress {
     }
 
     /// A step of a node has ended.
-    pub fn done(&self, step: &str, node: &str, message: &str, outcome: Outcome) {
+    pub fn done(&self, step: Step, node: &str, message: &str, outcome: Outcome) {
         if let Some(bar) = self.bars.borrow_mut().remove(&format!("{step} {node}")) {
             bar.finish_and_clear();
         }
