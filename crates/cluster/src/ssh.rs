@@ -1,4 +1,6 @@
-//! What an ssh client prints when a login fails. The only file that reads its messages.
+//! Why a login from one container to another fails. `docker::transport::ssh::messages` reads what ssh prints.
+
+use docker::transport::ssh::messages::{Fault, Messages};
 
 /// Why a login failed; the text is ssh's own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,22 +23,19 @@ pub enum LoginError {
 }
 
 impl LoginError {
-    /// From what ssh printed. The line about a key's mode comes before the last one.
+    /// From what ssh printed.
     pub fn of(stderr: &str) -> LoginError {
-        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let with = |words: &[&str]| {
-            lines
-                .iter()
-                .find(|line| words.iter().any(|word| line.contains(word)))
-                .map(|line| (*line).to_owned())
-        };
-        if let Some(line) = with(&["bad permissions"]) {
-            return LoginError::KeyPermissions(line);
+        let messages = Messages::of(stderr);
+        match messages.fault() {
+            Some((Fault::KeyReadableByOthers, line)) => LoginError::KeyPermissions(line.to_owned()),
+            Some((Fault::HostKeyChanged | Fault::HostKeyUnknown, line)) => {
+                LoginError::HostKey(line.to_owned())
+            }
+            _ => {
+                let last = messages.last(1).first().copied();
+                LoginError::Other(last.unwrap_or("ssh exited without output").to_owned())
+            }
         }
-        if let Some(line) = with(&["Host key verification failed", "REMOTE HOST IDENTIFICATION"]) {
-            return LoginError::HostKey(line);
-        }
-        LoginError::Other(lines.last().map_or("ssh exited without output", |line| *line).to_owned())
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Cause {
     },
     /// The disk is full, or the quota.
     DiskFull,
+    /// No GPUs for the container: the engine knows neither the NVIDIA runtime nor a CDI specification.
+    NoGpuRuntime,
     /// No GPUs for the container: driver, container toolkit or CDI.
     NoGpu,
     BindSourceMissing {
@@ -71,7 +73,9 @@ const CAUSES: &[(&[&str], Cause)] = &[
     (&["x509", "certificate has expired or is not yet valid"], Cause::Certificate),
     (&["overlap"], Cause::SubnetOverlap),
     (&["no space left on device", "disk quota exceeded"], Cause::DiskFull),
-    (&["could not select device driver", "nvidia-container-cli", "unresolvable cdi devices"], Cause::NoGpu),
+    // Docker's text when neither the toolkit's hook nor a CDI specification serves `--gpus`.
+    (&["could not select device driver"], Cause::NoGpuRuntime),
+    (&["nvidia-container-cli", "unresolvable cdi devices"], Cause::NoGpu),
     (&["error while mounting volume", "failed to mount local volume"], Cause::VolumeNotMounted),
     (
         &["attaching to network failed", "could not attach to network", "could not find network"],
@@ -181,7 +185,7 @@ mod tests {
                 "invalid mount config for type \"bind\": bind source path does not exist: /data/a",
                 Cause::BindSourceMissing { path: "/data/a".into() },
             ),
-            ("could not select device driver \"nvidia\" with capabilities: [[gpu]]", Cause::NoGpu),
+            ("could not select device driver \"nvidia\" with capabilities: [[gpu]]", Cause::NoGpuRuntime),
             ("exec: \"nvidia-container-cli\": executable file not found in $PATH", Cause::NoGpu),
             ("exec: \"/bin/sh\": stat /bin/sh: no such file or directory", Cause::ProgramNotFound),
             ("open /envdoc/a: no such file or directory", Cause::FileNotFound),
