@@ -1,6 +1,7 @@
 //! What went wrong on the way to a cluster: where, what, and what to do.
 
 use diagnostic::render::message_keys;
+use docker::transport::ConnectCause;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,6 +23,9 @@ pub struct Problem {
     /// Whether an open connection to the node's engine was closed, as by an engine that restarts.
     #[serde(skip)]
     pub(crate) connection_closed: bool,
+    /// That the node's engine cannot be reached, and why, where that is a known cause.
+    #[serde(skip)]
+    pub(crate) unreached: Option<Option<ConnectCause>>,
 }
 
 impl Problem {
@@ -33,6 +37,7 @@ impl Problem {
             message: message.into(),
             fix: Vec::new(),
             connection_closed: false,
+            unreached: None,
         }
     }
 
@@ -44,6 +49,7 @@ impl Problem {
             message: message.into(),
             fix: Vec::new(),
             connection_closed: false,
+            unreached: None,
         }
     }
 

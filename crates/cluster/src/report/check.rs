@@ -8,6 +8,7 @@ use anstyle::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::unreached::{self, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use checks::Verdict;
 use checks::fleet::{FleetResult, TRAITS, value};
@@ -209,27 +210,13 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
         };
         let _ = writeln!(text, "{:first$}  {:second$}  {word}", node.name, node.engine);
     }
-    let mut causes: Vec<(&str, Vec<&str>, &[String])> = Vec::new();
-    for node in nodes.iter().filter(|node| unknown(node)) {
-        let why = node.closed.as_deref().unwrap_or("no connection");
-        match causes.iter_mut().find(|(known, ..)| *known == why) {
-            Some((_, names, _)) => names.push(&node.name),
-            None => causes.push((why, vec![&node.name], &node.hints)),
-        }
-    }
-    let style = Mark::Unknown.style();
-    for (why, names, hints) in causes {
-        wrapped(
-            &mut text,
-            &format!("{}: {why}", names.join(", ")),
-            &format!("{style}?{style:#} "),
-            "  ",
-            layout,
-        );
-        for hint in hints {
-            wrapped(&mut text, hint, "  hint: ", "  ", layout);
-        }
-    }
+    let unreached = nodes.iter().filter(|node| unknown(node)).map(|node| Unreached {
+        node: &node.name,
+        why: node.closed.as_deref().unwrap_or("no connection"),
+        cause: node.cause,
+        hints: &node.hints,
+    });
+    unreached::text(&mut text, unreached, ("?", Mark::Unknown.style()), "hint: ", layout);
     text.push('\n');
     text
 }

@@ -4,4 +4,5 @@ pub mod check;
 pub mod jobs;
 pub mod progress;
 pub mod status;
+mod unreached;
 pub mod up;
