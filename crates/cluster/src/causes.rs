@@ -3,23 +3,22 @@
 use docker::fan_out;
 
 use super::container_probe::{self, ContainerProbe, Tried};
-use super::plan::ClusterPlan;
+use super::plan::{ClusterPlan, Node};
 use super::probe::{self, Probe};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::stale_entries;
-use crate::blocked;
-use crate::flow::Counters;
 use crate::flow::measure::{self, Peer};
 use crate::flow::rate;
 use crate::flow::trace::{self, Stop, Trace};
+use crate::flow::{Counters, PORT_OF_GOSSIP};
 use crate::ssh::LoginError;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
+use crate::{blocked, gossip};
 
 const STEP: &str = "verify";
-/// The port over which a swarm's members gossip.
-const GOSSIP: u16 = 7946;
+const GOSSIP: u16 = PORT_OF_GOSSIP;
 
 /// Why containers do not reach each other, and what may be repaired.
 #[derive(Debug, Default)]
@@ -40,16 +39,24 @@ impl Causes {
     }
 }
 
-/// Why pairs do not reach each other, and faults of the pairs that do. `reattached`: containers were
-/// reattached before.
+/// What is known before the causes are looked for.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// Containers were reattached.
+    pub reattached: bool,
+    /// Directions in which the engines' gossip was seen to be blocked.
+    pub gossip: Vec<Problem>,
+}
+
+/// Why pairs do not reach each other, and faults of the pairs that do.
 pub async fn causes(
     plan: &ClusterPlan,
     bundle: &Bundle,
     containers: &[ContainerProbe<'_>],
     tried: &[Tried],
-    reattached: bool,
+    before: Before,
 ) -> Causes {
-    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, reattached).await;
+    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, before).await;
     let problems = &mut causes.problems;
     for tried in tried.iter().filter(|tried| tried.connects.is_ok()) {
         let (one, other) = (&containers[tried.from], &containers[tried.to]);
@@ -81,7 +88,7 @@ pub async fn unreached(
     containers: &[ContainerProbe<'_>],
     tried: &[Tried],
     most: usize,
-    reattached: bool,
+    before: Before,
 ) -> Causes {
     let dead: Vec<&Tried> = tried.iter().filter(|tried| tried.dead()).take(most).collect();
     if dead.is_empty() {
@@ -96,7 +103,7 @@ pub async fn unreached(
     if problems.is_empty() {
         let found = dead.into_iter().map(|one| {
             let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
-            let observed = Observed { back, traces: &traces, reattached };
+            let observed = Observed { back, traces: &traces, reattached: before.reattached };
             let (from, to) = (hosts[one.from], hosts[one.to]);
             async move {
                 let cause = match from.zip(to) {
@@ -108,7 +115,18 @@ pub async fn unreached(
         });
         let found = fan_out(found).await;
         (causes.stale, causes.resolvers) = (stale(&found), resolvers(&found));
+        // Engines that do not know a container are the effect where their gossip does not pass.
+        let nodes: Vec<&Node> = containers.iter().map(|one| one.node).collect();
+        let gossip = match causes.stale.is_empty() {
+            true => Vec::new(),
+            false if !before.gossip.is_empty() => before.gossip,
+            false => gossip::blocked(&nodes, &hosts).await,
+        };
         problems = best(found);
+        if !gossip.is_empty() {
+            causes.stale.clear();
+            problems = gossip;
+        }
     }
     for probe in probes.into_iter().flatten() {
         probe.end().await;

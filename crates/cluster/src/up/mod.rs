@@ -32,6 +32,7 @@ use super::problem::Problem;
 use super::request::NetworkKind;
 use super::secrets::Value;
 use super::swarm;
+use crate::gossip;
 use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
@@ -73,6 +74,8 @@ pub struct Work<'a> {
     /// Names of nodes that were removed from cluster.yaml and shall not be cleaned up.
     pub forget: Vec<String>,
     bundle: OnceCell<Bundle>,
+    /// Directions in which the gossip of the engines is blocked, where that was listened to.
+    gossip: OnceCell<Vec<Problem>>,
 }
 
 impl<'a> Work<'a> {
@@ -97,6 +100,7 @@ impl<'a> Work<'a> {
             steps: RefCell::default(),
             notes: RefCell::default(),
             bundle: OnceCell::new(),
+            gossip: OnceCell::new(),
         }
     }
 
@@ -205,9 +209,20 @@ impl Step {
             Step::Swarm => joining::one_swarm(work).await,
             Step::Network => network::ready(work).await,
             Step::Containers => containers::made(work).await,
-            Step::Healthy => healthy::all(work).await,
+            Step::Healthy => tokio::join!(healthy::all(work), listened(work)).0,
             Step::Verify => verify::all(work).await,
         }
+    }
+}
+
+/// Listens to the gossip of the engines while new containers are waited for: nothing else crosses the overlay
+/// then.
+async fn listened(work: &Work<'_>) {
+    if work.plan.network.kind == NetworkKind::Overlay
+        && work.changed()
+        && let Ok(bundle) = work.bundle()
+    {
+        let _ = work.gossip.set(gossip::between(work.plan, bundle, &work.nodes).await);
     }
 }
 
