@@ -55,10 +55,14 @@ check_that "a .bashrc that prints without end: before the deadline" within_ms 18
 offered "a .bashrc that prints without end" '2>&1 >/dev/null | head'
 rm "$root/.bashrc"
 # What no rule of envdoc knows: the words of a program in the way.
-sed -i '1i Host 10.77.10.2\n    ProxyCommand printf "first line\\n\\033[31mjump: quota of LAB9 is used up\\n" >&2\n' /run/lab/root/.ssh/config
+cp /run/lab/root/.ssh/config "$LAB/kept/config"
+cat - "$LAB/kept/config" >/run/lab/root/.ssh/config <<'CONFIG'
+Host 10.77.10.2
+    ProxyCommand sh -c 'printf "first line\n\033[31mjump: quota of LAB9 is used up\n" >&2; sleep 1'
+CONFIG
 fault "a ProxyCommand that fails in its own words" \
     'last line on its standard error: "\\x1b\[31mjump: quota of LAB9 is used up"' status
-sed -i 1,3d /run/lab/root/.ssh/config
+cat "$LAB/kept/config" >/run/lab/root/.ssh/config
 
 sshd_with "Banner /etc/banner"
 cp "$etc/passwd" "$LAB/kept/" && sed -i 's|^\(root:.*\):[^:]*$|\1:/usr/sbin/nologin|' "$etc/passwd"

@@ -165,6 +165,14 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
 /// The report for people.
 pub fn text(inspection: &Inspection, results: &[FleetResult], layout: Layout) -> String {
     let mut text = access(&inspection.nodes, layout);
+    if inspection.nodes.iter().all(unknown) {
+        // Whatever is unknown now, is so for the reasons above.
+        let checks = results.len();
+        let message = format!("{checks} checks between the machines could not run: no machine is reachable");
+        wrapped(&mut text, &message, "? ", "  ", layout);
+        let _ = writeln!(text, "\n{}", summary(inspection, results).words());
+        return text;
+    }
     table(&mut text, inspection, layout);
     for node in inspection.nodes.iter().filter(|node| !unknown(node)) {
         machine(&mut text, node, layout);
