@@ -319,7 +319,7 @@ left_state() {
             "${engine[@]}" network ls --format 'network {{.Name}}'
             "${engine[@]}" info --format 'swarm {{.Swarm.LocalNodeState}}' | grep active
             "${engine[@]}" image ls --format 'image {{.Repository}}:{{.Tag}}'
-            "${engine[@]}" exec "$host" sh -c 'ls -d /envdoc-worker /tmp/envdoc* 2>/dev/null' | sed 's/^/in its container: file /'
+            "${engine[@]}" exec "$host" sh -c 'ls -d /envdoc-worker /tmp/envdoc* 2>/dev/null' | grep '^/' | sed 's/^/in its container: file /'
             # The container's init, and what a job started.
             "${engine[@]}" top "$host" -eo args | grep -E 'envdoc-worker|python|torchrun|deepspeed' | sort -u | sed 's/^/in its container: process /'
             on "$host" sh -c 'ls -d /tmp/envdoc* /root/.cache/envdoc /run/envdoc* 2>/dev/null; pgrep -a envdoc' | sed 's/^/on the machine: /'

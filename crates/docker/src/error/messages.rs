@@ -60,7 +60,7 @@ pub enum Cause {
 /// Causes in the order in which they are looked for: one of the words, all in lower case.
 const CAUSES: &[(&[&str], Cause)] = &[
     (&["context canceled"], Cause::Canceled),
-    (&["containerd.sock: connect:"], Cause::NoContainerd),
+    (&["containerd.sock: connect:", "containerd.sock: timeout"], Cause::NoContainerd),
     (&["no such container"], Cause::NoSuchContainer),
     (&["no such image"], Cause::NoSuchImage),
     (&["is already in use by container"], Cause::NameInUse),
@@ -195,6 +195,11 @@ mod tests {
             (
                 "connection error: desc = \"transport: Error while dialing dial unix \
                  /var/run/docker/containerd/containerd.sock: connect: connection refused\": unavailable",
+                Cause::NoContainerd,
+            ),
+            (
+                "connection error: desc = \"transport: Error while dialing dial \
+                 unix:///var/run/docker/containerd/containerd.sock: timeout\": unavailable",
                 Cause::NoContainerd,
             ),
             ("Pool overlaps with other one on this address space", Cause::SubnetOverlap),
