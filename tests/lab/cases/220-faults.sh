@@ -118,7 +118,7 @@ for pair in node1:node2 node2:node1; do
         grep -qE "$to drops incoming 7946/udp from $from, .*; from $to to $from they arrive" < <(said)
     check_that "7946/udp from $from to $to blocked: nothing says that no port is" not grep -q 'no port was blocked' < <(said)
     echo "        ($((took / 1000)).$((took % 1000 / 100)) s, status $code) $(said)" | cut -c1-400
-    host_unblock "$to" 7946/udp
+    host_unblock "$to" 7946/udp && again
 done
 in_cluster up --format json
 check_that "7946/udp is open again: up: status 0" ended_with 0
