@@ -133,53 +133,56 @@ fn passes(heard: &[OfMachine], from: usize, to: usize) -> bool {
 }
 
 fn problem(nodes: &[&Node], block: &Block, heard: &[OfMachine]) -> Problem {
-    let what = "by which the Docker engines tell each other where containers are";
-    let port = format!("{PORT_OF_GOSSIP}/udp");
     let reverse = |from: usize, to: usize| match passes(heard, to, from) {
         true => format!("; from {} to {} they arrive", nodes[to].name, nodes[from].name),
         false => String::new(),
     };
     match block {
         Block::AtReceiver { from, by, packets, delivered } => {
-            let (names, b) = (names(nodes, from), &nodes[*by].name);
             let reverse = if let [one] = from[..] { reverse(one, *by) } else { String::new() };
             let given = match delivered {
                 0 => "none to a program".to_owned(),
                 count => format!("at most {count} to a program"),
             };
-            Problem::of(
-                STEP,
-                b,
-                format!(
-                    "{b} drops incoming {port} from {names}, {what}: {packets} packets reached its network \
-                     interface in {LISTEN_SECONDS} s, and the kernel gave {given}{reverse}"
-                ),
-            )
-            .fix(format!("Find the rule that drops it, on {b}: `iptables -L INPUT -n -v; nft list ruleset`"))
-            .fix("Resume: `envdoc cluster up`")
+            let counts = format!(
+                "{packets} packets reached its network interface in {LISTEN_SECONDS} s, and the kernel gave \
+                 {given}{reverse}"
+            );
+            dropped(&nodes[*by].name, &names(nodes, from), &counts)
         }
         Block::OnTheWay { from, to, packets } => {
             let (a, b) = (nodes[*from], nodes[*to]);
-            Problem::of(
-                STEP,
-                &b.name,
-                format!(
-                    "{port} from {} to {}, {what}, is dropped between the machines: {packets} packets left {} in \
-                     {LISTEN_SECONDS} s, and none reached the network interface of {}{}",
-                    a.name,
-                    b.name,
-                    a.name,
-                    b.name,
-                    reverse(*from, *to)
-                ),
-            )
-            .fix(format!(
-                "Open {port} from {} to {} in the provider's security group and in the firewalls between them",
-                a.address, b.address
-            ))
-            .fix(format!("Confirm on {}: `tcpdump -ni any udp port {PORT_OF_GOSSIP}`", b.name))
+            let counts = format!(
+                "{packets} packets left {} in {LISTEN_SECONDS} s, and none reached the network interface of \
+                 {}{}",
+                a.name,
+                b.name,
+                reverse(*from, *to)
+            );
+            on_the_way(a, b, &counts)
         }
     }
+}
+
+/// What the port is for.
+const PURPOSE: &str = "by which the Docker engines tell each other where containers are";
+
+fn dropped(by: &str, from: &str, counts: &str) -> Problem {
+    let message = format!("{by} drops incoming {PORT_OF_GOSSIP}/udp from {from}, {PURPOSE}: {counts}");
+    Problem::of(STEP, by, message)
+        .fix(format!("Find the rule that drops it, on {by}: `iptables -L INPUT -n -v; nft list ruleset`"))
+        .fix("Resume: `envdoc cluster up`")
+}
+
+fn on_the_way(from: &Node, to: &Node, counts: &str) -> Problem {
+    let (port, a, b) = (format!("{PORT_OF_GOSSIP}/udp"), &from.name, &to.name);
+    let message = format!("{port} from {a} to {b}, {PURPOSE}, is dropped between the machines: {counts}");
+    Problem::of(STEP, b, message)
+        .fix(format!(
+            "Open {port} from {} to {} in the provider's security group and in the firewalls between them",
+            from.address, to.address
+        ))
+        .fix(format!("Confirm on {b}: `tcpdump -ni any udp port {PORT_OF_GOSSIP}`"))
 }
 
 fn names(nodes: &[&Node], of: &[usize]) -> String {

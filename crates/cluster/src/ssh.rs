@@ -2,6 +2,10 @@
 
 use docker::transport::ssh::messages::{Fault, Messages};
 
+use crate::problem::Problem;
+
+const STEP: &str = "verify";
+
 /// Why a login failed; the text is ssh's own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
@@ -37,6 +41,31 @@ impl LoginError {
             }
         }
     }
+}
+
+/// A failed ssh login.
+pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
+    let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
+    if matches!(why, LoginError::HostKey(_)) {
+        return problem.fix(
+            "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
+            up`",
+        );
+    }
+    if matches!(why, LoginError::KeyPermissions(_)) {
+        let message = format!(
+            "ssh in the container of {a} rejects its private key because other users can read it: {why}"
+        );
+        return Problem::of(STEP, a, message)
+            .fix(format!(
+                "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
+                    `docker restart {a}`"
+            ))
+            .fix("Check whether the image or `command` changes file modes below /run/envdoc");
+    }
+    problem
+        .fix(format!("Show where the login fails: `envdoc cluster exec {a} -- ssh -v {b} true`"))
+        .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
 }
 
 #[cfg(test)]

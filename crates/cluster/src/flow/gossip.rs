@@ -1,5 +1,5 @@
-//! The worker's side: the gossip of the Docker engines, as the interfaces of a machine see it, and how much of
-//! it the kernel delivers. Nothing is sent: the engines ask each other every second.
+//! The worker's side: the gossip of the Docker engines, as the interfaces of a machine see it, and how much
+//! of it the kernel delivers. Nothing is sent: the engines ask each other every second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -98,8 +98,8 @@ mod tests {
             shown,
             "? node1, node2, node3, node4, node5, node6, node7, node8, node9, node10, node11, node12 (12 \
              nodes): ssh: Connection refused; for example node1: ssh: connect to host 10.0.0.1 port 22: \
-             Connection refused\n  hint: No SSH server listens on that port\n? node13: ssh: Could not resolve \
-             hostname node13: Name or service not known\n? node14: invalid HTTP answer\n"
+             Connection refused\n  hint: No SSH server listens on that port\n? node13: ssh: Could not \
+             resolve hostname node13: Name or service not known\n? node14: invalid HTTP answer\n"
         );
     }
 }

@@ -170,24 +170,31 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
              Ethernet, not for InfiniBand): `{block}`"
         ));
     }
+    allowed(refused).into_iter().fold(problem, Problem::fix)
+}
+
+/// How the engines can be made to take the limits.
+fn allowed(refused: &[Refused]) -> Vec<String> {
+    let mut fixes = Vec::new();
     let own = refused.iter().filter(|one| one.why.is_none());
     let names: BTreeSet<&str> = own.map(|one| one.name).collect();
     if !names.is_empty() {
         let settings: Vec<String> =
             names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
-        problem = problem.fix(format!(
+        fixes.push(format!(
             "Or allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
              needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
             settings.join(" and ")
         ));
     }
-    match refused.iter().any(|one| one.why.is_some()) {
-        true => problem.fix(
+    if refused.iter().any(|one| one.why.is_some()) {
+        fixes.push(
             "Or change the rule that refuses it on these nodes; show the plugins of the engine: `docker info \
-             --format '{{.Plugins.Authorization}}'`",
-        ),
-        false => problem,
+             --format '{{.Plugins.Authorization}}'`"
+                .into(),
+        );
     }
+    fixes
 }
 
 fn shown(name: &str, value: u64) -> String {
@@ -263,9 +270,9 @@ mod tests {
         assert_eq!(
             problem.message,
             format!(
-                "Docker engines refuse limits that cluster.yaml asks for; nothing was started. node2: memlock \
-                 to unlimited (its own limit is 8192 KiB); node2: shm to 2048 MiB ({denied}; it gives 64 MiB \
-                 by itself)"
+                "Docker engines refuse limits that cluster.yaml asks for; nothing was started. node2: \
+                 memlock to unlimited (its own limit is 8192 KiB); node2: shm to 2048 MiB ({denied}; it gives 64 \
+                 MiB by itself)"
             )
         );
         assert!(

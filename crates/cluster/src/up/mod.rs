@@ -22,23 +22,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use docker::fan_out;
-
 use super::keys::Keys;
-use super::leftovers;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
 use super::problem::Problem;
 use super::request::NetworkKind;
 use super::secrets::Value;
-use super::swarm;
-use crate::gossip;
+use super::{leftovers, swarm};
 use crate::report::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use docker::auth::Logins;
 use docker::engine::Engine;
-use docker::swarm as engine_swarm;
+use docker::{fan_out, swarm as engine_swarm};
 
 /// Seconds by which clocks may differ before the certificates of a swarm do not hold.
 const CLOCK_SKEW_LIMIT_SECONDS: i64 = 300;
@@ -74,7 +70,6 @@ pub struct Work<'a> {
     /// Names of nodes that were removed from cluster.yaml and shall not be cleaned up.
     pub forget: Vec<String>,
     bundle: OnceCell<Bundle>,
-    /// Directions in which the gossip of the engines is blocked, where that was listened to.
     gossip: OnceCell<Vec<Problem>>,
 }
 
@@ -209,20 +204,9 @@ impl Step {
             Step::Swarm => joining::one_swarm(work).await,
             Step::Network => network::ready(work).await,
             Step::Containers => containers::made(work).await,
-            Step::Healthy => tokio::join!(healthy::all(work), listened(work)).0,
+            Step::Healthy => healthy::all(work).await,
             Step::Verify => verify::all(work).await,
         }
-    }
-}
-
-/// Listens to the gossip of the engines while new containers are waited for: nothing else crosses the overlay
-/// then.
-async fn listened(work: &Work<'_>) {
-    if work.plan.network.kind == NetworkKind::Overlay
-        && work.changed()
-        && let Ok(bundle) = work.bundle()
-    {
-        let _ = work.gossip.set(gossip::between(work.plan, bundle, &work.nodes).await);
     }
 }
 
