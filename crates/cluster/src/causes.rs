@@ -570,6 +570,7 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stale_entries::to_reattach;
 
     fn problem(message: &str) -> Problem {
         Problem::new(STEP, message)
