@@ -149,14 +149,14 @@ fn unreachable(why: &EngineError) -> ConnectError {
     let error = ConnectError::new(why);
     match (why, why.cause()) {
         (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => error
-            .because(ConnectCause::Denied)
+            .caused_by(ConnectCause::Denied)
             .hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`"),
         (_, Cause::TlsRequired) => error.hint(
             "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
                 of ca.pem, cert.pem and key.pem",
         ),
         (EngineError::TimedOut { what: Waited::EngineVersion, .. }, _) => {
-            error.because(ConnectCause::NoAnswer).hint(
+            error.caused_by(ConnectCause::NoAnswer).hint(
                 "containerd likely hangs. Check it on that machine: `systemctl status containerd; journalctl \
                  -u containerd`; then restart it: `systemctl restart containerd`",
             )
@@ -164,8 +164,8 @@ fn unreachable(why: &EngineError) -> ConnectError {
         _ => {
             let error = error.hint("Find the cause: `envdoc check --only docker`");
             match why {
-                EngineError::TimedOut { .. } => error.because(ConnectCause::NoAnswer),
-                EngineError::ConnectionRefused(_) => error.because(ConnectCause::Refused),
+                EngineError::TimedOut { .. } => error.caused_by(ConnectCause::NoAnswer),
+                EngineError::ConnectionRefused(_) => error.caused_by(ConnectCause::Refused),
                 _ => error,
             }
         }

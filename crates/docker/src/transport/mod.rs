@@ -87,7 +87,7 @@ impl ConnectError {
         ConnectError { message: message.to_string(), hints: Vec::new(), cause: None }
     }
 
-    pub(crate) fn because(mut self, cause: ConnectCause) -> Self {
+    pub(crate) fn caused_by(mut self, cause: ConnectCause) -> Self {
         self.cause = Some(cause);
         self
     }

@@ -119,7 +119,7 @@ pub(super) fn from_messages(address: &SshAddress, log: &str, stderr: &str) -> Co
         Fault::ClosedAtOnce => format!("{}{}", messages::without_name(named), last_of(stderr)),
         _ => messages::without_name(named).to_owned(),
     };
-    let error = ConnectError::new(format!("ssh: {message}")).because(ConnectCause::Ssh(fault));
+    let error = ConnectError::new(format!("ssh: {message}")).caused_by(ConnectCause::Ssh(fault));
     fault.hints(address).into_iter().fold(error, ConnectError::hint)
 }
 
@@ -151,7 +151,7 @@ pub(super) fn timed_out(address: &SshAddress, log: &str, after: Duration) -> Con
         address.ssh_arguments(),
         after.as_secs_f32()
     ))
-    .because(ConnectCause::SshTimedOut)
+    .caused_by(ConnectCause::SshTimedOut)
     .hint(format!("Show where the connection hangs: ssh -v {} true", address.ssh_arguments()))
 }
 
@@ -173,7 +173,7 @@ pub(super) fn flooded(address: &SshAddress, output: Output, limit: u64) -> Conne
         address.login(),
         limit >> 20
     ))
-    .because(ConnectCause::Flooded)
+    .caused_by(ConnectCause::Flooded)
     .hint(format!("Show it: ssh {} true {cut}", address.ssh_arguments()))
     .hint("Check the files that the shell reads on that machine (~/.bashrc, /etc/profile) for endless output")
 }
@@ -250,7 +250,7 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
         SocketState::Silent => ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
             .hint(format!("Check the engine on {host}: systemctl status docker")),
     };
-    error.because(ConnectCause::Socket(state))
+    error.caused_by(ConnectCause::Socket(state))
 }
 
 #[cfg(test)]

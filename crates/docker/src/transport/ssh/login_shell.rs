@@ -16,7 +16,7 @@ pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectE
         return ConnectError::new(format!(
             "{who} has a login shell that allows no login (nologin, exit status {status})"
         ))
-        .because(ConnectCause::LoginShell)
+        .caused_by(ConnectCause::LoginShell)
         .hint(show)
         .hint("Use another user, or give this one a shell on that machine: usermod --shell /bin/bash USER");
     }
@@ -27,7 +27,7 @@ pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectE
         "the login shell of {who} ended with status {status} before it ran the command that envdoc \
          sent{printed}"
     ))
-    .because(ConnectCause::LoginShell)
+    .caused_by(ConnectCause::LoginShell)
     .hint(show)
     .hint(
         "Possible causes on that machine: an `exit` in ~/.bashrc or another file that the shell reads, a \

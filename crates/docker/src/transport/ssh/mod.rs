@@ -228,7 +228,7 @@ impl Connection {
                         "SSH connected, but the engine at {} on {} did not answer",
                         self.address.socket, self.address.host
                     ))
-                    .because(ConnectCause::NoAnswer));
+                    .caused_by(ConnectCause::NoAnswer));
                 }
             };
             let forwarded = log(&self.folder);

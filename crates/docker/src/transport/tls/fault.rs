@@ -13,7 +13,7 @@ pub(super) fn tcp(address: &str, error: &std::io::Error) -> ConnectError {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
             ConnectError::new(format!("connection to {address} refused: no engine listens there"))
-                .because(ConnectCause::Refused)
+                .caused_by(ConnectCause::Refused)
         }
         _ => ConnectError::new(format!("cannot connect to {address}: {error}")),
     }
