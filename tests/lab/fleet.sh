@@ -307,6 +307,28 @@ in_cluster() {
     LIMIT=${LIMIT:-150} envdoc cluster "$verb" --file "$LAB/cluster/cluster.yaml" "$@"
 }
 
+# left_state: what a run of envdoc may leave on the hosts and here, a line each. An engine that hangs is not waited for.
+left_state() {
+    local host engine
+    for host in "${HOSTS[@]}"; do
+        [ -n "${HOST_PID[$host]:-}" ] || continue
+        engine=(timeout -k 1 4 docker --host "unix://$FLEET/$host/run/docker.sock")
+        {
+            "${engine[@]}" ps --all --format 'container {{.Names}} {{.State}}'
+            "${engine[@]}" volume ls --format 'volume {{.Name}}'
+            "${engine[@]}" network ls --format 'network {{.Name}}'
+            "${engine[@]}" info --format 'swarm {{.Swarm.LocalNodeState}}' | grep active
+            "${engine[@]}" image ls --format 'image {{.Repository}}:{{.Tag}}'
+            "${engine[@]}" exec "$host" sh -c 'ls -d /envdoc-worker /tmp/envdoc* 2>/dev/null' | grep '^/' | sed 's/^/in its container: file /'
+            # The container's init, and what a job started.
+            "${engine[@]}" top "$host" -eo args | grep -E 'envdoc-worker|python|torchrun|deepspeed' | sort -u | sed 's/^/in its container: process /'
+            on "$host" sh -c 'ls -d /tmp/envdoc* /root/.cache/envdoc /run/envdoc* 2>/dev/null; pgrep -a envdoc' | sed 's/^/on the machine: /'
+        } 2>/dev/null | sed "s/^/$host: /"
+    done
+    # Running envdocs are those of the case itself.
+    find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'envdoc-*' 2>/dev/null | sed 's/^/here: /'
+    find "$LAB/cluster/.envdoc" -type f 2>/dev/null | sed "s|^$LAB/cluster/|here: |"
+}
 # faults_start [NAME]: the table of what envdoc says of faults, $LAB_KEPT/cluster-NAME.md (cluster-faults.md), from which
 # docs/measurements/faults.md is taken.
 faults_start() {

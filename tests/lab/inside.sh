@@ -23,6 +23,8 @@ if ip netns add far 2>/dev/null && ip link add eth0 type veth peer name wire net
     ip -n far addr add 10.77.0.1/24 dev wire && ip -n far link set wire up
     ip link set eth0 up && ip addr add 10.77.0.2/24 dev eth0 && ip route add default via 10.77.0.1
 fi
+# What is left in it is this lab's own.
+if [ -n "${LAB_LEFT:-}" ]; then mkdir -p "$LAB/t" && export TMPDIR="$LAB/t"; fi
 install -m 755 "$LAB_ENVDOC" /run/lab/envdoc
 # It is brought into containers and to hosts, over and over: without its symbols, a third of it.
 strip /run/lab/envdoc 2>/dev/null

@@ -34,15 +34,27 @@ skip() {
 builds() { LIMIT=${LIMIT:-120} envdoc build "$@"; }
 
 # envdoc ARGUMENT…: runs it; `answer`, `error`, `code` and `took` (ms) tell what came.
+# With ENVDOC_LAB_LEFT=yes each run is also a line of $LAB_KEPT/runs.md: what it left behind, as far as left_state (fleet.sh) sees it.
 envdoc() {
-    local start end
+    local start end before=
     asked=$*
+    [ -z "${LAB_LEFT:-}" ] || before=$(left_state)
     start=$(date +%s%N)
     answer=$(timeout -k 1 "${LIMIT:-20}" "${AS[@]}" /run/lab/envdoc "$@" 2>"$LAB/stderr")
     code=$?
     end=$(date +%s%N)
     took=$(((end - start) / 1000000))
     error=$(cat "$LAB/stderr")
+    [ -z "${LAB_LEFT:-}" ] || left_behind "$before"
+}
+# Cases of one machine look at no host.
+left_state() { :; }
+# left_behind BEFORE: what is there after a run, and was not before (+), or the other way round (-).
+left_behind() {
+    left=$(diff <(sort <<<"$1") <(left_state | sort) | sed -n 's/^> /+/p; s/^< /-/p' | paste -sd, | sed 's/,/, /g')
+    printf '| %s | `%s` | %s | %s.%s | %s |\n' "${CASE%%:*}" "${asked//"$LAB"/LAB}" "$code" "$((took / 1000))" "$((took % 1000 / 100))" \
+        "${left:-nothing}" >>"$LAB_KEPT/runs.md"
+    echo "        ($((took / 1000)).$((took % 1000 / 100)) s, status $code) left behind by ${asked%% --file*}: ${left:-nothing}"
 }
 # How envdoc is started: under another user, in another namespace.
 AS=(env)

@@ -6,6 +6,7 @@
 #     tests/lab/run.sh 30 live    only those files of cases/ whose name contains one of the words; those that say `# measurement` run
 #                                 only when they are named like this
 #     ENVDOC_LAB_SHARDS=3 tests/lab/run.sh   three cases at a time, each shard in namespaces of its own; tests/run.sh does this
+#     ENVDOC_LAB_LEFT=yes tests/lab/run.sh 223   also prints, for each run of envdoc, its seconds and what it left behind (docs/measurements/faults.md)
 #     tests/lab/run.sh --base-images   only makes the images that the cases start from, where they are not kept from an earlier run
 #
 # Needs root (or sudo without a password). Everything runs in namespaces of its own (mounts and network): the lab has its own
@@ -38,7 +39,7 @@ skip_all() {
 
 if [ "$(id -u)" -ne 0 ]; then
     if sudo -n true 2>/dev/null; then
-        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_SLOW="${ENVDOC_LAB_SLOW:-}" ENVDOC_LAB_COUNTS="$counts" \
+        exec sudo -n ENVDOC="$envdoc" ENVDOC_LAB_SLOW="${ENVDOC_LAB_SLOW:-}" ENVDOC_LAB_LEFT="${ENVDOC_LAB_LEFT:-}" ENVDOC_LAB_COUNTS="$counts" \
             ENVDOC_LAB_SHARDS="${ENVDOC_LAB_SHARDS:-1}" CI="${CI:-}" "${BASH_SOURCE[0]}" $only_images "$@"
     fi
     [ -z "$only_images" ] || exit 0
@@ -236,7 +237,7 @@ unshare --mount --propagation private --net env -i PATH="$PATH" LANG=C.UTF-8 HOM
     LAB="$lab" LAB_GROUP="$group" LAB_COUNTS="$counts" LAB_BASE="$repository/target/lab/base-python-$codename.tar" \
     LAB_FLEET="$repository/target/lab/base-fleet-$codename.tar" LAB_TORCH="$repository/target/lab/base-torch-trixie.tar" \
     LAB_OLD="$repository/target/lab/base-old.tar" LAB_PODMAN="$repository/target/lab/base-podman-trixie.tar" LAB_SPEED="$repository/target/lab/base-speed-trixie.tar" LAB_TURNS="${ENVDOC_LAB_TURNS:-5}" LAB_KEPT="$repository/target/lab" \
-    LAB_ENVDOC="$envdoc" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" \
+    LAB_ENVDOC="$envdoc" LAB_LEFT="${ENVDOC_LAB_LEFT:-}" LAB_CI="${CI:-}" LAB_SLOW="${ENVDOC_LAB_SLOW:-}" \
     LAB_CLAIMS="${ENVDOC_LAB_CLAIMS:-}" bash tests/lab/inside.sh "$@" </dev/null &
 child=$!
 for _ in $(seq 50); do

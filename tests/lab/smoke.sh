@@ -24,6 +24,7 @@ clean() {
 smoke_start() {
     asked="smoke $*"
     : >"$LAB/smoke.error"
+    [ -z "${LAB_LEFT:-}" ] || smoke_before=$(left_state)
     /run/lab/envdoc smoke --file "$LAB/cluster/cluster.yaml" --sizes "$SIZES" "$@" >"$LAB/smoke.answer" 2>"$LAB/smoke.error" &
     smoking=$!
 }
@@ -43,6 +44,7 @@ smoke_ends() {
     code=$?
     took=$((($(date +%s%N) - happened) / 1000000))
     answer=$(cat "$LAB/smoke.answer") error=$(cat "$LAB/smoke.error")
+    [ -z "${LAB_LEFT:-}" ] || left_behind "$smoke_before"
 }
 
 # A table from which docs/measurements/faults.md is taken.

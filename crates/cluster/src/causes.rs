@@ -3,23 +3,22 @@
 use docker::fan_out;
 
 use super::container_probe::{self, ContainerProbe, Tried};
-use super::plan::ClusterPlan;
+use super::plan::{ClusterPlan, Node};
 use super::probe::{self, Probe};
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::stale_entries;
-use crate::blocked;
-use crate::flow::Counters;
 use crate::flow::measure::{self, Peer};
 use crate::flow::rate;
 use crate::flow::trace::{self, Stop, Trace};
-use crate::ssh::LoginError;
+use crate::flow::{Counters, PORT_OF_GOSSIP};
+use crate::ssh::unlogged;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
+use crate::{blocked, gossip};
 
 const STEP: Step = Step::Verify;
-/// The port over which a swarm's members gossip.
-const GOSSIP: u16 = 7946;
+const GOSSIP: u16 = PORT_OF_GOSSIP;
 
 /// Why containers do not reach each other, and what may be repaired.
 #[derive(Debug, Default)]
@@ -40,16 +39,24 @@ impl Causes {
     }
 }
 
-/// Why pairs do not reach each other, and faults of the pairs that do. `reattached`: containers were
-/// reattached before.
+/// What is known before the causes are looked for.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// Containers were reattached.
+    pub reattached: bool,
+    /// Directions in which the engines' gossip was seen to be blocked.
+    pub gossip: Vec<Problem>,
+}
+
+/// Why pairs do not reach each other, and faults of the pairs that do.
 pub async fn causes(
     plan: &ClusterPlan,
     bundle: &Bundle,
     containers: &[ContainerProbe<'_>],
     tried: &[Tried],
-    reattached: bool,
+    before: Before,
 ) -> Causes {
-    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, reattached).await;
+    let mut causes = unreached(plan, bundle, containers, tried, usize::MAX, before).await;
     let problems = &mut causes.problems;
     for tried in tried.iter().filter(|tried| tried.connects.is_ok()) {
         let (one, other) = (&containers[tried.from], &containers[tried.to]);
@@ -81,7 +88,7 @@ pub async fn unreached(
     containers: &[ContainerProbe<'_>],
     tried: &[Tried],
     most: usize,
-    reattached: bool,
+    before: Before,
 ) -> Causes {
     let dead: Vec<&Tried> = tried.iter().filter(|tried| tried.dead()).take(most).collect();
     if dead.is_empty() {
@@ -94,26 +101,57 @@ pub async fn unreached(
     let mut problems = surely(containers, &hosts, &traces).await;
     let mut causes = Causes::default();
     if problems.is_empty() {
-        let found = dead.into_iter().map(|one| {
-            let back = tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
-            let observed = Observed { back, traces: &traces, reattached };
-            let (from, to) = (hosts[one.from], hosts[one.to]);
-            async move {
-                let cause = match from.zip(to) {
-                    Some(hosts) => between(plan, containers, one, &observed, hosts).await,
-                    None => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
-                };
-                ((one.from, one.to), cause)
-            }
-        });
-        let found = fan_out(found).await;
-        (causes.stale, causes.resolvers) = (stale(&found), resolvers(&found));
-        problems = best(found);
+        let around = Around { tried, traces: &traces, hosts: &hosts };
+        (causes, problems) = examined(plan, containers, &dead, &around, before).await;
     }
     for probe in probes.into_iter().flatten() {
         probe.end().await;
     }
     Causes { problems, ..causes }
+}
+
+/// What is known of all pairs.
+struct Around<'s> {
+    tried: &'s [Tried],
+    traces: &'s [Trace],
+    hosts: &'s [Option<&'s Probe<'s>>],
+}
+
+/// The causes of each pair that fails, and what may be repaired.
+async fn examined(
+    plan: &ClusterPlan,
+    containers: &[ContainerProbe<'_>],
+    dead: &[&Tried],
+    around: &Around<'_>,
+    before: Before,
+) -> (Causes, Vec<Problem>) {
+    let hosts = around.hosts;
+    let found = dead.iter().map(|one| {
+        let back = around.tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
+        let observed = Observed { back, traces: around.traces, reattached: before.reattached };
+        let (from, to) = (hosts[one.from], hosts[one.to]);
+        async move {
+            let cause = match from.zip(to) {
+                Some(hosts) => between(plan, containers, one, &observed, hosts).await,
+                None => Cause::Guessed(unexplained(&containers[one.from], &containers[one.to], one)),
+            };
+            ((one.from, one.to), cause)
+        }
+    });
+    let found = fan_out(found).await;
+    let mut causes = Causes { stale: stale(&found), resolvers: resolvers(&found), ..Causes::default() };
+    // Engines that do not know a container are the effect where their gossip does not pass.
+    let nodes: Vec<&Node> = containers.iter().map(|one| one.node).collect();
+    let gossip = match causes.stale.is_empty() {
+        true => Vec::new(),
+        false if !before.gossip.is_empty() => before.gossip,
+        false => gossip::blocked(&nodes, hosts).await,
+    };
+    if gossip.is_empty() {
+        return (causes, best(found));
+    }
+    causes.stale.clear();
+    (causes, gossip)
 }
 
 /// What is known of a pair in addition to its own attempt.
@@ -199,25 +237,6 @@ fn stale(found: &[((usize, usize), Cause)]) -> Vec<(usize, usize)> {
     pairs.map(|(pair, _)| *pair).collect()
 }
 
-/// The fewest containers to reattach so that every pair has one of them: either side of a pair works. A busy
-/// one is chosen only where the other side is busy too.
-pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Vec<usize> {
-    let mut left = pairs.to_vec();
-    let mut chosen = Vec::new();
-    while let Some((first, last)) = left.last().copied() {
-        let count = |index: usize| left.iter().filter(|(from, to)| *from == index || *to == index).count();
-        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|index| !busy(*index));
-        let most = idle.map(|index| (count(index), index)).max();
-        // Of two nodes alone it is the one that the other lost.
-        let of_pair = if busy(last) && !busy(first) { first } else { last };
-        let index = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, index)| index);
-        chosen.push(index);
-        left.retain(|(from, to)| *from != index && *to != index);
-    }
-    chosen.sort_unstable();
-    chosen
-}
-
 /// Whether it was seen why the first of a pair does not reach the second.
 fn has_observed_cause(found: &[((usize, usize), Cause)], pair: (usize, usize)) -> bool {
     found.iter().any(|(of, cause)| *of == pair && matches!(cause, Cause::Observed(_) | Cause::Resolver(_)))
@@ -242,31 +261,6 @@ pub fn small(plan: &ClusterPlan, a: &str, b: &str, bytes: u32, mtu: u32) -> Prob
             cluster down && envdoc cluster up`"
         ))
         .fix("Raise the MTU on the path between the machines; show the interfaces on both: `ip link`")
-}
-
-/// A failed ssh login.
-pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
-    let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
-    if matches!(why, LoginError::HostKey(_)) {
-        return problem.fix(
-            "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
-            up`",
-        );
-    }
-    if matches!(why, LoginError::KeyPermissions(_)) {
-        let message = format!(
-            "ssh in the container of {a} rejects its private key because other users can read it: {why}"
-        );
-        return Problem::of(STEP, a, message)
-            .fix(format!(
-                "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
-                    `docker restart {a}`"
-            ))
-            .fix("Check whether the image or `command` changes file modes below /run/envdoc");
-    }
-    problem
-        .fix(format!("Show where the login fails: `envdoc cluster exec {a} -- ssh -v {b} true`"))
-        .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
 }
 
 /// How well a cause is known.
@@ -576,6 +570,7 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stale_entries::to_reattach;
 
     fn problem(message: &str) -> Problem {
         Problem::new(STEP, message)

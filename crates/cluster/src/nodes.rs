@@ -136,10 +136,10 @@ impl Node {
     }
 
     /// The engine, asked for its version. The transport goes with it.
-    pub async fn into_engine(self, deadline: Instant) -> Result<Engine, diagnostic::error::Error> {
-        let transport = self.transport.map_err(|blocked| blocked.error(&self.engine))?;
+    pub async fn into_engine(self, deadline: Instant) -> Result<Engine, ConnectError> {
+        let transport = self.transport?;
         if let Some(connection) = transport.ssh() {
-            connection.check_engine(deadline).await.map_err(|blocked| blocked.error(&self.engine))?;
+            connection.check_engine(deadline).await?;
         }
         Engine::over(transport).await
     }

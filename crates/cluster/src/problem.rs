@@ -1,6 +1,7 @@
 //! What went wrong on the way to a cluster: where, what, and what to do.
 
 use diagnostic::render::message_keys;
+use docker::transport::ConnectCause;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,6 +67,9 @@ pub struct Problem {
     /// Whether an open connection to the node's engine was closed, as by an engine that restarts.
     #[serde(skip)]
     pub(crate) connection_closed: bool,
+    /// That the node's engine cannot be reached, and why, where that is a known cause.
+    #[serde(skip)]
+    pub(crate) unreached: Option<Option<ConnectCause>>,
 }
 
 impl Problem {
@@ -77,12 +81,20 @@ impl Problem {
             message: message.into(),
             fix: Vec::new(),
             connection_closed: false,
+            unreached: None,
         }
     }
 
     /// One of the cluster.
     pub fn new(step: Step, message: impl Into<String>) -> Problem {
-        Problem { step, node: None, message: message.into(), fix: Vec::new(), connection_closed: false }
+        Problem {
+            step,
+            node: None,
+            message: message.into(),
+            fix: Vec::new(),
+            connection_closed: false,
+            unreached: None,
+        }
     }
 
     /// Notes whether the connection to the engine was closed.

@@ -24,9 +24,11 @@ pub async fn connect_to<'p>(
     let nodes: Vec<&Node> = nodes.into_iter().collect();
     let opened = nodes::open(nodes.iter().copied(), limits).await;
     nodes::side_by_side(nodes.into_iter().zip(opened), limits.width, |(node, opened)| async move {
-        let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|error| {
+        let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|blocked| {
+            let cause = blocked.cause;
+            let error = blocked.error(&node.engine);
             let mut problem = Problem::of(Step::Connect, &node.name, error.message);
-            problem.fix = error.hints;
+            (problem.fix, problem.unreached) = (error.hints, Some(cause));
             problem
         });
         (node, engine.and_then(|engine| supported(node, engine)))

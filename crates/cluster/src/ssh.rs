@@ -1,4 +1,10 @@
-//! What an ssh client prints when a login fails. The only file that reads its messages.
+//! Why a login from one container to another fails. `docker::transport::ssh::messages` reads what ssh prints.
+
+use docker::transport::ssh::messages::{Fault, Messages};
+
+use crate::problem::Problem;
+
+const STEP: &str = "verify";
 
 /// Why a login failed; the text is ssh's own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,23 +27,45 @@ pub enum LoginError {
 }
 
 impl LoginError {
-    /// From what ssh printed. The line about a key's mode comes before the last one.
+    /// From what ssh printed.
     pub fn of(stderr: &str) -> LoginError {
-        let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let with = |words: &[&str]| {
-            lines
-                .iter()
-                .find(|line| words.iter().any(|word| line.contains(word)))
-                .map(|line| (*line).to_owned())
-        };
-        if let Some(line) = with(&["bad permissions"]) {
-            return LoginError::KeyPermissions(line);
+        let messages = Messages::of(stderr);
+        match messages.fault() {
+            Some((Fault::KeyReadableByOthers, line)) => LoginError::KeyPermissions(line.to_owned()),
+            Some((Fault::HostKeyChanged | Fault::HostKeyUnknown, line)) => {
+                LoginError::HostKey(line.to_owned())
+            }
+            _ => {
+                let last = messages.last(1).first().copied();
+                LoginError::Other(last.unwrap_or("ssh exited without output").to_owned())
+            }
         }
-        if let Some(line) = with(&["Host key verification failed", "REMOTE HOST IDENTIFICATION"]) {
-            return LoginError::HostKey(line);
-        }
-        LoginError::Other(lines.last().map_or("ssh exited without output", |line| *line).to_owned())
     }
+}
+
+/// A failed ssh login.
+pub fn unlogged(a: &str, b: &str, why: &LoginError) -> Problem {
+    let problem = Problem::of(STEP, a, format!("ssh from {a} to {b} fails: {why}"));
+    if matches!(why, LoginError::HostKey(_)) {
+        return problem.fix(
+            "Write host keys and known_hosts again: `envdoc cluster down && envdoc cluster \
+            up`",
+        );
+    }
+    if matches!(why, LoginError::KeyPermissions(_)) {
+        let message = format!(
+            "ssh in the container of {a} rejects its private key because other users can read it: {why}"
+        );
+        return Problem::of(STEP, a, message)
+            .fix(format!(
+                "Restart the container on {a}; its entrypoint writes the key again with mode 0600: \
+                    `docker restart {a}`"
+            ))
+            .fix("Check whether the image or `command` changes file modes below /run/envdoc");
+    }
+    problem
+        .fix(format!("Show where the login fails: `envdoc cluster exec {a} -- ssh -v {b} true`"))
+        .fix(format!("Read the log of its sshd: `envdoc cluster logs {b}`"))
 }
 
 #[cfg(test)]

@@ -99,6 +99,25 @@ impl StaleEntry {
     }
 }
 
+/// The fewest containers to reattach so that every pair has one of them: either side of a pair works. A busy
+/// one is chosen only where the other side is busy too.
+pub fn to_reattach(pairs: &[(usize, usize)], busy: impl Fn(usize) -> bool) -> Vec<usize> {
+    let mut left = pairs.to_vec();
+    let mut chosen = Vec::new();
+    while let Some((first, last)) = left.last().copied() {
+        let count = |index: usize| left.iter().filter(|(from, to)| *from == index || *to == index).count();
+        let idle = left.iter().flat_map(|(from, to)| [*from, *to]).filter(|index| !busy(*index));
+        let most = idle.map(|index| (count(index), index)).max();
+        // Of two nodes alone it is the one that the other lost.
+        let of_pair = if busy(last) && !busy(first) { first } else { last };
+        let index = most.filter(|(most, _)| *most > count(of_pair)).map_or(of_pair, |(_, index)| index);
+        chosen.push(index);
+        left.retain(|(from, to)| *from != index && *to != index);
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
 fn listed(addresses: &[IpAddr]) -> String {
     addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -24,6 +24,7 @@ use diagnostic::error::Error;
 use docker::container;
 use docker::engine::Engine;
 use docker::swarm::{self, Member};
+use docker::transport::ConnectCause;
 use node_state::{in_container, in_network, in_swarm};
 
 mod node_state;
@@ -52,6 +53,9 @@ pub struct NodeStatus {
     /// What to do where the node could not be asked, each a sentence or a command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<String>,
+    /// Why its engine cannot be reached, where that is a known cause.
+    #[serde(skip)]
+    pub(crate) unreached: Option<Option<ConnectCause>>,
 }
 
 /// What was found.
@@ -136,6 +140,7 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 node: node.name.clone(),
                 differs: vec![why],
                 fix: engine.err().map(|problem| problem.fix.clone()).unwrap_or_default(),
+                unreached: engine.err().and_then(|problem| problem.unreached),
                 ..NodeStatus::default()
             },
         })

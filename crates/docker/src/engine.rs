@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use bollard::Docker;
 
-use super::transport::{self, Transport};
+use super::transport::{self, ConnectCause, ConnectError, Transport};
 use crate::bollard_request::fix_request;
 use crate::bounded;
 use crate::error::{ANSWER_TIMEOUT, Cause, Error as EngineError, Waited};
-use diagnostic::error::{Error, Kind};
+use diagnostic::error::Error;
 
 /// The longest that connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,30 +39,33 @@ impl Engine {
     pub fn connect<'a>(endpoint: &'a str) -> BoxFuture<'a, Result<Engine, Error>> {
         Box::pin(async move {
             let transport = Transport::open(endpoint, None, Instant::now() + transport::OPEN_TIMEOUT).await;
-            Engine::over(transport.map_err(|blocked| blocked.error(endpoint))?).await
+            let engine = match transport {
+                Ok(transport) => Engine::over(transport).await,
+                Err(blocked) => Err(blocked),
+            };
+            engine.map_err(|blocked| blocked.error(endpoint))
         })
     }
 
     /// Connects over a transport that is open.
-    pub fn over(transport: Transport) -> BoxFuture<'static, Result<Engine, Error>> {
+    pub fn over(transport: Transport) -> BoxFuture<'static, Result<Engine, ConnectError>> {
         Box::pin(async move {
-            let endpoint = transport.endpoint.as_str();
-            let docker = open(transport.local(), CONNECT_TIMEOUT)
-                .await
-                .map_err(|error| unreachable(endpoint, &error))?;
+            let docker = open(transport.local(), CONNECT_TIMEOUT).await;
+            let docker = docker.map_err(|error| unreachable(&error))?;
             let docker = docker.with_request_modifier(fix_request);
             let version = tokio::time::timeout(CONNECT_TIMEOUT, docker.version()).await;
             let version = match version {
                 Ok(Ok(version)) => version,
-                Ok(Err(error)) => return Err(unreachable(endpoint, &error.into())),
-                Err(_) => return Err(unreachable(endpoint, &unanswered(&docker, CONNECT_TIMEOUT).await)),
+                Ok(Err(error)) => return Err(unreachable(&error.into())),
+                Err(_) => return Err(unreachable(&unanswered(&docker, CONNECT_TIMEOUT).await)),
             };
             let components = version.components.unwrap_or_default();
             let podman = components.iter().any(|component| component.name.starts_with("Podman"));
             let number = version.version.unwrap_or_else(|| "of unknown version".into());
             let api = version.api_version.as_deref().and_then(api).unwrap_or((1, 24));
             let name = format!("{} {number}", if podman { "Podman" } else { "Docker" });
-            Ok(Engine { docker, endpoint: endpoint.to_owned(), transport, name, api, podman })
+            let endpoint = transport.endpoint.clone();
+            Ok(Engine { docker, endpoint, transport, name, api, podman })
         })
     }
 
@@ -142,21 +145,30 @@ pub(super) async fn optional<T>(
     }
 }
 
-fn unreachable(endpoint: &str, why: &EngineError) -> Error {
-    let error = Error::new(Kind::Engine, format!("the engine at {endpoint} cannot be used: {why}"));
+fn unreachable(why: &EngineError) -> ConnectError {
+    let error = ConnectError::new(why);
     match (why, why.cause()) {
-        (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => {
-            error.hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`")
-        }
+        (EngineError::PermissionDenied(_), _) | (_, Cause::PermissionDenied) => error
+            .caused_by(ConnectCause::Denied)
+            .hint("Run with sudo, or add your user to the docker group: `envdoc check --only docker`"),
         (_, Cause::TlsRequired) => error.hint(
             "The engine requires TLS: set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the directory \
                 of ca.pem, cert.pem and key.pem",
         ),
-        (EngineError::TimedOut { what: Waited::EngineVersion, .. }, _) => error.hint(
-            "containerd likely hangs. Check it on that machine: `systemctl status containerd; journalctl -u \
-                containerd`; then restart it: `systemctl restart containerd`",
-        ),
-        _ => error.hint("Find the cause: `envdoc check --only docker`"),
+        (EngineError::TimedOut { what: Waited::EngineVersion, .. }, _) => {
+            error.caused_by(ConnectCause::NoAnswer).hint(
+                "containerd likely hangs. Check it on that machine: `systemctl status containerd; journalctl \
+                 -u containerd`; then restart it: `systemctl restart containerd`",
+            )
+        }
+        _ => {
+            let error = error.hint("Find the cause: `envdoc check --only docker`");
+            match why {
+                EngineError::TimedOut { .. } => error.caused_by(ConnectCause::NoAnswer),
+                EngineError::ConnectionRefused(_) => error.caused_by(ConnectCause::Refused),
+                _ => error,
+            }
+        }
     }
 }
 

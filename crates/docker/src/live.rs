@@ -86,11 +86,10 @@ async fn attempt(docker: &Docker, local: &str, image: &str, request: &Request) -
     };
     let removed = container::delete(docker, &name, true, request.step).await;
     let outcome = match (outcome?, removed) {
-        (Ok(_), Err(error)) => Err(Failure {
-            step: "removing the container",
-            message: Error::LeftBehind { name, source: Box::new(error) }.to_string(),
-            of_container: true,
-        }),
+        (Ok(_), Err(error)) => {
+            let left = Error::LeftBehind { name, source: Box::new(error) };
+            Err(failure("removing the container", true, &left))
+        }
         (outcome, _) => outcome,
     };
     Ok(Answer { image: image.to_owned(), outcome })
@@ -104,8 +103,7 @@ async fn snapshot(
     name: &str,
     request: &Request,
 ) -> Result<Result<String, Failure>, NotTried> {
-    let failed =
-        |step, of_container| move |error: Error| Failure { step, message: error.to_string(), of_container };
+    let failed = |step, of_container| move |error: Error| failure(step, of_container, &error);
     let body = container::request::snapshot(image, PROGRAM, request.gpus, LABEL);
     let created = container::create(docker, name, body, request.step).await;
     if created.as_ref().is_err_and(|error| *error.cause() == Cause::NoSuchImage) {
@@ -131,14 +129,14 @@ async fn within<T>(
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Failure> {
     match tokio::time::timeout(request.step, work).await {
-        Ok(result) => {
-            result.map_err(|error| Failure { step, message: error.to_string(), of_container: false })
-        }
-        Err(_) => {
-            let message = Error::answer_timeout(request.step).to_string();
-            Err(Failure { step, message, of_container: false })
-        }
+        Ok(result) => result.map_err(|error| failure(step, false, &error)),
+        Err(_) => Err(failure(step, false, &Error::answer_timeout(request.step))),
     }
+}
+
+fn failure(step: &'static str, of_container: bool, error: &Error) -> Failure {
+    let no_gpu_runtime = *error.cause() == Cause::NoGpuRuntime;
+    Failure { step, message: error.to_string(), of_container, no_gpu_runtime }
 }
 
 /// Copies this very program to the container's root.

@@ -34,6 +34,8 @@ pub struct Failure {
     pub message: String,
     /// Whether the container itself failed, rather than envdoc's way of looking into it.
     pub of_container: bool,
+    /// Whether the engine knows no runtime that gives a container GPUs.
+    pub no_gpu_runtime: bool,
 }
 
 /// Why nothing was tried at all.
@@ -59,6 +61,7 @@ pub fn of(answer: Result<Answer, NotTried>, gpus: bool, catalog: &'static Catalo
             step: "reading what envdoc said inside",
             message: format!("not a snapshot: {error}"),
             of_container: false,
+            no_gpu_runtime: false,
         }),
     });
     Fact::Known(Live { image: answer.image, gpus, in_container })

@@ -161,6 +161,7 @@ fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Inspection, 
             access: Access::Inspected,
             closed: None,
             hints: Vec::new(),
+            cause: None,
             results: checks::judge(CHECKS, &facts),
             seconds: 0.0,
         });

@@ -53,6 +53,46 @@ check_that "memlock and nofile: with the block that was given: status 0" ended_w
 [ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
 again
 
+# An engine that refuses /dev/shm by a rule of its own: an authorization plugin.
+mkdir -p "$FLEET/node2/tmp" && cat >"$FLEET/node2/tmp/policy.py" <<'PYTHON'
+import base64, http.server, json, os, socketserver
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+        body = json.loads(base64.b64decode(asked.get("RequestBody") or "") or "{}") if "/containers/create" in asked.get("RequestUri", "") else {}
+        most = (body.get("HostConfig") or {}).get("ShmSize") or 0
+        answer = {"Implements": ["authz"]} if self.path == "/Plugin.Activate" else {"Allow": most <= 128 << 20, "Msg": "shm above 128 MiB"}
+        text = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+    def address_string(self): return "dockerd"
+    def log_message(self, *_): pass
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer): daemon_threads = True
+os.makedirs("/run/docker/plugins", exist_ok=True)
+Server("/run/docker/plugins/policy.sock", Handler).serve_forever()
+PYTHON
+on node2 python3 /tmp/policy.py &
+policy=$!
+wait_until 20 test -S "$FLEET/node2/run/docker/plugins/policy.sock"
+ENGINE_ARGUMENTS=(--authorization-plugin=policy)
+engine_restart_on node2
+ENGINE_ARGUMENTS=()
+ask_for && sed -i 's/shm: 64m, memlock: 8m, nofile: 1024/shm: 256m, memlock: unlimited, nofile: 1000000000/' "$LAB/cluster/cluster.yaml"
+fault "memlock, nofile and shm that are refused" \
+    'node1: memlock to unlimited.*node1: nofile to 1000000000.*node2: memlock to unlimited.*node2: nofile to 1000000000.*node2: shm to 256 MiB \(.*shm above 128 MiB; it gives 64 MiB by itself\)' up
+check_that "memlock, nofile and shm: one problem" same "$(jq -s 'last.problems | length' <<<"$answer")" 1
+check_that "memlock, nofile and shm: nothing was started" same "$(docker_on node1 info --format '{{.Swarm.LocalNodeState}}') $(docker_on node1 ps -aq | wc -l) $(docker_on node2 ps -aq | wc -l)" "inactive 0 0"
+block=$(jq -rs 'last.problems[0].fix[0]' <<<"$answer" | sed -n 's/.*`limits: \(.*\)`$/\1/p')
+sed -i "s/^limits: .*/limits: $block/" "$LAB/cluster/cluster.yaml"
+in_cluster up
+check_that "memlock, nofile and shm: with the block that was given: status 0" ended_with 0
+[ "$code" -eq 0 ] || printf '%s\n%s\n' "$answer" "$error" | sed 's/^/        /'
+again
+engine_restart_on node2
+kill "$policy"
+
 ask_for 'network: {kind: host}'
 on node2 python3 -c 'import socket, time; l = socket.create_server(("", 2222)); time.sleep(600)' &
 listener=$!
@@ -60,9 +100,30 @@ fault "port 2222 taken, network of the host" '2222' up
 kill "$listener"
 again
 
-ask_for && host_block node2 4789/udp
-fault "4789/udp blocked" '4789' up
-host_unblock node2 4789/udp && again
+# One way, and the other way.
+for pair in node1:node2 node2:node1; do
+    from=${pair%:*} to=${pair#*:}
+    ask_for && host_block "$to" 4789/udp
+    fault "4789/udp from $from to $to blocked" "$to drops incoming 4789/udp \(VXLAN\) from $from: .*; from $to to $from packets arrive" up
+    host_unblock "$to" 4789/udp && again
+done
+
+# Engines that know a container late work all the same: then it is a note.
+said() { jq -rs '[last | .problems[]?.says, .notes[]?] | join(" / ")' <<<"$answer"; }
+for pair in node1:node2 node2:node1; do
+    from=${pair%:*} to=${pair#*:}
+    ask_for && host_block "$to" 7946/udp
+    in_cluster up --format json
+    check_that "7946/udp from $from to $to blocked: named with its direction" \
+        grep -qE "$to drops incoming 7946/udp from $from, .*; from $to to $from they arrive" < <(said)
+    check_that "7946/udp from $from to $to blocked: nothing says that no port is" not grep -q 'no port was blocked' < <(said)
+    echo "        ($((took / 1000)).$((took % 1000 / 100)) s, status $code) $(said)" | cut -c1-400
+    host_unblock "$to" 7946/udp && again
+done
+in_cluster up --format json
+check_that "7946/udp is open again: up: status 0" ended_with 0
+check_that "7946/udp is open again: up does not mention it" not grep -q 7946 < <(said)
+again
 
 ask_for && host_block node2 7946/tcp && host_block node2 7946/udp
 fault "7946 blocked" '7946' up

@@ -60,6 +60,21 @@ envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab -
 check_that "a node is unreachable: init: status 3" ended_with 3
 check_that "a node is unreachable: init names it" grep -q '10.77.10.2.*UNREACHABLE' <<<"$error"
 check_that "a node is unreachable: init writes the file" test -s "$LAB/cluster/new.yaml"
+host_join node2
+# One cause on several nodes is one line.
+for host in node1 node2; do on "$host" sh -c 'pid=$(cat /run/sshd.pid) && kill "$pid" && while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done'; done
+cluster_yaml | sed 's/address: 10/engine: "ssh:\/\/root@10.77.10.1", address: 10/; s/10.77.10.1", address: 10.77.10.2/10.77.10.2", address: 10.77.10.2/' >"$LAB/cluster/two.yaml"
+together='node1, node2 (2 nodes): ssh: Connection refused; for example node1: '
+for verb in check status; do
+    LIMIT=60 envdoc cluster "$verb" --file "$LAB/cluster/two.yaml"
+    check_that "two nodes refuse the connection: $verb: one line" same "$(grep -c 'Connection refused' < <(flat | sed 's/ [x✗?] /\n/g'))" 1
+    check_that "two nodes refuse the connection: $verb: both, and the cause" eval 'grep -qF "$together" < <(flat)'
+    check_that "two nodes refuse the connection: $verb: after the table" grep -q '^node1  *\(not reached\|ssh://\)' <<<"$answer"
+done
+head -12 <<<"$answer" | sed 's/^/        /'
+envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --output "$LAB/cluster/none.yaml"
+check_that "two nodes refuse the connection: init: one line" eval 'grep -qF "(2 nodes): ssh: Connection refused" < <(tr -s "\n " " " <<<"$error")'
+host_cut node2
 host_cut node1
 in_cluster check --fail-on never
 check_that "no node is reachable: check: status 3" ended_with 3

@@ -49,7 +49,20 @@ fault "a .bashrc that ends the shell, behind a banner" '10\.77\.10\.2.*ended wit
 no_banner "a .bashrc that ends the shell"
 sshd_with
 fault "a .bashrc that ends the shell" '10\.77\.10\.2.*ended with status 0 before it ran the command' status
+echo 'yes "a line of noise" >&2' >"$root/.bashrc"
+fault "a .bashrc that prints on standard error without end" '10\.77\.10\.2 printed more than 8 MiB on standard error before it ran the command' status
+check_that "a .bashrc that prints without end: before the deadline" within_ms 18000
+offered "a .bashrc that prints without end" '2>&1 >/dev/null | head'
 rm "$root/.bashrc"
+# What no rule of envdoc knows: the words of a program in the way.
+cp /run/lab/root/.ssh/config "$LAB/kept/config"
+cat - "$LAB/kept/config" >/run/lab/root/.ssh/config <<'CONFIG'
+Host 10.77.10.2
+    ProxyCommand sh -c 'printf "first line\n\033[31mjump: quota of LAB9 is used up\n" >&2; sleep 1'
+CONFIG
+fault "a ProxyCommand that fails in its own words" \
+    'last line on its standard error: "\\x1b\[31mjump: quota of LAB9 is used up"' status
+cat "$LAB/kept/config" >/run/lab/root/.ssh/config
 
 sshd_with "Banner /etc/banner"
 cp "$etc/passwd" "$LAB/kept/" && sed -i 's|^\(root:.*\):[^:]*$|\1:/usr/sbin/nologin|' "$etc/passwd"

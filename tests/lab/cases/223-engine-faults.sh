@@ -67,7 +67,7 @@ check_that "up again: status 0" ended_with 0
 # dockerd starts its own containerd again and again.
 on node2 sh -c 'echo $$ >/run/killer; while :; do kill -KILL $(cat /run/docker/containerd/containerd.pid); sleep 0.05; done' 2>/dev/null &
 sleep 1
-smoke_names "containerd was killed" failed worker '^worker: node2: .*containerd\.sock: connect: '
+smoke_names "containerd was killed" failed worker '^worker: node2: .*containerd\.sock: (connect: |timeout)'
 offered "containerd was killed" 'on node2: `systemctl status containerd'
 on node2 sh -c 'kill $(cat /run/killer)'
 engine_restart_on node2

@@ -30,13 +30,12 @@ fn judge(facts: &Facts) -> Judged {
         "could not run a container of {}{with}; {} failed: {}",
         live.image, failure.step, failure.message
     );
-    Ok(Verdict::error(message, fix(&failure.message))
+    Ok(Verdict::error(message, fix(failure.no_gpu_runtime))
         .evidence(format!("{}: {}", failure.step, failure.message)))
 }
 
-fn fix(words: &str) -> Fix {
-    // Docker's text when neither the toolkit's hook nor a CDI specification serves `--gpus`.
-    if words.contains("could not select device driver") {
+fn fix(no_gpu_runtime: bool) -> Fix {
+    if no_gpu_runtime {
         let text = "Install nvidia-container-toolkit, then register it with Docker:";
         let commands =
             ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"];
@@ -60,7 +59,8 @@ mod tests {
         let in_container = match failure {
             None => Ok(Box::new(nothing_known("inside"))),
             Some((message, of_container)) => {
-                Err(Failure { step: "starting the container", message: message.into(), of_container })
+                let step = "starting the container";
+                Err(Failure { step, message: message.into(), of_container, no_gpu_runtime: of_container })
             }
         };
         facts.live = Fact::Known(Live { image: "debian:12".into(), gpus: true, in_container });
@@ -72,7 +72,9 @@ mod tests {
         // Docker's own text when neither the hook nor CDI serves `--gpus` (moby, daemon/devices.go).
         let message = "could not select device driver \"\" with capabilities: [[gpu]]";
         let verdict = judge_one(&CHECK, &facts(Some((message, true))));
-        assert!(matches!(&verdict, Verdict::Found(found) if found.message.contains(message)), "{verdict:?}");
+        let Verdict::Found(found) = &verdict else { panic!("{verdict:?}") };
+        assert!(found.message.contains(message), "{found:?}");
+        assert!(format!("{found:?}").contains("nvidia-ctk runtime configure"), "{found:?}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
 use checks::{self, CHECKS, CheckResult};
 use diagnostic::error::Error;
+use docker::transport::ConnectCause;
 use facts::fleet::{Fleet, Member, Port};
 
 /// How it is done.
@@ -69,6 +70,8 @@ pub struct NodeResults {
     pub closed: Option<String>,
     /// What to do about that.
     pub hints: Vec<String>,
+    /// The kind of reason for which there is no connection, where it is a known one.
+    pub cause: Option<ConnectCause>,
     /// Every check.
     pub results: Vec<CheckResult>,
     /// How long reaching it and looking took.
@@ -182,6 +185,10 @@ async fn reached(
 }
 
 fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, crate::Error>) -> NodeResults {
+    let blocked = match node.location() {
+        Location::Blocked(blocked) => Some(blocked),
+        _ => None,
+    };
     NodeResults {
         name: node.name.clone(),
         engine: node.engine.clone(),
@@ -192,10 +199,8 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, cr
             (Location::Here | Location::There(_), Ok(_)) => Access::Inspected,
         },
         closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
-        hints: match node.location() {
-            Location::Blocked(blocked) => blocked.hints.clone(),
-            _ => Vec::new(),
-        },
+        hints: blocked.map(|blocked| blocked.hints.clone()).unwrap_or_default(),
+        cause: blocked.and_then(|blocked| blocked.cause),
         results: checks::judge(CHECKS, &gathered.member.facts),
         seconds: (node.took + gathered.took).as_secs_f64(),
     }

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Answer, Arrived, BEGINNING, FLOW_LENGTH};
+use super::{Answer, Arrived, datagram};
+use crate::worker::auth::Secret;
 use crate::worker::{self, Failure, Why, udp};
 
-/// Bytes of a datagram: small, so that its size is no reason to lose it.
-const DATAGRAM_BYTES: usize = 172;
 /// Datagrams that follow each other at once: their order shows whether the network keeps it.
 const TRAIN: u32 = 4;
 /// The pause between two trains.
@@ -59,48 +58,32 @@ fn counting() -> std::sync::MutexGuard<'static, Option<Counting>> {
     COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn open(run: &str) -> Result<Answer, Failure> {
+pub(super) fn open(run: &str, secret: &Secret) -> Result<Answer, Failure> {
     let socket = udp::any_port()?;
     let failure = |error: std::io::Error| worker::failure(&error);
     socket.set_read_timeout(Some(STOP_INTERVAL)).map_err(failure)?;
     let port = socket.local_addr().map_err(failure)?.port();
     let stop = Arc::new(AtomicBool::new(false));
-    let (run, stopped) = (run.to_owned(), Arc::clone(&stop));
-    let thread = std::thread::spawn(move || count(&socket, &run, &stopped));
+    let (run, secret, stopped) = (run.to_owned(), secret.clone(), Arc::clone(&stop));
+    let thread = std::thread::spawn(move || count(&socket, &run, &secret, &stopped));
     if let Some(earlier) = counting().replace(Counting { port, stop, thread }) {
         earlier.stop.store(true, Ordering::Relaxed);
     }
     Ok(Answer::Opened { port })
 }
 
-fn count(socket: &UdpSocket, run: &str, stop: &AtomicBool) -> BTreeMap<String, Seen> {
+fn count(socket: &UdpSocket, run: &str, secret: &Secret, stop: &AtomicBool) -> BTreeMap<String, Seen> {
     let mut flows: BTreeMap<String, Seen> = BTreeMap::new();
     let (mut buffer, started) = ([0; 2048], Instant::now());
     while !stop.load(Ordering::Relaxed) && started.elapsed() < COUNTING_LIMIT {
         let Ok(size) = socket.recv(&mut buffer) else { continue };
-        if let Some((flow, number)) = read(&buffer[..size])
+        if let Some((flow, number)) = datagram::read(&buffer[..size], secret)
             && flow.starts_with(run)
         {
             flows.entry(flow.to_owned()).or_default().count(number);
         }
     }
     flows
-}
-
-/// The flow and the number of a datagram.
-fn read(datagram: &[u8]) -> Option<(&str, u32)> {
-    let rest = datagram.strip_prefix(BEGINNING)?;
-    let flow = std::str::from_utf8(rest.get(..FLOW_LENGTH)?).ok()?;
-    let number = rest.get(FLOW_LENGTH..FLOW_LENGTH + 4)?;
-    Some((flow, u32::from_be_bytes(number.try_into().ok()?)))
-}
-
-fn write(flow: &str, number: u32) -> Vec<u8> {
-    let mut datagram = BEGINNING.to_vec();
-    datagram.extend_from_slice(flow.as_bytes());
-    datagram.extend_from_slice(&number.to_be_bytes());
-    datagram.resize(DATAGRAM_BYTES, b'.');
-    datagram
 }
 
 pub(super) async fn close() -> Result<Answer, Failure> {
@@ -135,12 +118,18 @@ fn drops(table: &str, port: u16) -> u64 {
     lines.filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok()).sum()
 }
 
-pub(super) async fn send(address: IpAddr, port: u16, flow: String, count: u32) -> Result<Answer, Failure> {
-    let sent = tokio::task::spawn_blocking(move || trains(SocketAddr::new(address, port), &flow, count));
+pub(super) async fn send(
+    to: SocketAddr,
+    flow: String,
+    count: u32,
+    secret: &Secret,
+) -> Result<Answer, Failure> {
+    let secret = secret.clone();
+    let sent = tokio::task::spawn_blocking(move || trains(to, &flow, count, &secret));
     sent.await.map_err(|error| Failure { why: Why::Other, message: error.to_string() })?
 }
 
-fn trains(to: SocketAddr, flow: &str, count: u32) -> Result<Answer, Failure> {
+fn trains(to: SocketAddr, flow: &str, count: u32, secret: &Secret) -> Result<Answer, Failure> {
     let socket = udp::connected(to)?;
     let (started, mut sent, mut refused) = (Instant::now(), 0, None);
     for number in 0..count {
@@ -150,7 +139,7 @@ fn trains(to: SocketAddr, flow: &str, count: u32) -> Result<Answer, Failure> {
         }
         // The answer to an earlier one is reported in place of sending this one.
         for _ in 0..2 {
-            match socket.send(&write(flow, number)) {
+            match socket.send(&datagram::write(flow, number, secret)) {
                 Ok(_) => {
                     sent += 1;
                     break;
@@ -168,6 +157,8 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
+    use crate::flow::FLOW_LENGTH;
+    use crate::worker::auth;
 
     #[test]
     fn lost_doubled_and_late_are_counted_apart() {
@@ -176,16 +167,6 @@ mod tests {
             seen.count(number);
         }
         assert_eq!(seen.arrived(), Arrived { datagrams: 5, duplicates: 1, late: 1 });
-    }
-
-    #[test]
-    fn a_datagram_is_read_as_it_was_written() {
-        let flow = "0123456789abcdef0123456789abcdef";
-        assert_eq!(read(&write(flow, 70_000)), Some((flow, 70_000)));
-        let datagram = write(flow, 1);
-        for length in 0..BEGINNING.len() + FLOW_LENGTH + 4 {
-            assert_eq!(read(&datagram[..length]), None);
-        }
     }
 
     #[test]
@@ -201,18 +182,24 @@ mod tests {
         assert_eq!((drops(table, 40_000), drops(table, 40_001), drops(table, 40_002)), (57, 3, 0));
     }
 
+    /// What strangers send is counted nowhere, even where they know the name of the flow.
     #[tokio::test]
     async fn what_is_sent_on_one_machine_arrives_once_and_in_order() {
+        let (secret, stranger) = (auth::tests::secret(), auth::tests::secret());
         let run = "abcdefabcdefabcdefabcdef";
-        let Answer::Opened { port } = open(run).unwrap() else { panic!("not opened") };
-        let flow = format!("{run}00000001");
-        let sent = send(Ipv4Addr::LOCALHOST.into(), port, flow.clone(), 40).await.unwrap();
+        let Answer::Opened { port } = open(run, &secret).unwrap() else { panic!("not opened") };
+        let (flow, other) = (format!("{run}00000001"), format!("{run}00000002"));
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let sent = send(to, flow.clone(), 40, &secret).await.unwrap();
         assert_eq!(sent, Answer::Sent { sent: 40, failure: None });
         // Of a run that is not counted.
-        send(Ipv4Addr::LOCALHOST.into(), port, "f".repeat(FLOW_LENGTH), 4).await.unwrap();
+        send(to, "f".repeat(FLOW_LENGTH), 4, &secret).await.unwrap();
+        // Would be duplicates, and a flow in which nothing is lost.
+        send(to, flow.clone(), 40, &stranger).await.unwrap();
+        send(to, other, 40, &stranger).await.unwrap();
         let Answer::Counted { flows, overflowed } = close().await.unwrap() else { panic!("not counted") };
         assert_eq!(overflowed, 0);
-        assert_eq!(flows.len(), 1);
+        assert_eq!(flows.keys().collect::<Vec<_>>(), [&flow]);
         let arrived = flows.get(&flow).copied().unwrap();
         // The last may still be on its way to the counting thread.
         assert!(arrived.datagrams >= 36 && arrived.duplicates == 0 && arrived.late == 0, "{arrived:?}");

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::worker::{Failure, Why};
 
+/// The files of the kernel's counts.
+pub(super) const SNMP: &str = "/proc/net/snmp";
+pub(super) const SNMP6: &str = "/proc/net/snmp6";
+
 /// Counts since the namespace was made; `None` where this kernel has no such count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counters {
@@ -39,6 +43,11 @@ impl Counters {
         }
     }
 
+    /// Datagrams that programs have received, of IPv4 and IPv6.
+    pub(super) fn udp_in(snmp: &str, six: &str) -> Option<u64> {
+        Some(pair(snmp, "Udp:", "InDatagrams")? + single(six, "Udp6InDatagrams").unwrap_or_default())
+    }
+
     /// Connections and their limit, where the table is full.
     pub fn full_conntrack(&self) -> Option<(u64, u64)> {
         self.conntrack.filter(|(count, most)| *most > 0 && count >= most)
@@ -48,10 +57,10 @@ impl Counters {
 /// Reads them.
 pub(super) fn read() -> Result<Counters, Failure> {
     let text = |path: &str| host::file::read(Path::new(path)).ok().flatten();
-    let Some(snmp) = text("/proc/net/snmp") else {
-        return Err(Failure { why: Why::NotFound, message: "cannot read /proc/net/snmp".into() });
+    let Some(snmp) = text(SNMP) else {
+        return Err(Failure { why: Why::NotFound, message: format!("cannot read {SNMP}") });
     };
-    let six = text("/proc/net/snmp6").unwrap_or_default();
+    let six = text(SNMP6).unwrap_or_default();
     let netstat = text("/proc/net/netstat").unwrap_or_default();
     let number = |path: &str| text(path)?.trim().parse::<u64>().ok();
     let conntrack = number("/proc/sys/net/netfilter/nf_conntrack_count")
@@ -61,7 +70,11 @@ pub(super) fn read() -> Result<Counters, Failure> {
 }
 
 fn of(snmp: &str, six: &str, netstat: &str) -> Counters {
-    let wrong = [pair(snmp, "Tcp:", "InCsumErrors"), pair(snmp, "Udp:", "InCsumErrors"), single(six)];
+    let wrong = [
+        pair(snmp, "Tcp:", "InCsumErrors"),
+        pair(snmp, "Udp:", "InCsumErrors"),
+        single(six, "Udp6InCsumErrors"),
+    ];
     let known: Vec<u64> = wrong.into_iter().flatten().collect();
     Counters {
         tcp_in: pair(snmp, "Tcp:", "InSegs"),
@@ -81,9 +94,9 @@ fn pair(text: &str, word: &str, name: &str) -> Option<u64> {
 }
 
 /// UDP over IPv6 has a line for each count.
-fn single(text: &str) -> Option<u64> {
+fn single(text: &str, name: &str) -> Option<u64> {
     let mut words = text.lines().map(str::split_whitespace);
-    words.find_map(|mut line| (line.next()? == "Udp6InCsumErrors").then(|| line.next()?.parse().ok())?)
+    words.find_map(|mut line| (line.next()? == name).then(|| line.next()?.parse().ok())?)
 }
 
 /// One line for each processor, in hexadecimal; the first line has the names.
@@ -126,6 +139,7 @@ IpExt: 0
         assert_eq!((counters.tcp_in, counters.corrupted), (Some(20_457), Some(10)));
         assert_eq!((counters.duplicates, counters.out_of_order), (Some(5), Some(31)));
         assert_eq!(of("", "", ""), Counters::default());
+        assert_eq!((Counters::udp_in(SNMP, six), Counters::udp_in("", six)), (Some(412), None));
     }
 
     #[test]

@@ -3,28 +3,31 @@
 //! question and its answer) always needs both directions.
 //!
 //! The workers send, count and watch ([`counter`], [`watch`], [`counters`]); [`measure`] asks them and
-//! [`rate`] is what the counts mean.
+//! [`rate`] is what the counts mean. Each datagram proves that it is of this run ([`datagram`]): what others
+//! send changes no count.
 
 mod counter;
 pub mod counters;
+mod datagram;
+pub mod gossip;
 pub mod measure;
 pub mod rate;
 pub mod trace;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub use counters::Counters;
 
-use crate::worker::Failure;
 use crate::worker::custom::CustomTask;
+use crate::worker::{Failure, auth};
 
-/// Begins each datagram; its flow and its number follow.
-const BEGINNING: &[u8] = b"envdoc# ";
+/// The port over which the members of a swarm gossip, by TCP and UDP.
+pub(crate) const PORT_OF_GOSSIP: u16 = 7946;
 /// Letters of a flow's name: the run's, and two numbers.
 pub(crate) const FLOW_LENGTH: usize = 32;
 
@@ -59,6 +62,11 @@ pub enum Task {
     },
     /// What the kernel has counted so far; [`Answer::Counters`].
     Counters,
+    /// Looks at the gossip of the Docker engines; [`Answer::Heard`].
+    Gossip {
+        /// How long, in seconds.
+        seconds: f64,
+    },
 }
 
 /// What came of a task.
@@ -91,6 +99,8 @@ pub enum Answer {
     },
     /// Of [`Task::Counters`].
     Counters(Counters),
+    /// Of [`Task::Gossip`].
+    Heard(gossip::Heard),
     /// It could not be done.
     Failed(Failure),
 }
@@ -128,11 +138,18 @@ pub struct Packet {
 /// Does a task; the caller has the deadline.
 pub(crate) async fn answer(task: Task, _deadline: Duration) -> Answer {
     let done = match task {
-        Task::Open { run } => counter::open(&run),
-        Task::Send { address, port, flow, count } => counter::send(address, port, flow, count).await,
+        Task::Open { run } => auth::own().and_then(|secret| counter::open(&run, secret)),
+        Task::Send { address, port, flow, count } => match auth::own() {
+            Ok(secret) => counter::send(SocketAddr::new(address, port), flow, count, secret).await,
+            Err(failure) => Err(failure),
+        },
         Task::Close => counter::close().await,
-        Task::Watch { run, seconds } => watch::watch(run, seconds).await,
+        Task::Watch { run, seconds } => match auth::own() {
+            Ok(secret) => watch::watch(run, seconds, secret).await,
+            Err(failure) => Err(failure),
+        },
         Task::Counters => counters::read().map(Answer::Counters),
+        Task::Gossip { seconds } => gossip::listen(seconds).await,
     };
     done.unwrap_or_else(Answer::Failed)
 }

@@ -14,11 +14,11 @@ use crate::probe::Probe;
 
 /// Datagrams of each direction.
 const COUNT: u32 = 80;
-/// How long machines watch, and how long before the first datagram.
-const WATCH_SECONDS: f64 = 2.5;
-const WATCH_LEAD: Duration = Duration::from_millis(500);
-/// The longest that watching may take.
-const WATCH_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long machines watch, and how long before the first datagram. Longer the second time: on a busy machine
+/// watching may begin late, and then it looks as if nothing had been sent or had arrived.
+const WATCHES: [(f64, Duration); 2] = [(2.5, Duration::from_millis(500)), (6.0, Duration::from_millis(2500))];
+/// The longest that watching may take beyond its own time.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// What was seen of one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +80,33 @@ impl Trace {
         }
     }
 
+    /// Whether another look may show more: the packets do not arrive, and were not seen as far as they should
+    /// be.
+    fn is_unsure(&self) -> bool {
+        self.way.is_blocked() && !matches!(self.stop(), Some(Stop::AtReceiver | Stop::Rejected(_)))
+    }
+
+    /// Adds what was seen of the same direction another time: what was seen once, is so.
+    fn add(&mut self, more: Trace) {
+        self.way.add(&more.way);
+        self.sent_to = match (self.sent_to.take(), more.sent_to) {
+            (Some(mut one), Some(other)) => {
+                one.extend(other);
+                Some(one)
+            }
+            (one, other) => one.or(other),
+        };
+        self.reached = match (self.reached, more.reached) {
+            (Some(one), Some(other)) => Some(one || other),
+            (one, other) => one.or(other),
+        };
+        self.rejected_by = self.rejected_by.or(more.rejected_by);
+        self.port = self.port.or(more.port);
+        if self.receiver.is_empty() {
+            self.receiver = more.receiver;
+        }
+    }
+
     /// Whether what the other direction shows may also be what drops these at the receiver: VXLAN drops what
     /// comes from another machine than its own entry for the sender names, and with such an entry it sends
     /// nothing to that machine either; a container without an interface in the overlay receives nothing.
@@ -95,27 +122,54 @@ impl Trace {
     }
 }
 
-/// Sends in each direction while the machines watch. Empty where the containers cannot do it; `watched`:
-/// whether a packet of the overlay shows what it carries.
+/// Sends in each direction while the machines watch; again where that leaves open how far packets get. Empty
+/// where the containers cannot do it; `watched`: whether a packet of the overlay shows what it carries.
 pub async fn traces(
     peers: &[Peer<'_>],
     hosts: &[Option<&Probe<'_>>],
     directions: &[(usize, usize)],
     watched: bool,
 ) -> Vec<Trace> {
+    let [first, second] = WATCHES;
+    let mut traces = once(peers, hosts, directions, watched, first).await;
+    let unsure = |(from, to): &(usize, usize)| {
+        let known = traces.iter().find(|trace| (trace.way.from, trace.way.to) == (*from, *to));
+        known.is_none_or(Trace::is_unsure)
+    };
+    let again: Vec<(usize, usize)> = directions.iter().copied().filter(unsure).collect();
+    if again.is_empty() {
+        return traces;
+    }
+    for more in once(peers, hosts, &again, watched, second).await {
+        match traces.iter_mut().find(|one| (one.way.from, one.way.to) == (more.way.from, more.way.to)) {
+            Some(one) => one.add(more),
+            None => traces.push(more),
+        }
+    }
+    traces
+}
+
+async fn once(
+    peers: &[Peer<'_>],
+    hosts: &[Option<&Probe<'_>>],
+    directions: &[(usize, usize)],
+    watched: bool,
+    (seconds, lead): (f64, Duration),
+) -> Vec<Trace> {
     let run = measure::run();
     let watch = fan_out(hosts.iter().map(|host| {
         let run = run.clone();
         async move {
-            let task = Task::Watch { run, seconds: WATCH_SECONDS };
-            match host.filter(|_| watched)?.session().ask_custom(&task, WATCH_TIMEOUT).await {
+            let task = Task::Watch { run, seconds };
+            let limit = WATCH_TIMEOUT + Duration::from_secs_f64(seconds);
+            match host.filter(|_| watched)?.session().ask_custom(&task, limit).await {
                 Ok(Answer::Watched { packets }) => Some(packets),
                 _ => None,
             }
         }
     }));
     let send = async {
-        tokio::time::sleep(WATCH_LEAD).await;
+        tokio::time::sleep(lead).await;
         measure::once(peers, directions, COUNT, &run).await
     };
     let addresses = fan_out(hosts.iter().map(|host| async move {
@@ -189,6 +243,26 @@ mod tests {
         let error = Packet { source: [10, 77, 10, 2].into(), ..packet([10, 77, 10, 1], None) };
         let sent = [vxlan[0].clone(), error];
         assert_eq!(stop(0, Some(&sent), Some(&vxlan)), Some(Stop::Rejected([10, 77, 10, 2].into())));
+    }
+
+    #[test]
+    fn what_a_second_look_sees_counts() {
+        let vxlan = [packet([10, 77, 10, 2], Some(4789))];
+        let of = |sent: Option<&[Packet]>, got: Option<&[Packet]>| {
+            trace(way(0), FLOW, (sent, got), (vec![[10, 77, 10, 2].into()], CONTAINER))
+        };
+        // The machines began to watch too late, or not at all.
+        for mut late in [of(Some(&[]), Some(&[])), of(Some(&vxlan), Some(&[])), of(None, Some(&vxlan))] {
+            assert!(late.is_unsure(), "{late:?}");
+            late.add(of(Some(&vxlan), Some(&vxlan)));
+            assert_eq!(late.stop(), Some(Stop::AtReceiver));
+            assert!(!late.is_unsure());
+        }
+        let mut nothing = of(Some(&[]), Some(&[]));
+        nothing.add(of(Some(&[]), Some(&[])));
+        assert_eq!(nothing.stop(), Some(Stop::NotSent));
+        let arrives = trace(way(80), FLOW, (Some(&[]), Some(&[])), (Vec::new(), CONTAINER));
+        assert!(!arrives.is_unsure());
     }
 
     #[test]

@@ -8,54 +8,61 @@ use std::time::{Duration, Instant};
 use memchr::memmem::Finder;
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, sockopt};
 
-use super::{Answer, BEGINNING, FLOW_LENGTH, Packet};
+use super::datagram::{self, BEGINNING};
+use super::{Answer, FLOW_LENGTH, Packet};
+use crate::worker::auth::Secret;
 use crate::worker::{self, Failure, Why};
 
 /// All protocols, what this machine sends too (linux/if_ether.h).
 const ETH_P_ALL: u16 = 0x0003;
 /// Numbers of protocols in the header of a packet (IANA).
 const ICMP: u8 = 1;
-const UDP: u8 = 17;
+pub(super) const UDP: u8 = 17;
 const ICMP_V6: u8 = 58;
 /// How often it looks whether the time is over.
-const STOP_INTERVAL: Duration = Duration::from_millis(100);
+pub(super) const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
-pub(super) async fn watch(run: String, seconds: f64) -> Result<Answer, Failure> {
-    let watched = tokio::task::spawn_blocking(move || packets(&run, Duration::from_secs_f64(seconds)));
+pub(super) async fn watch(run: String, seconds: f64, secret: &Secret) -> Result<Answer, Failure> {
+    let (secret, time) = (secret.clone(), Duration::from_secs_f64(seconds));
+    let watched = tokio::task::spawn_blocking(move || packets(&run, time, &secret));
     watched.await.map_err(|error| Failure { why: Why::Other, message: error.to_string() })?
 }
 
-fn packets(run: &str, time: Duration) -> Result<Answer, Failure> {
+fn packets(run: &str, time: Duration, secret: &Secret) -> Result<Answer, Failure> {
     let failure = |error: rustix::io::Errno| worker::failure(&error.into());
-    let protocol = rustix::net::Protocol::from_raw(
-        std::num::NonZeroU32::new(u32::from(ETH_P_ALL.to_be())).unwrap_or(std::num::NonZeroU32::MIN),
-    );
-    let socket = open(protocol).map_err(failure)?;
+    let socket = rustix::net::socket(AddressFamily::PACKET, SocketType::DGRAM, all_protocols());
+    let socket = socket.map_err(failure)?;
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(STOP_INTERVAL)).map_err(failure)?;
     let finder = Finder::new(BEGINNING);
     let (mut found, mut buffer, started) = (BTreeSet::new(), [0_u8; 2048], Instant::now());
     while started.elapsed() < time {
         let Ok((size, _)) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()) else { continue };
-        if let Some(packet) = read(&buffer[..size.min(2048)], &finder, run) {
+        if let Some(packet) = read(&buffer[..size.min(2048)], &finder, run, secret) {
             found.insert(packet);
         }
     }
     Ok(Answer::Watched { packets: found.into_iter().collect() })
 }
 
-/// With a protocol it hears all interfaces at once; without the link's header.
-fn open(protocol: Protocol) -> rustix::io::Result<rustix::fd::OwnedFd> {
-    rustix::net::socket(AddressFamily::PACKET, SocketType::DGRAM, Some(protocol))
+/// With it a socket hears all interfaces at once.
+pub(super) fn all_protocols() -> Option<Protocol> {
+    let number = std::num::NonZeroU32::new(u32::from(ETH_P_ALL.to_be()));
+    Some(Protocol::from_raw(number.unwrap_or(std::num::NonZeroU32::MIN)))
 }
 
-/// A packet from its IP header on, where it carries a datagram of the run.
-fn read(packet: &[u8], finder: &Finder<'_>, run: &str) -> Option<Packet> {
-    let at = finder.find(packet)? + BEGINNING.len();
+/// A packet from its IP header on, where it carries a datagram of the run. An ICMP error may quote too little
+/// of one to prove it: then the random name of the flow must do.
+fn read(packet: &[u8], finder: &Finder<'_>, run: &str, secret: &Secret) -> Option<Packet> {
+    let start = finder.find(packet)?;
+    let at = start + BEGINNING.len();
     let flow = std::str::from_utf8(packet.get(at..at + FLOW_LENGTH)?).ok()?;
     if !flow.starts_with(run) {
         return None;
     }
     let (source, destination, protocol, header) = ends(packet)?;
+    if protocol == UDP && datagram::read(&packet[start..], secret).is_none() {
+        return None;
+    }
     let port = match protocol {
         UDP => Some(u16::from_be_bytes([*packet.get(header + 2)?, *packet.get(header + 3)?])),
         ICMP | ICMP_V6 => None,
@@ -65,7 +72,7 @@ fn read(packet: &[u8], finder: &Finder<'_>, run: &str) -> Option<Packet> {
 }
 
 /// Source, destination, protocol, and the length of the IP header.
-fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr, u8, usize)> {
+pub(super) fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr, u8, usize)> {
     match packet.first()? >> 4 {
         4 => {
             let address = |at: usize| -> Option<IpAddr> {
@@ -89,40 +96,46 @@ fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr, u8, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worker::auth;
 
     const RUN: &str = "abcdefabcdefabcdefabcdef";
+    /// UDP from port 40000 to 4789, and the header of VXLAN.
+    const VXLAN: &[u8] = &[0x9c, 0x40, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0];
 
-    fn ipv4(protocol: u8, behind: &[u8]) -> Vec<u8> {
+    fn ipv4(protocol: u8, behind: &[u8], secret: &Secret) -> Vec<u8> {
         let mut packet = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 77, 10, 1, 10, 77, 10, 2];
         packet.extend_from_slice(behind);
-        packet.extend_from_slice(BEGINNING);
-        packet.extend_from_slice(RUN.as_bytes());
-        packet.extend_from_slice(b"00000001....");
+        packet.extend_from_slice(&datagram::write(&format!("{RUN}00000001"), 7, secret));
         packet
     }
 
-    fn read(packet: &[u8]) -> Option<Packet> {
-        super::read(packet, &Finder::new(BEGINNING), RUN)
+    fn read(packet: &[u8], secret: &Secret) -> Option<Packet> {
+        super::read(packet, &Finder::new(BEGINNING), RUN, secret)
     }
 
     #[test]
     fn the_overlays_packet_and_a_firewalls_answer_are_told_apart() {
-        // UDP from port 40000 to 4789.
-        let vxlan = read(&ipv4(UDP, &[0x9c, 0x40, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0])).unwrap();
+        let secret = &auth::tests::secret();
+        let vxlan = read(&ipv4(UDP, VXLAN, secret), secret).unwrap();
         assert_eq!((vxlan.port, vxlan.flow.as_str()), (Some(4789), "abcdefabcdefabcdefabcdef00000001"));
         assert_eq!((vxlan.source, vxlan.destination), ([10, 77, 10, 1].into(), [10, 77, 10, 2].into()));
         // Destination unreachable, port unreachable.
-        let icmp = read(&ipv4(ICMP, &[3, 3, 0, 0])).unwrap();
+        let icmp = read(&ipv4(ICMP, &[3, 3, 0, 0], secret), secret).unwrap();
         assert_eq!(icmp.port, None);
-        assert_eq!(read(&ipv4(6, &[0; 20])), None);
+        assert_eq!(read(&ipv4(6, &[0; 20], secret), secret), None);
+        // Somebody else's, with the name of the flow.
+        assert_eq!(read(&ipv4(UDP, VXLAN, &auth::tests::secret()), secret), None);
     }
 
     #[test]
     fn what_is_cut_off_is_no_packet() {
-        let packet = ipv4(UDP, &[0x9c, 0x40, 0x12, 0xb5, 0, 0, 0, 0]);
-        for length in 0..packet.len() - 4 {
-            assert_eq!(read(&packet[..length]), None);
+        let secret = &auth::tests::secret();
+        let packet = ipv4(UDP, VXLAN, secret);
+        let whole = 20 + VXLAN.len() + BEGINNING.len() + FLOW_LENGTH + 4 + auth::DATAGRAM_MAC_DIGITS;
+        for length in 0..whole {
+            assert_eq!(read(&packet[..length], secret), None);
         }
-        assert_eq!(read(&[0xff; 64]), None);
+        assert!(read(&packet[..whole], secret).is_some());
+        assert_eq!(read(&[0xff; 64], secret), None);
     }
 }

@@ -8,6 +8,7 @@ use anstyle::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::unreached::{self, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use checks::Verdict;
 use checks::fleet::{FleetResult, TRAITS, value};
@@ -164,6 +165,14 @@ pub fn json(inspection: &Inspection, results: &[FleetResult]) -> ClusterCheckRep
 /// The report for people.
 pub fn text(inspection: &Inspection, results: &[FleetResult], layout: Layout) -> String {
     let mut text = access(&inspection.nodes, layout);
+    if inspection.nodes.iter().all(unknown) {
+        // Whatever is unknown now, is so for the reasons above.
+        let checks = results.len();
+        let message = format!("{checks} checks between the machines could not run: no machine is reachable");
+        wrapped(&mut text, &message, "? ", "  ", layout);
+        let _ = writeln!(text, "\n{}", summary(inspection, results).words());
+        return text;
+    }
     table(&mut text, inspection, layout);
     for node in inspection.nodes.iter().filter(|node| !unknown(node)) {
         machine(&mut text, node, layout);
@@ -209,27 +218,13 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
         };
         let _ = writeln!(text, "{:first$}  {:second$}  {word}", node.name, node.engine);
     }
-    let mut causes: Vec<(&str, Vec<&str>, &[String])> = Vec::new();
-    for node in nodes.iter().filter(|node| unknown(node)) {
-        let why = node.closed.as_deref().unwrap_or("no connection");
-        match causes.iter_mut().find(|(known, ..)| *known == why) {
-            Some((_, names, _)) => names.push(&node.name),
-            None => causes.push((why, vec![&node.name], &node.hints)),
-        }
-    }
-    let style = Mark::Unknown.style();
-    for (why, names, hints) in causes {
-        wrapped(
-            &mut text,
-            &format!("{}: {why}", names.join(", ")),
-            &format!("{style}?{style:#} "),
-            "  ",
-            layout,
-        );
-        for hint in hints {
-            wrapped(&mut text, hint, "  hint: ", "  ", layout);
-        }
-    }
+    let unreached = nodes.iter().filter(|node| unknown(node)).map(|node| Unreached {
+        node: &node.name,
+        why: node.closed.as_deref().unwrap_or("no connection"),
+        cause: node.cause,
+        hints: &node.hints,
+    });
+    unreached::text(&mut text, unreached, ("?", Mark::Unknown.style()), "hint: ", layout);
     text.push('\n');
     text
 }

@@ -6,6 +6,7 @@ use anstyle::AnsiColor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::unreached::{self, Unreached};
 use crate::lock::{Access, Holder};
 use crate::status::{NodeStatus, Status};
 use diagnostic::layout::Layout;
@@ -122,7 +123,13 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
             let _ = writeln!(text, "{} is down; start it: `envdoc cluster up`", report.cluster);
         }
         ClusterState::Partly => {
-            for node in &report.nodes {
+            let unreached = report.nodes.iter().filter_map(|node| {
+                let (cause, why) = (node.unreached?, node.differs.first()?);
+                Some(Unreached { node: &node.node, why, cause, hints: &node.fix })
+            });
+            // Like the lines of the other nodes, whole: scripts search them.
+            unreached::text(&mut text, unreached, (arrow, red), "", Layout { width: usize::MAX, ..layout });
+            for node in report.nodes.iter().filter(|node| node.unreached.is_none()) {
                 for differs in &node.differs {
                     let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);
                 }

@@ -97,12 +97,12 @@ pub(super) fn in_container(plan: &ClusterPlan, observed: &ObservedState, row: &m
 fn runs(observed: &ObservedState, container: &Found, row: &mut NodeStatus) {
     row.container = Some(container.status.clone());
     row.since = Some(container.since.clone());
-    if container.health.as_deref() == Some("starting") {
-        row.differs.push("the health check has not passed yet since the container started".into());
-    }
+    // A paused container answers no health check.
     if container.paused() {
         row.differs.push("the container is paused".into());
         row.fix.push(not_running::unpause(&observed.name, &observed.name));
+    } else if container.health.as_deref() == Some("starting") {
+        row.differs.push("the health check has not passed yet since the container started".into());
     } else if container.health.as_deref() == Some("unhealthy") {
         let output = container.health_output.as_str();
         let output = if output.is_empty() { "it prints nothing" } else { output };

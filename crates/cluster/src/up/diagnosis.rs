@@ -1,5 +1,4 @@
-//! Problems from what the engine reports and from what containers print. The output of sshd and of the
-//! entrypoint is read here only.
+//! Problems from what the engine reports and from what containers print.
 
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use crate::plan::Node;
 use crate::probe::{self, Probe};
 use crate::problem::{Problem, Step};
 use crate::program_line::{self, EntrypointFault};
+use crate::sshd;
 use docker::engine::Engine;
 use docker::{Cause, exec};
 
@@ -24,7 +24,7 @@ pub(super) fn container(work: &Work<'_>, node: &Node, why: &Error) -> Problem {
                 prune -a`",
         );
     }
-    if cause == Cause::NoGpu {
+    if matches!(cause, Cause::NoGpuRuntime | Cause::NoGpu) {
         return of(format!("the container on {name} cannot use its GPUs: {why}"))
             .fix("Diagnose driver and container toolkit on that machine: `envdoc check`")
             .fix("Set `gpus: 0` and `slots` in cluster.yaml if the node has no GPU");
@@ -138,15 +138,13 @@ pub(super) fn unwell(work: &Work<'_>, node: &Node, state: &str, printed: &str) -
     let last = || {
         printed.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
     };
-    if printed.contains("Address already in use") {
+    let fault = sshd::fault(printed);
+    if fault == Some(sshd::Fault::PortInUse) {
         return of(format!("port {port} is already in use on {name}, so sshd cannot listen ({})", last()))
             .fix(format!("Find the process that uses it, on that node: `ss -lntp 'sport = :{port}'`"))
             .fix("Choose a different port in cluster.yaml: `ssh: { port: … }`");
     }
-    if printed.contains("UNPROTECTED PRIVATE KEY FILE")
-        || printed.contains("bad permissions")
-        || printed.contains("bad ownership or modes")
-    {
+    if fault == Some(sshd::Fault::KeysReadableByOthers) {
         return of(format!(
             "sshd in the container of {name} rejects its keys because other users can read \
             them: {}",

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 
 use super::{Work, diagnosis, on_all};
-use crate::oom;
 use crate::plan::Node;
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
+use crate::request::NetworkKind;
+use crate::{gossip, oom};
 use docker::container::{self, Found};
 use docker::engine::Engine;
 
@@ -22,8 +23,22 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const LOG_LINES: u32 = 30;
 const LOG_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Waits for all.
+/// Waits for all, and listens meanwhile to the gossip of the engines where containers are new: nothing else
+/// crosses the overlay then.
 pub(super) async fn all(work: &Work<'_>) -> Result<(), Vec<Problem>> {
+    tokio::join!(waited(work), listened(work)).0
+}
+
+async fn listened(work: &Work<'_>) {
+    if work.plan.network.kind == NetworkKind::Overlay
+        && work.changed()
+        && let Ok(bundle) = work.bundle()
+    {
+        let _ = work.gossip.set(gossip::between(work.plan, bundle, &work.nodes).await);
+    }
+}
+
+async fn waited(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     on_all(work.nodes.iter().copied(), |node, engine| async move {
         work.progress.doing(STEP, &node.name, "waiting until it is healthy");
         let result = one(work, node, engine).await;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Work, diagnosis};
+use super::Work;
 use crate::container;
 use crate::observed_state::ObservedState;
 use crate::plan::{ClusterPlan, Node, PLAN_LABEL};
@@ -19,19 +19,25 @@ use docker::spec::Run;
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The least number of open files that cluster.yaml may ask for.
 const NOFILE_MIN: u64 = 1024;
-/// Prints the hard limits: open files, KiB of locked memory, KiB of stack.
-const LIMITS_SCRIPT: &str = "ulimit -H -n; ulimit -H -l; ulimit -H -s";
+/// Prints the hard limits: open files, KiB of locked memory, KiB of stack; then the options of the mount at
+/// /dev/shm.
+const LIMITS_SCRIPT: &str = "ulimit -H -n; ulimit -H -l; ulimit -H -s; while read -r a b c options d; do if \
+    [ \"$b\" = /dev/shm ]; then echo \"$options\"; fi; done </proc/mounts";
+/// Docker's own size of /dev/shm, in bytes.
+const SHM_DEFAULT_BYTES: u64 = 64 << 20;
 
-/// A limit that an engine may not raise.
+/// A limit that an engine refuses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Refused {
     node: String,
-    /// `memlock`, `nofile`, `stack`.
+    /// `memlock`, `nofile`, `stack`, `shm`.
     name: &'static str,
     /// What cluster.yaml asks for; -1 is unlimited.
     wanted: i64,
-    /// The engine's own limit, in the unit of `wanted`.
+    /// The engine's own limit, or the size that it gives without one, in the unit of `wanted`.
     has: Option<u64>,
+    /// What the engine said, where it is no resource limit of its own.
+    why: Option<String>,
 }
 
 /// Tries the limits on all nodes that have the image and are not in `tried`, and adds these to it.
@@ -62,44 +68,58 @@ fn runs_with_them(plan: &ClusterPlan, node: &Node, observed: &ObservedState) -> 
         .is_some_and(|found| found.running && found.labels.get(PLAN_LABEL) == wanted.labels.get(PLAN_LABEL))
 }
 
-/// What a node's engine refuses. Any other reason why a container does not start is left to the step that
-/// starts it.
+/// What a node's engine refuses, all of it: an engine names only the first one. Any other reason why a
+/// container does not start is left to the step that starts it.
 async fn of_node(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Vec<Refused> {
     let wanted = container::of(plan, node);
-    if !is_refused(plan, node, engine, wanted.ulimits.clone(), Some(wanted.shm)).await {
+    let whole = trial(plan, node, engine, "exit 0", wanted.ulimits.clone(), Some(wanted.shm)).await;
+    if !matches!(whole, Err(NotRan::Container(_))) {
         return Vec::new();
     }
-    // An engine names only the first one.
+    // Where it does not start without any of them either, none is the reason.
+    let Ok(own) = trial(plan, node, engine, LIMITS_SCRIPT, Vec::new(), None).await else { return Vec::new() };
+    let refuses = |name, wanted, why| Refused {
+        node: node.name.clone(),
+        name,
+        wanted,
+        has: own_limit(&own.stdout, name),
+        why,
+    };
     let mut refused = Vec::new();
     for (name, value) in wanted.ulimits {
-        if is_refused(plan, node, engine, vec![(name, value)], None).await {
-            refused.push(Refused { node: node.name.clone(), name, wanted: value, has: None });
+        match trial(plan, node, engine, "exit 0", vec![(name, value)], None).await {
+            Err(NotRan::Container(why)) if matches!(why.cause(), docker::Cause::LimitDenied { .. }) => {
+                refused.push(refuses(name, value, None));
+            }
+            // An authorization plugin, for one.
+            Err(NotRan::Container(why @ docker::Error::Engine { .. })) => {
+                refused.push(refuses(name, value, Some(why.to_string())));
+            }
+            _ => {}
         }
     }
-    let own = trial(plan, node, engine, LIMITS_SCRIPT, Vec::new(), None).await;
-    let own = own.map(|ran| ran.stdout).unwrap_or_default();
-    let lines: Vec<Option<u64>> = own.lines().map(|line| line.trim().parse().ok()).collect();
-    for one in &mut refused {
-        let (line, unit) = match one.name {
-            "nofile" => (0, 1),
-            "memlock" => (1, 1024),
-            _ => (2, 1024),
-        };
-        one.has = lines.get(line).copied().flatten().map(|number| number * unit);
+    if let Err(NotRan::Container(why @ docker::Error::Engine { .. })) =
+        trial(plan, node, engine, "exit 0", Vec::new(), Some(wanted.shm)).await
+    {
+        let bytes = i64::try_from(wanted.shm).unwrap_or(i64::MAX);
+        refused.push(refuses("shm", bytes, Some(why.to_string())));
     }
     refused
 }
 
-async fn is_refused(
-    plan: &ClusterPlan,
-    node: &Node,
-    engine: &Engine,
-    ulimits: Vec<(&'static str, i64)>,
-    shm: Option<u64>,
-) -> bool {
-    match trial(plan, node, engine, "exit 0", ulimits, shm).await {
-        Err(NotRan::Container(why)) => diagnosis::limit(&why.into()).is_some(),
-        _ => false,
+/// The engine's own limit, from the output of [`LIMITS_SCRIPT`].
+fn own_limit(printed: &str, name: &str) -> Option<u64> {
+    let mut lines = printed.lines();
+    let number = |line: Option<&str>, unit: u64| line?.trim().parse::<u64>().ok().map(|number| number * unit);
+    match name {
+        "nofile" => number(lines.next(), 1),
+        "memlock" => number(lines.nth(1), 1024),
+        "shm" => {
+            let options = lines.nth(3).unwrap_or_default();
+            let size = options.split(',').find_map(|option| option.strip_prefix("size=")?.strip_suffix('k'));
+            Some(size.and_then(|kib| kib.parse::<u64>().ok()).map_or(SHM_DEFAULT_BYTES, |kib| kib << 10))
+        }
+        _ => number(lines.nth(2), 1024),
     }
 }
 
@@ -129,13 +149,17 @@ async fn trial(
 /// One report for all nodes, with one block for cluster.yaml.
 fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
     let one = |one: &Refused| {
-        let has = one.has.map(|has| format!(" (its own limit is {})", shown(one.name, has)));
+        let has = one.has.map(|has| match &one.why {
+            None => format!(" (its own limit is {})", shown(one.name, has)),
+            Some(why) => format!(" ({why}; it gives {} by itself)", shown(one.name, has)),
+        });
+        let why = || one.why.as_ref().map(|why| format!(" ({why})"));
         let wanted = u64::try_from(one.wanted).map_or("unlimited".to_owned(), |value| shown(one.name, value));
-        format!("{}: {} to {wanted}{}", one.node, one.name, has.unwrap_or_default())
+        format!("{}: {} to {wanted}{}", one.node, one.name, has.or_else(why).unwrap_or_default())
     };
     let all: Vec<String> = refused.iter().map(one).collect();
     let message = format!(
-        "Docker engines are not allowed to raise limits that cluster.yaml asks for; nothing was started. {}",
+        "Docker engines refuse limits that cluster.yaml asks for; nothing was started. {}",
         all.join("; ")
     );
     let mut problem = Problem::new(Step::Container, message);
@@ -146,19 +170,37 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
              Ethernet, not for InfiniBand): `{block}`"
         ));
     }
-    let names: BTreeSet<&str> = refused.iter().map(|one| one.name).collect();
-    let settings: Vec<String> =
-        names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
-    problem.fix(format!(
-        "Allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
-         needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
-        settings.join(" and ")
-    ))
+    allowed(refused).into_iter().fold(problem, Problem::fix)
+}
+
+/// How the engines can be made to take the limits.
+fn allowed(refused: &[Refused]) -> Vec<String> {
+    let mut fixes = Vec::new();
+    let own = refused.iter().filter(|one| one.why.is_none());
+    let names: BTreeSet<&str> = own.map(|one| one.name).collect();
+    if !names.is_empty() {
+        let settings: Vec<String> =
+            names.iter().map(|name| format!("Limit{}=infinity", name.to_uppercase())).collect();
+        fixes.push(format!(
+            "Allow it on these nodes: set {} with `systemctl edit docker` (an engine in a container also \
+             needs CAP_SYS_RESOURCE), then `systemctl restart docker`",
+            settings.join(" and ")
+        ));
+    }
+    if refused.iter().any(|one| one.why.is_some()) {
+        fixes.push(
+            "Change the rule that refuses it on these nodes; show the plugins of the engine: `docker info \
+             --format '{{.Plugins.Authorization}}'`"
+                .into(),
+        );
+    }
+    fixes
 }
 
 fn shown(name: &str, value: u64) -> String {
     match name {
         "nofile" => value.to_string(),
+        "shm" => format!("{} MiB", value >> 20),
         _ => format!("{} KiB", value >> 10),
     }
 }
@@ -179,8 +221,8 @@ fn block(plan: &ClusterPlan, refused: &[Refused]) -> Option<String> {
         None => "unlimited".to_owned(),
     };
     let nofile = least("nofile")?.unwrap_or(plan.nofile);
-    (nofile >= NOFILE_MIN)
-        .then(|| format!("limits: {{ shm: {}m, memlock: {memlock}, nofile: {nofile} }}", plan.shm >> 20))
+    let shm = least("shm")?.unwrap_or(plan.shm) >> 20;
+    (nofile >= NOFILE_MIN).then(|| format!("limits: {{ shm: {shm}m, memlock: {memlock}, nofile: {nofile} }}"))
 }
 
 #[cfg(test)]
@@ -189,7 +231,7 @@ mod tests {
     use crate::testing::two_nodes;
 
     fn refused(node: &str, name: &'static str, wanted: i64, has: Option<u64>) -> Refused {
-        Refused { node: node.into(), name, wanted, has }
+        Refused { node: node.into(), name, wanted, has, why: None }
     }
 
     #[test]
@@ -211,6 +253,35 @@ mod tests {
         );
         assert!(problem.fix[0].ends_with("`limits: { shm: 2048m, memlock: 64k, nofile: 524288 }`"));
         assert!(problem.fix[1].contains("LimitMEMLOCK=infinity and LimitNOFILE=infinity"));
+    }
+
+    #[test]
+    fn shm_that_the_engine_refuses_is_in_the_same_report() {
+        let plan = two_nodes("limits: {shm: 2g}");
+        let own = "1024\n8192\nunlimited\nrw,nosuid,nodev,noexec,relatime,size=65536k,inode64\n";
+        assert_eq!(
+            ["nofile", "memlock", "stack", "shm"].map(|name| own_limit(own, name)),
+            [Some(1024), Some(8 << 20), None, Some(64 << 20)]
+        );
+        let denied = "authorization denied by plugin policy: shm above 128 MiB";
+        let shm =
+            Refused { why: Some(denied.into()), ..refused("node2", "shm", 2 << 30, own_limit(own, "shm")) };
+        let problem = problem(&plan, &[refused("node2", "memlock", -1, Some(8 << 20)), shm]);
+        assert_eq!(
+            problem.message,
+            format!(
+                "Docker engines refuse limits that cluster.yaml asks for; nothing was started. node2: \
+                 memlock to unlimited (its own limit is 8192 KiB); node2: shm to 2048 MiB ({denied}; it gives 64 \
+                 MiB by itself)"
+            )
+        );
+        assert!(
+            problem.fix[0].contains("`limits: { shm: 64m, memlock: 8192k, nofile: "),
+            "{:?}",
+            problem.fix
+        );
+        assert!(problem.fix[1].contains("LimitMEMLOCK=infinity with"), "{:?}", problem.fix);
+        assert!(problem.fix[2].contains("docker info"), "{:?}", problem.fix);
     }
 
     #[test]

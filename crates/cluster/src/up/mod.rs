@@ -22,22 +22,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use docker::fan_out;
-
 use super::keys::Keys;
-use super::leftovers;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::secrets::Value;
-use super::swarm;
+use super::{leftovers, swarm};
 use crate::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
 use docker::auth::Logins;
 use docker::engine::Engine;
-use docker::swarm as engine_swarm;
+use docker::{fan_out, swarm as engine_swarm};
 
 /// Seconds by which clocks may differ before the certificates of a swarm do not hold.
 const CLOCK_SKEW_LIMIT_SECONDS: i64 = 300;
@@ -73,6 +70,7 @@ pub struct Work<'a> {
     /// Names of nodes that were removed from cluster.yaml and shall not be cleaned up.
     pub forget: Vec<String>,
     bundle: OnceCell<Bundle>,
+    gossip: OnceCell<Vec<Problem>>,
 }
 
 impl<'a> Work<'a> {
@@ -97,6 +95,7 @@ impl<'a> Work<'a> {
             steps: RefCell::default(),
             notes: RefCell::default(),
             bundle: OnceCell::new(),
+            gossip: OnceCell::new(),
         }
     }
 

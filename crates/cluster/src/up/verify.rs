@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use super::restart::{Busy, busy, refused};
 use super::{Work, containers, healthy, on_all};
 use crate::blocked;
-use crate::causes::{Causes, causes, to_reattach};
+use crate::causes::{Before, Causes, causes};
 use crate::container_probe::{self, ContainerProbe, Tried, pinned};
 use crate::flow::measure::{self, Peer};
 use crate::flow::rate::{self, Way};
@@ -17,6 +17,7 @@ use crate::plan::Node;
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
 use crate::request::NetworkKind;
+use crate::stale_entries::to_reattach;
 use crate::worker::container as worker_container;
 use docker::container;
 use docker::engine::Engine;
@@ -81,8 +82,7 @@ async fn rounds(work: &Work<'_>, mut containers: Vec<ContainerProbe<'_>>) -> Res
             false => "overlay entries were missing on some engine",
         };
         work.note(format!(
-            "restarted the container of {node} because {why}; all containers now reach each other, and no \
-            port was blocked"
+            "restarted the container of {node} because {why}; all containers now reach each other"
         ));
     }
     Ok(())
@@ -169,6 +169,7 @@ async fn pairs(
 ) -> Result<(Causes, Vec<Tried>), Vec<Problem>> {
     let ordered = (0..containers.len()).flat_map(|from| (0..containers.len()).map(move |to| (from, to)));
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
+    let bundle = work.bundle().map_err(|problem| vec![problem])?;
     let start = Instant::now();
     let mut tried = of_pairs(work, containers, ordered).await;
     let packet_loss = packet_loss(work, containers).await;
@@ -188,12 +189,16 @@ async fn pairs(
         tokio::time::sleep(RETRY_INTERVAL).await;
         tried.extend(of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await);
     }
+    let gossip = work.gossip.get().cloned().unwrap_or_default();
     let causes = if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
         Causes::default()
     } else {
-        causes(work.plan, work.bundle().map_err(|problem| vec![problem])?, containers, &tried, reattached)
-            .await
+        causes(work.plan, bundle, containers, &tried, Before { reattached, gossip: gossip.clone() }).await
     };
+    if causes.problems != gossip {
+        // It works all the same, because engines fall back to TCP; or something else is worse.
+        gossip.into_iter().for_each(|problem| work.note(problem.message));
+    }
     Ok((causes, tried))
 }
 

@@ -28,7 +28,7 @@ use super::{Failure, Why};
 /// The longest line of a handshake, in bytes.
 const LINE_LIMIT_BYTES: usize = 400;
 /// Hexadecimal digits of the code of a datagram: 128 bits, half of the whole code (RFC 2104, section 5).
-pub(super) const DATAGRAM_MAC_DIGITS: usize = 32;
+pub(crate) const DATAGRAM_MAC_DIGITS: usize = 32;
 
 /// The secret of a run. Its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,14 +63,14 @@ impl Secret {
     }
 
     /// The code of a datagram.
-    pub(super) fn sign_datagram(&self, label: &str, parts: &[&str]) -> String {
+    pub(crate) fn sign_datagram(&self, label: &str, parts: &[&str]) -> String {
         let mut code = self.sign(label, parts);
         code.truncate(DATAGRAM_MAC_DIGITS);
         code
     }
 
     /// Whether hexadecimal digits are the code, or its first half or more. Takes as long for a wrong one.
-    pub(super) fn verify(&self, label: &str, parts: &[&str], digits: &str) -> bool {
+    pub(crate) fn verify(&self, label: &str, parts: &[&str], digits: &str) -> bool {
         let (Some(mac), Some(code)) = (self.mac(label, parts), bytes(digits)) else { return false };
         code.len() * 2 >= DATAGRAM_MAC_DIGITS && mac.verify_truncated_left(&code).is_ok()
     }

@@ -13,7 +13,7 @@ const ROUTES: &str = "/proc/net/route";
 /// The kernel's table of neighbours.
 const NEIGHBOURS: &str = "/proc/net/arp";
 
-pub(super) fn all() -> Result<Vec<Interface>, Failure> {
+pub(crate) fn all() -> Result<Vec<Interface>, Failure> {
     let found = nix::ifaddrs::getifaddrs()
         .map_err(|error| Failure { why: Why::Other, message: format!("interfaces: {error}") })?;
     let mut interfaces: BTreeMap<String, Interface> = BTreeMap::new();

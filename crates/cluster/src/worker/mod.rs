@@ -13,7 +13,7 @@ pub mod container;
 pub mod custom;
 pub mod digest;
 mod dns;
-mod interfaces;
+pub(crate) mod interfaces;
 mod machine;
 mod mtu;
 pub mod serve;

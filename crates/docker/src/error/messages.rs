@@ -26,6 +26,8 @@ pub enum Cause {
     },
     /// The disk is full, or the quota.
     DiskFull,
+    /// No GPUs for the container: the engine knows neither the NVIDIA runtime nor a CDI specification.
+    NoGpuRuntime,
     /// No GPUs for the container: driver, container toolkit or CDI.
     NoGpu,
     BindSourceMissing {
@@ -86,7 +88,7 @@ impl std::fmt::Display for EngineMessage {
 /// Causes in the order in which they are looked for: one of the words, all in lower case.
 const CAUSES: &[(&[&str], Cause)] = &[
     (&["context canceled"], Cause::Canceled),
-    (&["containerd.sock: connect:"], Cause::NoContainerd),
+    (&["containerd.sock: connect:", "containerd.sock: timeout"], Cause::NoContainerd),
     (&["no such container"], Cause::NoSuchContainer),
     (&["no such image"], Cause::NoSuchImage),
     (&["is already in use by container"], Cause::NameInUse),
@@ -99,7 +101,9 @@ const CAUSES: &[(&[&str], Cause)] = &[
     (&["x509", "certificate has expired or is not yet valid"], Cause::Certificate),
     (&["overlap"], Cause::SubnetOverlap),
     (&["no space left on device", "disk quota exceeded"], Cause::DiskFull),
-    (&["could not select device driver", "nvidia-container-cli", "unresolvable cdi devices"], Cause::NoGpu),
+    // Docker's text when neither the toolkit's hook nor a CDI specification serves `--gpus`.
+    (&["could not select device driver"], Cause::NoGpuRuntime),
+    (&["nvidia-container-cli", "unresolvable cdi devices"], Cause::NoGpu),
     (&["error while mounting volume", "failed to mount local volume"], Cause::VolumeNotMounted),
     (
         &["attaching to network failed", "could not attach to network", "could not find network"],
@@ -217,7 +221,7 @@ mod tests {
                 "invalid mount config for type \"bind\": bind source path does not exist: /data/a",
                 Cause::BindSourceMissing { path: "/data/a".into() },
             ),
-            ("could not select device driver \"nvidia\" with capabilities: [[gpu]]", Cause::NoGpu),
+            ("could not select device driver \"nvidia\" with capabilities: [[gpu]]", Cause::NoGpuRuntime),
             ("exec: \"nvidia-container-cli\": executable file not found in $PATH", Cause::NoGpu),
             ("exec: \"/bin/sh\": stat /bin/sh: no such file or directory", Cause::ProgramNotFound),
             ("open /envdoc/a: no such file or directory", Cause::FileNotFound),
@@ -227,6 +231,11 @@ mod tests {
             (
                 "connection error: desc = \"transport: Error while dialing dial unix \
                  /var/run/docker/containerd/containerd.sock: connect: connection refused\": unavailable",
+                Cause::NoContainerd,
+            ),
+            (
+                "connection error: desc = \"transport: Error while dialing dial \
+                 unix:///var/run/docker/containerd/containerd.sock: timeout\": unavailable",
                 Cause::NoContainerd,
             ),
             ("Pool overlaps with other one on this address space", Cause::SubnetOverlap),

@@ -55,14 +55,44 @@ pub struct ConnectError {
     pub message: String,
     /// What to do, each a sentence or a command.
     pub hints: Vec<String>,
+    /// The kind of the reason, where it is a known one.
+    pub cause: Option<ConnectCause>,
+}
+
+/// Why there is no transport, without what differs from one machine to the next: a report names machines
+/// with the same cause together.
+#[expect(missing_docs, reason = "names and messages say it")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectCause {
+    #[error("ssh: {0}")]
+    Ssh(ssh::messages::Fault),
+    #[error("no SSH connection in time")]
+    SshTimedOut,
+    #[error("the login shell ends before it runs a command")]
+    LoginShell,
+    #[error("the login shell prints without end")]
+    Flooded,
+    #[error("SSH connects, but the Docker engine cannot be used: {0}")]
+    Socket(ssh::SocketState),
+    #[error("the Docker engine does not answer")]
+    NoAnswer,
+    #[error("no Docker engine listens there")]
+    Refused,
+    #[error("no permission to use the Docker engine")]
+    Denied,
 }
 
 impl ConnectError {
-    fn new(message: impl ToString) -> Self {
-        ConnectError { message: message.to_string(), hints: Vec::new() }
+    pub(crate) fn new(message: impl ToString) -> Self {
+        ConnectError { message: message.to_string(), hints: Vec::new(), cause: None }
     }
 
-    fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn caused_by(mut self, cause: ConnectCause) -> Self {
+        self.cause = Some(cause);
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }

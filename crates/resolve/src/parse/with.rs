@@ -262,6 +262,6 @@ mod tests {
         assert_eq!((name.as_str(), versions.text.as_str()), ("transformers", ">=4.40"));
         assert_eq!(of_known[1].kind, RequirementKind::Unchecked("transformers[torch,sentencepiece]".into()));
         assert_eq!(typo_of("numyp", package_names()), Some("numpy"));
-        assert_eq!(similar_name("pandas"), None);
+        assert_eq!(typo_of("pandas", package_names()), None);
     }
 }

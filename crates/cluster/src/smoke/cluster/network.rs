@@ -14,10 +14,10 @@ use crate::container_probe::{self, ContainerProbe, Tried};
 use crate::smoke::outcome::{Outcome, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases;
-use crate::ssh::LoginError;
+use crate::ssh::{self, LoginError};
 
 /// The longest that the search for a cause may take.
-const CAUSE_SEARCH_TIMEOUT: Duration = Duration::from_secs(30);
+const CAUSE_SEARCH_TIMEOUT: Duration = Duration::from_secs(90);
 /// Pairs that are tried at once.
 const MAX_PARALLEL: usize = 32;
 /// Pairs whose cause is looked for.
@@ -170,7 +170,7 @@ impl Site<'_> {
         for (from, to, came) in came {
             let (one, other) = (&containers[from].node.name, &containers[to].node.name);
             if let Err(why) = came {
-                let problem = causes::unlogged(one, other, &why);
+                let problem = ssh::unlogged(one, other, &why);
                 failed.push((one.clone(), problem.message));
                 if outcome.fix.is_empty() {
                     outcome.fix = problem.fix;
@@ -230,7 +230,8 @@ impl Site<'_> {
             let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
             let tried = pairs.filter(|(from, to)| from != to).map(|(from, to)| of(from, to));
             let tried: Vec<Tried> = stream::iter(tried).buffer_unordered(MAX_PARALLEL).collect().await;
-            causes::unreached(self.plan, self.bundle, containers, &tried, MAX_CAUSES, false).await.problems
+            let before = causes::Before::default();
+            causes::unreached(self.plan, self.bundle, containers, &tried, MAX_CAUSES, before).await.problems
         };
         let Ok(problems) = tokio::time::timeout(CAUSE_SEARCH_TIMEOUT, asked).await else {
             outcome.remarks.push("the cause could not be determined in time".into());

@@ -65,6 +65,13 @@ impl Capture {
         self.state().bytes > FLOOD_LIMIT_BYTES
     }
 
+    /// Ends when more came than any login prints.
+    pub(super) async fn flood(&self) {
+        while !self.flooded() {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
     /// The start of what came, of a program that has ended: its last words may still be in the pipe, and a
     /// child of it may hold the pipe open for ever.
     pub(super) async fn rest(&self) -> String {

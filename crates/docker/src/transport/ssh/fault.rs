@@ -1,46 +1,15 @@
-//! Why an SSH connection failed, from the messages of ssh, and how to fix it. The only file that reads these
-//! messages.
+//! Why an SSH connection failed, and how to fix it. [`messages`] reads what ssh says.
 
 use std::time::Duration;
 
-use super::{ConnectError, SshAddress, login_shell};
+use super::messages::{self, Fault, Messages};
+use super::{ConnectCause, ConnectError, SshAddress, login_shell};
+use diagnostic::visible;
 
 /// The most lines of ssh's that are shown where none of them is known.
 const LINES_LIMIT: usize = 5;
-
-/// Why ssh ended before the connection was ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    HostKeyChanged,
-    HostKeyUnknown,
-    LoginDenied,
-    NameNotResolved,
-    PortRefused,
-    NoBanner,
-    TimedOut,
-    NoRoute,
-    TooManyKeys,
-    ClosedAtOnce,
-    ConfigurationWritable,
-}
-
-/// Faults in the order in which they are looked for, each with the words of ssh that name it.
-const FAULTS: &[(&str, Fault)] = &[
-    ("REMOTE HOST IDENTIFICATION HAS CHANGED", Fault::HostKeyChanged),
-    ("Host key verification failed", Fault::HostKeyUnknown),
-    ("Permission denied (", Fault::LoginDenied),
-    ("Could not resolve hostname", Fault::NameNotResolved),
-    ("Connection refused", Fault::PortRefused),
-    ("timed out during banner exchange", Fault::NoBanner),
-    ("timed out", Fault::TimedOut),
-    ("No route to host", Fault::NoRoute),
-    ("Too many authentication failures", Fault::TooManyKeys),
-    ("kex_exchange_identification", Fault::ClosedAtOnce),
-    ("Bad owner or permissions", Fault::ConfigurationWritable),
-];
-
-/// How the lines begin that the ssh of a jump host writes about its own connection.
-const JUMP_MESSAGES: [&str; 3] = ["ssh: ", "Host key verification failed", "kex_exchange_identification"];
+/// The most of a line that others wrote that is shown, in characters.
+const LINE_LIMIT: usize = 200;
 
 impl Fault {
     /// What to do about it, in order.
@@ -64,6 +33,10 @@ impl Fault {
             Fault::LoginDenied => vec![
                 format!("Install your public key (password login is not supported): ssh-copy-id {ssh}"),
                 "Add a key with a passphrase to the agent: ssh-add".into(),
+            ],
+            Fault::KeyReadableByOthers => vec![
+                "Make the private key readable by its owner alone: chmod 600 KEY".into(),
+                format!("If the login is still denied, install the public key there: ssh-copy-id {ssh}"),
             ],
             other => vec![other.hint().into()],
         }
@@ -93,7 +66,10 @@ impl Fault {
             Fault::ConfigurationWritable => {
                 "Remove write permission for others from the configuration: chmod 600 ~/.ssh/config"
             }
-            Fault::HostKeyChanged | Fault::HostKeyUnknown | Fault::LoginDenied => "",
+            Fault::HostKeyChanged
+            | Fault::HostKeyUnknown
+            | Fault::KeyReadableByOthers
+            | Fault::LoginDenied => "",
         }
     }
 }
@@ -120,89 +96,102 @@ pub(super) fn from_exit(address: &SshAddress, ended: Ended<'_>) -> ConnectError 
 }
 
 /// ssh's own messages name the reason. `stderr` counts only for the ssh of a jump host, and only in lines
-/// that ssh writes: anything may be in a banner.
+/// that ssh writes: anything may be in a banner. Where ssh names none, its last line is shown, as what it is.
 pub(super) fn from_messages(address: &SshAddress, log: &str, stderr: &str) -> ConnectError {
-    let lines: Vec<&str> =
-        log.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("@@@")).collect();
-    let of_jump = |line: &&str| JUMP_MESSAGES.iter().any(|words| line.starts_with(words));
-    let jump: Vec<&str> = stderr.lines().map(str::trim).filter(of_jump).collect();
-    let find = |lines: &[&'_ str]| {
-        let named = |words: &str| lines.iter().position(|line| line.contains(words));
-        FAULTS.iter().find_map(|(words, fault)| Some((*fault, named(words)?)))
-    };
-    let own = find(&lines).map(|(fault, index)| (fault, lines[index]));
-    let far = find(&jump).map(|(fault, index)| (fault, jump[index]));
-    let first = match own {
-        Some((Fault::ClosedAtOnce, _)) | None => far.or(own),
+    let (own, jump) = (Messages::of(log), Messages::of_jump_host(stderr));
+    let first = match own.fault() {
+        Some((Fault::ClosedAtOnce, _)) | None => jump.fault().or(own.fault()),
         own => own,
     };
-    let line = |words: &str| lines.iter().chain(&jump).copied().find(|line| line.contains(words));
-    let Some((fault, named)) = first else { return unknown(address, &lines) };
+    let Some((fault, named)) = first else { return unknown(address, &own, stderr) };
     let message = match fault {
         Fault::HostKeyChanged => {
-            let old = line("Offending").unwrap_or("the key in known_hosts differs");
-            let new = line("SHA256:")
-                .map(|line| format!("; it shows {}", line.trim_end_matches('.')))
-                .unwrap_or_default();
+            let old =
+                own.offending_key().or(jump.offending_key()).unwrap_or("the key in known_hosts differs");
+            let new = own.fingerprint().or(jump.fingerprint());
+            let new = new.map(|line| format!("; it shows {line}")).unwrap_or_default();
             format!("the host key of {} has changed: {old}{new}", address.known_hosts_name())
         }
         Fault::HostKeyUnknown => {
-            line("host key is known for").unwrap_or("Host key verification failed").to_owned()
+            own.no_known_key().or(jump.no_known_key()).unwrap_or("Host key verification failed").to_owned()
         }
-        _ => named.trim_start_matches("ssh: ").to_owned(),
+        // Before there is a connection nobody but a ProxyCommand writes there.
+        Fault::ClosedAtOnce => format!("{}{}", messages::without_name(named), last_of(stderr)),
+        _ => messages::without_name(named).to_owned(),
     };
-    let error = ConnectError::new(format!("ssh: {message}"));
+    let error = ConnectError::new(format!("ssh: {message}")).caused_by(ConnectCause::Ssh(fault));
     fault.hints(address).into_iter().fold(error, ConnectError::hint)
 }
 
-/// The last lines of ssh, where no fault is known from them.
-fn unknown(address: &SshAddress, lines: &[&str]) -> ConnectError {
-    match lines.len() {
-        0 => ConnectError::new(format!(
-            "ssh {} ended with status 255 without a message",
-            address.ssh_arguments()
-        ))
-        .hint(format!("Show what ssh does: ssh -v {} true; echo $?", address.ssh_arguments())),
-        count => ConnectError::new(format!("ssh: {}", lines[count.saturating_sub(LINES_LIMIT)..].join("; "))),
-    }
+/// The last lines of ssh, and the last one on its standard error, where no fault is known from them.
+fn unknown(address: &SshAddress, own: &Messages<'_>, stderr: &str) -> ConnectError {
+    let (ssh, last) = (address.ssh_arguments(), last_of(stderr));
+    let message = match own.last(LINES_LIMIT) {
+        [] => format!("ssh {ssh} ended with status 255 without a message of its own{last}"),
+        lines => format!("ssh: {}{last}", visible::line(&lines.join("; "))),
+    };
+    ConnectError::new(message).hint(format!("Show what ssh does: ssh -v {ssh} true; echo $?"))
 }
 
-/// What ssh said last about a socket that it could not forward.
-pub(super) fn forwarding_failure(log: &str) -> Option<&str> {
-    log.lines().rfind(|line| line.contains("open failed")).map(str::trim)
+/// The last line on the standard error of ssh, where the server's banner, the login shell and a ProxyCommand
+/// write too.
+fn last_of(stderr: &str) -> String {
+    let Some(line) = messages::last_line(stderr) else { return String::new() };
+    let cut: String = line.chars().take(LINE_LIMIT).collect();
+    let more = if cut.len() < line.len() { "…" } else { "" };
+    format!("; last line on its standard error: \"{}{more}\"", visible::line(&cut))
 }
 
 /// ssh was still at it when the time was up.
 pub(super) fn timed_out(address: &SshAddress, log: &str, after: Duration) -> ConnectError {
-    let said = log.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let said = said.map(|line| format!("; last message of ssh: {line}")).unwrap_or_default();
+    let said = messages::last_line(log);
+    let said = said.map(|line| format!("; last message of ssh: {}", visible::line(line))).unwrap_or_default();
     ConnectError::new(format!(
         "no SSH connection to {} within {:.1} s{said}",
         address.ssh_arguments(),
         after.as_secs_f32()
     ))
+    .caused_by(ConnectCause::SshTimedOut)
     .hint(format!("Show where the connection hangs: ssh -v {} true", address.ssh_arguments()))
 }
 
-/// The other side printed more than `limit` bytes and was not ready.
-pub(super) fn flooded(address: &SshAddress, limit: u64) -> ConnectError {
+/// An output of the other side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    Stdout,
+    Stderr,
+}
+
+/// The other side printed more than `limit` bytes on an output and was not ready.
+pub(super) fn flooded(address: &SshAddress, output: Output, limit: u64) -> ConnectError {
+    let (on, cut) = match output {
+        Output::Stdout => ("", "| head"),
+        Output::Stderr => (" on standard error", "2>&1 >/dev/null | head"),
+    };
     ConnectError::new(format!(
-        "the login shell of {} printed more than {} MiB before it ran the command that envdoc sent",
+        "the login shell of {} printed more than {} MiB{on} before it ran the command that envdoc sent",
         address.login(),
         limit >> 20
     ))
-    .hint(format!("Show it: ssh {} true | head", address.ssh_arguments()))
+    .caused_by(ConnectCause::Flooded)
+    .hint(format!("Show it: ssh {} true {cut}", address.ssh_arguments()))
     .hint("Check the files that the shell reads on that machine (~/.bashrc, /etc/profile) for endless output")
 }
 
 /// What [`PROBE`] found about a socket, on the other side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SocketState {
+#[expect(missing_docs, reason = "names and messages say it")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SocketState {
+    #[error("its socket does not exist")]
     Absent,
+    #[error("its socket is none")]
     NoSocket,
+    #[error("no permission to use its socket")]
     Denied,
     /// A program listens there.
+    #[error("the SSH server does not forward its socket")]
     Listening,
+    #[error("no engine listens at its socket")]
     Silent,
 }
 
@@ -236,7 +225,7 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
     let Some((user, state)) = probed.map(SocketState::parse) else {
         return ConnectError::new(format!("SSH connected, but {socket} on {host} cannot be used: {why}"));
     };
-    match state {
+    let error = match state {
         SocketState::Absent => ConnectError::new(format!(
             "{socket} does not exist on {host}, or {user} has no access to its directory: {why}"
         ))
@@ -260,7 +249,8 @@ pub(super) fn from_socket(address: &SshAddress, why: &str, probed: Option<&str>)
         )),
         SocketState::Silent => ConnectError::new(format!("no engine listens at {socket} on {host}: {why}"))
             .hint(format!("Check the engine on {host}: systemctl status docker")),
-    }
+    };
+    error.caused_by(ConnectCause::Socket(state))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A login shell that ends before it runs what it was given. The only file that reads the message of nologin.
 
-use super::{ConnectError, SshAddress};
+use super::{ConnectCause, ConnectError, SshAddress};
 
 /// What nologin(8) prints where /etc/nologin.txt does not say otherwise.
 const NOLOGIN_MESSAGE: &str = "This account is currently not available";
@@ -16,6 +16,7 @@ pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectE
         return ConnectError::new(format!(
             "{who} has a login shell that allows no login (nologin, exit status {status})"
         ))
+        .caused_by(ConnectCause::LoginShell)
         .hint(show)
         .hint("Use another user, or give this one a shell on that machine: usermod --shell /bin/bash USER");
     }
@@ -26,6 +27,7 @@ pub(super) fn ended(address: &SshAddress, status: i32, stdout: &str) -> ConnectE
         "the login shell of {who} ended with status {status} before it ran the command that envdoc \
          sent{printed}"
     ))
+    .caused_by(ConnectCause::LoginShell)
     .hint(show)
     .hint(
         "Possible causes on that machine: an `exit` in ~/.bashrc or another file that the shell reads, a \

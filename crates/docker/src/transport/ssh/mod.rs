@@ -7,6 +7,7 @@
 mod capture;
 mod fault;
 mod login_shell;
+pub mod messages;
 mod run;
 mod shell;
 
@@ -17,10 +18,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use capture::{Capture, FLOOD_LIMIT_BYTES};
+use fault::Output;
+pub use fault::SocketState;
 pub use run::Ran;
 pub use shell::{Shell, open_shell};
 
-use super::{ConnectError, Folder, SshAddress};
+use super::{ConnectCause, ConnectError, Folder, SshAddress};
 use diagnostic::shell::quoted;
 use host::{Reading, process};
 
@@ -68,8 +71,9 @@ pub fn open(address: SshAddress, deadline: Instant) -> BoxFuture<'static, Result
             if let Ok(Some(status)) = child.try_wait() {
                 break Some(Ended::Exited(status.code()));
             }
-            if stdout.flooded() {
-                break Some(Ended::Flooded);
+            let flooded = [(&stdout, Output::Stdout), (&stderr, Output::Stderr)];
+            if let Some((_, output)) = flooded.into_iter().find(|(capture, _)| capture.flooded()) {
+                break Some(Ended::Flooded(output));
             }
             if Instant::now() >= deadline {
                 break Some(Ended::TimedOut);
@@ -82,7 +86,7 @@ pub fn open(address: SshAddress, deadline: Instant) -> BoxFuture<'static, Result
                 Ended::Exited(status) => {
                     ended_early(&address, &folder, status, &stderr, &stdout.rest().await).await
                 }
-                Ended::Flooded => fault::flooded(&address, FLOOD_LIMIT_BYTES),
+                Ended::Flooded(output) => fault::flooded(&address, output, FLOOD_LIMIT_BYTES),
                 Ended::TimedOut => fault::timed_out(&address, &log(&folder), started.elapsed()),
             });
         }
@@ -95,7 +99,7 @@ enum Ended {
     /// ssh ended, with this status.
     Exited(Option<i32>),
     /// The other side prints without end.
-    Flooded,
+    Flooded(Output),
     TimedOut,
 }
 
@@ -224,11 +228,12 @@ impl Connection {
                     return Err(ConnectError::new(format!(
                         "SSH connected, but the engine at {} on {} did not answer",
                         self.address.socket, self.address.host
-                    )));
+                    ))
+                    .caused_by(ConnectCause::NoAnswer));
                 }
             };
             let forwarded = log(&self.folder);
-            let forwarded = fault::forwarding_failure(&forwarded);
+            let forwarded = messages::forwarding_failure(&forwarded);
             let socket = quoted(&self.address.socket);
             let script = format!("s={socket}; {}", fault::PROBE);
             let probed =

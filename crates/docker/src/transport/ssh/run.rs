@@ -4,10 +4,10 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 
-use super::{ConnectError, Connection, OUTPUT_LIMIT_BYTES, fault};
+use super::{ConnectError, Connection, OUTPUT_LIMIT_BYTES, Output, fault};
 
 /// How a command on the other side ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,14 +48,8 @@ impl Connection {
                     short(remote),
                     self.address.ssh_arguments()
                 ))
-            })??;
-            if stdout.len() as u64 > OUTPUT_LIMIT_BYTES {
-                return Err(ConnectError::new(format!(
-                    "`{}` printed more than {} MiB",
-                    short(remote),
-                    OUTPUT_LIMIT_BYTES >> 20
-                )));
-            }
+            })?;
+            let ended = ended.map_err(|stopped| stopped.of(remote))?;
             let stderr = String::from_utf8_lossy(&stderr).into_owned();
             match ended.code() {
                 // ssh's own status when the connection failed; few programs end with it.
@@ -67,31 +61,84 @@ impl Connection {
     }
 }
 
-/// Writes the input and reads both outputs until the program ends.
+/// Why a command was not waited for.
+#[derive(Debug)]
+enum Stopped {
+    /// It printed more than is read, on this output.
+    Flooded(Output),
+    Failed(ConnectError),
+}
+
+impl Stopped {
+    fn of(self, remote: &str) -> ConnectError {
+        match self {
+            Stopped::Flooded(output) => {
+                let on = if output == Output::Stderr { " on standard error" } else { "" };
+                let limit = OUTPUT_LIMIT_BYTES >> 20;
+                ConnectError::new(format!("`{}` printed more than {limit} MiB{on}", short(remote)))
+            }
+            Stopped::Failed(error) => error,
+        }
+    }
+}
+
+/// Writes the input and reads both outputs until the program ends, or prints too much.
 async fn transfer(
     mut child: Child,
     input: &[u8],
     stdout: &mut Vec<u8>,
     stderr: &mut Vec<u8>,
-) -> Result<ExitStatus, ConnectError> {
+) -> Result<ExitStatus, Stopped> {
+    let failed = |message: String| Stopped::Failed(ConnectError::new(message));
     let (Some(mut stdin), Some(out), Some(err)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(ConnectError::new("cannot open pipes to ssh"));
+        return Err(failed("cannot open pipes to ssh".into()));
     };
-    let (mut out, mut err) = (out.take(OUTPUT_LIMIT_BYTES + 1), err.take(OUTPUT_LIMIT_BYTES + 1));
     let write = async {
         // A command that does not read its input says itself what is wrong.
         let _ = stdin.write_all(input).await;
         drop(stdin);
+        Ok(())
     };
-    let (_, _, _) = tokio::join!(write, out.read_to_end(stdout), err.read_to_end(stderr));
-    child.wait().await.map_err(|error| ConnectError::new(format!("cannot wait for ssh: {error}")))
+    tokio::try_join!(write, limited(out, stdout, Output::Stdout), limited(err, stderr, Output::Stderr))?;
+    child.wait().await.map_err(|error| failed(format!("cannot wait for ssh: {error}")))
+}
+
+/// Reads an output to its end, or to the limit: a program that prints without end never ends by itself.
+async fn limited(pipe: impl AsyncRead + Unpin, into: &mut Vec<u8>, output: Output) -> Result<(), Stopped> {
+    let _ = pipe.take(OUTPUT_LIMIT_BYTES + 1).read_to_end(into).await;
+    match into.len() as u64 > OUTPUT_LIMIT_BYTES {
+        true => Err(Stopped::Flooded(output)),
+        false => Ok(()),
+    }
 }
 
 fn short(command: &str) -> String {
     match command.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &command[..end]),
         None => command.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn ran(script: &str) -> Result<ExitStatus, Stopped> {
+        let mut command = tokio::process::Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.kill_on_drop(true).spawn().unwrap();
+        transfer(child, b"", &mut Vec::new(), &mut Vec::new()).await
+    }
+
+    #[tokio::test]
+    async fn a_command_that_prints_without_end_is_named_and_not_waited_for() {
+        assert!(ran("echo a; echo b >&2").await.unwrap().success());
+        let stdout = ran("yes").await.unwrap_err();
+        assert!(matches!(stdout, Stopped::Flooded(Output::Stdout)), "{stdout:?}");
+        assert_eq!(stdout.of("yes").message, "`yes` printed more than 64 MiB");
+        let stderr = ran("yes >&2").await.unwrap_err();
+        assert_eq!(stderr.of("yes").message, "`yes` printed more than 64 MiB on standard error");
     }
 }

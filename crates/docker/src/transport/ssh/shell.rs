@@ -10,8 +10,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 use crate::error::Error;
 
 use super::{
-    ConnectError, Connection, FLOOD_LIMIT_BYTES, Folder, OUTPUT_LIMIT_BYTES, POLL_INTERVAL, READY_MARK,
-    SshAddress, configuration, ended_early, fault, log, process, start,
+    ConnectError, Connection, FLOOD_LIMIT_BYTES, Folder, OUTPUT_LIMIT_BYTES, Output, POLL_INTERVAL,
+    READY_MARK, SshAddress, configuration, ended_early, fault, log, process, start,
 };
 
 /// The most that is kept of what was printed before the connection was ready, in bytes.
@@ -55,7 +55,7 @@ pub async fn open_shell(
             }
             bytes += line.len() as u64 + 1;
             if bytes > FLOOD_LIMIT_BYTES {
-                return Err(fault::flooded(&address, FLOOD_LIMIT_BYTES));
+                return Err(fault::flooded(&address, Output::Stdout, FLOOD_LIMIT_BYTES));
             }
             if printed.len() < PRINTED_LIMIT_BYTES {
                 printed.push_str(&line);
@@ -63,6 +63,12 @@ pub async fn open_shell(
             }
         }
         Ok(None)
+    };
+    let ready = async {
+        tokio::select! {
+            ready = ready => ready,
+            () = stderr.flood() => Err(fault::flooded(&address, Output::Stderr, FLOOD_LIMIT_BYTES)),
+        }
     };
     let blocked = match tokio::time::timeout_at(deadline.into(), ready).await {
         Ok(Ok(Some(shell))) => {

@@ -5,13 +5,15 @@ use std::io::ErrorKind;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError};
 
-use super::{ConnectError, Target};
+use super::Target;
+use crate::transport::{ConnectCause, ConnectError};
 
 /// No connection.
 pub(super) fn tcp(address: &str, error: &std::io::Error) -> ConnectError {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
             ConnectError::new(format!("connection to {address} refused: no engine listens there"))
+                .caused_by(ConnectCause::Refused)
         }
         _ => ConnectError::new(format!("cannot connect to {address}: {error}")),
     }

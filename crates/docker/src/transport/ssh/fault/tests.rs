@@ -1,3 +1,4 @@
+use super::super::messages::FAULTS;
 use super::*;
 
 fn address() -> SshAddress {
@@ -93,9 +94,46 @@ fn a_banner_is_never_the_reason() {
     let nologin = message(1, "", "This account is currently not available.\n");
     assert!(nologin.starts_with("root@127.0.0.1 has a login shell that allows no login"), "{nologin}");
     assert!(message(3, "", "maintenance\n").ends_with("; it printed: maintenance"));
-    assert!(message(255, "", "").ends_with("ended with status 255 without a message"));
     let denied = message(255, "root@127.0.0.1: Permission denied (publickey).\r\n", "");
     assert_eq!(denied, "ssh: root@127.0.0.1: Permission denied (publickey).");
+}
+
+#[test]
+fn where_no_rule_knows_the_reason_the_last_line_is_shown_as_what_it_is() {
+    let ended = |log, stderr| {
+        let error = from_exit(&address(), Ended { status: Some(255), log, stderr, stdout: "" });
+        assert!(error.hints.iter().any(|hint| hint.contains("ssh")), "{error:?}");
+        error.message
+    };
+    assert_eq!(
+        ended("", "motd\n\u{1b}[31mPAM: quota exceeded\u{7}\u{202e}\r\n\n"),
+        "ssh -p 2201 root@127.0.0.1 ended with status 255 without a message of its own; last line on its \
+         standard error: \"\\x1b[31mPAM: quota exceeded\\x07\\u202e\""
+    );
+    assert!(ended("", "\n").ends_with("ended with status 255 without a message of its own"));
+    let closed = "Connection closed by UNKNOWN port 65535\r\n";
+    let proxy = "/bin/sh: 1: exec: nc: not found\n";
+    assert_eq!(
+        ended(closed, proxy),
+        "ssh: Connection closed by UNKNOWN port 65535; last line on its standard error: \"/bin/sh: 1: exec: \
+         nc: not found\""
+    );
+    let closed = "kex_exchange_identification: Connection closed by remote host\r\n";
+    assert!(
+        ended(closed, proxy)
+            .ends_with("remote host; last line on its standard error: \"/bin/sh: 1: exec: nc: not found\"")
+    );
+    let long = ended("", &"x".repeat(9000));
+    assert!(long.len() < 400 && long.ends_with("x…\""), "{long}");
+}
+
+#[test]
+fn an_output_that_floods_is_named() {
+    let flooded = |output| flooded(&address(), output, 8 << 20);
+    assert!(flooded(Output::Stdout).message.contains("printed more than 8 MiB before"));
+    let error = flooded(Output::Stderr);
+    assert!(error.message.contains("printed more than 8 MiB on standard error before"), "{error:?}");
+    assert!(error.hints[0].contains("2>&1 >/dev/null"), "{error:?}");
 }
 
 #[test]
