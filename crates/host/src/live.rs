@@ -22,6 +22,26 @@ const NAMES_MAX: usize = 20_000;
 /// The kernel's log is a device of which only records that can matter here are kept; see [`kernel_log`].
 const KERNEL_LOG: &str = "/dev/kmsg";
 
+/// Words of the records of the kernel's log that are kept.
+pub(crate) const KERNEL_LOG_WORDS: &[&str] = &[
+    "NVRM",
+    "nvidia",
+    "nouveau",
+    "Xid",
+    "NVLink",
+    "nvlink",
+    "nvswitch",
+    "mlx5",
+    "AER:",
+    "Out of memory",
+    "oom-kill",
+    "Killed process",
+    "gdrdrv",
+    "nv_peer",
+    "IOMMU",
+    "DMAR",
+];
+
 /// The variables of its own environment that envdoc looks at: these names, and all that begin with an entry
 /// that ends in `_`. Others are never read, so that no snapshot holds them.
 pub const VARIABLES: &[&str] = &[
@@ -334,24 +354,6 @@ fn environment() -> Reading {
 /// `6,1234,5012345,-;NVRM: Xid (PCI:0000:41:00): 79, …` (priority, sequence, microseconds since boot, flags;
 /// text).
 fn kernel_log(mut device: File) -> io::Result<Reading> {
-    const WANTED: &[&str] = &[
-        "NVRM",
-        "nvidia",
-        "nouveau",
-        "Xid",
-        "NVLink",
-        "nvlink",
-        "nvswitch",
-        "mlx5",
-        "AER:",
-        "Out of memory",
-        "oom-kill",
-        "Killed process",
-        "gdrdrv",
-        "nv_peer",
-        "IOMMU",
-        "DMAR",
-    ];
     let mut text = String::new();
     let mut record = [0; 8192];
     loop {
@@ -360,7 +362,7 @@ fn kernel_log(mut device: File) -> io::Result<Reading> {
             Ok(count) => {
                 let record = String::from_utf8_lossy(&record[..count]);
                 let first = record.lines().next().unwrap_or_default();
-                if WANTED.iter().any(|word| first.contains(word)) {
+                if KERNEL_LOG_WORDS.iter().any(|word| first.contains(word)) {
                     text.push_str(first);
                     text.push('\n');
                 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Redactor, pattern, replace_word, short};
+use super::{Redactor, listed, pattern, replace_word, short};
 
 /// A name of a machine behind the date of a line of syslog or the journal, before the program.
 static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
@@ -108,43 +108,16 @@ pub(super) fn particular(name: &str) -> bool {
 }
 
 /// Words of settings and logs that may be the name of a machine, too.
-const COMMON: &[&str] = &[
-    "alma",
-    "arch",
-    "centos",
-    "cluster",
-    "cuda",
-    "debian",
-    "default",
-    "docker",
-    "fedora",
-    "host",
-    "linux",
-    "local",
-    "localhost",
-    "master",
-    "network",
-    "node",
-    "nvidia",
-    "python",
-    "rank",
-    "rhel",
-    "rocky",
-    "root",
-    "server",
-    "suse",
-    "systemd",
-    "system",
-    "torch",
-    "train",
-    "ubuntu",
-    "user",
-    "worker",
-];
+const COMMON: &str = "\
+    admin alma arch backup bin centos class clock cluster conda config containerd cuda daemon data \
+    debian default devices docker driver engine environment fedora group home host hosts jobs kernel \
+    linux local localhost mail master models module modules munge network node nvidia podman program \
+    python pyvenv rank render rhel rocky root scratch server share site-packages slurm space sudo suse \
+    system systemd torch train ubuntu user users version video work worker";
 
 /// Whether a name can be replaced in settings and logs.
 pub(super) fn uncommon(name: &str) -> bool {
-    name.len() >= 4 && !COMMON.contains(&name) && name != "localhost.localdomain"
+    name.len() >= 4 && !listed(COMMON, name) && name != "localhost.localdomain"
 }
 
 impl Redactor {
@@ -181,10 +154,18 @@ impl Redactor {
             let whole = found.get(0).map_or(0..0, |whole| whole.range());
             // A part of a path, a module or a longer name.
             let before = text.as_bytes()[..whole.start].last();
-            let part = before.is_some_and(|byte| b"._-/\\".contains(byte));
+            let folder = before == Some(&b'/')
+                && matches!(text.as_bytes().get(whole.end), None | Some(b'/' | b' ' | b':' | b'"'));
+            let end = text[whole.end..].strip_prefix('.').unwrap_or_default();
+            let file = [
+                "conf", "scope", "service", "slice", "json", "yaml", "log", "sock", "pem", "crt", "key",
+                "txt",
+            ]
+            .iter()
+            .any(|known| end.starts_with(known));
             let goes_on = text.as_bytes().get(whole.end).is_some_and(|byte| b"_-(".contains(byte))
-                || text.as_bytes().get(whole.end) == Some(&b'.')
-                    && text.as_bytes().get(whole.end + 1).is_some_and(u8::is_ascii_alphanumeric);
+                || end.starts_with(|c: char| c.is_ascii_alphanumeric()) && !file;
+            let part = before.is_some_and(|byte| b"._-/\\".contains(byte)) && !folder && !file;
             let module = !found[1].contains(|c: char| c == '-' || c.is_ascii_digit())
                 && [".io", ".ai", ".cloud", ".tech"].iter().any(|end| found[1].ends_with(end));
             if part || goes_on || module { found[0].to_owned() } else { this.machine(&found[1], met) }
