@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use super::sensitivity::is_secret;
+use super::sensitivity::{KERNEL_LOG_WORDS, is_secret};
 use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
@@ -21,26 +21,6 @@ const HEX_MAX: u64 = 4096;
 const NAMES_MAX: usize = 20_000;
 /// The kernel's log is a device of which only records that can matter here are kept; see [`kernel_log`].
 const KERNEL_LOG: &str = "/dev/kmsg";
-
-/// Words of the records of the kernel's log that are kept.
-pub(crate) const KERNEL_LOG_WORDS: &[&str] = &[
-    "NVRM",
-    "nvidia",
-    "nouveau",
-    "Xid",
-    "NVLink",
-    "nvlink",
-    "nvswitch",
-    "mlx5",
-    "AER:",
-    "Out of memory",
-    "oom-kill",
-    "Killed process",
-    "gdrdrv",
-    "nv_peer",
-    "IOMMU",
-    "DMAR",
-];
 
 /// The variables of its own environment that envdoc looks at: these names, and all that begin with an entry
 /// that ends in `_`. Others are never read, so that no snapshot holds them.

@@ -1,13 +1,15 @@
 //! What the answer to a question may reveal. Decides what a redacted snapshot keeps of it.
 
 /// How private a reading is. Everything that is not known to be less is [`Sensitivity::Private`]. All but
-/// [`Sensitivity::Binary`] are searched for credentials and names; most keep only what a form of theirs allows.
+/// [`Sensitivity::Number`] and [`Sensitivity::DeviceBytes`] are searched for credentials and names; most keep only what a form of theirs allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sensitivity {
     /// What the kernel and tools of the driver write: versions, states, sizes; four numbers are versions.
     Technical,
-    /// Bytes in hexadecimal, the clock.
-    Binary,
+    /// The clock.
+    Number,
+    /// Bytes of a device's configuration space in hexadecimal.
+    DeviceBytes,
     /// Paths and names of files.
     Paths,
     /// Addresses and names of machines.
@@ -77,9 +79,9 @@ pub(crate) enum Sensitivity {
 }
 
 use Sensitivity::{
-    Binary, Cdi, CondaPackage, DaemonJson, DockerConfig, DockerContext, Engine, Firewall, GpuReport,
+    Cdi, CondaPackage, DaemonJson, DeviceBytes, DockerConfig, DockerContext, Engine, Firewall, GpuReport,
     KernelLog, KernelParameters, Kubelet, Loader, ModuleInfo, ModuleOptions, Mounts, NameServices, Network,
-    OsRelease, PackageNames, Packages, Paths, Private, Process, Shim, Sockets, Technical, Toolkit,
+    Number, OsRelease, PackageNames, Packages, Paths, Private, Process, Shim, Sockets, Technical, Toolkit,
     TorchVersion, Unit, Variables, VersionJson, VirtualEnvironment, Words,
 };
 
@@ -87,8 +89,8 @@ use Sensitivity::{
 const KINDS: &[(&str, Sensitivity)] = &[
     ("environment", Variables),
     ("engine", Engine),
-    ("hex", Binary),
-    ("clock", Binary),
+    ("hex", DeviceBytes),
+    ("clock", Number),
     ("list", Paths),
     ("find", Paths),
     ("stat", Paths),
@@ -225,6 +227,27 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
+/// What names a GPU, its driver, an NVSwitch, an RDMA adapter, an error of the bus or a kill for memory: records
+/// of the kernel's log without such a word are not kept.
+pub(crate) const KERNEL_LOG_WORDS: &[&str] = &[
+    "NVRM",
+    "nvidia",
+    "nouveau",
+    "Xid",
+    "NVLink",
+    "nvlink",
+    "nvswitch",
+    "mlx5",
+    "AER:",
+    "Out of memory",
+    "oom-kill",
+    "Killed process",
+    "gdrdrv",
+    "nv_peer",
+    "IOMMU",
+    "DMAR",
+];
+
 /// Parts of a name (between `_`, `-`, `.`, or where a capital begins a word) that say that the value is a
 /// credential.
 const WHOLE_PARTS: &[&str] =
@@ -282,7 +305,7 @@ mod tests {
             ("run /usr/bin/nvidia-smi -q -x", GpuReport),
             ("run dmesg", KernelLog),
             ("environment", Variables),
-            ("clock", Binary),
+            ("clock", Number),
         ] {
             assert_eq!(Sensitivity::of(question), expected, "{question}");
         }

@@ -153,6 +153,31 @@ fn redaction_changes_no_answer() {
     );
 }
 
+/// A value that redaction hides would be judged as one that the variable does not take.
+#[test]
+fn redaction_keeps_the_values_that_variables_take() {
+    let mut wrong = Vec::new();
+    for row in catalog::testing::catalog().variables().all() {
+        let allowed = row.allowed.iter().flat_map(|allowed| allowed.split([' ', '|', ';']));
+        let values = allowed.chain(row.default.as_deref()).chain(["7", "-1", "0x1b", "4M"]);
+        let discouraged = row.discouraged.iter().map(|one| one.value.as_str());
+        for value in values.chain(discouraged).filter(|value| !value.is_empty() && !value.contains('\n')) {
+            let line = format!("{}={value}", row.name);
+            let readings = [("environment".to_owned(), host::Reading::Text(line))].into();
+            let host::Reading::Text(shown) =
+                host::redact::redact(Snapshot::of(readings)).host().environment()
+            else {
+                panic!("no environment");
+            };
+            let shown = shown.trim().split_once('=').map_or("", |(_, shown)| shown);
+            if row.takes(value) == Some(true) && row.takes(shown) != Some(true) {
+                wrong.push(format!("{}={value} became {shown}", row.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn healthy_servers_are_silent_and_broken_ones_say_what_they_must() {
     let mut wrong = Vec::new();

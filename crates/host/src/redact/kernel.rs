@@ -1,7 +1,7 @@
 //! What the kernel shows: its parameters, its log, mounts, sockets, and the settings of its modules.
 
 use super::{HIDDEN, Redactor, listed};
-use crate::live::KERNEL_LOG_WORDS;
+use crate::sensitivity::KERNEL_LOG_WORDS;
 
 /// Parameters whose values stay: they decide what the kernel does with GPUs, memory, PCI Express and cgroups.
 const PARAMETERS: &str = "\

@@ -27,6 +27,8 @@ mod readings;
 mod secrets;
 mod settings;
 mod shown;
+#[cfg(test)]
+mod stand_ins;
 mod system_files;
 #[cfg(test)]
 mod tests;
@@ -102,6 +104,11 @@ pub fn log(text: &str, nodes: &[String]) -> String {
         replace_word(&text, name, &format!("host-{}", number + 1))
     });
     redactor.text(Sensitivity::Settings, "log", &text)
+}
+
+/// A text of a log, for a report: credentials that say themselves what they are become `***`; names stay.
+pub fn hide_named_credentials(text: &str) -> String {
+    secrets::named(text)
 }
 
 /// Whether a text holds a credential that says itself what it is: a token, a login in an address, a value
@@ -183,7 +190,8 @@ impl Redactor {
             _ => self.form(sensitivity, text),
         };
         let text = match sensitivity {
-            Sensitivity::Binary => return text,
+            Sensitivity::Number => return text,
+            Sensitivity::DeviceBytes => return identifiers::without_serial_number(&text),
             _ => secrets::all(&text),
         };
         let technical = sensitivity.is_technical();

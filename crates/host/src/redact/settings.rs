@@ -29,7 +29,17 @@ fn is_library_setting(name: &str, value: &str) -> bool {
     let numbers = value.bytes().all(|byte| byte.is_ascii_digit() || b".,:;+-^=".contains(&byte));
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let parts = || name.split('_').map(str::to_ascii_uppercase);
-    (numbers && digits < 16) || parts().any(|part| listed(LIBRARY_PARTS, &part))
+    (numbers && digits < 16) || is_quantity(value) || parts().any(|part| listed(LIBRARY_PARTS, &part))
+}
+
+/// `0x1b`, `4M`, `16GiB`, `30s`
+fn is_quantity(value: &str) -> bool {
+    let hexadecimal = value.strip_prefix("0x").filter(|digits| digits.len() <= 8);
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        || value.len() - unit.len() < 12
+            && unit.len() < value.len()
+            && listed("k m g kb mb gb kib mib gib b s ms us", &unit.to_ascii_lowercase())
 }
 
 impl Redactor {
