@@ -1,7 +1,8 @@
 //! What the answer to a question may reveal. Decides what a redacted snapshot keeps of it.
 
 /// How private a reading is. Everything that is not known to be less is [`Sensitivity::Private`]. All but
-/// [`Sensitivity::Number`] and [`Sensitivity::DeviceBytes`] are searched for credentials and names; most keep only what a form of theirs allows.
+/// [`Sensitivity::Number`] and [`Sensitivity::DeviceBytes`] are searched for credentials and names; most keep
+/// only what their form allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sensitivity {
     /// What the kernel and tools of the driver write: versions, states, sizes; four numbers are versions.
@@ -227,8 +228,8 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// What names a GPU, its driver, an NVSwitch, an RDMA adapter, an error of the bus or a kill for memory: records
-/// of the kernel's log without such a word are not kept.
+/// Words of records that name a GPU, its driver, an NVSwitch, an RDMA adapter, an error of the bus or a kill
+/// for memory. Other records of the kernel's log are not kept.
 pub(crate) const KERNEL_LOG_WORDS: &[&str] = &[
     "NVRM",
     "nvidia",

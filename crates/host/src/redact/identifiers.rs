@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::names::{particular, uncommon};
+use super::names::{may_be_own_folder, particular, uncommon};
 use super::{HIDDEN, Redactor, listed, pattern, replace_between, replace_word};
 
 static HOME: LazyLock<Regex> =
@@ -80,7 +80,10 @@ impl Redactor {
             self.replace(&HOME, text, |this, found| format!("/{}/{}", &found[1], this.user(&found[2])));
         self.users.clone().iter().fold(text, |text, user| {
             let stand_in = self.user(user);
-            let text = replace_word(&text, &format!("/{user}"), &format!("/{stand_in}"));
+            let text = match may_be_own_folder(user) {
+                true => replace_folder(&text, user, &stand_in),
+                false => text,
+            };
             let anywhere = if technical { particular(user) } else { uncommon(user) };
             if anywhere { replace_between(&text, user, &stand_in, joints(technical, user)) } else { text }
         })
@@ -152,6 +155,21 @@ pub(super) fn without_serial_number(hex: &str) -> String {
         at = (header >> 20) as usize;
         if at < 0x100 {
             break;
+        }
+    }
+    out
+}
+
+/// Replaces `name` where it is a whole part of a path: `/scratch/alice`.
+fn replace_folder(text: &str, name: &str, by: &str) -> String {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let mut parts = text.split('/');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for rest in parts {
+        out.push('/');
+        match rest.strip_prefix(name).filter(|rest| !rest.starts_with(part)) {
+            Some(rest) => out.extend([by, rest]),
+            None => out.push_str(rest),
         }
     }
     out

@@ -43,6 +43,8 @@ use names::uncommon;
 pub use shown::hide_credentials;
 pub use token_shapes::{TOKEN_SHAPES, TokenShape, UNREAD};
 
+/// The longest text of the kernel that can hold neither a token nor an address, in bytes.
+const SHORT: usize = 10;
 /// What a credential becomes.
 const HIDDEN: &str = "***";
 
@@ -53,15 +55,17 @@ pub fn redact(mut snapshot: Snapshot) -> Snapshot {
     let readings = std::mem::take(&mut snapshot.readings);
     for (ask, kept) in readings {
         let sensitivity = Sensitivity::of(&ask);
-        let mut change = |text: String| redactor.text(sensitivity, &ask, &text);
         let kept = match kept {
             Kept::Text(_) | Kept::Ran { .. } if sensitivity == Sensitivity::Private => {
                 Kept::Failed(left_out())
             }
-            Kept::Text(text) => Kept::Text(change(text)),
-            Kept::Ran { status, stdout, stderr } => {
-                Kept::Ran { status, stdout: change(stdout), stderr: change(stderr) }
-            }
+            Kept::Text(text) => Kept::Text(redactor.text(sensitivity, &ask, &text)),
+            // Messages of errors have another form than what the program writes.
+            Kept::Ran { status, stdout, stderr } => Kept::Ran {
+                status,
+                stdout: redactor.text(sensitivity, &ask, &stdout),
+                stderr: redactor.text(Sensitivity::Settings, "", &stderr),
+            },
             Kept::Failed(Missing { kind, detail }) => {
                 Kept::Failed(Missing { kind, detail: redactor.text(Sensitivity::Settings, "", &detail) })
             }
@@ -173,6 +177,10 @@ impl Redactor {
     }
 
     fn text(&mut self, sensitivity: Sensitivity, ask: &str, text: &str) -> String {
+        // `0x10de`: thousands of readings of a server are that short, and no token is.
+        if sensitivity == Sensitivity::Technical && text.len() <= SHORT {
+            return text.to_owned();
+        }
         let text = match ask {
             "read /proc/net/route" => self.route(text),
             // localhost names no machine, and checks judge it.
@@ -192,6 +200,8 @@ impl Redactor {
         let text = match sensitivity {
             Sensitivity::Number => return text,
             Sensitivity::DeviceBytes => return identifiers::without_serial_number(&text),
+            // Large, and written by a tool.
+            Sensitivity::GpuReport => secrets::tokens(&text),
             _ => secrets::all(&text),
         };
         let technical = sensitivity.is_technical();
@@ -235,8 +245,16 @@ impl Redactor {
         }
     }
 
-    /// What stands in the question: the same stand-ins as in answers, where the path was read.
+    /// A question with the stand-ins of the answers, from which its path was taken.
     fn question(&mut self, ask: &str) -> String {
+        // The kernel chose these names.
+        let path = ask.split_once(' ').map_or("", |(_, path)| path);
+        if ["/sys/bus/", "/sys/class/", "/sys/firmware/", "/proc/driver/", "/dev/nvidia"]
+            .iter()
+            .any(|dir| path.starts_with(dir))
+        {
+            return ask.to_owned();
+        }
         self.text(Sensitivity::Settings, "", ask)
     }
 }

@@ -109,11 +109,18 @@ pub(super) fn particular(name: &str) -> bool {
 
 /// Words of settings and logs that may be the name of a machine, too.
 const COMMON: &str = "\
-    admin alma arch backup bin centos class clock cluster conda config containerd cuda daemon data \
-    debian default devices docker driver engine environment fedora group home host hosts jobs kernel \
-    linux local localhost mail master models module modules munge network node nvidia podman program \
-    python pyvenv rank render rhel rocky root scratch server share site-packages slurm space sudo suse \
-    system systemd torch train ubuntu user users version video work worker";
+    admin alma arch backup bin boot bus cdi centos char class clock cluster compat conda config \
+    containerd cuda daemon data debian default dev devices dkms docker docker.d dpkg driver engine \
+    environment etc fedora firewalld group home host hosts include infiniband jobs kernel lib lib64 \
+    linux local localhost mail master media mnt models module modules munge net network node nvidia opt \
+    pci podman proc program python python3 pyvenv rank render rhel rocky root rpm run sbin scratch \
+    server share site-packages slurm snap space srv sudo suse sys system systemd tmp torch train ubuntu \
+    user users usr var version video work worker wsl";
+
+/// Whether a folder of this name may be a user's: `/scratch/alice`. Every machine has a `/dev`.
+pub(super) fn may_be_own_folder(name: &str) -> bool {
+    !listed(COMMON, name)
+}
 
 /// Whether a name can be replaced in settings and logs.
 pub(super) fn uncommon(name: &str) -> bool {

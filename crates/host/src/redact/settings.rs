@@ -18,7 +18,7 @@ fn family(name: &str, families: &[&str]) -> bool {
 
 /// A number or a switch, which tells nothing of anybody.
 fn is_plain(value: &str) -> bool {
-    let switch = ["", "true", "false", "yes", "no", "on", "off"];
+    let switch = ["", "true", "false", "t", "f", "yes", "no", "on", "off"];
     switch.contains(&value.to_ascii_lowercase().as_str())
         || (value.len() < 10 && value.parse::<u64>().is_ok())
 }

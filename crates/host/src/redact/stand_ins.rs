@@ -84,3 +84,21 @@ fn the_serial_number_of_a_device_is_zero() {
         assert_eq!(text(&redacted(&[(ask, odd)]), ask).len(), odd.len());
     }
 }
+
+/// The questions that every machine is asked stay, whatever its users are called.
+#[test]
+fn folders_of_every_machine_are_no_users() {
+    let readings = redacted(&[
+        ("environment", "USER=dev\nHOME=/home/dev"),
+        ("read /etc/group", "video:x:44:docker,lib,zoe\n"),
+        ("stat /dev/nvidia0", "{}"),
+        ("find /usr/lib libcuda.so", "libcuda.so.1"),
+        ("stat /snap/docker", "{}"),
+        ("space /scratch/zoe", "{}"),
+    ]);
+    for ask in ["stat /dev/nvidia0", "find /usr/lib libcuda.so", "stat /snap/docker"] {
+        assert!(readings.contains_key(ask), "{ask} is gone from {:?}", readings.keys());
+    }
+    assert!(!readings.contains_key("space /scratch/zoe"));
+    assert!(text(&readings, "environment").contains("HOME=/home/user-"));
+}
