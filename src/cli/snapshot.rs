@@ -14,7 +14,8 @@ use host::snapshot::Snapshot;
 
 /// Record everything that `envdoc check` reads on this machine, for --from and for bug reports.
 ///
-/// Host names, addresses, serial numbers, UUIDs and user names are replaced by placeholders.
+/// Host names, addresses, serial numbers, UUIDs and user names are replaced by placeholders, credentials by
+/// `***`. Of files and command lines only known settings stay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -478,6 +478,28 @@ fn diagnose_names_the_root_cause_first_and_ends_with_1() {
     );
 }
 
+/// Reports of CI show the lines of a log; its credentials were shown with them.
+#[test]
+fn diagnose_hides_credentials_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("job.log");
+    let token = ["h", "f_OBExMtnYWftHKrmUeUKjuZSibyToBcCcRt"].concat();
+    let text_of_log = format!(
+        "RuntimeError: CUDA error: out of memory HF_TOKEN={token} password=hunter2\n\
+         [rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB api_key=hunter2 \
+         https://bob:p@ss9@h.example/x?token=abc123def\nweird error of mine: DB_PASSWORD=hunter2\n"
+    );
+    fs::write(&log, text_of_log).unwrap();
+    for format in ["text", "json", "sarif", "junit", "github", "html", "markdown"] {
+        let output = envdoc(&["diagnose", &log.to_string_lossy(), "--timeline", "--format", format]);
+        let said = text(&output.stdout);
+        assert!(said.contains("out of memory"), "{format}: {said}");
+        for secret in [token.as_str(), "hunter2", "ss9@", "abc123def"] {
+            assert!(!said.contains(secret), "{format}: {secret} is left: {said}");
+        }
+    }
+}
+
 #[test]
 fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
     let output = envdoc(&["diagnose", "tests/logs/healthy"]);

@@ -22,7 +22,7 @@ use lint::{self, RULES, Subject};
 use resolve::parse::{self, StackOptions};
 use resolve::request::Request;
 
-fn same(name: &str, generated: &str) {
+pub(super) fn same(name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("ENVDOC_REGENERATE").is_some() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

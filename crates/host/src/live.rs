@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use super::sensitivity::is_secret;
+use super::sensitivity::{KERNEL_LOG_WORDS, is_secret};
 use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
@@ -334,24 +334,6 @@ fn environment() -> Reading {
 /// `6,1234,5012345,-;NVRM: Xid (PCI:0000:41:00): 79, …` (priority, sequence, microseconds since boot, flags;
 /// text).
 fn kernel_log(mut device: File) -> io::Result<Reading> {
-    const WANTED: &[&str] = &[
-        "NVRM",
-        "nvidia",
-        "nouveau",
-        "Xid",
-        "NVLink",
-        "nvlink",
-        "nvswitch",
-        "mlx5",
-        "AER:",
-        "Out of memory",
-        "oom-kill",
-        "Killed process",
-        "gdrdrv",
-        "nv_peer",
-        "IOMMU",
-        "DMAR",
-    ];
     let mut text = String::new();
     let mut record = [0; 8192];
     loop {
@@ -360,7 +342,7 @@ fn kernel_log(mut device: File) -> io::Result<Reading> {
             Ok(count) => {
                 let record = String::from_utf8_lossy(&record[..count]);
                 let first = record.lines().next().unwrap_or_default();
-                if WANTED.iter().any(|word| first.contains(word)) {
+                if KERNEL_LOG_WORDS.iter().any(|word| first.contains(word)) {
                     text.push_str(first);
                     text.push('\n');
                 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::redact::without_credentials;
 use super::{Ask, Host, Missing, Reading};
 
 /// Keeps what `inner` answers. Cloning shares the record.
@@ -42,17 +43,27 @@ impl Host for Recorder {
 pub struct Replay {
     readings: BTreeMap<String, Reading>,
     reason: Missing,
+    /// Credentials in questions are hidden: a question that holds one is looked up without it, too.
+    redacted: bool,
 }
 
 impl Replay {
     /// Replays `readings`; anything else fails with `reason`.
     pub fn new(readings: BTreeMap<String, Reading>, reason: impl Into<Missing>) -> Self {
-        Replay { readings, reason: reason.into() }
+        Replay { readings, reason: reason.into(), redacted: false }
+    }
+
+    /// The same for a redacted record.
+    pub fn redacted(self, redacted: bool) -> Self {
+        Replay { redacted, ..self }
     }
 }
 
 impl Host for Replay {
     fn ask(&self, ask: Ask<'_>) -> Reading {
-        self.readings.get(&ask.to_string()).cloned().unwrap_or_else(|| Reading::Failed(self.reason.clone()))
+        let key = ask.to_string();
+        let hidden = || self.readings.get(&without_credentials(&key)).filter(|_| self.redacted);
+        let found = self.readings.get(&key).or_else(hidden);
+        found.cloned().unwrap_or_else(|| Reading::Failed(self.reason.clone()))
     }
 }

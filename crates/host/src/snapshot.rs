@@ -147,7 +147,7 @@ impl Snapshot {
         if self.closed {
             return Box::new(Closed::new(readings));
         }
-        Box::new(Replay::new(readings, Missing::not_recorded()))
+        Box::new(Replay::new(readings, Missing::not_recorded()).redacted(self.redacted))
     }
 }
 

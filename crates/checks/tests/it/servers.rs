@@ -153,6 +153,39 @@ fn redaction_changes_no_answer() {
     );
 }
 
+/// A value that redaction hides would be judged as one that the variable does not take.
+#[test]
+fn redaction_keeps_the_values_that_variables_take() {
+    // Some defaults are described in words.
+    let is_value = |value: &&str| !value.is_empty() && *value != "unset" && !value.contains(['\n', ' ']);
+    let mut cases = Vec::new();
+    for row in catalog::testing::catalog().variables().all() {
+        let allowed = row.allowed.iter().flat_map(|allowed| allowed.split([' ', '|', ';']));
+        let discouraged = row.discouraged.iter().map(|one| one.value.as_str());
+        let values =
+            allowed.chain(row.default.as_deref()).chain(["7", "-1", "0x1b", "4M"]).chain(discouraged);
+        let known = |name: &&str| row.name == **name || name.ends_with('_') && row.name.starts_with(*name);
+        if host::live::VARIABLES.iter().any(|name| known(&name)) {
+            cases.extend(values.filter(is_value).map(|value| (row, value)));
+        }
+    }
+    let lines: Vec<String> = cases.iter().map(|(row, value)| format!("{}={value}", row.name)).collect();
+    let readings = [("environment".to_owned(), host::Reading::Text(lines.join("\n")))].into();
+    let shown = match host::redact::redact(Snapshot::of(readings)).host().environment() {
+        host::Reading::Text(shown) => shown,
+        other => panic!("{other:?}"),
+    };
+    let mut wrong = Vec::new();
+    for ((row, value), shown) in cases.iter().zip(shown.lines()) {
+        let kept = shown.split_once('=').map_or("", |(_, kept)| kept);
+        if row.takes(value) == Some(true) && row.takes(kept) != Some(true) {
+            wrong.push(format!("{}={value} became {shown}", row.name));
+        }
+    }
+    assert!(cases.len() > 1000 && shown.lines().count() == cases.len(), "{}", cases.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn healthy_servers_are_silent_and_broken_ones_say_what_they_must() {
     let mut wrong = Vec::new();

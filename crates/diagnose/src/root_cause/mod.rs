@@ -22,6 +22,7 @@ use analysis::Analysis;
 use catalog::Catalog;
 use catalog::signatures::{Cause as Choice, Component, Role, Signature};
 use facts::Facts;
+use host::redact::hide_named_credentials;
 use timeline::Timeline;
 
 pub use machine_evidence::MachineEvidence;
@@ -150,6 +151,8 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], facts: Option<&Facts>
     let chosen = ranking::causes(&analysis);
     let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
     let mut causes: Vec<Cause> = chosen.iter().map(|one| one.cause(&timeline, &names)).collect();
+    // Messages repeat words of the log.
+    causes.iter_mut().for_each(|cause| cause.message = hide_named_credentials(&cause.message));
     if let Some((cause, one)) = causes.first_mut().zip(chosen.first())
         && (cause.confidence == Confidence::Candidate || one.needs_more())
     {
@@ -190,7 +193,7 @@ fn evidence(names: &[&str], read: usize, line: u64, text: &str) -> Evidence {
     Evidence {
         file: names.get(read).copied().unwrap_or("").to_owned(),
         line,
-        text: text.trim_end().to_owned(),
+        text: hide_named_credentials(text.trim_end()),
     }
 }
 
@@ -233,7 +236,7 @@ fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
             id: event.id().to_owned(),
             signature: event.signature,
             role: event.role,
-            message: event.message.clone(),
+            message: hide_named_credentials(&event.message),
             evidence: evidence(names, event.read, event.number, &event.text),
             count: 1,
         };

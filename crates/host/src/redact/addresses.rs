@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::names::is_public;
-use super::{Redactor, pattern};
+use super::{HIDDEN, Redactor, listed, pattern};
 
 /// Of https and http a name with a dot; of the others any: `tcp://bastion:2375`, `ssh://login@gpu`.
 static URL_HOST: LazyLock<Regex> = LazyLock::new(|| {
@@ -27,20 +27,61 @@ static EMAIL: LazyLock<Regex> =
 static IPV4: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"));
 static IPV6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}"));
 
-/// Whether four numbers are a version: `==12.8.4.1`, `cublas_cu12-12.8.4.1-py3`, `9.1.0.70-1`.
-/// `10.0.0.1-10.0.0.9` are addresses.
+/// Whether four numbers are a version: `==12.8.4.1`, `cublas_cu12-12.8.4.1-py3`, `9.1.0.70-1`,
+/// `libcublas.so.12.8.4.1`, `x-12.8.4.1.dist-info`. `10.0.0.1-10.0.0.9` are addresses.
 fn is_version(text: &str, found: &regex::Captures<'_>) -> bool {
+    const ENDS: &[&str] = &[
+        "dist-info",
+        "egg",
+        "so",
+        "tar",
+        "whl",
+        "json",
+        "list",
+        "conda",
+        "deb",
+        "rpm",
+        "tgz",
+        "el",
+        "x86_64",
+    ];
     let span = found.get(0).map_or(0..0, |whole| whole.range());
-    let rest = text[span.end..].strip_prefix(['-', '+']).unwrap_or_default();
+    let (before, after) = (&text[..span.start], &text[span.end..]);
+    let rest = after.strip_prefix(['-', '+']).unwrap_or_default();
     let word = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').next().unwrap_or_default();
     let more = !word.is_empty() && word.matches('.').count() < 3;
-    text[..span.start].ends_with("==") || more
+    let file = after.strip_prefix('.').is_some_and(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit()) || ENDS.iter().any(|end| rest.starts_with(end))
+    });
+    // The name of a package, no other address, precedes the hyphen.
+    let private = ["10.", "172.", "192.168.", "100."].iter().any(|start| found[0].starts_with(start));
+    let name = before
+        .strip_suffix(['-', '_'])
+        .is_some_and(|before| before.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    let range = before.strip_suffix('-').is_some_and(|before| {
+        let last = before.rsplit(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
+        last.matches('.').count() == 3
+    });
+    before.ends_with("==") || before.ends_with('.') || more || file || (name && !range && !private)
+}
+
+/// `ndots:5`, `edns0`
+fn is_resolver_option(word: &str) -> bool {
+    const OPTIONS: &str = "\
+        debug ndots timeout attempts rotate no-check-names inet6 ip6-bytestring edns0 single-request \
+        single-request-reopen no-tld-query use-vc no-reload trust-ad no-aaaa";
+    let (name, number) = word.split_once(':').unwrap_or((word, "0"));
+    listed(OPTIONS, name) && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Redactor {
-    pub(super) fn addresses(&mut self, text: &str) -> String {
+    /// E-mail addresses, and names of machines in addresses and by their domain.
+    pub(super) fn network_names(&mut self, text: &str) -> String {
         let text = self.replace(&EMAIL, text, |this, found| {
-            format!("user-{}@example.com", this.number("email", &found[0]))
+            match found[1].ends_with("example.com") && found[0].starts_with("user-") {
+                true => found[0].to_owned(),
+                false => format!("user-{}@example.com", this.number("email", &found[0])),
+            }
         });
         let text = self.replace(&URL_HOST, &text, |this, found| {
             let part = |index: usize| found.get(index).map_or("", |part| part.as_str());
@@ -53,11 +94,15 @@ impl Redactor {
             let goes_on = text.as_bytes().get(end).is_some_and(|next| b"._-(".contains(next));
             if goes_on { found[0].to_owned() } else { this.server(&found[0]) }
         });
+        self.names_by_place(&text)
+    }
+
+    pub(super) fn addresses(&mut self, text: &str) -> String {
+        let text = self.network_names(text);
         let text = self.replace(&IPV4, &text, |this, found| match found[0].parse::<Ipv4Addr>() {
             Ok(address) if !is_version(&text, found) => this.ipv4(address).to_string(),
             _ => found[0].to_owned(),
         });
-        let text = self.names_by_place(&text);
         self.replace(&IPV6, &text, |this, found| {
             let whole = found.get(0).map_or(0..0, |whole| whole.range());
             let part =
@@ -97,8 +142,18 @@ impl Redactor {
                         words.map(|name| format!("domain-{}.example", self.number("domain", name))).collect();
                     format!("{key} {}", names.join(" "))
                 }
-                Some(word) if word.starts_with(['#', ';']) => String::new(),
-                _ => line.to_owned(),
+                Some(key @ "nameserver") => {
+                    let address = words.next().filter(|word| {
+                        let bare = word.split('%').next().unwrap_or_default();
+                        bare.parse::<std::net::IpAddr>().is_ok()
+                    });
+                    format!("{key} {}", address.unwrap_or(HIDDEN))
+                }
+                Some(key @ "options") => {
+                    let shown = words.map(|word| if is_resolver_option(word) { word } else { HIDDEN });
+                    format!("{key} {}", shown.collect::<Vec<_>>().join(" "))
+                }
+                _ => String::new(),
             }
         };
         text.lines().map(line).collect::<Vec<_>>().join("\n") + "\n"

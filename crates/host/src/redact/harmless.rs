@@ -4,9 +4,6 @@
 pub(super) const HARMLESS: &[&str] = &[
     "BUILDKIT_HOST",
     "BUILDKIT_PROGRESS",
-    "COMPOSE_FILE",
-    "COMPOSE_PROJECT_NAME",
-    "CONDA_DEFAULT_ENV",
     "CONDA_EXE",
     "CONDA_PREFIX",
     "CONDA_PYTHON_EXE",
@@ -76,6 +73,18 @@ pub(super) const LIBRARIES: &[&str] = &[
     "UCX_",
     "WSL_",
 ];
+
+/// Parts of the names of a library's variables whose values are devices, paths, levels and choices.
+pub(super) const LIBRARY_PARTS: &str = "\
+    IFNAME IFACE HCA DEVICE DEVICES DEBUG SUBSYS LEVEL LEVELS ALGO PROTO NET NETDEVS FILE DIR PATH HOME \
+    ROOT LIB PLUGIN LIST CONF TRANSPORT PROVIDER TLS TYPE MODE POLICY FAMILY ORDER LOADING RANGE CPUSET \
+    CAPABILITIES VERSION FORMAT INCLUDE EXCLUDE PML GDS BTL MAGIC OPTIONS GRAPH RINGS LOCALITY ACCELERATOR \
+    ADDR ENABLE DISABLE IGNORE WAIT HANDLING MNNVL PXN SHM IB P2P GDR COLLNET NVLS CROSS CUMEM RUNTIME \
+    RAS PROXY LAUNCH SOCKET CONNECT CHECK CHECKS CACHE ARCH";
+
+/// Sections of pip.conf and tables of uv.toml.
+pub(super) const PACKAGE_SECTIONS: &str =
+    "global install index pip download wheel list freeze user config cache";
 
 /// Keys of pip.conf and uv.toml whose values are shown by checks.
 pub(super) const PACKAGE_KEYS: &[&str] = &[

@@ -6,6 +6,7 @@
 //! names in URLs, credentials, an engine's and a swarm's ids.
 
 use std::collections::HashMap;
+use std::collections::btree_map::Entry;
 use std::net::Ipv4Addr;
 use std::sync::LazyLock;
 
@@ -13,25 +14,37 @@ use regex::{Captures, Regex};
 
 mod addresses;
 mod commands;
+mod daemon;
+mod engine;
 mod harmless;
+mod identifiers;
+mod kernel;
 mod names;
 #[cfg(test)]
 mod planted;
+#[cfg(test)]
+mod readings;
 mod secrets;
 mod settings;
 mod shown;
 #[cfg(test)]
+mod stand_ins;
+mod system_files;
+#[cfg(test)]
 mod tests;
 mod token_shapes;
+mod words;
 
 use super::snapshot::{Kept, Snapshot};
 use super::{Missing, MissingKind};
 use crate::sensitivity::Sensitivity;
 
-use names::{particular, uncommon};
+use names::uncommon;
 pub use shown::hide_credentials;
 pub use token_shapes::{TOKEN_SHAPES, TokenShape, UNREAD};
 
+/// The longest text of the kernel that can hold neither a token nor an address, in bytes.
+const SHORT: usize = 10;
 /// What a credential becomes.
 const HIDDEN: &str = "***";
 
@@ -42,21 +55,35 @@ pub fn redact(mut snapshot: Snapshot) -> Snapshot {
     let readings = std::mem::take(&mut snapshot.readings);
     for (ask, kept) in readings {
         let sensitivity = Sensitivity::of(&ask);
-        let mut change = |text: String| redactor.text(sensitivity, &ask, &text);
         let kept = match kept {
             Kept::Text(_) | Kept::Ran { .. } if sensitivity == Sensitivity::Private => {
                 Kept::Failed(left_out())
             }
-            Kept::Text(text) => Kept::Text(change(text)),
-            Kept::Ran { status, stdout, stderr } => {
-                Kept::Ran { status, stdout: change(stdout), stderr: change(stderr) }
-            }
+            Kept::Text(text) => Kept::Text(redactor.text(sensitivity, &ask, &text)),
+            // Messages of errors have another form than what the program writes.
+            Kept::Ran { status, stdout, stderr } => Kept::Ran {
+                status,
+                stdout: redactor.text(sensitivity, &ask, &stdout),
+                stderr: redactor.text(Sensitivity::Settings, "", &stderr),
+            },
             Kept::Failed(Missing { kind, detail }) => {
-                Kept::Failed(Missing { kind, detail: redactor.text(Sensitivity::Settings, &ask, &detail) })
+                Kept::Failed(Missing { kind, detail: redactor.text(Sensitivity::Settings, "", &detail) })
             }
             other => other,
         };
-        snapshot.readings.insert(redactor.names(&ask), kept);
+        match snapshot.readings.entry(redactor.question(&ask)) {
+            Entry::Vacant(entry) => {
+                entry.insert(kept);
+            }
+            // Two paths that differ in what was hidden alone: neither answer is known to be the right one.
+            Entry::Occupied(mut entry) if *entry.get() != kept => {
+                entry.insert(Kept::Failed(left_out()));
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+    for text in snapshot.about.iter_mut().chain(&mut snapshot.sources) {
+        *text = redactor.text(Sensitivity::Settings, "", text);
     }
     snapshot.redacted = true;
     snapshot
@@ -69,7 +96,7 @@ fn left_out() -> Missing {
 /// A text of logs without what names people and machines: the same stand-ins as in snapshots, and `host-N`
 /// for each of `nodes`.
 pub fn log(text: &str, nodes: &[String]) -> String {
-    let mut redactor = Redactor { own: Vec::new(), users: Vec::new(), stand_ins: HashMap::new() };
+    let mut redactor = Redactor::default();
     let mut nodes: Vec<(usize, &String)> = nodes
         .iter()
         .enumerate()
@@ -83,16 +110,29 @@ pub fn log(text: &str, nodes: &[String]) -> String {
     redactor.text(Sensitivity::Settings, "log", &text)
 }
 
+/// A text of a log, for a report: credentials that say themselves what they are become `***`; names stay.
+pub fn hide_named_credentials(text: &str) -> String {
+    secrets::named(text)
+}
+
 /// Whether a text holds a credential that says itself what it is: a token, a login in an address, a value
 /// under a name such as `password`.
 pub fn holds_credential(text: &str) -> bool {
     secrets::named(text) != text
 }
 
+/// A question without the credentials in it, as a redacted snapshot keeps it.
+pub(crate) fn without_credentials(ask: &str) -> String {
+    secrets::all(ask)
+}
+
+#[derive(Default)]
 struct Redactor {
     /// Names of this machine, longest first.
     own: Vec<String>,
-    /// The user who runs envdoc, and the one who ran sudo.
+    /// Names of other machines, longest first.
+    peers: Vec<String>,
+    /// Users of this machine, longest first.
     users: Vec<String>,
     stand_ins: HashMap<(&'static str, String), usize>,
 }
@@ -102,14 +142,6 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap()
 }
 
-static HOME: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"/(home|users|Users)/([A-Za-z0-9_][A-Za-z0-9._-]*)"));
-static UUID: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"));
-static MAC: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}\b"));
-static GUID: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:0x)?(?:[0-9a-f]{4}:){3}[0-9a-f]{4}\b"));
-static SERIAL: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)(<[a-z_]*serial[a-z_]*>|serial(?: number)?\s*:\s*)([0-9A-Za-z-]{4,})"));
 static IF_INET6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^[0-9a-f]{32}\b"));
 
 impl Redactor {
@@ -124,13 +156,9 @@ impl Redactor {
         own.retain(|name| !name.is_empty() && !name.starts_with("localhost"));
         own.sort_by_key(|name| std::cmp::Reverse(name.len()));
         own.dedup();
-        let mut users: Vec<String> = text("environment")
-            .lines()
-            .filter_map(|line| line.strip_prefix("USER=").or_else(|| line.strip_prefix("SUDO_USER=")))
-            .map(str::to_owned)
-            .collect();
-        users.retain(|user| user != "root" && !user.is_empty());
-        Redactor { own, users, stand_ins: HashMap::new() }
+        let users = identifiers::users_in(&text("environment"), &text("read /etc/group"));
+        let peers = identifiers::peers_in(&text("read /etc/hosts"), &own);
+        Redactor { own, peers, users, stand_ins: HashMap::new() }
     }
 
     /// The number of an original within its kind, from 1, in the order in which originals are met.
@@ -149,6 +177,10 @@ impl Redactor {
     }
 
     fn text(&mut self, sensitivity: Sensitivity, ask: &str, text: &str) -> String {
+        // `0x10de`: thousands of readings of a server are that short, and no token is.
+        if sensitivity == Sensitivity::Technical && text.len() <= SHORT {
+            return text.to_owned();
+        }
         let text = match ask {
             "read /proc/net/route" => self.route(text),
             // localhost names no machine, and checks judge it.
@@ -163,115 +195,73 @@ impl Redactor {
             "read /proc/net/if_inet6" => {
                 self.replace(&IF_INET6, text, |this, found| this.hexadecimal_ipv6(&found[0]))
             }
-            _ => match sensitivity {
-                Sensitivity::Variables => self.variables(text),
-                Sensitivity::Packages => settings::packages(text),
-                Sensitivity::Unit => settings::unit(text),
-                Sensitivity::DaemonJson => self.daemon_json(text),
-                Sensitivity::DockerConfig => settings::docker_config(text),
-                Sensitivity::Kubelet => settings::kubelet(text),
-                Sensitivity::Engine => self.engine(text),
-                _ => text.to_owned(),
-            },
+            _ => self.form(sensitivity, text),
         };
         let text = match sensitivity {
-            Sensitivity::Technical | Sensitivity::Network => secrets::tokens(&text),
+            Sensitivity::Number => return text,
+            Sensitivity::DeviceBytes => return identifiers::without_serial_number(&text),
+            // Large, and written by a tool.
+            Sensitivity::GpuReport => secrets::tokens(&text),
             _ => secrets::all(&text),
         };
-        let technical = sensitivity == Sensitivity::Technical;
-        let text = self.identifiers(&self.hosts_in(technical), &text);
-        if technical { text } else { self.addresses(&text) }
+        let technical = sensitivity.is_technical();
+        let text = self.identifiers(technical, &text);
+        if technical { self.network_names(&text) } else { self.addresses(&text) }
     }
 
-    /// Names, UUIDs, serial numbers, MAC addresses and GUIDs.
-    fn identifiers(&mut self, hosts: &[String], text: &str) -> String {
-        let text = hosts.iter().fold(text.to_owned(), |text, host| replace_word(&text, host, "host-1"));
-        let text = self.people(&text);
-        let text = self.replace(&UUID, &text, |this, found| {
-            format!("00000000-0000-0000-0000-{:012}", this.number("uuid", &found[0]))
-        });
-        let text = self.replace(&SERIAL, &text, |this, found| {
-            format!("{}{:010}", &found[1], this.number("serial", &found[2]))
-        });
-        let text = self.replace(&MAC, &text, |this, found| {
-            let number = this.number("mac", &found[0]);
-            let start = "02:".repeat(found[0].split(':').count() - 2);
-            format!("{start}{:02x}:{:02x}", number >> 8 & 0xff, number & 0xff)
-        });
-        self.replace(&GUID, &text, |this, found| {
-            format!("0200:0000:0000:{:04x}", this.number("guid", &found[0]))
-        })
-    }
-
-    /// Host and user names in a question.
-    fn names(&mut self, ask: &str) -> String {
-        let hosts = self.hosts_in(true);
-        let text = hosts.iter().fold(ask.to_owned(), |text, host| replace_word(&text, host, "host-1"));
-        self.people(&text)
-    }
-
-    /// The names of this machine that can be replaced: in a technical text only particular ones, as
-    /// `node-17`.
-    fn hosts_in(&self, technical: bool) -> Vec<String> {
-        let wanted = if technical { particular } else { uncommon };
-        self.own.iter().filter(|name| wanted(name)).cloned().collect()
-    }
-
-    /// Home folders and user names. A user's own name is also replaced where it is a folder:
-    /// `/scratch/alice`.
-    fn people(&mut self, text: &str) -> String {
-        let text =
-            self.replace(&HOME, text, |this, found| format!("/{}/{}", &found[1], this.user(&found[2])));
-        self.users.clone().iter().fold(text, |text, user| {
-            let stand_in = self.user(user);
-            let text = replace_word(&text, &format!("/{user}"), &format!("/{stand_in}"));
-            if particular(user) { replace_word(&text, user, &stand_in) } else { text }
-        })
-    }
-
-    fn user(&mut self, name: &str) -> String {
-        format!("user-{}", self.number("user", name))
-    }
-
-    /// `docker:x:998:alice,bob`
-    fn group(&mut self, text: &str) -> String {
-        let mut lines = Vec::new();
-        for line in text.lines() {
-            let mut fields: Vec<String> = line.split(':').map(str::to_owned).collect();
-            let own = fields
-                .get(2)
-                .and_then(|gid| gid.parse::<u32>().ok())
-                .is_some_and(|gid| (1000..65534).contains(&gid));
-            if own {
-                fields[0] = self.user(&fields[0].clone());
-            }
-            if let Some(members) = fields.get_mut(3) {
-                let names: Vec<String> =
-                    members.split(',').filter(|name| !name.is_empty()).map(|name| self.user(name)).collect();
-                *members = names.join(",");
-            }
-            lines.push(fields.join(":"));
+    /// What may stay of an answer by its form.
+    fn form(&mut self, sensitivity: Sensitivity, text: &str) -> String {
+        match sensitivity {
+            Sensitivity::Variables => self.variables(text),
+            Sensitivity::Packages => settings::packages(text),
+            Sensitivity::Unit => self.unit(text),
+            Sensitivity::Process => self.process(text),
+            Sensitivity::DaemonJson => self.daemon_json(text),
+            Sensitivity::DockerConfig => settings::docker_config(text),
+            Sensitivity::DockerContext => system_files::docker_context(text),
+            Sensitivity::Kubelet => settings::kubelet(text),
+            Sensitivity::Engine => self.engine(text),
+            Sensitivity::Cdi => self.cdi(text),
+            Sensitivity::Toolkit => self.toolkit(text),
+            Sensitivity::KernelParameters => kernel::parameters(text),
+            Sensitivity::KernelLog => kernel::log(text),
+            Sensitivity::ModuleOptions => kernel::module_options(text),
+            Sensitivity::ModuleInfo => self.module(text),
+            Sensitivity::Mounts => kernel::mounts(text),
+            Sensitivity::Sockets => kernel::sockets(text),
+            Sensitivity::GpuReport => self.gpu_report(text),
+            Sensitivity::OsRelease => system_files::os_release(text),
+            Sensitivity::NameServices => system_files::name_services(text),
+            Sensitivity::Loader => system_files::loader(text),
+            Sensitivity::PackageNames => system_files::package(text),
+            Sensitivity::CondaPackage => system_files::json(text, "name version build build_number subdir"),
+            Sensitivity::VersionJson => system_files::json(text, "name version"),
+            Sensitivity::TorchVersion => system_files::torch_version(text),
+            Sensitivity::VirtualEnvironment => system_files::virtual_environment(text),
+            Sensitivity::Shim => system_files::shim(text),
+            Sensitivity::Words => system_files::word_lines(text),
+            Sensitivity::Firewall => system_files::firewall_rules(text),
+            _ => text.to_owned(),
         }
-        lines.join("\n") + "\n"
     }
 
-    /// `127.0.1.1 node-17.lab node-17`: names that are not the machine's own or the system's get stand-ins.
-    fn hosts_file(&mut self, text: &str) -> String {
-        let own = self.own.clone();
-        let mut lines = Vec::new();
-        for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
-            let mut words = line.split_whitespace();
-            let Some(address) = words.next() else { continue };
-            let names = words.map(|name| match name {
-                _ if own.iter().any(|host| host == name) => "host-1".to_owned(),
-                "localhost" | "ip6-localhost" | "ip6-loopback" | "ip6-allnodes" | "ip6-allrouters"
-                | "ip6-localnet" | "ip6-mcastprefix" => name.to_owned(),
-                _ => format!("peer-{}", self.number("peer", name)),
-            });
-            lines.push(format!("{address}\t{}", names.collect::<Vec<_>>().join(" ")));
+    /// A question with the stand-ins of the answers, from which its path was taken.
+    fn question(&mut self, ask: &str) -> String {
+        // The kernel chose these names.
+        let path = ask.split_once(' ').map_or("", |(_, path)| path);
+        if ["/sys/bus/", "/sys/class/", "/sys/firmware/", "/proc/driver/", "/dev/nvidia"]
+            .iter()
+            .any(|dir| path.starts_with(dir))
+        {
+            return ask.to_owned();
         }
-        lines.join("\n") + "\n"
+        self.text(Sensitivity::Settings, "", ask)
     }
+}
+
+/// Whether a list of words holds this one.
+fn listed(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
 }
 
 fn short(name: &str) -> &str {
@@ -280,7 +270,12 @@ fn short(name: &str) -> &str {
 
 /// Replaces `word` where neither a letter, a digit nor one of `-_` is next to it.
 fn replace_word(text: &str, word: &str, by: &str) -> String {
-    let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    replace_between(text, word, by, "-_")
+}
+
+/// Replaces `word` where neither a letter, a digit nor one of `joints` is next to it.
+fn replace_between(text: &str, word: &str, by: &str, joints: &str) -> String {
+    let part = |c: char| c.is_ascii_alphanumeric() || joints.contains(c);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(word) {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Redactor, pattern, replace_word, short};
+use super::{Redactor, listed, pattern, replace_word, short};
 
 /// A name of a machine behind the date of a line of syslog or the journal, before the program.
 static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
@@ -108,43 +108,23 @@ pub(super) fn particular(name: &str) -> bool {
 }
 
 /// Words of settings and logs that may be the name of a machine, too.
-const COMMON: &[&str] = &[
-    "alma",
-    "arch",
-    "centos",
-    "cluster",
-    "cuda",
-    "debian",
-    "default",
-    "docker",
-    "fedora",
-    "host",
-    "linux",
-    "local",
-    "localhost",
-    "master",
-    "network",
-    "node",
-    "nvidia",
-    "python",
-    "rank",
-    "rhel",
-    "rocky",
-    "root",
-    "server",
-    "suse",
-    "systemd",
-    "system",
-    "torch",
-    "train",
-    "ubuntu",
-    "user",
-    "worker",
-];
+const COMMON: &str = "\
+    admin alma arch backup bin boot bus cdi centos char class clock cluster compat conda config \
+    containerd cuda daemon data debian default dev devices dkms docker docker.d dpkg driver engine \
+    environment etc fedora firewalld group home host hosts include infiniband jobs kernel lib lib64 \
+    linux local localhost mail master media mnt models module modules munge net network node nvidia opt \
+    pci podman proc program python python3 pyvenv rank render rhel rocky root rpm run sbin scratch \
+    server share site-packages slurm snap space srv sudo suse sys system systemd tmp torch train ubuntu \
+    user users usr var version video work worker wsl";
+
+/// Whether a folder of this name may be a user's: `/scratch/alice`. Every machine has a `/dev`.
+pub(super) fn may_be_own_folder(name: &str) -> bool {
+    !listed(COMMON, name)
+}
 
 /// Whether a name can be replaced in settings and logs.
 pub(super) fn uncommon(name: &str) -> bool {
-    name.len() >= 4 && !COMMON.contains(&name) && name != "localhost.localdomain"
+    name.len() >= 4 && !listed(COMMON, name) && name != "localhost.localdomain"
 }
 
 impl Redactor {
@@ -181,10 +161,18 @@ impl Redactor {
             let whole = found.get(0).map_or(0..0, |whole| whole.range());
             // A part of a path, a module or a longer name.
             let before = text.as_bytes()[..whole.start].last();
-            let part = before.is_some_and(|byte| b"._-/\\".contains(byte));
+            let folder = before == Some(&b'/')
+                && matches!(text.as_bytes().get(whole.end), None | Some(b'/' | b' ' | b':' | b'"'));
+            let end = text[whole.end..].strip_prefix('.').unwrap_or_default();
+            let file = [
+                "conf", "scope", "service", "slice", "json", "yaml", "log", "sock", "pem", "crt", "key",
+                "txt",
+            ]
+            .iter()
+            .any(|known| end.starts_with(known));
             let goes_on = text.as_bytes().get(whole.end).is_some_and(|byte| b"_-(".contains(byte))
-                || text.as_bytes().get(whole.end) == Some(&b'.')
-                    && text.as_bytes().get(whole.end + 1).is_some_and(u8::is_ascii_alphanumeric);
+                || end.starts_with(|c: char| c.is_ascii_alphanumeric()) && !file;
+            let part = before.is_some_and(|byte| b"._-/\\".contains(byte)) && !folder && !file;
             let module = !found[1].contains(|c: char| c == '-' || c.is_ascii_digit())
                 && [".io", ".ai", ".cloud", ".tech"].iter().any(|end| found[1].ends_with(end));
             if part || goes_on || module { found[0].to_owned() } else { this.machine(&found[1], met) }

@@ -57,6 +57,8 @@ static WEBHOOK: LazyLock<Regex> = LazyLock::new(|| {
         r"|\.webhook\.office\.com/webhookb2/)[\w@/-]+"
     ))
 });
+/// The token in the address of a private channel of conda.
+static CHANNEL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(://[^\s/]+(?:/conda)?/t/)[^/\s]+"));
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?",
@@ -91,6 +93,7 @@ pub(super) fn issued(text: &str) -> String {
     let text = commands::keys(&PEM.replace_all(text, HIDDEN));
     let text = TOKEN.replace_all(&text, format!("${{1}}{HIDDEN}"));
     let text = CRYPT.replace_all(&text, HIDDEN);
+    let text = CHANNEL.replace_all(&text, format!("${{1}}{HIDDEN}"));
     WEBHOOK.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned()
 }
 
@@ -101,10 +104,11 @@ pub(super) fn all(text: &str) -> String {
         Some(_) => found[0].to_owned(),
         None => HIDDEN.to_owned(),
     });
-    let random = |found: &Captures<'_>| match is_random(&found[0]) && !super::UUID.is_match(&found[0]) {
-        true => HIDDEN.to_owned(),
-        false => found[0].to_owned(),
-    };
+    let random =
+        |found: &Captures<'_>| match is_random(&found[0]) && !super::identifiers::UUID.is_match(&found[0]) {
+            true => HIDDEN.to_owned(),
+            false => found[0].to_owned(),
+        };
     WORD.replace_all(&text, random).into_owned()
 }
 

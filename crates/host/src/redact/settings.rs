@@ -2,10 +2,15 @@
 
 use serde_json::Value;
 
-use super::harmless::{DAEMON_HOSTS, DAEMON_KEYS, HARMLESS, LIBRARIES, PACKAGE_KEYS};
-use super::{HIDDEN, Redactor};
+use super::harmless::{
+    DAEMON_HOSTS, DAEMON_KEYS, HARMLESS, LIBRARIES, LIBRARY_PARTS, PACKAGE_KEYS, PACKAGE_SECTIONS,
+};
+use super::{HIDDEN, Redactor, listed};
 use crate::live;
 use crate::sensitivity::is_secret;
+
+/// The arguments of a runtime in daemon.json.
+const ARGUMENTS: &str = "runtimeArgs";
 
 fn family(name: &str, families: &[&str]) -> bool {
     families.iter().any(|known| name == *known || (known.ends_with('_') && name.starts_with(known)))
@@ -13,9 +18,28 @@ fn family(name: &str, families: &[&str]) -> bool {
 
 /// A number or a switch, which tells nothing of anybody.
 fn is_plain(value: &str) -> bool {
-    let switch = ["", "true", "false", "yes", "no", "on", "off"];
+    let switch = ["", "true", "false", "t", "f", "yes", "no", "on", "off"];
     switch.contains(&value.to_ascii_lowercase().as_str())
         || (value.len() < 10 && value.parse::<u64>().is_ok())
+}
+
+/// Whether the value of a library's variable is a number, or its name says that the value is a device, a
+/// path, a level or a choice.
+fn is_library_setting(name: &str, value: &str) -> bool {
+    let numbers = value.bytes().all(|byte| byte.is_ascii_digit() || b".,:;+-^=".contains(&byte));
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let parts = || name.split('_').map(str::to_ascii_uppercase);
+    (numbers && digits < 16) || is_quantity(value) || parts().any(|part| listed(LIBRARY_PARTS, &part))
+}
+
+/// `0x1b`, `4M`, `16GiB`, `30s`
+fn is_quantity(value: &str) -> bool {
+    let hexadecimal = value.strip_prefix("0x").filter(|digits| digits.len() <= 8);
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        || value.len() - unit.len() < 12
+            && unit.len() < value.len()
+            && listed("k m g kb mb gb kib mib gib b s ms us", &unit.to_ascii_lowercase())
 }
 
 impl Redactor {
@@ -36,7 +60,7 @@ impl Redactor {
     }
 
     /// What is shown of a variable; `None`: nothing.
-    fn variable(&mut self, name: &str, value: &str) -> Option<String> {
+    pub(super) fn variable(&mut self, name: &str, value: &str) -> Option<String> {
         if is_secret(name) {
             return None;
         }
@@ -44,17 +68,20 @@ impl Redactor {
             "USER" | "SUDO_USER" if value != "root" => self.user(value),
             "HOSTNAME" => "host-1".to_owned(),
             "MASTER_ADDR" => self.server(value),
+            "DOCKER_HOST" | "BUILDKIT_HOST" if !value.contains("://") => return None,
             "PIP_TRUSTED_HOST" => self.servers(value, ' '),
             "NO_PROXY" | "no_proxy" => self.servers(value, ','),
             _ if name.to_ascii_lowercase().ends_with("_proxy") => self.proxy(value),
-            _ if is_plain(value) || HARMLESS.contains(&name) || family(name, LIBRARIES) => value.to_owned(),
+            _ if is_plain(value) || HARMLESS.contains(&name) => value.to_owned(),
+            _ if family(name, LIBRARIES) && is_library_setting(name, value) => value.to_owned(),
+            _ if family(name, LIBRARIES) => return None,
             // Names that are listed one by one.
             _ if live::VARIABLES.contains(&name) && !name.ends_with('_') => value.to_owned(),
             _ => return None,
         })
     }
 
-    fn proxy(&mut self, value: &str) -> String {
+    pub(super) fn proxy(&mut self, value: &str) -> String {
         let (scheme, rest) =
             value.split_once("://").map_or((None, value), |(scheme, rest)| (Some(scheme), rest));
         let (login, address) = rest.rsplit_once('@').map_or(("", rest), |(_, address)| ("***@", address));
@@ -65,7 +92,7 @@ impl Redactor {
     }
 
     /// Names of machines in a list. Addresses, and the names that every cluster has, stay.
-    fn servers(&mut self, list: &str, separator: char) -> String {
+    pub(super) fn servers(&mut self, list: &str, separator: char) -> String {
         const COMMON: &[&str] = &["*", "svc", "cluster.local", "local", "internal", "default", "kubernetes"];
         let name = |entry: &str| {
             let entry = entry.trim();
@@ -79,6 +106,11 @@ impl Redactor {
             entry.replace(host, &self.server(host))
         };
         list.split(separator).map(name).collect::<Vec<_>>().join(&separator.to_string())
+    }
+
+    /// An address or a list of names.
+    pub(super) fn server_setting(&mut self, text: &str) -> String {
+        if text.contains("://") { self.proxy(text) } else { self.servers(text, ',') }
     }
 
     /// Texts stay under known keys, names of machines become stand-ins, everything else is hidden. A file
@@ -101,37 +133,21 @@ impl Redactor {
                     let known = DAEMON_KEYS.contains(&name.as_str()) || DAEMON_HOSTS.contains(&name.as_str());
                     let key = if known || !DAEMON_KEYS.contains(&key) { name } else { key };
                     let key = if is_secret(name) { "" } else { key };
+                    let key = if [ARGUMENTS, "args"].contains(&name.as_str()) { ARGUMENTS } else { key };
                     self.daemon_value(key, inner);
                 }
             }
             Value::Array(list) => list.iter_mut().for_each(|inner| self.daemon_value(key, inner)),
-            Value::String(text) if DAEMON_HOSTS.contains(&key) => {
-                *text = if text.contains("://") { self.proxy(text) } else { self.servers(text, ',') };
+            Value::String(text) if DAEMON_HOSTS.contains(&key) => *text = self.server_setting(text),
+            Value::String(text) if key == "labels" => {
+                *text = format!("label-{}", self.number("label", text));
             }
+            Value::String(text) if key == ARGUMENTS => *text = HIDDEN.to_owned(),
             Value::String(text) if !DAEMON_KEYS.contains(&key) && !is_plain(text) => {
                 *text = HIDDEN.to_owned()
             }
             _ => {}
         }
-    }
-
-    /// The engine's JSON: ids, name, labels and mirrors.
-    pub(super) fn engine(&mut self, text: &str) -> String {
-        let Ok(mut info) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
-        let mut set = |pointer: &str, value: Value| {
-            if let Some(target) =
-                info.pointer_mut(pointer).filter(|target| !target.is_null() && **target != "")
-            {
-                *target = value;
-            }
-        };
-        set("/ID", "engine-1".into());
-        set("/Name", "host-1".into());
-        set("/Labels", Value::Array(Vec::new()));
-        set("/Swarm/NodeID", "node-1".into());
-        set("/Swarm/Cluster/ID", "swarm-1".into());
-        set("/Swarm/RemoteManagers", Value::Null);
-        info.to_string()
     }
 }
 
@@ -145,7 +161,7 @@ fn masked(text: &str) -> String {
         let word = rest.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c))).unwrap_or(rest.len());
         let (found, after) = rest.split_at(word.max(rest.chars().next().map_or(1, char::len_utf8)));
         let known = DAEMON_KEYS.contains(&found) || DAEMON_HOSTS.contains(&found) || WORDS.contains(&found);
-        match known || is_plain(found) {
+        match known || (is_plain(found) && found.len() < 7) {
             true => out.push_str(found),
             false => out.extend(found.chars().map(|c| if c.is_alphanumeric() { 'x' } else { c })),
         }
@@ -156,19 +172,29 @@ fn masked(text: &str) -> String {
 
 /// pip.conf and uv.toml: `key = value`; a line that begins with white space belongs to the key before it.
 pub(super) fn packages(text: &str) -> String {
-    let mut shown = true;
+    let (mut shown, mut unknown) = (true, 0);
     let lines = text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])).map(|line| {
         let in_block = line.starts_with([' ', '\t']) || line.trim_start().starts_with(['{', ']', '}']);
-        if line.trim().is_empty() || (line.starts_with('[') && line.trim_end().ends_with(']')) {
-            return line.to_owned();
+        let section = line.trim_end().trim_start_matches('[').trim_end_matches(']');
+        if line.trim().is_empty() {
+            return String::new();
         }
+        if line.starts_with('[') && line.trim_end().ends_with(']') {
+            if listed(PACKAGE_SECTIONS, section) {
+                return line.to_owned();
+            }
+            unknown += 1;
+            return format!("[section-{unknown}]");
+        }
+        let line = without_comment(line);
         let split =
             line.find(['=', ':']).filter(|_| !in_block || line.trim_start().starts_with(char::is_alphabetic));
         match split {
             Some(at) => {
                 let key = line[..at].trim().replace('_', "-");
                 shown = PACKAGE_KEYS.contains(&key.as_str()) || is_plain(line[at + 1..].trim());
-                if shown { line.to_owned() } else { format!("{}= \"{HIDDEN}\"", &line[..at]) }
+                unknown += usize::from(!shown);
+                if shown { line.to_owned() } else { format!("hidden-{unknown} = \"{HIDDEN}\"") }
             }
             None if shown => line.to_owned(),
             None => String::new(),
@@ -177,19 +203,11 @@ pub(super) fn packages(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// The sections of a unit, what it starts, and the names of its variables.
-pub(super) fn unit(text: &str) -> String {
-    let mut going_on = false;
-    let lines = text.lines().filter_map(|line| {
-        let trimmed = line.trim();
-        let kept = going_on
-            || trimmed.starts_with('[')
-            || trimmed.starts_with("Exec")
-            || trimmed.starts_with("Listen");
-        going_on = kept && trimmed.ends_with('\\');
-        kept.then(|| line.to_owned())
-    });
-    lines.collect::<Vec<_>>().join("\n") + "\n"
+/// A line up to a `#` behind white space that stands outside quotes.
+fn without_comment(line: &str) -> &str {
+    let outside = |at: &usize| line[..*at].matches(['"', '\'']).count() % 2 == 0;
+    let marks = line.match_indices(" #").chain(line.match_indices("\t#")).map(|(at, _)| at);
+    marks.filter(outside).min().map_or(line, |at| line[..at].trim_end())
 }
 
 /// Only the name of the context.
