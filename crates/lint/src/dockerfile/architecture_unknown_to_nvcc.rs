@@ -139,7 +139,7 @@ fn unknown(catalog: &Catalog, cuda: &str, capability: (u32, u32)) -> Option<Stri
         .iter()
         .find(|row| version::minor(&row.compute_capability) == Some(capability));
     let name = format!("{}.{}", capability.0, capability.1);
-    let Some(row) = row else { return None };
+    let row = row?;
     let first =
         row.first_toolkit.as_deref().filter(|first| version::minor(first).is_some_and(|first| has < first));
     let last = row.last_toolkit.as_deref().filter(|last| version::minor(last).is_some_and(|last| has > last));

@@ -79,7 +79,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         file.shipped().iter().any(|stage| stage.instructions.iter().any(|one| one.keyword == "EXPOSE"));
     let Some(last) = file.stages.last().filter(|_| exposed) else { return Vec::new() };
     let commands = started(file);
-    let mut found: Vec<Found> = commands.iter().filter_map(|command| named(command)).collect();
+    let mut found: Vec<Found> = commands.iter().filter_map(named).collect();
     if !found.is_empty() {
         return found;
     }

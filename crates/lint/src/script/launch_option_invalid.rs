@@ -98,7 +98,7 @@ fn value(launch: &Launch) -> Option<Found> {
     let of = |name: &str| options.get(name).and_then(|one| Some((one.line, one.value.as_deref()?)));
     if let Some((line, text)) = of("nproc_per_node")
         && !PROCESSES.contains(&text)
-        && text.parse::<u32>().is_ok_and(|number| number == 0) | text.parse::<u32>().is_err()
+        && text.parse::<u32>().ok().is_none_or(|number| number == 0)
     {
         let message = format!(
             "--nproc_per_node={text} is not a number, auto, gpu, cpu or xpu; torchrun fails with \
