@@ -96,8 +96,8 @@ fn outside(file: &Compose, network: &str, address: &str) -> Option<String> {
             "network {network} has no subnet; Docker allows a static address only in a configured subnet"
         ));
     }
-    let inside = subnets.iter().any(|(base, bits)| contains(*base, *bits, u32::from(parsed)));
-    (!inside && !subnets.is_empty()).then(|| format!("{address} is in no subnet of network {network}"))
+    let within = subnets.iter().any(|(base, bits)| contains(*base, *bits, u32::from(parsed)));
+    (!within && !subnets.is_empty()).then(|| format!("{address} is in no subnet of network {network}"))
 }
 
 /// The IPv4 subnets of a network: first address and length of the prefix.

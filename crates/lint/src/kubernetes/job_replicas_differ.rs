@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use crate::read::manifest::{Document, Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-use super::job;
-
 pub(crate) const RULE: Rule = Rule {
     id: "job-replicas-differ",
     severity: Severity::Error,

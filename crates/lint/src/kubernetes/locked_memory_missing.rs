@@ -7,8 +7,6 @@ use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, Pod, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 
-use super::pod;
-
 pub(crate) const RULE: Rule = Rule {
     id: "locked-memory-missing",
     severity: Severity::Warning,

@@ -14,7 +14,6 @@ macro_rules! pod {
         )
     };
 }
-use pod;
 
 /// A Job as an example: the keys of its pod.
 macro_rules! job {
@@ -30,7 +29,6 @@ macro_rules! job {
         )
     };
 }
-use job;
 
 pub(crate) mod api_version_wrong;
 pub(crate) mod extended_resource_invalid;

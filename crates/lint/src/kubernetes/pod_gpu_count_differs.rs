@@ -4,8 +4,6 @@ use crate::read::manifest::{Container, Manifest, Pod};
 use crate::rule::{Found, Judge, Rule, Severity};
 use crate::workers;
 
-use super::pod;
-
 pub(crate) const RULE: Rule = Rule {
     id: "pod-gpu-count-differs",
     severity: Severity::Error,

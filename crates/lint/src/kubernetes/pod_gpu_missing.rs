@@ -5,8 +5,6 @@ use crate::rule::{Found, Judge, Rule, Severity};
 use crate::workers;
 use catalog::Catalog;
 
-use super::pod;
-
 pub(crate) const RULE: Rule = Rule {
     id: "pod-gpu-missing",
     severity: Severity::Warning,

@@ -8,7 +8,6 @@ use crate::read::compose::below;
 use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-use super::job;
 use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {

@@ -6,7 +6,6 @@ use crate::workers;
 
 use super::quantity_invalid::amount;
 use super::volume_mount_invalid::has_shared_memory;
-use super::{job, pod};
 
 pub(crate) const RULE: Rule = Rule {
     id: "pod-shared-memory-small",

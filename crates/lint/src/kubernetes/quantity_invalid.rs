@@ -3,7 +3,6 @@
 use crate::read::manifest::{Container, Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 
-use super::pod;
 use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {

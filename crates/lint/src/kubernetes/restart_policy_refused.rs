@@ -3,8 +3,6 @@
 use crate::read::manifest::{Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
-use super::job;
-
 pub(crate) const RULE: Rule = Rule {
     id: "restart-policy-refused",
     severity: Severity::Error,

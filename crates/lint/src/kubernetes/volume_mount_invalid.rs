@@ -8,7 +8,6 @@ use crate::read::compose::{below, text};
 use crate::read::manifest::{Container, Manifest, Pod, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 
-use super::job;
 use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
