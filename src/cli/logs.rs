@@ -61,13 +61,12 @@ impl Elsewhere {
 
 fn waited<T>(work: impl Future<Output = T>) -> Result<T, Error> {
     let runtime = runtime()?;
-    let result = runtime.block_on(async {
+    runtime.block_on(async {
         tokio::select! {
             result = work => Ok(result),
             () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted")),
         }
-    });
-    result
+    })
 }
 
 async fn containers(names: &[String]) -> Result<Vec<Read>, Error> {

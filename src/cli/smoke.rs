@@ -273,7 +273,7 @@ impl Args {
         self.corruptible(plan.nodes.len())?;
         let bundle = Bundle::make()?;
         let runtime = runtime()?;
-        let outcome = runtime.block_on(async {
+        runtime.block_on(async {
             let reached = until_interrupted(reach::connect(&plan)).await.ok_or_else(|| interruption(&[]))?;
             let id = lock::run_id();
             let request = self.locking.using(&plan, first_engine(&reached), (&id, "smoke"), Access::Measure);
@@ -282,8 +282,7 @@ impl Args {
             let outcome = held.during(self.in_containers(&plan, &reached, &bundle, options, &id)).await;
             held.release().await;
             outcome
-        });
-        outcome
+        })
     }
 
     /// The test in the containers of the nodes; nothing of it stays there.

@@ -1,6 +1,7 @@
 //! The keys of Compose files and Kubernetes manifests, with the types of their values:
 //! `catalog/object_keys.yaml`.
 
+use diagnostic::suggest::typo_of;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -50,13 +51,9 @@ impl Table<ObjectKeys> {
 }
 
 impl ObjectKeys {
-    /// The key that was most likely meant: one that differs in case, `_` and `-` only, or in few letters.
+    /// The key that was most likely meant.
     pub fn nearest(&self, key: &str) -> Option<&str> {
-        let plain = |key: &str| key.to_ascii_lowercase().replace(['_', '-'], "");
-        let limit = if key.len() < 6 { 1 } else { 2 };
-        let typed = plain(key);
-        let near = self.keys.keys().map(|known| (strsim::damerau_levenshtein(&typed, &plain(known)), known));
-        near.filter(|(distance, _)| *distance <= limit).min().map(|(_, known)| known.as_str())
+        typo_of(key, self.keys.keys().map(String::as_str))
     }
 }
 

@@ -13,10 +13,10 @@ use crate::flow::gossip::Heard;
 use crate::flow::{Answer, PORT_OF_GOSSIP, Task};
 use crate::plan::{ClusterPlan, Node};
 use crate::probe::Probe;
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 use crate::worker::bundle::Bundle;
 
-const STEP: &str = "verify";
+const STEP: Step = Step::Verify;
 
 /// How long it is listened to: each engine asks one other every second, and is answered.
 const LISTEN_SECONDS: f64 = 8.0;

@@ -2,9 +2,9 @@
 
 use docker::transport::ssh::messages::{Fault, Messages};
 
-use crate::problem::Problem;
+use crate::problem::{Problem, Step};
 
-const STEP: &str = "verify";
+const STEP: Step = Step::Verify;
 
 /// Why a login failed; the text is ssh's own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -33,6 +33,11 @@ pub fn typo_of<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
     }))
 }
 
+/// Whether one name differs from the other only by a slip ([`typo_of`]).
+pub fn is_typo(typed: &str, name: &str) -> bool {
+    slip(&folded(typed), &folded(name)).is_some()
+}
+
 /// Letters to insert, remove, replace or exchange until one name is the other, without case and separators.
 pub fn edits(one: &str, other: &str) -> usize {
     strsim::damerau_levenshtein(&folded(one), &folded(other))
@@ -147,12 +152,4 @@ mod tests {
         assert_eq!(typo_of("name1", ["name2", "name3"]), Some("name2"));
         assert_eq!(nearest("runtime", ["run", "runtimes"]), Some("runtimes"));
     }
-}
-
-/// Whether a name is another one with a slip of the pen: one or two letters, or `-`, `_` and `.` only.
-pub fn slip(typed: &str, name: &str) -> bool {
-    let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_', '.'], "");
-    let (one, other) = (plain(typed), plain(name));
-    let limit = if other.len() < 6 { 1 } else { 2 };
-    one == other || (other.len() > 2 && strsim::damerau_levenshtein(&one, &other) <= limit)
 }

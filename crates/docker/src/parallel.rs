@@ -86,21 +86,16 @@ async fn finish(work: Vec<Work<'_>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn results_are_in_the_order_of_the_futures() {
         let wait = |milliseconds: u64| async move {
-            tokio::time::sleep(std::time::Duration::from_millis(milliseconds)).await;
+            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
             milliseconds
         };
         assert_eq!(block_on(fan_out([30, 1, 10].map(wait))).unwrap(), [30, 1, 10]);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
 
     #[test]
     fn tasks_run_while_nobody_waits_for_the_runtime() {

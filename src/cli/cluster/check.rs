@@ -120,14 +120,14 @@ impl Args {
             content: self.content_timeout,
         };
         let runtime = runtime()?;
-        let inspection = runtime.block_on(async {
+        runtime.block_on(async {
             tokio::select! {
                 inspection = check::look(plan, options, |missing| self.bring || asked(missing)) => inspection,
-                _ = tokio::signal::ctrl_c() => Err(Error::new(Kind::Interrupted, "interrupted; no machine \
-                    was changed")),
+                _ = tokio::signal::ctrl_c() => {
+                    Err(Error::new(Kind::Interrupted, "interrupted; no machine was changed"))
+                },
             }
-        });
-        inspection
+        })
     }
 }
 

@@ -128,13 +128,12 @@ impl Args {
             content: READ_TIMEOUT,
         };
         let runtime = runtime()?;
-        let inspected = runtime.block_on(async {
+        runtime.block_on(async {
             tokio::select! {
                 inspected = check::machines(&plan, options, |missing| self.bring || super::check::asked(missing)) => inspected,
                 () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was written")),
             }
-        });
-        inspected
+        })
     }
 
     /// A plan with only the connections to the machines.

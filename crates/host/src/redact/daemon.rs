@@ -162,8 +162,7 @@ impl Redactor {
 /// The name of a variable that envdoc looks at.
 fn is_known_name(name: &str) -> bool {
     let known = |known: &&str| name == *known || known.ends_with('_') && name.starts_with(known);
-    live::VARIABLES.iter().any(|name| known(&name))
-        && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+    live::VARIABLES.iter().any(known) && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
 /// `$DOCKER_OPTS`, `${MAINPID}`: what it holds is not in the text.

@@ -70,8 +70,8 @@ impl Count {
             self.left.push(format!("{id} in {}: {shown}", place.id));
         }
         // A key that is cut off hides what follows; a space ends the name of a program.
-        let whole = !value.contains('\n') && !(value.contains(' ') && place.ask.contains("{S}"));
-        if let Some(lost) = place.keeps.iter().find(|kept| whole && !shown.contains(*kept)) {
+        let cut_off = value.contains('\n') || value.contains(' ') && place.ask.contains("{S}");
+        if let Some(lost) = place.keeps.iter().find(|kept| !cut_off && !shown.contains(*kept)) {
             self.lost.push(format!("{id} in {}: {lost:?} is gone: {shown}", place.id));
         }
     }

@@ -205,7 +205,7 @@ pub(super) fn packages(text: &str) -> String {
 
 /// A line up to a `#` behind white space that stands outside quotes.
 fn without_comment(line: &str) -> &str {
-    let outside = |at: &usize| line[..*at].matches(['"', '\'']).count() % 2 == 0;
+    let outside = |at: &usize| line[..*at].matches(['"', '\'']).count().is_multiple_of(2);
     let marks = line.match_indices(" #").chain(line.match_indices("\t#")).map(|(at, _)| at);
     marks.filter(outside).min().map_or(line, |at| line[..at].trim_end())
 }

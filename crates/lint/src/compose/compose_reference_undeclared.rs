@@ -57,7 +57,7 @@ fn of_service(file: &Compose, service: &Service) -> Vec<Found> {
         if name.contains('$') || declared.contains(name) || (kind == NETWORKS && name == "default") {
             return;
         }
-        let near = declared.iter().find(|one| diagnostic::suggest::slip(name, one));
+        let near = declared.iter().find(|one| diagnostic::suggest::is_typo(name, one));
         let message = format!(
             "service {} uses {} {name:?} in `{key}`, which the file does not declare",
             service.name,

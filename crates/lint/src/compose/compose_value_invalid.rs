@@ -184,7 +184,7 @@ fn capabilities(service: &Service) -> Vec<Found> {
                     container",
                 service.name
             );
-            let near = CAPABILITIES.iter().find(|one| diagnostic::suggest::slip(&name, one));
+            let near = CAPABILITIES.iter().find(|one| diagnostic::suggest::is_typo(&name, one));
             Found::error(
                 service.line_of(key),
                 message,

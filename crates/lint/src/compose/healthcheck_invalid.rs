@@ -42,7 +42,7 @@ fn judge(file: &Compose) -> Vec<Found> {
     if file.broken.is_some() || file.stack == IsStack::Yes {
         return Vec::new();
     }
-    let own = file.services.iter().flat_map(|one| of_service(one));
+    let own = file.services.iter().flat_map(of_service);
     own.chain(file.services.iter().flat_map(|one| awaited(file, one))).collect()
 }
 

@@ -113,7 +113,7 @@ fn unreachable(file: &Compose, service: &Service, address: &Address) -> Option<F
 fn misspelled(file: &Compose, service: &Service, address: &Address) -> Option<Found> {
     let host = address.host.as_str();
     let known = file.services.iter().flat_map(names).collect::<Vec<_>>();
-    let near = known.iter().find(|name| diagnostic::suggest::slip(host, name))?;
+    let near = known.iter().find(|name| diagnostic::suggest::is_typo(host, name))?;
     let elsewhere = host.contains('.') || extra_hosts(service).iter().any(|name| name == host);
     let message = format!(
         "service {}: {} is {host}, but the service is named {near}; the name does not resolve",

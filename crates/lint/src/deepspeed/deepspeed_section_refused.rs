@@ -98,7 +98,7 @@ fn scheduler(config: &Config) -> Option<Found> {
     let Some(name) = json.text("scheduler.type") else { return untyped(config, "scheduler") };
     let Some((_, required)) = SCHEDULERS.iter().find(|(known, _)| *known == name) else {
         let near =
-            SCHEDULERS.iter().map(|(known, _)| (strsim::damerau_levenshtein(known, name), *known)).min()?;
+            SCHEDULERS.iter().map(|(known, _)| (diagnostic::suggest::edits(known, name), *known)).min()?;
         let message = format!("scheduler {name} does not exist; did you mean {}?", near.1);
         // Those of torch.optim.lr_scheduler count too.
         return (near.0 <= 3 && near.0 > 0)

@@ -51,7 +51,7 @@ fn fault(run: &Run) -> Option<Found> {
     let image = run.state.image.filter(|image| image.repository == "nvidia/cuda")?;
     let cuda = image.cuda.as_deref()?;
     let (major, minor) = version::minor(cuda)?;
-    for word in apt::packages(&run.command).into_iter().filter(|word| word.known) {
+    for word in apt::packages(run.state.catalog, &run.command).into_iter().filter(|word| word.known) {
         // `2.18.3-1+cuda12.1`: the CUDA that a library was built for.
         if let Some(built) = word.text.split_once("+cuda").and_then(|(_, built)| version::minor(built))
             && built.0 != major

@@ -66,7 +66,7 @@ fn missing(stage: &Stage, run: &Run, operator: &Operator) -> Option<(&'static st
     let before = |name: &str| {
         let earlier = stage.runs.iter().filter(|one| one.instruction <= run.instruction);
         earlier
-            .flat_map(|one| apt::packages(&one.command))
+            .flat_map(|one| apt::packages(one.state.catalog, &one.command))
             .any(|word| !word.known || apt::name(word).starts_with(name))
     };
     // Other package managers, and what is built from source.

@@ -69,7 +69,7 @@ const VARIABLES: &[&str] = &["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_C
 
 fn has_open_mpi(stage: &Stage) -> bool {
     stage.runs.iter().any(|run| {
-        let packages = apt::packages(&run.command);
+        let packages = apt::packages(run.state.catalog, &run.command);
         packages.iter().any(|word| matches!(apt::name(word), "openmpi-bin" | "libopenmpi-dev"))
     })
 }

@@ -130,7 +130,7 @@ fn missing(stage: &Stage, instruction: usize, command: &Command) -> Option<(&'st
         if std::ptr::eq(&run.command, command) {
             break;
         }
-        let apt = apt::packages(&run.command);
+        let apt = apt::packages(run.state.catalog, &run.command);
         // Packages bring others with them that nobody sees here.
         let unseen = apt.iter().any(|word| !word.known || word.text.ends_with(".deb"))
             || apt.len() > MANY

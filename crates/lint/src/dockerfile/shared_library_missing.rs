@@ -105,7 +105,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         for need in NEEDS {
             let Some(one) = need.packages.iter().find_map(|name| install.requirement(name)) else { continue };
             let has = |run: &&Run| {
-                let words = apt::packages(&run.command);
+                let words = apt::packages(run.state.catalog, &run.command);
                 let brings = |name: &str| need.brought_by.iter().any(|start| name.starts_with(start));
                 words.iter().any(|word| !word.known || brings(apt::name(word)) || word.text.ends_with(".deb"))
             };

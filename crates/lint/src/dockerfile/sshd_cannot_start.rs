@@ -55,7 +55,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let sshd = &commands[at];
     let installs = |stage: &&&Stage| {
         stage.runs.iter().any(|run| {
-            apt::packages(&run.command).iter().any(|word| matches!(apt::name(word), "openssh-server" | "ssh"))
+            apt::packages(run.state.catalog, &run.command)
+                .iter()
+                .any(|word| matches!(apt::name(word), "openssh-server" | "ssh"))
         })
     };
     if shipped.iter().filter(installs).count() == 0 || shipped.iter().any(|stage| stage.end.opaque) {

@@ -126,7 +126,7 @@ fn fault(names: &[Option<&str>], index: usize, line: usize, from: &str) -> Optio
         return None;
     }
     let near = names[..index].iter().flatten().find(|name| {
-        name.starts_with(&from) || from.starts_with(**name) || strsim::damerau_levenshtein(name, &from) <= 2
+        name.starts_with(&from) || from.starts_with(**name) || diagnostic::suggest::edits(name, &from) <= 2
     });
     let message = format!("no stage is named {from}; BuildKit pulls an image docker.io/library/{from}");
     Some(match near {

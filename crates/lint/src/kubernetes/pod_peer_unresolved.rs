@@ -147,5 +147,5 @@ fn of_host(pod: &Pod, line: usize, host: &str, services: &[&Document]) -> Option
 }
 
 fn is_slip(known: &str, typed: &str) -> bool {
-    known != typed && diagnostic::suggest::slip(typed, known)
+    known != typed && diagnostic::suggest::is_typo(typed, known)
 }

@@ -69,10 +69,13 @@ fn judge(machine: &Machine) -> Vec<Found> {
         .collect()
 }
 
+/// What is wrong, and the fix.
 type Fault = (String, String);
+/// Judges the value of a key, given the whole file.
+type JudgeValue = fn(&Value, &Map<String, Value>) -> Vec<Fault>;
 
 /// Keys with what is wrong with their values.
-const FAULTS: &[(&str, fn(&Value, &Map<String, Value>) -> Vec<Fault>)] = &[
+const FAULTS: &[(&str, JudgeValue)] = &[
     ("default-runtime", default_runtime),
     ("runtimes", runtimes),
     ("registry-mirrors", mirrors),
@@ -200,7 +203,7 @@ fn storage(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
 
 /// Whether a word is a slip of one of the words, and none of them.
 fn is_slip(word: &str, known: &[&str]) -> bool {
-    !known.contains(&word) && known.iter().any(|one| diagnostic::suggest::slip(word, one))
+    !known.contains(&word) && known.iter().any(|one| diagnostic::suggest::is_typo(word, one))
 }
 
 fn exec(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {

@@ -87,7 +87,7 @@ fn of_line(line: usize, name: &str, arguments: &[String], in_match: Option<usize
 
 /// A keyword that sshd does not have.
 fn unknown(line: usize, name: &str) -> Found {
-    let near = names().find(|known| diagnostic::suggest::slip(name, known));
+    let near = names().find(|known| diagnostic::suggest::is_typo(name, known));
     let message = format!("sshd does not know {name} (Bad configuration option), and does not start");
     match near {
         Some(near) => Found::error(line, message, format!("Write `{near}`")),
@@ -107,7 +107,7 @@ fn of_value(line: usize, known: Keyword, first: &str, count: usize) -> Option<Fo
     };
     match known.value {
         Value::Words(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(first)) => {
-            let near = words.iter().find(|word| diagnostic::suggest::slip(first, word));
+            let near = words.iter().find(|word| diagnostic::suggest::is_typo(first, word));
             wrong(&words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")))
         }
         Value::Number if first.parse::<i64>().is_err() => wrong("a number", ""),

@@ -118,8 +118,9 @@ fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Fou
         let home = KEYS
             .iter()
             .find(|(section, known, _)| *known == key && *section != name && !name.contains("modes"));
-        let near =
-            KEYS.iter().find(|(section, known, _)| *section == name && diagnostic::suggest::slip(key, known));
+        let near = KEYS
+            .iter()
+            .find(|(section, known, _)| *section == name && diagnostic::suggest::is_typo(key, known));
         let message = format!("the container toolkit ignores {key} in {place}");
         return match (near, home) {
             (Some((_, near, _)), _) => Some(Found::warning(line, message, format!("Write `{near}`"))),

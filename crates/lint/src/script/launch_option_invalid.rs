@@ -74,7 +74,7 @@ fn unknown(launch: &Launch) -> Option<Found> {
         .find(|(of, old, _)| *of == launcher && *old == name)
         .map(|(_, _, new)| (*new).to_owned());
     let near = || {
-        let all = names(launcher).into_iter().map(|known| (strsim::damerau_levenshtein(known, &name), known));
+        let all = names(launcher).into_iter().map(|known| (diagnostic::suggest::edits(known, &name), known));
         all.filter(|(distance, _)| *distance <= 2).min().map(|(_, known)| format!("--{known}"))
     };
     let meant = other.or_else(near);

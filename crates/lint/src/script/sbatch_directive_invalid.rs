@@ -98,7 +98,7 @@ fn unknown(option: &BatchOption) -> Option<Found> {
         return None;
     }
     let plain = typed.replace('_', "-");
-    let near = names().find(|name| diagnostic::suggest::slip(&plain, name));
+    let near = names().find(|name| diagnostic::suggest::is_typo(&plain, name));
     let message = format!("--{typed} is no option of sbatch");
     Some(match near {
         Some(near) => Found::error(
@@ -130,8 +130,7 @@ fn time(option: &BatchOption, value: &str, source: &str) -> Option<Found> {
     let (days, clock) = value.split_once('-').unwrap_or(("", value));
     let parts: Vec<&str> = clock.split(':').collect();
     let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let fits =
-        parts.iter().all(|part| digits(&part)) && parts.len() <= 3 && (!value.contains('-') || digits(&days));
+    let fits = parts.iter().all(&digits) && parts.len() <= 3 && (!value.contains('-') || digits(&days));
     if !fits && !special {
         return error(option, value, "Write HH:MM:SS, D-HH:MM:SS, or minutes");
     }
@@ -208,7 +207,7 @@ fn number(option: &BatchOption, value: &str) -> Option<Found> {
 fn nodes(option: &BatchOption, value: &str) -> Option<Found> {
     let part = |one: &str| {
         let range = one.split_once(':').map_or(one, |(range, _)| range);
-        range.split('-').all(|number| is_count(number))
+        range.split('-').all(is_count)
     };
     if value.split(',').all(part) {
         None

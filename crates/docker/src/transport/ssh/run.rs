@@ -125,6 +125,7 @@ fn short(command: &str) -> String {
 mod tests {
     use super::*;
 
+    #[expect(clippy::disallowed_methods, reason = "the program is the shell of this test")]
     async fn ran(script: &str) -> Result<ExitStatus, Stopped> {
         let mut command = tokio::process::Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
