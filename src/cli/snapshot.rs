@@ -57,7 +57,7 @@ impl Args {
         )?;
         let mut snapshot = Snapshot::of(recorder.readings());
         if !self.no_redact {
-            snapshot = host::redact::redact(snapshot);
+            snapshot = snapshot.redact();
         }
         let text = json::text(&snapshot)?;
         match &self.output {

@@ -540,7 +540,7 @@ fn claims() {
         .into_iter()
         .filter_map(|one| {
             let (rule, name, text) = (one.rule?, one.file?, one.text?);
-            let named = lint::file::kind_of_name(&name).or_else(|| lint::file::kind_of_text(&text));
+            let named = lint::recognize::kind_of_name(&name).or_else(|| lint::recognize::kind_of_text(&text));
             let file = lint::File::new(catalog::testing::catalog(), name, text, named.unwrap());
             let found = lint::lint(lint::RULES, &file);
             let ids: Vec<&str> = found.iter().map(|one| one.rule.id).collect();
@@ -577,7 +577,7 @@ fn damaged_files_break_nothing() {
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     for path in files.map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let Some(kind) = lint::file::kind_of_name(&name) else { continue };
+        let Some(kind) = lint::recognize::kind_of_name(&name) else { continue };
         let text = std::fs::read_to_string(&path).unwrap();
         let places = text.char_indices().map(|(offset, _)| offset).step_by(11);
         for (count, offset) in places.enumerate() {

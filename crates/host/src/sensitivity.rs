@@ -277,7 +277,8 @@ pub(crate) fn is_secret(name: &str) -> bool {
         words.push(if ['-', '.'].contains(&c) { '_' } else { c.to_ascii_uppercase() });
         before = c;
     }
-    let words = words.replace("TOKENS", "").replace("TOKENIZ", "");
+    // PAT is an algorithm of NCCL (parallel aggregated trees), elsewhere a personal access token.
+    let words = words.replace("TOKENS", "").replace("TOKENIZ", "").replace("NCCL_PAT_", "NCCL_");
     let mut parts = words.split('_');
     ANYWHERE.iter().any(|word| words.contains(word))
         || parts.clone().any(|part| WHOLE_PARTS.contains(&part))

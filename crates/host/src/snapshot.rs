@@ -1,5 +1,7 @@
 //! The file of a recorded machine: every reading that gathering asked for, and how to replay it.
 
+mod redacted;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The type of a file, by its name and its contents. The contents decide where they contradict the name.
 
-use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
 use crate::kind::Kind;
 use crate::read::dockerfile::instructions::INSTRUCTIONS;
+use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
 
 /// What a name and a text show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,6 +21,7 @@ mod location;
 mod machine;
 mod packages;
 mod read;
+pub mod recognize;
 pub mod report;
 mod rule;
 mod schema;

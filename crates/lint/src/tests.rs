@@ -19,7 +19,7 @@ fn facts(name: &str) -> Facts {
 }
 
 fn file(example: &Example) -> File {
-    let kind = file::kind_of_name(example.name).or_else(|| file::kind_of_text(example.text));
+    let kind = recognize::kind_of_name(example.name).or_else(|| recognize::kind_of_text(example.text));
     let detected = match detect::detect(example.name, example.text) {
         detect::Detected::Kind(kind) => Some(kind),
         detect::Detected::Unchecked(_) => None,

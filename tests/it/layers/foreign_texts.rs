@@ -51,7 +51,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("build/classic.rs", "dockerd's classic builder"),
             ("error/connection.rs", "rustls"),
             ("error/messages.rs", "dockerd, BuildKit and credential helpers"),
-            ("transport/ssh/fault.rs", "ssh and sshd"),
+            ("transport/ssh/messages.rs", "ssh and sshd"),
             ("transport/ssh/login_shell.rs", "nologin"),
         ],
     ),
@@ -69,9 +69,17 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("kernel_log.rs", "the kernel and the NVIDIA driver"),
             ("modules.rs", "modinfo"),
             ("python/locate.rs", "pyenv's shims"),
+            ("system/mod.rs", "the kernel's /proc/cpuinfo"),
         ],
     ),
-    ("host", &[("redact/shown.rs", "PEM files")]),
+    (
+        "host",
+        &[
+            ("redact/kernel.rs", "the kernel's log"),
+            ("redact/shown.rs", "PEM files"),
+            ("redact/system_files.rs", "pyenv's shims"),
+        ],
+    ),
     ("image", &[("render/mod.rs", "the mark in the first line of files that envdoc may replace")]),
     (
         "lint",

@@ -132,7 +132,7 @@ fn redaction_changes_no_answer() {
     let mut different = Vec::new();
     for server in servers() {
         let snapshot = Snapshot::open(&path(&server.name, ".json")).unwrap();
-        let redacted = host::redact::redact(snapshot).host();
+        let redacted = snapshot.redact().host();
         let results = checks::judge(
             CHECKS,
             &gather::recorded(&redacted, server.header.expect.clone(), catalog::testing::catalog()),
@@ -171,7 +171,7 @@ fn redaction_keeps_the_values_that_variables_take() {
     }
     let lines: Vec<String> = cases.iter().map(|(row, value)| format!("{}={value}", row.name)).collect();
     let readings = [("environment".to_owned(), host::Reading::Text(lines.join("\n")))].into();
-    let shown = match host::redact::redact(Snapshot::of(readings)).host().environment() {
+    let shown = match Snapshot::of(readings).redact().host().environment() {
         host::Reading::Text(shown) => shown,
         other => panic!("{other:?}"),
     };

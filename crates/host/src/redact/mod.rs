@@ -6,7 +6,6 @@
 //! names in URLs, credentials, an engine's and a swarm's ids.
 
 use std::collections::HashMap;
-use std::collections::btree_map::Entry;
 use std::net::Ipv4Addr;
 use std::sync::LazyLock;
 
@@ -35,8 +34,6 @@ mod tests;
 mod token_shapes;
 mod words;
 
-use super::snapshot::{Kept, Snapshot};
-use super::{Missing, MissingKind};
 use crate::sensitivity::Sensitivity;
 
 use names::uncommon;
@@ -47,51 +44,6 @@ pub use token_shapes::{TOKEN_SHAPES, TokenShape, UNREAD};
 const SHORT: usize = 10;
 /// What a credential becomes.
 const HIDDEN: &str = "***";
-
-/// The same snapshot without what names people and machines, and without readings that are not known to be
-/// harmless.
-pub fn redact(mut snapshot: Snapshot) -> Snapshot {
-    let mut redactor = Redactor::new(&snapshot);
-    let readings = std::mem::take(&mut snapshot.readings);
-    for (ask, kept) in readings {
-        let sensitivity = Sensitivity::of(&ask);
-        let kept = match kept {
-            Kept::Text(_) | Kept::Ran { .. } if sensitivity == Sensitivity::Private => {
-                Kept::Failed(left_out())
-            }
-            Kept::Text(text) => Kept::Text(redactor.text(sensitivity, &ask, &text)),
-            // Messages of errors have another form than what the program writes.
-            Kept::Ran { status, stdout, stderr } => Kept::Ran {
-                status,
-                stdout: redactor.text(sensitivity, &ask, &stdout),
-                stderr: redactor.text(Sensitivity::Settings, "", &stderr),
-            },
-            Kept::Failed(Missing { kind, detail }) => {
-                Kept::Failed(Missing { kind, detail: redactor.text(Sensitivity::Settings, "", &detail) })
-            }
-            other => other,
-        };
-        match snapshot.readings.entry(redactor.question(&ask)) {
-            Entry::Vacant(entry) => {
-                entry.insert(kept);
-            }
-            // Two paths that differ in what was hidden alone: neither answer is known to be the right one.
-            Entry::Occupied(mut entry) if *entry.get() != kept => {
-                entry.insert(Kept::Failed(left_out()));
-            }
-            Entry::Occupied(_) => {}
-        }
-    }
-    for text in snapshot.about.iter_mut().chain(&mut snapshot.sources) {
-        *text = redactor.text(Sensitivity::Settings, "", text);
-    }
-    snapshot.redacted = true;
-    snapshot
-}
-
-fn left_out() -> Missing {
-    Missing::new(MissingKind::NotRecorded, "left out of the redacted snapshot")
-}
 
 /// A text of logs without what names people and machines: the same stand-ins as in snapshots, and `host-N`
 /// for each of `nodes`.
@@ -126,8 +78,9 @@ pub(crate) fn without_credentials(ask: &str) -> String {
     secrets::all(ask)
 }
 
+/// Replaces what names people and machines, in the readings of one machine.
 #[derive(Default)]
-struct Redactor {
+pub(crate) struct Redactor {
     /// Names of this machine, longest first.
     own: Vec<String>,
     /// Names of other machines, longest first.
@@ -145,11 +98,8 @@ fn pattern(text: &str) -> Regex {
 static IF_INET6: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^[0-9a-f]{32}\b"));
 
 impl Redactor {
-    fn new(snapshot: &Snapshot) -> Self {
-        let text = |ask: &str| match snapshot.readings.get(ask) {
-            Some(Kept::Text(text)) => text.trim().to_owned(),
-            _ => String::new(),
-        };
+    /// `text` gives the text of a reading, trimmed; an empty one where there is none.
+    pub(crate) fn new(text: impl Fn(&str) -> String) -> Self {
         let full = [text("read /proc/sys/kernel/hostname"), text("read /etc/hostname")];
         let mut own: Vec<String> =
             full.iter().flat_map(|name| [name.clone(), short(name).to_owned()]).collect();
@@ -176,7 +126,7 @@ impl Redactor {
         regex.replace_all(text, |captures: &Captures<'_>| by(self, captures)).into_owned()
     }
 
-    fn text(&mut self, sensitivity: Sensitivity, ask: &str, text: &str) -> String {
+    pub(crate) fn text(&mut self, sensitivity: Sensitivity, ask: &str, text: &str) -> String {
         // `0x10de`: thousands of readings of a server are that short, and no token is.
         if sensitivity == Sensitivity::Technical && text.len() <= SHORT {
             return text.to_owned();
@@ -246,7 +196,7 @@ impl Redactor {
     }
 
     /// A question with the stand-ins of the answers, from which its path was taken.
-    fn question(&mut self, ask: &str) -> String {
+    pub(crate) fn question(&mut self, ask: &str) -> String {
         // The kernel chose these names.
         let path = ask.split_once(' ').map_or("", |(_, path)| path);
         if ["/sys/bus/", "/sys/class/", "/sys/firmware/", "/proc/driver/", "/dev/nvidia"]

@@ -3,6 +3,7 @@
 
 use super::tests::redacted;
 use super::*;
+use crate::snapshot::Kept;
 
 #[derive(serde::Deserialize)]
 struct Planted {

@@ -2,7 +2,7 @@
 //! docs/measurements/redaction.md has the numbers.
 
 use super::tests::{Secret, redacted};
-use super::*;
+use crate::snapshot::Kept;
 
 #[derive(serde::Deserialize)]
 struct Place {
@@ -50,9 +50,9 @@ impl Count {
     /// Plants `value` at a place, and looks for each of `hidden` in the whole snapshot.
     fn plant(&mut self, id: &str, place: &Place, key: &str, value: &str, hidden: &[&str]) {
         let json = place.text.starts_with('{') || place.text.starts_with('"');
-        let inside = if json { value.replace('\\', "\\\\").replace('\n', "\\n") } else { value.to_owned() };
+        let quoted = if json { value.replace('\\', "\\\\").replace('\n', "\\n") } else { value.to_owned() };
         let ask = place.ask.replace("{S}", value);
-        let text = place.text.replace("{K}", key).replace("{S}", &inside);
+        let text = place.text.replace("{K}", key).replace("{S}", &quoted);
         let mut machine = MACHINE.to_vec();
         machine.retain(|(known, _)| *known != ask);
         machine.push((&ask, &text));

@@ -1,8 +1,9 @@
 //! Stand-ins that keep answers findable and comparable.
 
 use super::tests::{redacted, text};
-use super::*;
+use crate::MissingKind;
 use crate::Reading;
+use crate::snapshot::{Kept, Snapshot};
 use std::collections::BTreeMap;
 
 /// `LD_LIBRARY_PATH=/s/hf_…/lib envdoc snapshot` kept the token in its questions.
@@ -15,7 +16,7 @@ fn answers_are_found_by_the_name_before_and_after_redaction() {
     add("environment", &format!("LD_LIBRARY_PATH={path}:/mnt/alice@corp.example/lib\n"));
     add(&format!("find {path} libnccl.so"), "libnccl.so.2");
     add("find /mnt/alice@corp.example/lib libnccl.so", "libnccl.so.3");
-    let host = redact(Snapshot::of(readings)).host();
+    let host = Snapshot::of(readings).redact().host();
     let Reading::Text(environment) = host.environment() else { panic!("no environment") };
     let value = environment.trim().strip_prefix("LD_LIBRARY_PATH=").unwrap();
     let found: Vec<Reading> = value.split(':').map(|path| host.find(path, &["libnccl.so"])).collect();
@@ -52,7 +53,8 @@ fn what_the_file_and_the_engine_share_is_shared_still() {
         ),
         (
             "engine unix:///var/run/docker.sock /info",
-            r#"{"Labels":["team=vision"],"RegistryConfig":{"Mirrors":["https://bob:geheim@mirror.corp.example/"]}}"#,
+            r#"{"Labels":["team=vision"],
+                "RegistryConfig":{"Mirrors":["https://bob:geheim@mirror.corp.example/"]}}"#,
         ),
     ]);
     let parsed = |ask: &str| serde_json::from_str::<serde_json::Value>(text(&readings, ask)).unwrap();

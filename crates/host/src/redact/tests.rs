@@ -1,10 +1,11 @@
 use super::*;
 use crate::Reading;
+use crate::snapshot::{Kept, Snapshot};
 use std::collections::BTreeMap;
 
 pub(super) fn redacted(readings: &[(&str, &str)]) -> BTreeMap<String, Kept> {
     let readings = readings.iter().map(|(ask, text)| ((*ask).to_owned(), Reading::Text((*text).to_owned())));
-    redact(Snapshot::of(readings.collect())).readings
+    Snapshot::of(readings.collect()).redact().readings
 }
 
 pub(super) fn text<'r>(readings: &'r BTreeMap<String, Kept>, ask: &str) -> &'r str {

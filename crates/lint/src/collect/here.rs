@@ -11,7 +11,8 @@ use host::file;
 use host::live::Live;
 use host::{Ask, Host, Reading};
 
-use crate::file::{HERE, kind_of_name};
+use crate::file::HERE;
+use crate::recognize::kind_of_name;
 use crate::{File, Hostfile, Kind};
 
 /// Timeout for resolving all names of hostfiles.

@@ -13,7 +13,7 @@ use diagnostic::error::{Error, Kind as ErrorKind};
 use host::file::{self, Below};
 
 use crate::detect::{Detected, detect};
-use crate::file::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized};
+use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized};
 use crate::{File, Kind, Over, Skipped, Stack, Unchecked, Unreadable};
 
 /// Why a JSON file is certainly no configuration: too large, not UTF-8.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_yaml::Value;
 
+use super::compose_value_invalid::bytes;
 use crate::read::compose::{Compose, IsStack, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -34,10 +35,16 @@ pub(crate) const RULE: Rule = Rule {
                 [debug]\n",
         ),
     ],
-    silent: &[compose(
-        "services:\n  a:\n    image: b\n    network_mode: host\n    ipc: host\n    container_name: a\n    \
-             depends_on: [c]\n  c:\n    image: b\n    ports: [\"80:80\"]\n    shm_size: 1gb\n",
-    )],
+    silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    network_mode: host\n    ipc: host\n    container_name: a\n\
+             \x20   depends_on: [c]\n  c:\n    image: b\n    ports: [\"80:80\"]\n    shm_size: 1gb\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    mem_limit: 8g\n    cpus: 2\n    deploy: {resources: \
+             {limits: {memory: 8192M, cpus: \"2.0\"}}}\n",
+        ),
+    ],
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
@@ -114,15 +121,19 @@ fn name_and_replicas(service: &Service) -> Option<Found> {
 
 /// Limits that can be given at two places, and must be the same there.
 fn limits(service: &Service) -> Option<Found> {
-    let pairs: [(&str, &[&str]); 4] = [
+    let pairs: [(&str, &[&str]); 5] = [
         ("mem_limit", &["deploy", "resources", "limits", "memory"]),
+        ("mem_reservation", &["deploy", "resources", "reservations", "memory"]),
         ("cpus", &["deploy", "resources", "limits", "cpus"]),
         ("pids_limit", &["deploy", "resources", "limits", "pids"]),
         ("scale", &["deploy", "replicas"]),
     ];
     pairs.into_iter().find_map(|(key, path)| {
         let (one, other) = (service.text(key)?, service.at(path).and_then(text)?);
-        let differ = one != other && !one.contains('$') && !other.contains('$');
+        // 8g and 8192m are one limit.
+        let (first, second) = (bytes(&one), bytes(&other));
+        let equal = first.zip(second).is_some_and(|(first, second)| first.total_cmp(&second).is_eq());
+        let differ = one != other && !equal && !one.contains('$') && !other.contains('$');
         let message = format!(
             "service {} has `{key}: {one}` and `{}: {other}`; docker compose refuses two values",
             service.name,

@@ -59,7 +59,7 @@ fn restart(service: &Service) -> Vec<Found> {
 }
 
 /// A size as Docker reads it: bytes, or with one of b, k, m, g, t, p.
-fn bytes(value: &str) -> Option<f64> {
+pub(super) fn bytes(value: &str) -> Option<f64> {
     let lower = value.trim().to_ascii_lowercase();
     let end = lower.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(lower.len());
     let (number, unit) = lower.split_at(end);

@@ -66,29 +66,33 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     // What the image and the commands before it do.
     let built = shipped.iter().flat_map(|stage| &stage.runs).map(|run| run.command.text());
     let texts: Vec<String> = built.chain(commands[..at].iter().map(|command| command.text())).collect();
-    let has = |marks: &[&str]| texts.iter().any(|text| marks.iter().any(|mark| text.contains(mark)));
     let copied = shipped.iter().flat_map(|stage| &stage.instructions).any(|one| {
         matches!(one.keyword.as_str(), "COPY" | "ADD" | "WORKDIR" | "VOLUME")
             && ["run/sshd", "/etc/ssh", "ssh_host"].iter().any(|mark| one.text.text.contains(mark))
     });
+    fault(sshd, &texts, copied).into_iter().collect()
+}
+
+/// Why sshd ends at its start, given the `texts` of the commands before it; `copied`: files of its are copied.
+fn fault(sshd: &Command, texts: &[String], copied: bool) -> Option<Found> {
     let line = sshd.line;
     if !sshd.words[0].text.starts_with('/') {
         let message = "sshd must be started with its full path: `sshd re-exec requires execution with an \
             absolute path`";
-        return vec![Found::error(line, message, "Write `/usr/sbin/sshd`")];
+        return Some(Found::error(line, message, "Write `/usr/sbin/sshd`"));
     }
-    let directory = has(&["run/sshd", "service ssh", "init.d/ssh", "tmpfiles"]) || copied;
-    if !directory {
+    let marks = ["run/sshd", "service ssh", "init.d/ssh", "tmpfiles"];
+    if !copied && !texts.iter().any(|text| marks.iter().any(|mark| text.contains(mark))) {
         let message =
             "/run/sshd does not exist; sshd ends with `Missing privilege separation directory: /run/sshd`";
-        return vec![Found::error(line, message, "Add `RUN mkdir -p /run/sshd`")];
+        return Some(Found::error(line, message, "Add `RUN mkdir -p /run/sshd`"));
     }
-    if removed(&texts) && !copied && !own(sshd) {
+    if removed(texts) && !copied && !own(sshd) {
         let message = "the build removes the host keys and nothing makes new ones; sshd ends with `no \
             hostkeys available`";
-        return vec![Found::error(line, message, "Run `ssh-keygen -A` before sshd in an entry script")];
+        return Some(Found::error(line, message, "Run `ssh-keygen -A` before sshd in an entry script"));
     }
-    Vec::new()
+    None
 }
 
 /// Whether host keys are removed and not made again.

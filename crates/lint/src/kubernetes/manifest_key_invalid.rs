@@ -50,6 +50,8 @@ pub(crate) const RULE: Rule = Rule {
             "queue.yaml",
             "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nspec: {clusterQueue: a}\n",
         ),
+        named("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {b: YQ==}\n"),
+        named("config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nbinaryData: {b: YQ==}\n"),
     ],
 };
 

@@ -32,6 +32,12 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         job!("", "      containers: [{name: a, image: b}]\n"),
         named(
+            "jobs.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n\
+             \x20 replicatedJobs:\n    - name: b\n      template:\n        spec:\n          template:\n\
+             \x20           spec:\n              containers: [{name: a, image: b}]\n",
+        ),
+        named(
             "web.yaml",
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
                 {matchLabels: {a: \
@@ -50,7 +56,9 @@ fn refused(pod: &Pod) -> Option<Found> {
     let kind = pod.document.kind.as_str();
     let policy = scalar(pod.spec, &["restartPolicy"]);
     let (allowed, default): (&[&str], &str) = match kind {
-        "Job" | "CronJob" | "JobSet" => (&["OnFailure", "Never"], "Always"),
+        "Job" | "CronJob" => (&["OnFailure", "Never"], "Always"),
+        // Its webhook sets OnFailure.
+        "JobSet" => (&["OnFailure", "Never"], "OnFailure"),
         "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => (&["Always"], "Always"),
         _ => return None,
     };

@@ -16,7 +16,7 @@ pub(crate) const RULE: Rule = Rule {
         named("daemon.json", "{\n  \"runtimes\": {\"nvidia\": {\"runtimeArgs\": []}}\n}\n"),
         named("daemon.json", "{\n  \"runtimes\": {\"runc\": {\"path\": \"runc\"}}\n}\n"),
         named("daemon.json", "{\n  \"registry-mirrors\": [\"mirror.example:5000\"]\n}\n"),
-        named("daemon.json", "{\n  \"insecure-registries\": [\"http://registry.example:5000\"]\n}\n"),
+        named("daemon.json", "{\n  \"insecure-registries\": [\"tcp://registry.example:5000\"]\n}\n"),
         named("daemon.json", "{\n  \"dns\": [\"dns.example\"]\n}\n"),
         named("daemon.json", "{\n  \"storage-driver\": \"overlay\"\n}\n"),
         named("daemon.json", "{\n  \"exec-opts\": [\"native.cgroupdriver=system\"]\n}\n"),
@@ -47,6 +47,9 @@ pub(crate) const RULE: Rule = Rule {
              [\"NVIDIA-GPU=GPU-1\"],\n  \"log-driver\": \"json-file\"\n}\n",
         ),
         named("daemon.json", "{\n  \"default-runtime\": \"io.containerd.kata.v2\"\n}\n"),
+        named("daemon.json", "{\n  \"default-runtime\": \"com.example.shim.v1\"\n}\n"),
+        // dockerd warns, and takes the scheme away.
+        named("daemon.json", "{\n  \"insecure-registries\": [\"http://registry.example:5000\"]\n}\n"),
     ],
 };
 
@@ -62,9 +65,14 @@ fn judge(machine: &Machine) -> Vec<Found> {
         let value = file.get(*key);
         value.map(|value| fault(value, &file)).unwrap_or_default().into_iter().map(move |one| (*key, one))
     });
+    // Limits reach the containers as they are: daemon/oci_linux.go.
+    let outcome = |key: &str| match key {
+        "default-ulimits" => "containers do not start",
+        _ => "dockerd does not start",
+    };
     found
         .map(|(key, (message, fix))| {
-            Found::error(line(key), format!("{key}: {message}; dockerd does not start"), fix)
+            Found::error(line(key), format!("{key}: {message}; {}", outcome(key)), fix)
         })
         .collect()
 }
@@ -98,11 +106,12 @@ fn fault(wrong: bool, message: String, fix: &str) -> Option<Fault> {
     wrong.then(|| (message, fix.to_owned()))
 }
 
-/// moby/moby:daemon/runtime_unix.go: a name without an entry must be that of a shim.
+/// moby/moby:daemon/runtime_unix.go: a name without an entry must be that of a shim, with a dot and no slash.
 fn default_runtime(value: &Value, file: &Map<String, Value>) -> Vec<Fault> {
     let Some(name) = value.as_str() else { return Vec::new() };
     let declared = file.get("runtimes").and_then(|all| all.get(name)).is_some();
-    let built_in = matches!(name, "" | "runc") || name.starts_with("io.containerd.") || name.starts_with('/');
+    let shim = !name.contains('/') && name.split_once('.').is_some_and(|(prefix, _)| !prefix.is_empty());
+    let built_in = matches!(name, "" | "runc") || shim;
     let message = format!("no runtime {name:?} is declared under `runtimes`");
     let fix = "Run `sudo nvidia-ctk runtime configure --runtime=docker`, or remove the key";
     fault(!declared && !built_in, message, fix).into_iter().collect()
@@ -140,8 +149,13 @@ fn mirrors(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
         .collect()
 }
 
+/// dockerd takes http:// and https:// away, with a warning, and refuses others.
 fn insecure(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
-    let wrong = strings(value).filter_map(|one| Some((one, one.split_once("://")?.1)));
+    let wrong = strings(value).filter_map(|one| {
+        let (scheme, host) = one.split_once("://")?;
+        let taken_away = ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme));
+        (!taken_away).then_some((one, host))
+    });
     wrong
         .map(|(one, host)| {
             (format!("{one} must not have a scheme"), format!("Write `{}`", host.trim_end_matches('/')))
@@ -185,7 +199,7 @@ fn bip(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
     .collect()
 }
 
-/// Drivers that releases before 25 had.
+/// Drivers that dockerd refuses by name (daemon/graphdriver/driver.go).
 const REMOVED: &[&str] = &["aufs", "overlay", "devicemapper"];
 
 fn storage(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
@@ -193,7 +207,7 @@ fn storage(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
     let removed = REMOVED.contains(&name);
     let known = ["", "overlay2", "btrfs", "zfs", "vfs", "fuse-overlayfs", "overlayfs", "native", "stargz"];
     let message = match removed {
-        true => format!("Docker Engine 25 removed the storage driver {name}"),
+        true => format!("Docker Engine no longer has the storage driver {name}"),
         false => format!("there is no storage driver {name}"),
     };
     fault(removed || is_slip(name, &known), message, "Write overlay2, or remove the key")
@@ -208,7 +222,7 @@ fn is_slip(word: &str, known: &[&str]) -> bool {
 
 fn exec(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
     let driver = strings(value).filter_map(|one| one.strip_prefix("native.cgroupdriver="));
-    let wrong = driver.filter(|one| !matches!(*one, "systemd" | "cgroupfs" | "none"));
+    let wrong = driver.filter(|one| !matches!(*one, "systemd" | "cgroupfs" | ""));
     wrong
         .map(|one| {
             (format!("there is no cgroup driver {one:?}"), "Write `native.cgroupdriver=systemd`".to_owned())
@@ -236,7 +250,7 @@ fn pools(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
             let size = entry.get("size").and_then(Value::as_u64)?;
             let message = match cidr(base) {
                 None => format!("{base:?} is not a network such as 10.200.0.0/16"),
-                Some((_, bits)) if size < u64::from(bits) || size > 32 => {
+                Some((_, bits)) if size < u64::from(bits) => {
                     format!("networks of size {size} do not fit into {base}")
                 }
                 Some(_) => return None,
@@ -247,7 +261,7 @@ fn pools(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
 }
 
 fn resources(value: &Value, _: &Map<String, Value>) -> Vec<Fault> {
-    let wrong = strings(value).filter(|one| !one.contains('='));
+    let wrong = strings(value).filter(|one| one.matches('=').count() != 1);
     wrong
         .map(|one| (format!("{one:?} is not NAME=VALUE"), "Write `NVIDIA-GPU=GPU-UUID`".to_owned()))
         .collect()

@@ -26,6 +26,10 @@ pub(crate) const RULE: Rule = Rule {
             "nvidia-container-runtime/config.toml",
             "supported-driver-capabilities = \"compute,utilities\"\n",
         ),
+        named(
+            "nvidia-container-runtime/config.toml",
+            "[features]\ndisable-cuda-compat-lib-hook = \"true\"\n",
+        ),
     ],
     silent: &[named(
         "nvidia-container-runtime/config.toml",
@@ -35,8 +39,9 @@ pub(crate) const RULE: Rule = Rule {
          [nvidia-container-runtime]\nlog-level = \
          \"info\"\nmode = \"auto\"\nruntimes = [\"runc\", \"crun\"]\n\n\
          [nvidia-container-runtime.modes.cdi]\ndefault-kind = \
-         \"nvidia.com/gpu\"\nspec-dirs = [\"/etc/cdi\"]\n\n[nvidia-ctk]\npath = \"nvidia-ctk\"\n\n\
-         [features]\n",
+         \"nvidia.com/gpu\"\nspec-dirs = [\"/etc/cdi\"]\n\n[nvidia-container-runtime.modes.legacy]\n\
+         cuda-compat-mode = \"ldconfig\"\n\n[nvidia-ctk]\npath = \"nvidia-ctk\"\n\n\
+         [features]\nallow-ldconfig-from-container = false\n",
     )],
 };
 
@@ -49,13 +54,20 @@ enum Kinds {
 }
 use Kinds::{Text, Texts, Truth};
 
-/// Keys by section.
+/// Keys by section: NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046.
 const KEYS: &[(&str, &str, Kinds)] = &[
     ("", "accept-nvidia-visible-devices-as-volume-mounts", Truth),
     ("", "accept-nvidia-visible-devices-envvar-when-unprivileged", Truth),
     ("", "disable-require", Truth),
     ("", "supported-driver-capabilities", Text),
     ("", "swarm-resource", Text),
+    ("features", "allow-cuda-compat-libs-from-container", Truth),
+    ("features", "allow-ldconfig-from-container", Truth),
+    ("features", "allow-unknown-oci-spec-fields", Truth),
+    ("features", "disable-cuda-compat-lib-hook", Truth),
+    ("features", "disable-imex-channel-creation", Truth),
+    ("features", "ignore-imex-channel-requests", Truth),
+    ("features", "no-additional-gids-for-device-nodes", Truth),
     ("nvidia-container-cli", "debug", Text),
     ("nvidia-container-cli", "environment", Texts),
     ("nvidia-container-cli", "ldcache", Text),
@@ -73,7 +85,11 @@ const KEYS: &[(&str, &str, Kinds)] = &[
     ("nvidia-container-runtime.modes.cdi", "annotation-prefixes", Texts),
     ("nvidia-container-runtime.modes.cdi", "default-kind", Text),
     ("nvidia-container-runtime.modes.cdi", "spec-dirs", Texts),
+    ("nvidia-container-runtime.modes.csv", "compat-container-root", Text),
     ("nvidia-container-runtime.modes.csv", "mount-spec-path", Text),
+    ("nvidia-container-runtime.modes.jit-cdi", "nvcdi-disable-hooks", Texts),
+    ("nvidia-container-runtime.modes.jit-cdi", "nvcdi-feature-flags", Texts),
+    ("nvidia-container-runtime.modes.legacy", "cuda-compat-mode", Text),
     ("nvidia-container-runtime-hook", "path", Text),
     ("nvidia-container-runtime-hook", "skip-mode-detection", Truth),
     ("nvidia-ctk", "path", Text),
@@ -150,18 +166,21 @@ fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Fou
     words(key, value).map(|(message, fix)| Found::warning(line, message, fix))
 }
 
-/// Levels of logrus, and capabilities of the driver.
+/// Levels of logrus, in any case, and capabilities of the driver, in lower case:
+/// internal/config/image/capabilities.go.
 const LEVELS: &[&str] = &["panic", "fatal", "error", "warn", "warning", "info", "debug", "trace"];
 const CAPABILITIES: &[&str] =
     &["all", "compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
 
 fn words(key: &str, value: &Value) -> Option<(String, String)> {
     let text = value.as_str()?;
+    let level = text.to_ascii_lowercase();
     let (words, allowed): (Vec<&str>, &[&str]) = match key {
-        "log-level" => (vec![text], LEVELS),
+        "log-level" => (vec![level.as_str()], LEVELS),
         "supported-driver-capabilities" => (text.split(',').map(str::trim).collect(), CAPABILITIES),
         _ => return None,
     };
-    let wrong = words.into_iter().find(|word| !allowed.iter().any(|one| one.eq_ignore_ascii_case(word)))?;
+    // The toolkit skips an empty word between commas.
+    let wrong = words.into_iter().find(|word| !word.is_empty() && !allowed.contains(word))?;
     Some((format!("{key}: {wrong:?} is not one of {}", allowed.join(", ")), String::new()))
 }

@@ -1,7 +1,6 @@
 //! Nodes of one job that do not meet.
 
 use crate::read::launch::{Launch, Launches};
-use crate::read::launch_options::Given;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -34,10 +33,6 @@ pub(crate) const RULE: Rule = Rule {
              --master_addr=$MASTER_ADDR x.py'\n",
         ),
         named("run.sh", "torchrun --nnodes=2 --node_rank=$R --master_addr=$(hostname) x.py\n"),
-        named(
-            "job.sbatch",
-            "srun torchrun --nnodes=$SLURM_NNODES --node_rank=$SLURM_NODEID --master_addr=$HEAD x.py\n",
-        ),
     ],
     silent: &[
         named(
@@ -183,17 +178,6 @@ fn rank(launch: &Launch) -> Option<Found> {
     let options = &launch.options;
     let is_static =
         options.value("rdzv_backend").is_none_or(|backend| backend == "static") && !given_elsewhere(launch);
-    let of_slurm = |one: &&Given| {
-        let written = one.written.as_deref().unwrap_or_default();
-        written.contains("SLURM_NODEID") || written.contains("SLURM_PROCID")
-    };
-    let before = launch.by == "srun" && !launch.nested;
-    if let Some(one) = options.get("node_rank").filter(|_| before).filter(of_slurm) {
-        let message =
-            "the batch script replaces the variable of --node_rank before srun starts: every node is node 0";
-        let fix = "Write `srun bash -c 'torchrun --node_rank=$SLURM_NODEID …'`";
-        return Some(Found::error(one.line, message, fix));
-    }
     if nodes(launch) < 2 {
         return None;
     }

@@ -24,8 +24,8 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64G --mem-per-cpu=4G\nsrun python t.py\n"),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2 --gres=gpu:8\nsrun torchrun --nnodes=4 --nproc_per_node=8 \
-                t.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=2 --gres=gpu:8\nsrun torchrun --nnodes=4 \
+             --rdzv_endpoint=$HEAD:29500 --nproc_per_node=8 t.py\n",
         ),
         named(
             "job.sbatch",
@@ -38,6 +38,7 @@ pub(crate) const RULE: Rule = Rule {
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --ntasks=2 --gpus-per-node=8\nsrun \
                 torchrun --nnodes=2 \
+             --rdzv_endpoint=$HEAD:29500 \
              --nproc_per_node=8 t.py\n",
         ),
         named(

@@ -19,12 +19,16 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --time=24:00\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64GiB\nsrun python t.py\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu=4\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --ntasks=four\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --mail-type=FINISH\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes 2 gpus=4\nsrun python t.py\n"),
     ],
     silent: &[
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu=4 --gpus-per-task=h100 --time=1-\nsrun python t.py\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH -N2-4 -t 2-0 --gres=gpu:a100:8,tmpfs:10G\n#SBATCH \
@@ -130,7 +134,12 @@ fn time(option: &BatchOption, value: &str, source: &str) -> Option<Found> {
     let (days, clock) = value.split_once('-').unwrap_or(("", value));
     let parts: Vec<&str> = clock.split(':').collect();
     let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let fits = parts.iter().all(&digits) && parts.len() <= 3 && (!value.contains('-') || digits(&days));
+    let fits = parts.iter().all(&digits) && parts.len() <= 3;
+    // Days alone may end in a dash: src/common/parse_time.c.
+    let fits = match value.contains('-') {
+        true => digits(&days) && (fits || clock.is_empty()),
+        false => fits,
+    };
     if !fits && !special {
         return error(option, value, "Write HH:MM:SS, D-HH:MM:SS, or minutes");
     }
@@ -171,32 +180,43 @@ fn memory(option: &BatchOption, value: &str) -> Option<Found> {
         .then(|| Found::warning(option.line, message, format!("Write `{number}G` for gigabytes")))
 }
 
+/// A number, which may have a unit: suffix_mult in src/common/slurm_protocol_defs.c.
 fn is_count(part: &str) -> bool {
-    let digits = part.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G', 't', 'T']);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    let end = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
+    let unit = part[end..].to_ascii_lowercase();
+    let letter = unit.strip_suffix("ib").or(unit.strip_suffix('b')).unwrap_or(&unit);
+    end > 0 && (unit.is_empty() || matches!(letter, "k" | "m" | "g" | "t" | "p"))
+}
+
+/// Whether Slurm cannot read NAME, NAME:COUNT, NAME=COUNT, NAME:TYPE or NAME:TYPE:COUNT:
+/// slurm_get_next_tres in src/common/slurm_protocol_defs.c.
+fn is_unreadable(one: &str) -> bool {
+    let equals = one.contains('=');
+    let Some((name, last)) = one.rsplit_once(if equals { '=' } else { ':' }) else { return false };
+    let refused = !is_count(last) && (equals || name.contains(':'));
+    name.is_empty() || last.is_empty() || refused
 }
 
 fn gres(option: &BatchOption, value: &str) -> Option<Found> {
-    let wrong = |one: &&str| {
-        let parts: Vec<&str> = one.split(':').collect();
-        let named = one.contains('=') || parts[0].is_empty() || parts.len() > 3 || is_count(parts[0]);
-        // `gpu:4g.20gb:1` has a type, `gpu:` a part that is empty.
-        named || (parts.len() == 3 && !is_count(parts[2])) || parts.iter().any(|part| part.is_empty())
-    };
-    let bare = value
-        .split(',')
-        .map(|one| one.split('(').next().unwrap_or(one))
-        .find(|one| wrong(one) && *one != "none");
-    bare.and_then(|_| error(option, value, "Write `gpu:4`, or `gpu:TYPE:4`"))
+    let names =
+        || value.split(',').map(|one| one.split('(').next().unwrap_or(one)).filter(|one| !one.is_empty());
+    if names().any(is_unreadable) {
+        return error(option, value, "Write `gpu:4`, or `gpu:TYPE:4`");
+    }
+    let number = names().find(|one| is_count(one))?;
+    let message = format!("{} {value}: {number} is a number without the name of a resource", option.written);
+    Some(Found::warning(option.line, message, format!("Write `gpu:{number}`")))
 }
 
+/// Slurm puts the name gpu before the value itself: xfmt_tres in src/common/proc_args.c.
 fn gpus(option: &BatchOption, value: &str) -> Option<Found> {
-    let wrong = |one: &&str| {
-        let parts: Vec<&str> = one.split(':').collect();
-        parts.len() > 2 || !parts.last().is_some_and(|part| is_count(part)) || parts[0] == "gpu"
-    };
-    let found = value.split(',').any(|one| wrong(&one));
-    found.then(|| error(option, value, "Write a number, or `TYPE:NUMBER`")).flatten()
+    let types = || value.split(',').filter(|one| !one.is_empty());
+    if types().any(|one| is_unreadable(&format!("gpu:{one}"))) {
+        return error(option, value, "Write a number, or `TYPE:NUMBER`");
+    }
+    let rest = types().find_map(|one| one.strip_prefix("gpu:"))?;
+    let message = format!("{} {value}: gpu is read as a type of GPU", option.written);
+    Some(Found::warning(option.line, message, format!("Write `{rest}`")))
 }
 
 fn number(option: &BatchOption, value: &str) -> Option<Found> {
@@ -216,7 +236,8 @@ fn nodes(option: &BatchOption, value: &str) -> Option<Found> {
     }
 }
 
-/// Events of --mail-type.
+/// Events of --mail-type. sbatch skips other words, and refuses a list with none of these:
+/// parse_mail_type in src/common/proc_args.c.
 const EVENTS: &[&str] = &[
     "NONE",
     "BEGIN",
@@ -235,11 +256,14 @@ const EVENTS: &[&str] = &[
 
 fn mail(option: &BatchOption, value: &str) -> Option<Found> {
     let known = |one: &str| EVENTS.iter().any(|event| event.eq_ignore_ascii_case(one.trim()));
-    if value.split(',').all(known) {
-        None
-    } else {
-        error(option, value, "Write NONE, BEGIN, END, FAIL or ALL")
+    let words = || value.split(',').filter(|one| !one.is_empty());
+    let fix = "Write NONE, BEGIN, END, FAIL or ALL";
+    if !words().any(known) {
+        return error(option, value, fix);
     }
+    let unknown = words().find(|one| !known(one))?;
+    let message = format!("{} {value}: sbatch ignores {unknown}, which is no event", option.written);
+    Some(Found::warning(option.line, message, fix))
 }
 
 /// Words that belong to no option: sbatch stops reading options there.

@@ -15,11 +15,13 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=8 --gres=gpu:8\nsrun torchrun --nnodes=2 \
+             --rdzv_endpoint=$HEAD:29500 \
              --nproc_per_node=8 t.py\n",
         ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --gres=gpu:8\ntorchrun --nnodes=2 \
+             --rdzv_endpoint=$HEAD:29500 \
                 --nproc_per_node=8 t.py\n",
         ),
     ],
@@ -28,7 +30,7 @@ pub(crate) const RULE: Rule = Rule {
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=8 --gres=gpu:8\nsrun --ntasks-per-node=1 \
                 torchrun \
-             --nnodes=2 --nproc_per_node=8 t.py\n",
+             --nnodes=2 --rdzv_endpoint=$HEAD:29500 --nproc_per_node=8 t.py\n",
         ),
         named(
             "job.sbatch",
@@ -37,7 +39,9 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --gres=gpu:8\nfor n in $NODES; do srun -w $n -N1 -n1 \
-                torchrun --nnodes=2 t.py & done\n",
+                torchrun --nnodes=2 \
+             --rdzv_endpoint=$HEAD:29500 \
+                t.py & done\n",
         ),
     ],
 };

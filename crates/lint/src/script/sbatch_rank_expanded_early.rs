@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=4\nsrun torchrun --nnodes=4 --node_rank=\"$SLURM_NODEID\" t.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=4\nsrun torchrun --nnodes=4 --master_addr=$HEAD \
+             --node_rank=\"$SLURM_NODEID\" t.py\n",
         ),
         named(
             "job.sbatch",
@@ -28,15 +29,14 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=localhost\nsrun torchrun --nnodes=2 t.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=localhost\nsrun python t.py\n",
         ),
     ],
     silent: &[
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=4\nexport MASTER_ADDR=$(hostname)\nsrun bash -c 'torchrun \
-                --nnodes=4 \
-             --node_rank=$SLURM_NODEID t.py'\n",
+             --nnodes=4 --master_addr=$MASTER_ADDR --node_rank=$SLURM_NODEID t.py'\n",
         ),
         named(
             "job.sbatch",

@@ -1,0 +1,294 @@
+//! What kind of file a name or a text is.
+
+use super::kind::Kind;
+
+/// The last part of a path, in lower case.
+pub(crate) fn base_name(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// The kind that a name says: `Dockerfile`, `cuda.Dockerfile`, `Dockerfile.gpu`, `compose.yaml`,
+/// `docker-compose.gpu.yml`, `stack.yml`.
+pub fn kind_of_name(name: &str) -> Option<Kind> {
+    let base = base_name(name);
+    // Templates are no file of their kind before somebody fills them in, and what is written about one is
+    // none.
+    let lock = base.starts_with("requirements") && base.ends_with(".lock");
+    if OTHERS.iter().any(|end| base.ends_with(end)) && !lock {
+        return None;
+    }
+    if let Some(kind) = setting(&name.to_ascii_lowercase(), &base) {
+        return Some(kind);
+    }
+    if base.ends_with(".json") || base.ends_with(".txt") {
+        return None;
+    }
+    let yaml = base.ends_with(".yml") || base.ends_with(".yaml");
+    if yaml {
+        let stem = base.rsplit_once('.').map_or("", |(stem, _)| stem);
+        let mut parts = stem.split(['.', '-', '_']);
+        let named =
+            parts.clone().any(|part| part == "compose") || parts.next().is_some_and(|part| part == "stack");
+        let named = named || stem.ends_with("-stack") || stem.ends_with(".stack");
+        return named.then_some(Kind::Compose);
+    }
+    for word in ["dockerfile", "containerfile"] {
+        let before =
+            base.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '-', '_']));
+        let after = base.strip_prefix(word).is_some_and(|rest| rest.starts_with(['.', '-', '_']));
+        if before || after {
+            return Some(Kind::Dockerfile);
+        }
+    }
+    None
+}
+
+/// How the names of files end that are none of these.
+const OTHERS: &[&str] = &[
+    ".j2",
+    ".jinja",
+    ".jinja2",
+    ".tmpl",
+    ".template",
+    ".tpl",
+    ".in",
+    ".mustache",
+    ".hbs",
+    ".md",
+    ".rst",
+    ".html",
+    ".dockerignore",
+    ".lock",
+    ".orig",
+    ".bak",
+    ".patch",
+];
+
+/// `requirements-dev.txt`, `dev-requirements.txt`, `requirements/dev.txt`.
+fn is_list_of_packages(name: &str, base: &str) -> bool {
+    let stem = base.trim_end_matches(".txt");
+    let folder = name.rsplit('/').nth(1);
+    base.starts_with("requirements") || stem.ends_with("requirements") || folder == Some("requirements")
+}
+
+/// Files that hold settings: `.env`, `train.sh`, `.bashrc`, `nccl.conf`.
+fn setting(name: &str, base: &str) -> Option<Kind> {
+    if base == ".deepspeed_env" {
+        return Some(Kind::DeepspeedEnvironment);
+    }
+    if matches!(base, "nccl.conf" | ".nccl.conf") {
+        return Some(Kind::NcclConf);
+    }
+    let shells =
+        [".bashrc", ".bash_profile", ".bash_login", ".profile", ".zshrc", ".zprofile", "bash.bashrc"];
+    if shells.contains(&base) || name.ends_with("etc/profile") || name.contains("profile.d/") {
+        return Some(Kind::Profile);
+    }
+    if base == ".env"
+        || base.starts_with(".env.")
+        || base.ends_with(".env")
+        || name.ends_with("etc/environment")
+    {
+        return Some(Kind::Environment);
+    }
+    if base == "daemon.json" {
+        return Some(Kind::DaemonJson);
+    }
+    if name.ends_with("nvidia-container-runtime/config.toml") {
+        return Some(Kind::ToolkitConfig);
+    }
+    if matches!(base, "sshd_config") || base.ends_with(".sshd_config") {
+        return Some(Kind::Sshd);
+    }
+    if base == "hostfile"
+        || base.ends_with("_hostfile")
+        || base.starts_with("hostfile.")
+        || base == "hostfile.txt"
+    {
+        return Some(Kind::Hostfile);
+    }
+    if base.starts_with("requirements") && base.ends_with(".lock") {
+        return Some(Kind::Requirements);
+    }
+    if base.ends_with(".txt") && is_list_of_packages(name, base) {
+        return Some(Kind::Requirements);
+    }
+    if base == "pyproject.toml" {
+        return Some(Kind::Pyproject);
+    }
+    let yaml = base.ends_with(".yml") || base.ends_with(".yaml");
+    if yaml && (base.starts_with("environment") || base.starts_with("conda")) {
+        return Some(Kind::Conda);
+    }
+    if base.ends_with(".py") {
+        return Some(Kind::Python);
+    }
+    let scripts = [".sh", ".bash", ".slurm", ".sbatch"];
+    scripts.iter().any(|end| base.ends_with(end)).then_some(Kind::Shell)
+}
+
+/// The compose files that docker compose takes from a folder when none is named, the first that is there.
+pub const COMPOSE_NAMES: &[&str] =
+    &["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+/// The files that it merges over that one, the first that is there (compose-spec/compose-go:cli/options.go).
+pub const OVERRIDE_NAMES: &[&str] = &[
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
+];
+
+/// Keys of which a configuration of DeepSpeed has one at least.
+const DEEPSPEED: &[&str] = &["train_batch_size", "train_micro_batch_size_per_gpu", "zero_optimization"];
+
+/// Sections of the container toolkit's configuration.
+const TOOLKIT: &[&str] = &["[nvidia-container-cli]", "[nvidia-container-runtime]"];
+
+/// Whether a file may be a manifest, a Slurm job or the container toolkit's configuration, so that its text
+/// is worth reading.
+pub fn may_be_recognized(name: &str) -> bool {
+    let base = base_name(name);
+    base.ends_with(".job") || base == "config.toml" || base.ends_with(".yaml") || base.ends_with(".yml")
+}
+
+/// Whether a JSON file may be a configuration of DeepSpeed by its name alone, so that its text is worth
+/// reading.
+pub fn may_be_deepspeed(name: &str) -> bool {
+    let base = base_name(name);
+    const WORDS: &[&str] = &[
+        "ds",
+        "deepspeed",
+        "zero",
+        "stage",
+        "config",
+        "onebit",
+        "1bit",
+        "elastic",
+        "offload",
+        "bf16",
+        "fp16",
+    ];
+    base.ends_with(".json") && WORDS.iter().any(|word| base.contains(word))
+}
+
+/// The kind that a text shows.
+pub fn kind_of_text(text: &str) -> Option<Kind> {
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        let known = DEEPSPEED.iter().any(|key| {
+            text.lines().any(|line| line.split('"').nth(1) == Some(key))
+                || text.contains(&format!("\"{key}\":"))
+        });
+        return known.then_some(Kind::DeepspeedConfig);
+    }
+    let line = |start: &str| {
+        text.lines().any(|line| {
+            line.len() >= start.len()
+                && line.is_char_boundary(start.len())
+                && line[..start.len()].eq_ignore_ascii_case(start)
+        })
+    };
+    let first = text.lines().next().unwrap_or_default();
+    if first.starts_with("#!") && first.contains("python") {
+        return Some(Kind::Python);
+    }
+    let interpreter = first.strip_prefix("#!").and_then(|rest| {
+        let rest = rest.trim_start();
+        let mut words = rest.strip_prefix("/usr/bin/env").unwrap_or(rest).split_whitespace();
+        words.find(|word| !word.starts_with('-'))?.rsplit('/').next()
+    });
+    if interpreter.is_some_and(|shell| ["sh", "bash", "dash", "zsh"].contains(&shell)) || line("#SBATCH ") {
+        return Some(Kind::Shell);
+    }
+    if TOOLKIT.iter().any(|section| line(section)) {
+        return Some(Kind::ToolkitConfig);
+    }
+    if text.lines().any(|line| line.trim_end() == "services:") {
+        return Some(Kind::Compose);
+    }
+    line("FROM ").then_some(Kind::Dockerfile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for name in [
+            "Dockerfile",
+            "a/b/dockerfile",
+            "x.Dockerfile",
+            "Dockerfile.gpu",
+            "Containerfile",
+            "Dockerfile-cuda",
+            "base_Dockerfile",
+        ] {
+            assert_eq!(kind_of_name(name), Some(Kind::Dockerfile), "{name}");
+        }
+        for name in [
+            "compose.yaml",
+            "docker-compose.yml",
+            "docker-compose.gpu.yml",
+            "compose.override.yaml",
+            "stack.yml",
+            "stack-gpu.yaml",
+            "multi-node.docker-compose.yml",
+            "docker-stack.yml",
+        ] {
+            assert_eq!(kind_of_name(name), Some(Kind::Compose), "{name}");
+        }
+        for (name, kind) in [
+            (".env", Kind::Environment),
+            ("conf/train.env", Kind::Environment),
+            (".env.gpu", Kind::Environment),
+            ("/etc/environment", Kind::Environment),
+            ("home/.deepspeed_env", Kind::DeepspeedEnvironment),
+            ("/etc/nccl.conf", Kind::NcclConf),
+            ("run/train.sh", Kind::Shell),
+            ("job.sbatch", Kind::Shell),
+            ("/etc/profile", Kind::Profile),
+            ("/etc/profile.d/nccl.sh", Kind::Profile),
+            ("/root/.bashrc", Kind::Profile),
+            ("src/train.py", Kind::Python),
+            ("hostfile", Kind::Hostfile),
+            ("requirements-dev.txt", Kind::Requirements),
+            ("dev_requirements.txt", Kind::Requirements),
+            ("requirements/cuda.txt", Kind::Requirements),
+            ("pyproject.toml", Kind::Pyproject),
+            ("environment.yml", Kind::Conda),
+            ("/etc/docker/daemon.json", Kind::DaemonJson),
+            ("/etc/ssh/sshd_config", Kind::Sshd),
+        ] {
+            assert_eq!(kind_of_name(name), Some(kind), "{name}");
+        }
+        for name in [
+            ".env.j2",
+            "environment",
+            "profile",
+            "Dockerfile.j2",
+            "Dockerfile.dockerignore",
+            "dockerfiles",
+            "values.yaml",
+            "mydockerfile",
+            "composer.yml",
+            "full-stack-notes.md",
+        ] {
+            assert_eq!(kind_of_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(kind_of_text("# x\nfrom a\n"), Some(Kind::Dockerfile));
+        assert_eq!(kind_of_text("services:\n  a:\n    image: b\n"), Some(Kind::Compose));
+        assert_eq!(kind_of_text("torch==2.6.0\n"), None);
+        assert_eq!(kind_of_text("{\n  \"train_batch_size\": 8\n}\n"), Some(Kind::DeepspeedConfig));
+        assert_eq!(kind_of_text("{\"a\": 1}"), None);
+        assert_eq!(kind_of_text("#!/bin/bash\na\n"), Some(Kind::Shell));
+        assert!(
+            may_be_deepspeed("x/ds_config.json")
+                && may_be_deepspeed("zero3.json")
+                && !may_be_deepspeed("package.json")
+        );
+    }
+}
