@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_the_snapshots_is_left() {
+    fn arguments_after_the_snapshots_are_unchanged() {
         let cases = [
             ("build --from a.json b.json ctx", "build --from a.json --from b.json ctx"),
             ("build --from a.json b.json", "build --from a.json --from b.json"),

@@ -211,7 +211,7 @@ fn say(text: &str) {
 
 #[test]
 #[ignore = "asks the package index some hundred times; tests/run.sh runs it as a step of its own"]
-fn stacks_install_and_refusals_are_refused() {
+fn uv_installs_resolved_stacks_and_rejects_conflicts() {
     let Some(uv) = judge::find("uv", "ENVDOC_UV", "pip install uv, or name it in ENVDOC_UV") else { return };
     let directory = tempfile::tempdir().unwrap();
     if let Err(error) = compiles(&uv, directory.path(), "3.12", &["six==1.16.0".into()]) {

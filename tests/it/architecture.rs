@@ -37,7 +37,7 @@ fn drawing(graph: &Graph) -> String {
 }
 
 #[test]
-fn the_drawing_is_the_graph() {
+fn architecture_diagram_matches_the_crate_graph() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();

@@ -33,7 +33,7 @@ const TORCH_2_99: &str = r#"- version: "2.99.0"
 "#;
 
 #[test]
-fn a_new_torch_release_is_a_row_in_a_cached_file_and_nothing_else() {
+fn cached_file_adds_a_torch_release() {
     let cache = tempfile::tempdir().unwrap();
     let before = envdoc(cache.path(), &["catalog", "show", "torch", "2.99.0"]);
     assert_eq!(before.status.code(), Some(2));

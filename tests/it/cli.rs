@@ -35,7 +35,7 @@ fn quiet(dir: &Path) -> String {
 }
 
 #[test]
-fn wrong_usage_ends_with_2_and_says_what_would_be_right() {
+fn usage_errors_exit_with_2_and_suggest_a_fix() {
     let cases: &[(&[&str], &str)] = &[
         (&["check", "--only", "dirver"], "did you mean driver?"),
         (&["check", "--ignore", "nvidia-smi-hang"], "did you mean nvidia-smi-hangs?"),
@@ -135,7 +135,7 @@ fn unknown_is_no_error_but_strict_refuses_it() {
 }
 
 #[test]
-fn findings_end_with_1_unless_told_otherwise() {
+fn findings_exit_with_1_unless_disabled() {
     let broken = ["check", "--from", "tests/servers/broken-driver-library-mismatch.json"];
     assert_eq!(envdoc(&broken).status.code(), Some(1));
     assert_eq!(envdoc(&[&broken[..], &["--fail-on", "never"]].concat()).status.code(), Some(0));
@@ -219,7 +219,7 @@ fn every_check_can_be_explained_and_is_listed() {
 }
 
 #[test]
-fn an_error_is_explained_or_said_to_be_unknown() {
+fn explain_describes_known_errors_and_reports_unknown_ones() {
     let cases: &[(&[&str], &str)] = &[
         (&["driver-nvml-version-mismatch"], "# driver-nvml-version-mismatch"),
         (
@@ -274,7 +274,7 @@ fn a_snapshot_of_this_machine_judges_as_the_machine_does() {
 }
 
 #[test]
-fn below_a_root_nothing_of_this_machine_is_said() {
+fn root_option_reports_nothing_about_the_live_machine() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("etc")).unwrap();
     fs::write(
@@ -309,7 +309,7 @@ fn a_stack_ends_with_0_and_a_conflict_with_1() {
 }
 
 #[test]
-fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
+fn resolve_derives_requirements_and_warnings_from_snapshots() {
     let dir = tempfile::tempdir().unwrap();
     let json = |arguments: &[&str]| -> serde_json::Value {
         let output = envdoc(&[&["resolve", "--format", "json"], arguments].concat());
@@ -333,7 +333,7 @@ fn machines_ask_for_what_they_have_and_what_is_unknown_is_said() {
 }
 
 #[test]
-fn a_lock_is_written_once_and_then_held_to() {
+fn lock_file_is_written_once_and_then_enforced() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("stack.json").to_string_lossy().into_owned();
     let first = envdoc(&["resolve", "--cuda", "12.1", "--lock", &file]);
@@ -361,7 +361,7 @@ fn a_lock_is_written_once_and_then_held_to() {
 }
 
 #[test]
-fn a_file_for_pip_holds_requirements_or_nothing() {
+fn requirements_format_prints_requirements_or_nothing() {
     let found = envdoc(&["resolve", "--cuda", "12.1", "--format", "requirements"]);
     let file = text(&found.stdout);
     assert!(file.contains("\n--find-links https://download.pytorch.org/whl/cu121/torch/\n"), "{file}");
@@ -372,7 +372,7 @@ fn a_file_for_pip_holds_requirements_or_nothing() {
 }
 
 #[test]
-fn why_says_whether_a_thing_exists_and_goes_together_with_the_rest() {
+fn why_reports_existence_and_compatibility() {
     let alone = envdoc(&["resolve", "--why", "torch=2.6.0"]);
     assert!(alone.status.success() && text(&alone.stdout).contains("torch 2.6.0"));
     let with = |cuda: &str| envdoc(&["resolve", "--cuda", cuda, "--why", "torch==2.6.0"]);
@@ -441,7 +441,7 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
 }
 
 #[test]
-fn smoke_refuses_what_cannot_be() {
+fn smoke_rejects_invalid_options() {
     let cases: &[(&[&str], &str)] = &[
         (&["smoke", "--file", "/no/such/cluster.yaml"], "/no/such/cluster.yaml: no such file"),
         (&["smoke", "--ranks", "4"], "--local"),
@@ -501,7 +501,7 @@ fn diagnose_hides_credentials_in_every_format() {
 }
 
 #[test]
-fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
+fn diagnose_passes_healthy_logs_and_rejects_missing_ones() {
     let output = envdoc(&["diagnose", "tests/logs/healthy"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
     assert!(text(&output.stdout).starts_with("No known failure found in "), "{}", text(&output.stdout));
@@ -520,7 +520,7 @@ fn diagnose_finds_nothing_in_healthy_logs_and_refuses_what_is_not_there() {
 }
 
 #[test]
-fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_nothing_is_known() {
+fn diagnose_prints_log_context_and_last_lines() {
     // It tells the value that is a text, in the line before the traceback alone.
     let log = "tests/logs/failures/h18-da12-config.log";
     let config = "'optim': {'lr': '3e-4'";
@@ -541,7 +541,7 @@ fn diagnose_shows_the_log_around_a_line_that_tells_little_and_its_end_where_noth
 }
 
 #[test]
-fn diagnose_follows_what_another_program_writes() {
+fn diagnose_follow_reports_a_failure_as_it_is_written() {
     use std::io::{BufRead, BufReader, Read, Write};
     use std::process::Stdio;
 
@@ -579,7 +579,7 @@ fn diagnose_follows_what_another_program_writes() {
 }
 
 #[test]
-fn diagnose_asks_the_machine_and_writes_for_an_issue() {
+fn diagnose_uses_machine_evidence_and_redacts_markdown() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.log");
     let line = "gpu-node-7: Failed to initialize NVML: Driver/library version mismatch\n";

@@ -27,7 +27,7 @@ fn examples() -> Vec<(PathBuf, ClusterPlan)> {
 }
 
 #[test]
-fn the_examples() {
+fn rendered_examples_are_current() {
     assert!(examples().len() >= 6);
     for (dir, plan) in examples() {
         let files = render::files(&plan, None, &[]).unwrap();
@@ -77,7 +77,7 @@ fn no_others(dir: &Path, below: &Path, files: &[File]) {
 }
 
 #[test]
-fn what_is_rendered_passes_envdoc_lint() {
+fn rendered_compose_files_pass_lint() {
     for (dir, plan) in examples() {
         for file in render::files(&plan, None, &[]).unwrap() {
             if file.path.ends_with("compose.yaml") || file.path == "stack.yaml" {

@@ -42,7 +42,7 @@ fn schema<T: schemars::JsonSchema>() -> String {
 }
 
 #[test]
-fn checks() {
+fn checks_page_is_current() {
     let mut text = String::from(
         "# Checks\n\n<!-- Generated from crates/checks by tests/it/generated.rs; edit there. -->\n\n\
          What `envdoc check` looks at, in the order of its report. The same texts are shown offline by\n\
@@ -86,7 +86,7 @@ fn checks() {
 }
 
 #[test]
-fn lints() {
+fn lint_rules_page_is_current() {
     let mut text = String::from(
         "# Rules of lint\n\n<!-- Generated from crates/lint/src by tests/it/generated.rs; edit there. -->\n\n\
          What `envdoc lint` finds. The same texts are shown offline by `envdoc explain RULE`. Ids go after \
@@ -120,7 +120,7 @@ fn lints() {
 
 /// Claims of tutorials that are wrong or outdated, and the rule that finds each; `tests/lint.rs` lints them.
 #[test]
-fn claims() {
+fn claims_page_is_current() {
     #[derive(serde::Deserialize)]
     struct Claim {
         id: String,
@@ -163,7 +163,7 @@ fn claims() {
 }
 
 #[test]
-fn signatures() {
+fn signatures_page_is_current() {
     let all = signatures::all();
     let mut text = format!(
         "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit \
@@ -200,12 +200,12 @@ fn capital(text: &str) -> String {
 }
 
 #[test]
-fn command_line() {
+fn command_line_page_is_current() {
     same("docs/cli.md", &crate::command_line::markdown());
 }
 
 #[test]
-fn exit_codes() {
+fn exit_codes_page_is_current() {
     let mut text = String::from(
         "# Exit codes\n\n<!-- Generated from crates/diagnostic/src/error.rs by tests/it/generated.rs; edit there. -->\n\n| code | \
             meaning |\n|---|---|\n",
@@ -217,7 +217,7 @@ fn exit_codes() {
 }
 
 #[test]
-fn schemas() {
+fn json_schemas_are_current() {
     same("docs/schemas/build.json", &schema::<image::report::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
@@ -234,7 +234,7 @@ fn schemas() {
 
 /// The keys of a request file, with the words of the schema.
 #[test]
-fn cluster() {
+fn cluster_page_and_schema_are_current() {
     let mut text = String::from(
         "# cluster.yaml\n\n<!-- Generated from crates/cluster/src/request.rs by tests/it/generated.rs; edit there. \
             -->\n\n\
@@ -265,7 +265,7 @@ fn cluster() {
 }
 
 #[test]
-fn request() {
+fn request_page_is_current() {
     let mut text = String::from(
         "# Request files\n\n<!-- Generated from crates/image/src/request.rs by tests/it/generated.rs; edit there. \
             -->\n\n\
@@ -309,7 +309,7 @@ const SERVER: &str = "tests/servers/broken-driver-library-mismatch.json";
 /// The transcripts of the README and of docs/build.md are what envdoc prints for a recorded server, a
 /// request, a log.
 #[test]
-fn transcripts() {
+fn transcripts_are_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(path.join("README.md")).unwrap();
     let check = format!("envdoc check --from {SERVER} --only driver,toolkit");

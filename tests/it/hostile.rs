@@ -192,7 +192,7 @@ fn judge(source: &str, commands: impl IntoIterator<Item = Command>) -> Option<St
 }
 
 #[test]
-fn no_text_of_a_stranger_reaches_the_terminal_as_it_is() {
+fn untrusted_text_is_escaped_on_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let dir = |name: &str| {
         let path = folder.path().join(name);

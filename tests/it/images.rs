@@ -41,7 +41,7 @@ fn requests(dir: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn examples() {
+fn rendered_examples_are_current() {
     for dir in requests("images") {
         let plan = planned(&["--request", dir.join("request.yaml").to_str().unwrap()]);
         for file in render::files(&plan).unwrap() {
@@ -66,7 +66,7 @@ fn dockerfiles() -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_is_rendered_passes_envdoc_lint() {
+fn rendered_dockerfiles_pass_lint() {
     for (name, text) in dockerfiles() {
         let findings = lint::lint(
             lint::RULES,
@@ -78,7 +78,7 @@ fn what_is_rendered_passes_envdoc_lint() {
 
 /// Needs hadolint (on PATH, or named by `ENVDOC_HADOLINT`); without it the test says so and proves nothing.
 #[test]
-fn what_is_rendered_passes_hadolint() {
+fn rendered_dockerfiles_pass_hadolint() {
     let install = "install hadolint, or name it in ENVDOC_HADOLINT";
     let Some(hadolint) = judge::find("hadolint", "ENVDOC_HADOLINT", install) else { return };
     for (name, text) in dockerfiles() {
@@ -158,7 +158,7 @@ fn options_win_over_the_file() {
 }
 
 #[test]
-fn one_request_on_two_processors() {
+fn plans_the_first_of_several_architectures() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), "architectures: [x86_64, aarch64]\ncuda: 12.6\n").unwrap();
     let plan = planned(&["--request", file.path().to_str().unwrap()]);

@@ -227,7 +227,7 @@ fn identifiers_use_standard_words() {
 }
 
 #[test]
-fn the_patterns_find_what_they_should() {
+fn language_patterns_match_their_examples() {
     for text in ["Start the container anew", "there is no nvidia-smi to ask", "what can be had of it"] {
         assert!(WORD.is_match(text), "{text}");
     }

@@ -87,13 +87,13 @@ fn every_defect_of_the_recipes_is_named() {
 }
 
 #[test]
-fn files_that_are_well_are_silent() {
+fn valid_files_have_no_findings() {
     let found: Vec<String> = findings(&["."], &Path::new(FOLDER).join("valid")).iter().map(shown).collect();
     assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]
-fn exit_codes() {
+fn exit_code_depends_on_severity_and_fail_on() {
     let code = |arguments: &[&str]| lint(arguments, &seeds()).status.code();
     assert_eq!(code(&["."]), Some(1));
     assert_eq!(code(&[".", "--fail-on", "never"]), Some(0));
@@ -107,7 +107,7 @@ fn exit_codes() {
 }
 
 #[test]
-fn rules_are_chosen_and_left_out() {
+fn only_and_ignore_select_rules() {
     let rules = |arguments: &[&str]| -> Vec<String> {
         let found = findings(&[&["cuda-base.Dockerfile"], arguments].concat(), &seeds());
         found.iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect()
@@ -119,7 +119,7 @@ fn rules_are_chosen_and_left_out() {
 }
 
 #[test]
-fn standard_input_and_kinds() {
+fn reads_standard_input_as_the_given_type() {
     let run = |arguments: &[&str], input: &str| {
         let mut child = command(arguments, &seeds())
             .stdin(Stdio::piped())
@@ -377,7 +377,7 @@ fn compose_files_are_merged() {
 }
 
 #[test]
-fn formats() {
+fn sarif_github_and_text_report_every_finding() {
     let sarif = lint(&["cuda-base.Dockerfile", "--format", "sarif"], &seeds());
     let log: serde_json::Value = serde_json::from_slice(&sarif.stdout).unwrap();
     let result = &log["runs"][0]["results"][0];
@@ -485,7 +485,7 @@ fn env_files_and_facts() {
 
 /// The running environment and the files of this machine.
 #[test]
-fn here() {
+fn here_option_lints_environment_and_local_files() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join(".deepspeed_env"), "NCCL_DEBUG=WARN\n\n").unwrap();
     let output = command(&["--here", "--format", "json"], home.path())
@@ -507,7 +507,7 @@ fn here() {
 
 /// Known mistakes of tutorials are named.
 #[test]
-fn traps() {
+fn known_mistakes_of_tutorials_are_reported() {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Trap {
@@ -535,7 +535,7 @@ fn traps() {
 
 /// Every claim of tutorials that is wrong and shows in a file is found there.
 #[test]
-fn claims() {
+fn wrong_claims_of_tutorials_are_reported() {
     let missed: Vec<String> = envdoc_claims()
         .into_iter()
         .filter_map(|one| {
@@ -599,7 +599,7 @@ fn damaged_files_break_nothing() {
 
 /// What envdoc renders passes its own lint.
 #[test]
-fn the_worked_examples_are_silent() {
+fn rendered_images_have_no_findings() {
     let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("images");
     if !images.is_dir() {
         return;

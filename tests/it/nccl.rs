@@ -101,7 +101,7 @@ fn only(folder: &tempfile::TempDir) -> [(&'static str, String); 2] {
 }
 
 #[test]
-fn a_library_that_crashes_takes_only_its_rank_along() {
+fn crashing_library_ends_only_its_rank_process() {
     let crashing = "#include <stdlib.h>\n__attribute__((constructor)) static void begin(void) { abort(); }\n";
     let folder = made("libnccl.so.2", crashing);
     let (output, said) = smoke(&["--gpus", "1"], &only(&folder));
@@ -110,7 +110,7 @@ fn a_library_that_crashes_takes_only_its_rank_along() {
 }
 
 #[test]
-fn what_is_no_nccl_is_said() {
+fn library_without_nccl_symbols_is_reported() {
     let folder = made("libnccl.so.2", "int ncclGetVersion(int *v) { *v = 22703; return 0; }\n");
     let (_, said) = smoke(&["--gpus", "1"], &only(&folder));
     let message = said["says"].as_str().unwrap();
@@ -122,7 +122,7 @@ fn what_is_no_nccl_is_said() {
 }
 
 #[test]
-fn what_libcuda_says_is_told_in_words() {
+fn cuda_initialization_errors_are_explained() {
     for (code, words) in
         [(100, "the driver shows no GPU"), (34, "stubs"), (999, "nvidia-uvm"), (4711, "CUDA error 4711")]
     {
@@ -152,7 +152,7 @@ fn a_driver_that_lacks_a_function_is_named() {
 /// The process of a rank in which a call never comes back answers in its time, and ends though its caller is
 /// still there.
 #[tokio::test]
-async fn a_call_that_hangs_ends_with_its_process() {
+async fn hanging_call_times_out_and_its_process_exits() {
     let folder = made(
         "libcuda.so.1",
         "#include <unistd.h>\nint cuInit(unsigned f) { for (;;) pause(); }\nint cuDriverGetVersion(int *v) { \

@@ -161,7 +161,7 @@ fn accelerate(pages: &mut BTreeMap<String, Page>) {
 }
 
 #[test]
-fn new_releases_become_rows_and_a_second_time_there_is_nothing_new() {
+fn new_releases_become_rows_exactly_once() {
     let server = serve(true, |_| {
         let mut pages = BTreeMap::new();
         accelerate(&mut pages);
@@ -198,7 +198,7 @@ fn new_releases_become_rows_and_a_second_time_there_is_nothing_new() {
 }
 
 #[test]
-fn metadata_of_its_own_is_preferred_and_json_is_read() {
+fn prefers_metadata_files_and_reads_json_pages() {
     let server = serve(false, |_| {
         let page = r#"{"meta":{"api-version":"1.1"},"name":"peft","files":[
             {"filename":"peft-99.0.0-py3-none-any.whl","url":"/files/peft-99.0.0-py3-none-any.whl","hashes":{},
@@ -217,7 +217,7 @@ fn metadata_of_its_own_is_preferred_and_json_is_read() {
 }
 
 #[test]
-fn a_server_without_ranges_gives_no_row_and_says_so() {
+fn server_without_range_requests_adds_no_row() {
     let server = serve(false, |_| {
         let mut pages = BTreeMap::new();
         accelerate(&mut pages);
@@ -367,7 +367,7 @@ fn tags_are_read_with_the_token_that_the_registry_asks_for() {
 }
 
 #[test]
-fn nobody_there_ends_with_2_and_changes_nothing() {
+fn unreachable_index_exits_with_2_and_changes_nothing() {
     let closed = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())

@@ -105,7 +105,7 @@ fn refused(output: &Output) -> String {
 }
 
 #[test]
-fn content_is_what_its_digest_names_or_an_error() {
+fn content_must_match_its_digest() {
     let home = tempfile::tempdir().unwrap();
     let good = stored(&json!(1000));
     let (wanted, of_image, of_config) =

@@ -70,7 +70,7 @@ fn traps() -> Traps {
 }
 
 #[test]
-fn every_answer_is_the_true_one() {
+fn every_trap_gets_the_correct_answer() {
     let traps = traps();
     let mut report = String::new();
     for row in traps.rows.iter().chain(&traps.recipes) {

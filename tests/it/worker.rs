@@ -124,7 +124,7 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
 }
 
 #[tokio::test]
-async fn what_comes_in_place_of_a_worker_is_told() {
+async fn output_of_a_program_that_is_not_a_worker_is_reported() {
     let (_child, session) = start(&["sh", "-c", "echo no such program; exit 127"]).await;
     assert_eq!(session.err().map(|error| error.to_string()).as_deref(), Some("no such program"));
 }

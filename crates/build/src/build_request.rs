@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_needs_a_name_that_a_person_gave() {
+    fn push_requires_tag_or_image_name() {
         let push = BuildRequest { push: true, ..BuildRequest::default() };
         assert_eq!(error(push.clone()), "--push requires --tag");
         let own = ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() };
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_errors_come_before_the_engine() {
+    fn usage_errors_are_reported_before_connecting_to_docker() {
         let own =
             || planned(ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() });
         let wrong = |request: BuildRequest| error(BuildRequest { source: own(), ..request });

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets() {
+    fn parses_cache_targets_and_rejects_unsupported_types() {
         assert_eq!(target("type=inline"), Ok(Target::Image));
         assert_eq!(target("inline"), Ok(Target::Image));
         let name = || Ok(Target::Name("r.example/team/train:cache".to_owned()));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn sources() {
+    fn accepts_only_registry_cache_sources() {
         assert_eq!(source("a:b").as_deref(), Ok("a:b"));
         assert_eq!(source("type=registry,ref=a:b").as_deref(), Ok("a:b"));
         assert!(source("type=local,src=/c").is_err());

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_platforms() {
+    fn parses_platforms_and_rejects_invalid_or_duplicate() {
         let both = ["linux/amd64", "linux/ARM64/v8"];
         assert_eq!(of(&both, false, true).unwrap().several(), ["linux/amd64", "linux/arm64/v8"]);
         assert_eq!(of(&[], true, false), Ok(Platforms::Unspecified));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn several_are_pushed_and_not_planned() {
+    fn multiple_platforms_require_push_and_own_dockerfile() {
         let both = ["linux/amd64", "linux/arm64"];
         assert_eq!(of(&both, true, true), Err(InvalidPlatform::Planned));
         assert_eq!(of(&both, false, false), Err(InvalidPlatform::NotPushed));

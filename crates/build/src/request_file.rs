@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_with_any_name_gives_the_name_of_an_image() {
+    fn image_name_is_sanitized_directory_name() {
         assert_eq!(image_name("rl-train.v2"), "rl-train.v2");
         assert_eq!(image_name("My model"), "My-model");
         assert_eq!(image_name(".tmp\nRUN x"), "tmp-RUN-x");

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found_by_what_people_type() {
+    fn finds_rows_by_key_alias_or_part_of_a_name() {
         assert_eq!(keys("torch", "2.5.1"), ["2.5.1"]);
         assert_eq!(keys("torch.yaml", "2.15"), ["2.15.0"]);
         assert_eq!(keys("gpus", "h100-SXM5"), ["H100 80GB HBM3"], "an alias");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_found_by_its_own_name_and_has_a_source_and_a_day() {
+    fn every_row_is_found_by_name_and_has_source_and_date() {
         for file in embedded::all() {
             let rows = rows(catalog(), &file);
             for row in rows.iter().step_by(40) {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_sources_are_written_out() {
+    fn source_keys_are_expanded_to_full_sources() {
         let rows = rows(catalog(), &file("torch").unwrap());
         let row = &find(&rows, "2.5.1")[0].row;
         let source = row["builds"][1]["source"].as_str().unwrap();

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_day_is_that_of_the_file_or_of_a_row() {
+    fn newest_date_is_taken_from_file_and_rows() {
         assert_eq!(newest_day("checked: 2026-11-21\nrows: []\n"), Some("2026-11-21"));
         assert_eq!(newest_day("checked: \"2026-11-21\"\nrows: []\n"), Some("2026-11-21"));
         let rows =
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_used_when_newer_and_whole() {
+    fn cached_file_is_used_only_if_newer_and_valid() {
         let dir = tempfile::tempdir().unwrap();
         let embedded = embedded::file_named("nccl.yaml").unwrap().text;
         let used = |text: &str| {

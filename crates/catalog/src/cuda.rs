@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn releases() {
+    fn finds_releases_by_full_version_only() {
         assert_eq!(table().release("12.4.1").unwrap().driver_min.as_deref(), Some("550.54.15"));
         assert_eq!(table().release("12.3.2").unwrap().driver_min, None);
         assert!(table().release("12.4.2").is_none());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_on_pypi() {
+    fn finds_toolkit_by_pypi_metapackage_version() {
         // torch 2.13 requires cuda-toolkit 13.0.3, which PyPI has as 13.0.3.0.
         assert_eq!(table().of_metapackage("13.0.3").unwrap().toolkit, "13.0.3");
         assert_eq!(table().of_metapackage("13.0.3.0").unwrap().runtime.as_deref(), Some("13.0.96"));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn minors() {
+    fn finds_first_toolkit_of_a_minor_version() {
         assert_eq!(table().minor("12.4").unwrap().toolkit, "12.4.0");
         assert_eq!(table().minor("12.4.99").unwrap().toolkit, "12.4.0");
         assert_eq!(table().minor("13.4").unwrap().toolkit, "13.4.1");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn floors_of_majors() {
+    fn reports_minimum_driver_per_cuda_major() {
         assert_eq!(table().major_driver_min(11), Some("450.80.02"));
         assert_eq!(table().major_driver_min(12), Some("525.60.13"));
         assert_eq!(table().major_driver_min(13), Some("580"));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities() {
+    fn reports_toolkit_and_driver_limits_per_capability() {
         let volta = table().architecture((7, 0)).unwrap();
         assert_eq!((volta.last_toolkit.as_deref(), volta.last_driver_branch), (Some("12.9"), Some(580)));
         let hopper = table().architecture((9, 0)).unwrap();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn forward_compatibility() {
+    fn reports_forward_compatible_driver_branches() {
         assert_eq!(table().forward("12.4").unwrap().driver_branches, [470, 525, 535]);
         assert_eq!(table().forward("12.4.1").unwrap().toolkit, "12.4");
         assert_eq!(table().forward("12.1").unwrap().geforce_branches, [470, 525]);

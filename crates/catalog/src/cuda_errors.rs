@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn by_number_and_name() {
+    fn finds_cuda_errors_by_number_and_name() {
         assert_eq!(table().numbered(803).unwrap().name, "cudaErrorSystemDriverMismatch");
         assert_eq!(table().named("cudaerrorecCuncorrectable").unwrap().number, 214);
         assert!(

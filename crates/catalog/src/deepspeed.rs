@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn cuda_minors_of_releases() {
+    fn reports_allowed_cuda_minors_per_release() {
         assert_eq!(
             table().release("0.12.1").unwrap().cuda_minor_allowed(12).unwrap(),
             ["12.0", "12.1", "12.2", "12.3"]
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn releases() {
+    fn reports_torch_and_numpy_compatibility_per_release() {
         assert_eq!(table().release("0.14.0").unwrap().imports_with_torch_2_4, Some(false));
         assert_eq!(table().release("0.14.4").unwrap().imports_with_torch_2_4, Some(true));
         assert_eq!(table().release("0.14.3").unwrap().imports_with_numpy_2, Some(false));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn incompatibilities_can_be_applied() {
+    fn incompatibilities_name_versions_and_packages() {
         let row = |id| table().incompatibilities().iter().find(|row| row.id == id).unwrap();
         let torch = row("torch24-log");
         assert_eq!(
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_of_operators() {
+    fn reports_build_requirements_of_operators() {
         let aio = table().operator("async_io").unwrap();
         assert_eq!((aio.needs_nvcc, aio.libraries.as_slice()), (false, &["libaio".to_owned()][..]));
         assert!(table().operator("DS_BUILD_FUSED_ADAM").unwrap().needs_nvcc);

@@ -34,7 +34,7 @@ impl Section {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn slips() {
+    fn suggests_nearest_key_for_a_typo() {
         let section = |name: &str| {
             crate::testing::catalog().deepspeed_keys().all().iter().find(|one| one.section == name).unwrap()
         };

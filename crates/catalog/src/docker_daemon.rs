@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_whole() {
+    fn daemon_keys_are_sorted_and_unique() {
         assert!(table().all().len() > 90);
         assert!(table().all().windows(2).all(|pair| pair[0].key < pair[1].key), "each key once, in order");
         assert_eq!(table().key("hosts").unwrap().flag.as_deref(), Some("host"));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_key_has_a_neighbour() {
+    fn suggests_nearest_key_for_a_typo() {
         assert_eq!(table().nearest("default_runtime"), Some("default-runtime"));
         assert_eq!(table().nearest("runtime"), Some("runtimes"));
         assert_eq!(table().nearest("data-rot"), Some("data-root"));

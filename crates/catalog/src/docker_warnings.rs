@@ -33,7 +33,7 @@ impl Table<DockerWarning> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn missing_limits_of_block_devices_do_not_matter() {
+    fn ignores_blkio_warnings() {
         let table = crate::testing::catalog().docker_warnings();
         assert!(table.matters("WARNING: No memory limit support"));
         assert!(table.matters("CDI: Error associated with spec file /etc/cdi/nvidia.yaml: no such device"));

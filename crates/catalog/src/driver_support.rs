@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn drivers_and_cuda_releases() {
+    fn classifies_driver_support_per_cuda_release() {
         assert_eq!(support("550.54.14", (12, 4)), DriverSupport::Full);
         assert_eq!(support("551.23", (12, 4)), DriverSupport::Full, "a branch after one that is known");
         assert_eq!(support("525.60.13", (12, 6)), DriverSupport::MinorVersion { older: true });

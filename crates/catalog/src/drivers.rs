@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn branches() {
+    fn reports_cuda_and_end_of_life_of_driver_branches() {
         let long_term = table().branch(580).unwrap();
         assert_eq!(long_term.cuda.as_deref(), Some("13.0"));
         assert_eq!(long_term.kind.as_deref(), Some("LTSB"));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn cuda_of_branches() {
+    fn unlisted_branch_supports_cuda_of_the_branch_before() {
         assert_eq!(table().cuda_at_least(550), Some((12, 4)));
         assert_eq!(table().cuda_at_least(551), Some((12, 4)), "what is newer knows no less");
         assert_eq!(table().cuda_at_least(418), None);

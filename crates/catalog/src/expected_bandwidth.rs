@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found_and_hold_together() {
+    fn finds_rows_and_no_link_exceeds_its_line_rate() {
         assert_eq!(table().gpus("NVIDIA H100 80GB HBM3", 8).map(|row| row.busbw), Some(460.0));
         assert!(
             table().gpus("NVIDIA A100-SXM4-80GB", 8).is_some()

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn wheels() {
+    fn reports_wheels_per_torch_cuda_python_and_abi() {
         let has = |version: &str, torch, cuda, python, cxx11_abi| {
             let target = Target { torch, cuda, cxx11_abi, architecture: "x86_64" };
             table().release(version).unwrap().has(target, python)
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_keep_their_rules() {
+    fn rows_refer_to_known_releases_and_have_sources() {
         let known = &catalog().package("flash-attn").unwrap().rows;
         for row in table().all() {
             assert!(

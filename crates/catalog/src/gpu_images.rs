@@ -35,7 +35,7 @@ impl Table<GpuImages> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn images_for_other_hardware_are_none() {
+    fn rocm_images_are_not_cuda_images() {
         let table = crate::testing::catalog().gpu_images();
         assert!(table.has("nvidia/cuda:12.4.1-base-ubuntu22.04"));
         assert!(table.has("ghcr.io/huggingface/text-generation-inference:3.3.2"));

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn names_as_people_type_them() {
+    fn finds_gpus_by_alias() {
         for (text, name) in [
             ("h100", "H100 80GB HBM3"),
             ("H100 NVL", "H100 NVL"),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_were_misspelt() {
+    fn suggests_nearest_alias_for_a_typo() {
         for (text, alias) in
             [("h1000", "h100"), ("rtx4091", "rtx-4090"), ("gb20", "gb200"), ("gtx 1080 it", "gtx-1080-ti")]
         {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known() {
+    fn unknown_names_and_pci_ids_match_no_gpu() {
         for name in ["Graphics Device", "NVIDIA", "", "NVIDIA H1000", "NVIDIA GeForce ...", "NVIDIA Rubin"] {
             assert!(table().by_name(name).is_none(), "{name}");
         }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_modules() {
+    fn reports_supported_kernel_module_type() {
         assert_eq!(table().by_name("NVIDIA B200").unwrap().open_module_only, Some(true));
         assert_eq!(table().by_name("NVIDIA GH200 480GB").unwrap().open_module_only, Some(true));
         assert_eq!(table().by_name("NVIDIA H100 PCIe").unwrap().open_module_only, Some(false));

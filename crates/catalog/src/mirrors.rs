@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn archives_need_no_certificates() {
+    fn apt_mirrors_use_http_and_pip_mirrors_use_https() {
         assert!(table().all().is_sorted_by(|one, other| one.name < other.name));
         for row in table().all() {
             assert!(row.pip_index.starts_with("https://") && row.pip_index.ends_with("/simple"), "{row:?}");

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn releases() {
+    fn reports_known_bugs_and_fixes_of_nccl_releases() {
         assert_eq!(table().release("2.21.5").unwrap().checks_versions, Some(false));
         assert_eq!(table().release("2.23.4").unwrap().checks_versions, Some(true));
         assert_eq!(table().release("2.28.3").unwrap().fixed_in.as_deref(), Some("2.28.7"));

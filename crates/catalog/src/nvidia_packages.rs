@@ -71,7 +71,7 @@ impl NvidiaPackages {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_package_of_the_driver_is_in_a_family() {
+    fn every_driver_package_matches_a_known_prefix() {
         let table = crate::testing::catalog().nvidia_packages();
         let families = table.prefixes();
         for row in &table.driver {

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn every_release_stands_once_and_is_a_version() {
+    fn releases_are_unique_final_versions() {
         for name in names() {
             let mut seen = BTreeSet::new();
             for (version, day) in catalog().package(name).unwrap().rows.iter().flat_map(|row| &row.releases) {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_keep_their_rules() {
+    fn rows_have_valid_pythons_requirements_and_sources() {
         for name in names() {
             for row in &catalog().package(name).unwrap().rows {
                 let label = format!("{name} {}", newest(row));

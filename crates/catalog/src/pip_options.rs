@@ -32,7 +32,7 @@ impl Table<PipOption> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_spelling_counts_and_no_spelling_has_two_rows() {
+    fn pip_option_spellings_are_known_and_unique() {
         let table = crate::testing::catalog().pip_options();
         for option in ["--requirement", "-r", "--root-user-action", "--torch-backend", "-P"] {
             assert!(table.takes_value(option), "{option}");

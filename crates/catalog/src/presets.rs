@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn by_name() {
+    fn finds_presets_by_name() {
         assert_eq!(table().preset("rl").unwrap().with, ["stable-baselines3", "gymnasium"]);
         assert!(
             table().preset("rl").unwrap().deepspeed.is_none()

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers() {
+    fn finds_class_and_severity_by_sxid() {
         assert_eq!(table().sxid(10003).unwrap().class, Class::AlwaysFatal);
         assert_eq!(table().sxid(11012).unwrap().severity, Severity::Info);
         assert!(table().sxid(0).is_none() && table().sxid(79).is_none());

@@ -29,7 +29,7 @@ fn ascending<'a>(versions: impl Iterator<Item = &'a str>) {
 }
 
 #[test]
-fn every_row_has_a_source_and_a_day() {
+fn every_row_has_a_source_and_a_date() {
     provenance(catalog().cuda().all());
     provenance(catalog().cuda().majors());
     provenance(catalog().cuda().architectures());
@@ -52,7 +52,7 @@ fn every_row_has_a_source_and_a_day() {
 }
 
 #[test]
-fn rows_are_ordered_and_single() {
+fn rows_are_sorted_and_unique() {
     ascending(catalog().cuda().all().iter().map(|row| row.toolkit.as_str()));
     ascending(catalog().cuda().architectures().iter().map(|row| row.compute_capability.as_str()));
     ascending(catalog().cuda().forward_compatibilities().iter().map(|row| row.toolkit.as_str()));
@@ -70,7 +70,7 @@ fn rows_are_ordered_and_single() {
 }
 
 #[test]
-fn dates_are_dates() {
+fn dates_are_valid() {
     for row in catalog().drivers().all() {
         for day in [&row.first_release, &row.end_of_life, &row.latest_date, &row.latest_as_of] {
             assert!(day.as_deref().is_none_or(date), "{row:?}");
@@ -92,7 +92,7 @@ fn dates_are_dates() {
 }
 
 #[test]
-fn packages_of_cuda_keep_to_their_minor() {
+fn cuda_packages_match_the_minor_of_their_toolkit() {
     for row in catalog().cuda().all() {
         assert_eq!(row.runtime.is_some(), row.metapackage.is_some(), "{}", row.toolkit);
         let minor = Version::parse(&row.toolkit).unwrap().minor();
@@ -150,7 +150,7 @@ fn a_drivers_cuda_matches_the_toolkit_that_came_with_it() {
 }
 
 #[test]
-fn systems_are_whole() {
+fn systems_are_unique_dated_and_sourced() {
     provenance(catalog().systems().all());
     provenance(catalog().systems().pythons());
     provenance(catalog().systems().compilers());
@@ -175,7 +175,7 @@ fn systems_are_whole() {
 }
 
 #[test]
-fn pythons_come_from_somewhere() {
+fn every_system_has_a_source_for_every_python() {
     let rows = catalog().systems().python_sources();
     assert_eq!(rows.len(), catalog().systems().all().len() * catalog().systems().pythons().len());
     for row in rows {
@@ -316,7 +316,7 @@ fn compute_capabilities_exist() {
 }
 
 #[test]
-fn gpus_are_told_apart() {
+fn gpu_pci_ids_and_patterns_are_unique() {
     let mut ids = BTreeMap::new();
     let mut patterns = BTreeMap::new();
     for gpu in catalog().gpus().all() {
@@ -332,7 +332,7 @@ fn gpus_are_told_apart() {
 }
 
 #[test]
-fn builds_of_torch_keep_to_their_release() {
+fn torch_builds_are_consistent_with_their_release() {
     let within = |part: &[String], whole: &[String]| part.iter().all(|python| whole.contains(python));
     for release in catalog().torch().all() {
         let version = &release.version;
@@ -360,7 +360,7 @@ fn builds_of_torch_keep_to_their_release() {
 }
 
 #[test]
-fn aliases_of_gpus_are_single() {
+fn gpu_aliases_are_unique() {
     let mut aliases = BTreeMap::new();
     for gpu in catalog().gpus().all() {
         for alias in &gpu.aliases {
@@ -382,7 +382,7 @@ fn aliases_of_gpus_are_single() {
 }
 
 #[test]
-fn specifiers_of_deepspeed_are_specifiers() {
+fn deepspeed_version_specifiers_are_valid() {
     let specifier = |text: &str| text.parse::<pep440_rs::VersionSpecifiers>().is_ok();
     for row in catalog().deepspeed().all() {
         assert!(row.released.as_deref().is_some_and(date), "{}", row.version);
@@ -402,7 +402,7 @@ fn specifiers_of_deepspeed_are_specifiers() {
 }
 
 #[test]
-fn operators_of_deepspeed_are_told_apart() {
+fn deepspeed_operators_are_unique_and_sorted() {
     let rows = catalog().deepspeed().operators();
     assert!(rows.windows(2).all(|pair| pair[0].name < pair[1].name));
     let variables: BTreeSet<&str> = rows.iter().map(|row| row.variable.as_str()).collect();
@@ -433,7 +433,7 @@ fn lists_of_cuda_minors_exist() {
 }
 
 #[test]
-fn bounds_of_cves_are_bounds() {
+fn fixed_versions_of_a_cve_are_not_vulnerable() {
     for cve in catalog().toolkit().all_cves() {
         assert!(!cve.fixed_in.is_empty(), "{}", cve.id);
         for fixed in &cve.fixed_in {

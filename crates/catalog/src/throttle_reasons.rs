@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_has_a_meaning_and_nothing_else_does() {
+    fn only_fault_reasons_have_an_explanation() {
         let table = crate::testing::catalog().throttle_reasons();
         for row in table.all() {
             assert_eq!(row.meaning.is_some(), table.faults().any(|fault| fault == row), "{}", row.name);

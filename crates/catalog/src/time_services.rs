@@ -35,7 +35,7 @@ impl Table<TimeService> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_service_that_reports_has_a_command_that_shows_its_servers() {
+    fn services_that_set_kernel_sync_have_a_status_command() {
         let table = crate::testing::catalog().time_services();
         for row in table.all() {
             assert_eq!(row.reports_to_kernel, row.status.is_some(), "{}", row.program);

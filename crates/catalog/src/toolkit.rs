@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn toolkits() {
+    fn reports_cves_per_toolkit_release() {
         assert!(table().release("1.17.8").is_some() && table().release("1.17.10").is_none());
         assert_eq!(ids("nvidia-container-toolkit", "1.17.7"), ["CVE-2025-23266", "CVE-2025-23267"]);
         assert!(ids("nvidia-container-toolkit", "1.17.8").is_empty());
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn series_are_judged_for_themselves() {
+    fn cves_are_evaluated_per_release_series() {
         let runc = |version| ids("runc", version).contains(&"CVE-2025-31133");
         assert!(runc("1.1.12") && runc("1.2.7") && runc("1.3.2") && runc("1.4.0-rc.2"));
         assert!(!runc("1.2.8") && !runc("1.3.3") && !runc("1.4.0-rc.3") && !runc("1.5.0"));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said() {
+    fn exposure_is_unknown_for_unlisted_series_and_versions() {
         let cve = table().cves("docker-engine").find(|cve| cve.id == "CVE-2026-34040").unwrap();
         assert_eq!(cve.exposure("29.3.0"), Exposure::Vulnerable);
         assert_eq!(cve.exposure("29.4.0"), Exposure::Safe);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn series_of_the_engine() {
+    fn finds_docker_series_and_end_of_life_by_version() {
         assert_eq!(table().engine_series("20.10").unwrap().end_of_life.as_deref(), Some("2023-12-10"));
         assert_eq!(table().engine_series("20.10.24").unwrap().series, "20.10");
         assert_eq!(table().engine_series("28.5.2").unwrap().series, "28");

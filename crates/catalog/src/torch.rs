@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn builds() {
+    fn reports_properties_of_torch_builds() {
         let torch = table().release("2.5.1").unwrap();
         assert_eq!(torch.pypi_build.as_deref(), Some("cu124"));
         let build = torch.build("cu121").unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist() {
+    fn missing_builds_and_releases_are_not_found() {
         let torch = table().release("2.6.0").unwrap();
         assert!(torch.builds_complete && torch.build("cu121").is_none());
         assert!(torch.build("cu126").is_some());
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs() {
+    fn reports_matching_torchvision_and_torchaudio() {
         let torch = table().release("2.4.0").unwrap();
         assert_eq!(
             (torch.torchvision.as_deref(), torch.torchaudio.as_deref()),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn other_machines_and_other_indexes() {
+    fn reports_aarch64_builds_and_index_urls() {
         let torch = table().release("2.10.0").unwrap();
         assert_eq!(torch.aarch64_build.as_deref(), Some("cpu"));
         assert_eq!(torch.build("cu130").unwrap().aarch64, Some(true));

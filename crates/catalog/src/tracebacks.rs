@@ -91,7 +91,7 @@ impl Tracebacks {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn consequences_are_known_by_name_or_message() {
+    fn secondary_errors_are_recognized_by_type_or_message() {
         let table = crate::testing::catalog().tracebacks();
         let module = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError";
         assert!(table.is_consequence(module, "") && table.is_consequence("EOFError", ""));

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn known_names() {
+    fn reports_status_and_owner_of_variables() {
         assert_eq!(variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
         assert_eq!(variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
         assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_is_taken() {
+    fn every_numeric_default_is_an_allowed_value() {
         for row in table().all() {
             // A default in words ("auto", "unset") is no value.
             let default = row.default.as_deref().filter(|text| text.parse::<i64>().is_ok_and(|n| n >= 0));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_any_base_are_taken() {
+    fn accepts_hexadecimal_and_octal_numbers() {
         let takes = |name: &str, value: &str| variable(name).unwrap().takes(value);
         assert_eq!(takes("NCCL_IB_TC", "0x6a"), Some(true));
         assert_eq!(takes("NCCL_IB_RETRY_CNT", "07"), Some(true));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn slips() {
+    fn suggests_nearest_variable_for_a_typo() {
         let meant = |name| table().nearest(name).map(|row| row.name.as_str());
         assert_eq!(meant("NCCL_SOCKET_IFNAMES"), Some("NCCL_SOCKET_IFNAME"));
         assert_eq!(meant("NCCL_SOKCET_IFNAME"), Some("NCCL_SOCKET_IFNAME"));

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_files() {
+    fn directory_without_files_is_an_error() {
         let error = Verified::folder(Path::new("/nonexistent")).unwrap_err();
         assert!(matches!(error, VerifyError::NoFiles(_)));
         assert!(error.hint().is_some());

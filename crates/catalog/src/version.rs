@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_not_letters() {
+    fn versions_are_compared_numerically() {
         assert_eq!(compare("2.10.0", "2.9.1"), Some(Ordering::Greater));
         assert_eq!(compare("550.144.03", "550.54.14"), Some(Ordering::Greater));
         assert_eq!(compare("535.54.03", "535.54.3"), Some(Ordering::Equal));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_come_first() {
+    fn release_candidates_sort_before_the_release() {
         assert_eq!(compare("1.4.0-rc.3", "1.4.0"), Some(Ordering::Less));
         assert_eq!(compare("1.4.0-rc.3", "1.4.0-rc.10"), Some(Ordering::Less));
         assert_eq!(compare("1.4.0-rc1", "1.3.9"), Some(Ordering::Greater));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_not_compared() {
+    fn rejects_strings_that_are_not_versions() {
         for text in
             ["", "1.1.7-0ubuntu1~22.04.7", "20.10.24+dfsg1", "12.x", "2.5.1+cu124", "1..2", "1.2-rcx", "+1"]
         {

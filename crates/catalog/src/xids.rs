@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers() {
+    fn finds_severity_by_xid() {
         assert_eq!(table().xid(79).unwrap().severity, Severity::Fatal);
         let of_program = table().xid(13).unwrap();
         assert_eq!((of_program.severity, of_program.cause), (Severity::Warning, Some(Cause::Program)));

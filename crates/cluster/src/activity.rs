@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn envdocs_own_processes_are_no_work() {
+    fn envdoc_processes_do_not_count_as_activity() {
         assert_eq!(of(&idle(), false), Activity::default());
         let without_sshd = format!("90\n{}{}", line(1, 0, "sh", "sh"), line(5, 1, "sleep", "sleep 3600"));
         assert!(of(&without_sshd, false).idle());
     }
 
     #[test]
-    fn jobs_logins_and_orphans_are_work() {
+    fn jobs_logins_and_orphans_count_as_activity() {
         let listed = idle()
             + &line(60, 0, "python3", "python3 train.py")
             + &line(61, 60, "python3 (worker) 1", "python3 worker.py")
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_health_check_that_starts_or_ends_is_no_work() {
+    fn starting_or_ending_health_check_is_not_activity() {
         let ending = idle() + &line(60, 0, "health", "");
         assert!(of(&ending, false).idle());
         assert!(!is_starting(&ending));
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_arguments_that_has_memory_is_work() {
+    fn process_without_arguments_but_with_memory_is_activity() {
         let running = idle() + &line(60, 0, "job", "").replace(" 0\t\t\n", " 4096\t\t\n");
         assert_eq!(of(&running, false).to_string(), "job (pid 60)");
     }
 
     #[test]
-    fn the_command_of_cluster_yaml_was_started_by_envdoc_and_its_children_were_not() {
+    fn configured_command_is_idle_but_its_children_are_activity() {
         let with = idle() + &line(22, 1, "serve", "serve --port 80");
         assert!(of(&with, true).idle());
         assert_eq!(of(&with, true).to_string(), "serve --port 80 (pid 22)");

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_shell_answers_is_understood() {
+    fn parses_bootstrap_shell_replies() {
         let program = |command: &str| Some(Found::Program(command.into()));
         assert_eq!(understood("envdoc-runs-from-here envdoc"), program("envdoc"));
         assert_eq!(understood("envdoc-runs-from-here '/root/x' 'y'"), program("'/root/x' 'y'"));

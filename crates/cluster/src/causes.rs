@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_one_way_counts_before_what_is_left_the_other_way() {
+    fn observed_cause_outranks_cause_by_elimination() {
         let found = vec![
             ((0, 1), Cause::Left(problem("7946/udp is left"))),
             ((1, 0), Cause::Observed(problem("7946/tcp is blocked"))),
@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_containers_are_attached_anew() {
+    fn reattaches_the_fewest_containers() {
         let stale_entry = |from, to| ((from, to), Cause::StaleEntry(problem("")));
         let left = |from, to| ((from, to), Cause::Left(problem("")));
         let untold = |found: &[((usize, usize), Cause)]| to_reattach(&stale(found), |_| false);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named() {
+    fn names_the_settings_that_differ() {
         let plan = two_nodes("");
         let keys = keys::make(&plan).unwrap();
         let before = observed(&plan, &keys);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_of_the_compose_file_names_what_differs() {
+    fn names_the_settings_that_differ_from_a_compose_container() {
         let plan = two_nodes("");
         let text = render::compose(&plan, &plan.nodes[0]).unwrap();
         let file: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_file_was_read_changes_nothing() {
+    fn digest_does_not_depend_on_the_path_of_cluster_yaml() {
         let plan = two_nodes("");
         let keys = keys::make(&plan).unwrap();
         let elsewhere = ClusterPlan { origin: Some("../a/cluster.yaml".into()), ..plan.clone() };

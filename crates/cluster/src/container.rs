@@ -126,7 +126,7 @@ mod tests {
     use crate::testing::two_nodes as plan;
 
     #[test]
-    fn the_digest_tells_what_differs_and_nothing_else() {
+    fn digest_changes_only_with_the_plan() {
         let one = plan("");
         let label = |plan: &ClusterPlan| of(plan, &plan.nodes[0]).labels[PLAN_LABEL].clone();
         assert_eq!(label(&one), label(&plan("")));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_machines_network_names_are_in_etc_hosts() {
+    fn host_network_adds_node_names_to_etc_hosts() {
         let plan = plan("network: {kind: host}");
         let container = of(&plan, &plan.nodes[1]);
         assert_eq!(container.network, ContainerNetwork::Host);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn infiniband_brings_its_devices_and_may_pin_memory() {
+    fn infiniband_adds_devices_ipc_lock_and_memlock() {
         let plan = plan("network: {infiniband: true}");
         let container = of(&plan, &plan.nodes[0]);
         assert_eq!(

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_registries() {
+    fn recognizes_image_names_with_a_registry() {
         for name in
             ["registry.example.org/team/train:1", "localhost:5000/train", "r.example:5000/a/b@sha256:00"]
         {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_of_another_processor() {
+    fn reports_nodes_of_another_architecture_than_the_image() {
         let mut arm = node("node2", None);
         arm.machine.architecture = Some("aarch64".into());
         let image = node("node1", Some("sha256:1")).image.unwrap();

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_written_and_can_be_settled() {
+    fn generated_cluster_yaml_validates() {
         let nodes =
             vec![Found { own: true, ..inspected("10.0.18.1", 8, true) }, inspected("fd00::2", 8, true)];
         let asked = Asked {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_is_left_to_say() {
+    fn uninspected_node_is_left_for_the_user_to_complete() {
         let unseen = Found::unseen("10.0.18.2", false, "ssh: connect to host\n10.0.18.2: refused");
         let asked = Asked {
             name: Some("two".into()),

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_whole_whatever_the_pieces() {
+    fn output_chunks_are_reassembled_into_lines() {
         let mut lines = Lines::default();
         assert_eq!(lines.add(b"one\ntw"), ["one"]);
         assert_eq!(lines.add(b"o\r\n10%\r20%\r\nth"), ["two", "20%"]);

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_known_by_what_ssh_looks_up() {
+    fn known_hosts_has_the_names_ssh_looks_up() {
         let overlay = plan("");
         let keys = make(&overlay).unwrap();
         let known = keys.known_hosts(&overlay, overlay.ssh.as_ref().unwrap()).unwrap();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn who_logs_in_may_not_forward() {
+    fn authorized_key_forbids_forwarding() {
         let plan = plan("network: {subnet: 10.20.0.0/24}");
         let text = make(&plan).unwrap().authorized_keys(&plan).unwrap();
         assert!(text.starts_with("restrict,pty,from=\"10.20.0.0/24\" ssh-ed25519 AAAA"), "{text}");

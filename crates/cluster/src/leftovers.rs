@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_whose_run_is_gone_is_left_over() {
+    fn processes_without_a_running_job_are_leftovers() {
         let work = |id, mark: Option<&str>| Work {
             id,
             command: "python3 train.py".into(),

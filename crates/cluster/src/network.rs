@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_driver_takes_is_counted_once() {
+    fn overlay_overhead_is_subtracted_from_the_mtu_once() {
         // Seen on Docker 20.10: an option of 1450 gave eth0 an MTU of 1400, none gave 1450.
         assert_eq!(container_mtu(1450, false), 1400);
         assert_eq!(container_mtu(DEFAULT_UNDERLAY_MTU, false), 1450);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_clusters_own_network_is_used_and_only_as_it_is_asked_for() {
+    fn reuses_only_own_network_with_matching_options() {
         let own = Network {
             driver: "overlay".into(),
             scope: "swarm".into(),

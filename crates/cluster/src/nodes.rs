@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_slow_one_holds_up_nobody_and_the_order_stays() {
+    async fn slow_task_does_not_block_others_and_order_is_kept() {
         let started = Instant::now();
         let done = side_by_side(0..20_u64, 4, |item| async move {
             tokio::time::sleep(Duration::from_millis(if item == 0 { 200 } else { 10 })).await;

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_engines_state_says_why() {
+    fn explains_from_engine_state_why_container_is_not_running() {
         let found = |status: &str, since: &str, exit, error: &str| Found {
             status: status.to_owned(),
             since: since.to_owned(),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_left_the_file_or_moved_is_former() {
+    fn removed_or_moved_node_counts_as_former() {
         let plan = two_nodes("");
         let observed = |name: &str, number, recorded: &[Recorded]| ObservedState {
             name: name.to_owned(),

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_program_with_and_without_a_launchers_text_before_them() {
+    fn parses_program_lines_with_and_without_launcher_prefix() {
         let stopped = r#"{"stage": "step 3", "waits": true, "error": "RuntimeError: closed"}"#;
         for line in [format!("ENVDOC {stopped}"), format!("node2: ENVDOC {stopped}")] {
             let read: Stopped = read(&line).unwrap();
@@ -58,7 +58,7 @@ mod tests {
 
     /// The entrypoint is a shell script, so nothing but this test holds it to the type.
     #[test]
-    fn the_entrypoint_prints_its_faults_as_the_type_has_them() {
+    fn entrypoint_script_faults_match_their_type() {
         let script = include_str!("../../../templates/cluster/entrypoint.sh");
         let faults: Vec<_> = script
             .lines()

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_record_counts() {
+    fn records_are_sorted_numerically() {
         let listed = |name: &str, labels: &[(&str, &str)]| Listed {
             name: name.to_owned(),
             labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ssh_prints() {
+    fn classifies_ssh_error_output() {
         let key = "Load key \"/root/.ssh/id_ed25519\": bad permissions\nroot@node2: Permission denied \
             (publickey).\n";
         assert!(

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_answers_for_a_hardware_address() {
+    fn unanswered_arp_is_a_stale_hardware_entry() {
         let one = Tried { neighbour: Some(false), ..tried(Some(Why::Unreachable)) };
         // The answer of the one cannot leave either: the other way round fails too.
         let back = tried(Some(Why::TimedOut));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_the_other_way_round_shows_that_no_port_is_blocked() {
+    fn reverse_connection_rules_out_a_blocked_port() {
         let one = tried(Some(Why::TimedOut));
         assert_eq!(stale_entry(&one, Some(&tried(None)), Some(&nothing())), Some(StaleEntry::Machine));
         // A datagram gets there: it is the listener, not the way.
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_one_knows_and_the_other_does_not() {
+    fn name_known_on_one_side_only_is_a_stale_name_entry() {
         let unknown = |instead: &[IpAddr]| Tried {
             name: Err(Unresolved { message: String::new(), instead: instead.to_vec() }),
             ..tried(None)

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swarm_of_ours_is_used_again_and_completed() {
+    fn own_swarm_is_reused_and_missing_nodes_join() {
         let nodes = [
             node(1, State::Active, "a", true, OURS),
             node(2, State::Active, "b", false, OURS),
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swarm_with_strangers_is_used_as_it_is_or_not_at_all() {
+    fn swarm_with_outside_nodes_is_never_extended() {
         let members = [member("a", "host1", true), member("b", "host2", true), member("z", "stranger", true)];
         let whole = [node(1, State::Active, "a", true, OURS), node(2, State::Active, "b", false, OURS)];
         let decision = decide(&whole, &members, &[]).unwrap();
@@ -383,14 +383,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_envdoc_did_not_cause_is_left_alone() {
+    fn swarm_error_not_caused_by_envdoc_is_reported() {
         // What a manager that cannot start looks like too.
         let nodes = [node(1, State::Active, "a", true, OURS), node(2, State::Error, "", false, &[])];
         assert!(message(decide(&nodes, &[member("a", "host1", true)], &[])).contains("reports an error"));
     }
 
     #[test]
-    fn an_engine_that_starts_a_swarm_is_waited_for() {
+    fn detects_an_engine_that_is_starting_a_swarm() {
         assert!(is_starting(&node(1, State::Pending, "", false, &[])));
         assert!(!is_starting(&node(1, State::Pending, "", false, &["10.9.9.9:2377"])));
         assert!(!is_starting(&node(1, State::Inactive, "", false, &[])));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn one_engine_under_two_names() {
+    fn detects_one_engine_listed_as_two_nodes() {
         let mut second = node(2, State::Inactive, "", false, &[]);
         second.machine.id = "ENGINE1".into();
         second.machine.hostname = "host1".into();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_the_machine_has_no_more() {
+    fn reports_swarm_address_the_node_no_longer_has() {
         let plan = crate::testing::two_nodes("");
         let address = |last: u8| IpAddr::from([10, 0, 18, last]);
         let node = &plan.nodes[1];

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_names() {
+    fn parses_xid_sxid_and_cuda_error_codes() {
         assert!(matches!(code("xid 79"), Some(Code::Xid(xid)) if xid.number == 79));
         assert!(matches!(code("xid-79"), Some(Code::Xid(xid)) if xid.number == 79));
         assert!(matches!(code("Xid:13"), Some(Code::Xid(xid)) if xid.number == 13));

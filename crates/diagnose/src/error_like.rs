@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn errors() {
+    fn recognizes_error_lines() {
         for line in [
             "Traceback (most recent call last):",
             "RuntimeError: the frobnicator is out of cheese",
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn no_errors() {
+    fn ignores_lines_that_are_not_errors() {
         for line in [
             "",
             "epoch 3: loss 0.14, error_rate 0.2",
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_start_with_lines_that_are_found() {
+    fn block_starts_are_recognized_as_errors() {
         for start in STARTS {
             assert!(starts_block(start));
             let known = !crate::scan::scan(start).is_empty();

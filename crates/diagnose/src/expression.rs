@@ -103,7 +103,7 @@ mod tests {
     use super::{Expression, ascii, constant};
 
     #[test]
-    fn classes_are_written_out() {
+    fn expands_character_classes_to_ascii() {
         let cases = [
             (r"a\d{2}\\d\.", r"a[0-9]{2}\\d\."),
             (r"[\w.-]+\b", r"[[0-9A-Za-z_].-]+(?-u:\b)"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn they_match_as_before() {
+    fn ascii_expressions_match_like_the_originals() {
         let cases = [
             (r"(?x) ^ \s* [\w./-]+ \s \d+ $", "  a/b-c.d 12", true),
             (r"(?x) ^ \s* [\w./-]+ \s \d+ $", "  a/b-c.d12", false),

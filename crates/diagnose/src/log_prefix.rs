@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers() {
+    fn parses_prefixes_of_launchers() {
         let (from, rest) = of("node-2: [rank3]: RuntimeError: no");
         assert_eq!((from.rank, from.node.as_deref(), rest), (Some(3), Some("node-2"), "RuntimeError: no"));
         let (from, rest) =
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn workers() {
+    fn strips_prefixes_of_worker_processes() {
         for line in [
             "(EngineCore_DP0 pid=6880) ValueError: no",
             "(VllmWorkerProcess pid=21) ERROR 01-12 08:36:38 multiproc_worker_utils.py:233] ValueError: no",
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn no_node() {
+    fn does_not_mistake_words_for_node_names() {
         for line in [
             "RuntimeError: x",
             "libcuda.so.1: cannot open",
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn parses_timestamps_of_log_formats() {
         let wall = |line: &str| match of(line).0.time {
             Some(Time::Wall(seconds)) => seconds,
             other => panic!("{line}: {other:?}"),
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn years() {
+    fn adds_the_year_to_timestamps_without_one() {
         let (glog, _) = of("E1121 21:28:51.500000 123 a.cc:1] x");
         let Some(Time::Yearless(seconds)) = glog.time else { panic!("{glog:?}") };
         assert_eq!(super::in_year(seconds, 2026), Some(1_795_296_531.5));
@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn files() {
+    fn reads_rank_from_log_file_names() {
         assert_eq!(rank_of_file("logs/rank_3.log"), Some(3));
         assert_eq!(rank_of_file("job/attempt_0/5/stderr.log"), Some(5));
         assert_eq!(rank_of_file("frank7.log"), None);

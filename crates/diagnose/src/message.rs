@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences() {
+    fn fills_message_templates() {
         let cases = [
             ("{host} is away.", Some("node-2 is away.")),
             ("{host} is away[ on port {port}][: {why}].", Some("node-2 is away on port 22.")),

@@ -16,7 +16,7 @@ fn ids_are_unique_and_are_no_check() {
 }
 
 #[test]
-fn what_a_signature_names_exists() {
+fn signatures_refer_to_existing_signatures() {
     for one in all() {
         for id in &one.leads_to {
             assert!(signature(id).is_some() && *id != one.id, "{}: leads to {id}", one.id);
@@ -31,7 +31,7 @@ fn what_a_signature_names_exists() {
 }
 
 #[test]
-fn each_derivation_and_each_exit_code_has_one_row() {
+fn derivations_and_exit_codes_are_unique() {
     for derived in Derived::ALL {
         assert_eq!(all().iter().filter(|one| one.derived == Some(*derived)).count(), 1, "{derived:?}");
     }

@@ -50,7 +50,7 @@ fn every_signature_matches_its_lines_and_no_other() {
 /// The groups that a sentence needs outside of brackets are in every line that matches: so no sentence has a
 /// name in place of a value.
 #[test]
-fn sentences_are_whole() {
+fn every_example_line_fills_its_message_template() {
     for one in signatures::all() {
         for line in &one.matches {
             let hits = scan(line);
@@ -69,7 +69,7 @@ fn roots_come_first() {
 }
 
 #[test]
-fn what_no_signature_knows_is_not_guessed() {
+fn unknown_lines_match_no_signature() {
     let lines = [
         "",
         "error",
@@ -83,7 +83,7 @@ fn what_no_signature_knows_is_not_guessed() {
 }
 
 #[test]
-fn the_line_tells_the_number() {
+fn captures_the_xid_number() {
     let hits = scan(
         "[ 12.0] NVRM: Xid (PCI:0000:38:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the \
             bus.",

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_in_the_units_of_limits() {
+    fn formats_memory_in_binary_units() {
         assert_eq!(memory(64 << 20), "64 MiB");
         assert_eq!(memory(3 << 29), "1.5 GiB");
         assert_eq!(memory(1000), "1000 bytes");

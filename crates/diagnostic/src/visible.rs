@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_line_and_shows_what_it_holds() {
+    fn control_characters_in_names_are_escaped() {
         for (text, expected) in [
             ("plain Größe 文字", "plain Größe 文字"),
             ("a\nerror: b\r", r"a\nerror: b\r"),

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists() {
+    fn joins_lists_with_and_or_and_ranges() {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(and(&words("")), "");
         assert_eq!(and(&words("a")), "a");

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_builds_with_our_session_become_builds_of_buildkit() {
+    fn only_builds_with_an_envdoc_session_use_buildkit() {
         let ours = "unix://2f/v1.41/build?dockerfile=D&version=1&session=envdoc-buildkit-7f&q=false";
         assert_eq!(
             address(ours).as_deref(),

@@ -114,7 +114,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn only_an_image_that_is_sent_on_has_no_limit() {
+    fn every_response_except_image_export_has_a_size_limit() {
         let cases = [
             ("/v1.41/version", Some(ANSWER_LIMIT_BYTES)),
             ("/v1.41/images/json", Some(ANSWER_LIMIT_BYTES)),

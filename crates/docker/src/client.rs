@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxies_of_the_configuration_win_and_loopback_stays_here() {
+    fn config_proxies_take_precedence_and_loopback_is_dropped() {
         let config: Config =
             serde_json::from_str(r#"{"proxies":{"default":{"httpProxy":"http://config.example:1"}}}"#)
                 .unwrap();

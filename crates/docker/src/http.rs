@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn no_socket_is_absent_and_a_dead_one_is_refused() {
+    fn distinguishes_missing_socket_from_refused_connection() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("engine.sock");
         let endpoint = format!("unix://{}", path.display());

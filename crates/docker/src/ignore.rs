@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_walked_where_something_may_be_taken_back() {
+    fn enters_ignored_directories_that_have_exceptions() {
         let ignore = Ignore::parse("data\nout\n!data/keep/me.txt").unwrap();
         assert!(!ignore.excludes_all_below("data"));
         assert!(!ignore.excludes_all_below("data/keep"));

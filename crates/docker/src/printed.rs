@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_part_of_the_path() {
+    fn container_name_is_percent_encoded_in_the_path() {
         let log = Log { name: "../a b?c".into(), tail: Some(3), times: true, follow: false };
         let expected =
             "/containers/..%2Fa%20b%3Fc/logs?stdout=true&stderr=true&follow=false&timestamps=true&tail=3";

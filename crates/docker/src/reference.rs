@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn parses_image_references() {
         let cases = [
             ("python", "docker.io", "library/python", "latest"),
             ("python:3.12-slim", "docker.io", "library/python", "3.12-slim"),
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name() {
+    fn rejects_invalid_image_references() {
         for text in ["", "Python", "a b", "a:", "a/", "/a", "a@sha256:12", "a:-x", "https://nvcr.io/a"] {
             assert!(Reference::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn where_registries_answer() {
+    fn builds_registry_urls() {
         let url = |text: &str, plain| Reference::parse(text).unwrap().registry_url(plain);
         assert_eq!(url("python", false), "https://registry-1.docker.io");
         assert_eq!(url("localhost:5000/a", false), "http://localhost:5000");

@@ -113,7 +113,7 @@ mod tests {
     const TIMEDATECTL: &str = "run timedatectl show -p NTPSynchronized --value";
 
     #[test]
-    fn the_keeper_is_the_service_that_runs() {
+    fn detects_running_time_service_and_its_sync_state() {
         let text = |text: &str| Reading::Text(text.into());
         let ran = |text: &str| Reading::Ran { status: Some(0), stdout: text.into(), stderr: String::new() };
         let timesyncd = clock(&[
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_unknown() {
+    fn unreadable_sources_are_unknown() {
         let nothing = clock(&[]);
         assert!(
             matches!(nothing.keeper, Fact::Unknown(_)) && matches!(nothing.synchronised, Fact::Unknown(_))

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_is_nothing_known() {
+    fn empty_snapshot_is_unknown() {
         let cuda = gather(&host::record::Replay::new(BTreeMap::new(), "not in this snapshot"));
         assert!(matches!(cuda.toolkits, Fact::Unknown(_)) && matches!(cuda.nvcc, Fact::Unknown(_)));
         assert!(matches!(cuda.home, Fact::Unknown(_)) && matches!(cuda.compiler(), Fact::Unknown(_)));

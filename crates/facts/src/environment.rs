@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_unknown() {
+    fn unreadable_configuration_is_unknown() {
         assert!(matches!(environment(&[("read /etc/uv/uv.toml", "= x")]).uv, Fact::Unknown(_)));
         let failing = gather(&Replay::new(BTreeMap::new(), "not in this snapshot"));
         assert!(matches!(failing.pip, Fact::Unknown(_)) && matches!(failing.variables, Fact::Unknown(_)));

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_expectations_say_what_would_be_right() {
+    fn invalid_expectations_are_explained() {
         let cases = [
             ("gpus", "is not KEY=VALUE"),
             ("gpu=8", "did you mean gpus?"),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_absent_or_says_its_state() {
+    fn reads_systemd_unit_state() {
         let state = |stat: Reading, ran: Reading| {
             let mut readings: std::collections::BTreeMap<String, Reading> =
                 UNITS.iter().map(|dir| (format!("stat {dir}/x.service"), Reading::Absent)).collect();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_looked_for_by_name() {
+    fn interprets_pgrep_exit_status() {
         let ran = |status, stderr: &str| Reading::Ran {
             status: Some(status),
             stdout: String::new(),

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hangs_is_unknown_in_time_and_the_rest_is_known() {
+    fn hanging_reading_times_out_and_others_are_known() {
         let started = Instant::now();
         let deadline = started + Duration::from_millis(300);
         let facts = live(&Recorder::new(Arc::new(Held)), deadline, Expected::default(), catalog());

@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn compat_directories_say_how_they_are_reached() {
+    fn compat_directory_reports_how_it_was_found() {
         let mut host = machine(
             &["/usr/local/cuda-12.4/compat libcuda.so.1=libcuda.so.550.54.15 \
                     libcuda.so.550.54.15=libcuda.so.550.54.15"],
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_is_nothing_known() {
+    fn empty_snapshot_is_unknown() {
         let libraries = gather(&host::record::Replay::new(BTreeMap::new(), "not in this snapshot"));
         for list in [&libraries.nccl, &libraries.cudnn, &libraries.cuda_driver, &libraries.compat] {
             assert!(matches!(list, Fact::Unknown(_)), "{list:?}");

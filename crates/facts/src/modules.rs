@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_is_not_there_is_absent_and_a_missing_modinfo_is_unknown() {
+    fn distinguishes_missing_module_from_missing_modinfo() {
         let mut host = Sparse::new(&[
             ("list /sys/bus/pci/devices", "0000:01:00.0"),
             ("read /sys/bus/pci/devices/0000:01:00.0/vendor", "0x10de\n"),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn dkms_tells_built_from_added() {
+    fn distinguishes_built_from_added_dkms_modules() {
         let host = Sparse::new(&[
             ("find /var/lib/dkms nvidia", "nvidia"),
             ("list /var/lib/dkms/nvidia", "465.19.01\n550.54.14\nkernel-6.8.0-45-generic-x86_64"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn secure_boot_is_on_off_hidden_or_no_matter() {
+    fn reads_secure_boot_state() {
         const VARIABLE: &str =
             "read /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
         assert_eq!(secure_boot(&Sparse::new(&[(VARIABLE, "\u{6}\0\0\0\u{1}")])), Fact::Known(true));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reboot_is_asked_for_by_packages() {
+    fn reads_packages_that_require_a_reboot() {
         let host = Sparse::new(&[
             ("read /run/reboot-required", "*** System restart required ***\n"),
             ("read /run/reboot-required.pkgs", "linux-image-6.8.0-47-generic\nlinux-base\nlinux-base\n"),

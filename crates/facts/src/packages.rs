@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn dpkg_is_asked_only_where_a_name_fits() {
+    fn runs_dpkg_query_only_if_a_package_name_matches() {
         let families = catalog().nvidia_packages().prefixes();
         let find = key("find /var/lib/dpkg/info", &families, "");
         let query =
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_manager_says_so() {
+    fn distinguishes_missing_from_unreadable_package_manager() {
         let empty = host(&[]);
         assert!(matches!(installed(&empty, catalog(), &["nvidia"]), Fact::Unknown(_)));
         let nothing = crate::testing::Sparse::default();

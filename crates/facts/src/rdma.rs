@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn no_directory_is_no_device_and_no_reading_is_unknown() {
+    fn distinguishes_no_rdma_devices_from_unreadable_sysfs() {
         assert_eq!(gather(&Tree(BTreeMap::new())).devices, Fact::Known(vec![]));
         assert_eq!(gather(&Tree(BTreeMap::new())).verbs_nodes, Fact::Absent);
         let failing = gather(&Replay::new(BTreeMap::new(), "not in this snapshot"));

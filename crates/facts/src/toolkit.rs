@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_specification_says_why() {
+    fn rejects_invalid_cdi_specs() {
         for (path, text) in [
             ("a.yaml", "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n"),
             ("a.yaml", "kind: [unfinished"),

@@ -40,7 +40,7 @@ mod tests {
     use crate::rdma::{LinkLayer, PortState};
 
     #[test]
-    fn words_and_others() {
+    fn unknown_words_are_kept_as_other() {
         assert_eq!(PortState::from("ACTIVE"), PortState::Active);
         assert_eq!(OperState::from("lowerlayerdown"), OperState::LowerLayerDown);
         assert_eq!(ComputeMode::from("Exclusive_Process"), ComputeMode::ExclusiveProcess);

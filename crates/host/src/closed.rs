@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_from_the_files_is_answered_and_the_rest_is_absent() {
+    fn derives_listings_and_reports_other_files_as_absent() {
         let text = |text: &str| Reading::Text(text.into());
         let host = Closed::new(BTreeMap::from([
             ("read /sys/bus/pci/devices/0000:41:00.0/vendor".into(), text("0x10de\n")),

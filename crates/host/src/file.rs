@@ -293,14 +293,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_never_ends_is_not_read_to_the_end() {
+    fn refuses_files_above_the_size_limit() {
         let error = read(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(error.message, "cannot read /dev/zero: it is larger than 64 MiB");
         assert_eq!(read(Path::new("/dev/null")).unwrap().as_deref(), Some(""));
     }
 
     #[test]
-    fn an_existing_file_stays_unless_forced_and_nothing_is_left_beside() {
+    fn overwrites_only_with_force_and_leaves_no_temporary_files() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.json");
         write(&path, "one", false).unwrap();

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn below_a_root_links_stay_below_it_and_nothing_is_run() {
+    fn root_option_confines_symlinks_and_runs_no_commands() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("etc")).unwrap();
         fs::write(dir.path().join("etc/hostname"), "inside\n").unwrap();

@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_is_private() {
+    fn unknown_readings_are_private() {
         for (question, expected) in [
             ("read /srv/notes.txt", Private),
             ("run cat /etc/shadow", Private),

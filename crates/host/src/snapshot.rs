@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_adds_to_and_takes_from_what_it_is_based_on() {
+    fn layered_snapshot_adds_and_removes_readings() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "version.txt", "from a file\n");
         let base = r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_snapshots_are_refused_with_the_place() {
+    fn rejects_invalid_snapshots_with_a_reason() {
         let dir = tempfile::tempdir().unwrap();
         let open = |name, text: &str| Snapshot::open(&write(dir.path(), name, text)).unwrap_err().to_string();
         let head = r#""envdoc":"9.0.0","redacted":true,"readings":{"#;
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn snapshot_round_trips_through_json() {
         let readings = [
             ("read /a".to_owned(), Reading::Text("x\u{0}y".into())),
             ("run b".to_owned(), Reading::Ran { status: None, stdout: "o".into(), stderr: "e".into() }),

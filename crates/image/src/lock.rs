@@ -63,7 +63,7 @@ mod tests {
         numpy==2.5.5 \\\n    --hash=sha256:cc\ntorch==2.5.1+cu121 \\\n    --hash=sha256:dd\n";
 
     #[test]
-    fn what_uv_prints() {
+    fn parses_uv_compile_output() {
         let packages = parse(PRINTED);
         assert_eq!(packages.len(), 3);
         assert_eq!(packages[0].requirement, "cuda-bindings==13.2.0");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lock_lacks() {
+    fn lists_requirements_missing_from_the_lock() {
         let lock = Lock { packages: Some(parse(PRINTED)), ..Lock::default() };
         let lacks =
             |texts: &[&str]| missing(&lock, &texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());

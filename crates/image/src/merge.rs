@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_replaces_the_key_of_the_file_and_keeps_its_own_words() {
+    fn option_overrides_the_key_and_is_the_reported_source() {
         let file = "cuda: 12.1\ntorch: 2.5\npackages: [numpy<2]\n";
         assert_eq!(sources(file, "cuda: 12.4\n"), ["torch 2.5", "packages numpy<2", "--cuda 12.4"]);
         assert_eq!(sources(file, "packages: [numpy]\n"), ["cuda 12.1", "torch 2.5", "packages numpy"]);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_by_option_replaces_the_own_image_of_the_file() {
+    fn base_option_overrides_base_image_of_the_file() {
         let merged = Merged::new(request("base_image: team/base:1\n"), &request("base: cuda\n"));
         assert_eq!((merged.request.base_image, merged.request.base.as_deref()), (None, Some("cuda")));
     }

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_become_an_instruction_is_refused() {
+    fn rejects_values_that_inject_dockerfile_instructions() {
         for (key, yaml) in [
             ("workdir", r#"workdir: "/w\nRUN evil""#),
             ("workdir", r#"workdir: "/w;evil""#),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_taken() {
+    fn accepts_common_values() {
         let yaml = r#"
             name: team/rl-train.v2
             description: "Training, with DeepSpeed's operators: $HOME stays text"
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_run_in_a_pipeline_is_refused() {
+    fn rejects_values_that_inject_pipeline_commands() {
         let pipeline = |name: &str, context: &str, registry| {
             pipeline(&name.to_owned(), &context.to_owned(), registry).is_ok()
         };

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_most() {
+    fn index_sources_follow_pip_precedence() {
         let files: &[(&str, &str)] = &[
             ("/home/a/.config/pip/pip.conf", "[global]\nindex-url = https://user.example/simple\n"),
             ("/etc/pip.conf", "[global]\nindex-url = https://all.example/simple\ncert = /etc/all.pem\n"),

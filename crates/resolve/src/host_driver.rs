@@ -89,7 +89,7 @@ mod tests {
     const CU128: (&str, &str) = ("2.11.0", "cu128");
 
     #[test]
-    fn the_newest_of_cuda_and_every_gpu() {
+    fn minimum_driver_is_the_newest_of_cuda_and_all_gpus() {
         assert_eq!(range(&[], CU128), (text("525.60.13"), None));
         assert_eq!(range(&[card("rtx-5090")], CU128), (text("570"), None));
         assert_eq!(range(&[card("rtx-5090"), card("t4")], CU128), (text("570"), None));
@@ -98,20 +98,20 @@ mod tests {
     }
 
     #[test]
-    fn a_compute_capability_needs_what_its_oldest_gpu_needs() {
+    fn capability_uses_the_minimum_driver_of_its_oldest_gpu() {
         assert_eq!(range(&[named("sm_120")], CU128), (text("570"), None));
         assert_eq!(range(&[named("sm_75")], CU128), (text("525.60.13"), None));
     }
 
     #[test]
-    fn gpus_that_later_drivers_dropped() {
+    fn maximum_branch_is_the_last_that_supports_the_gpu() {
         assert_eq!(range(&[card("v100")], ("2.14.1", "cu126")), (text("525.60.13"), Some(580)));
         assert_eq!(range(&[card("k80")], ("2.7.1", "cu118")), (text("450.80.02"), Some(470)));
         assert_eq!(range(&[card("v100"), card("b200")], CU128), (text("570"), Some(580)));
     }
 
     #[test]
-    fn gpus_that_no_driver_drives_together() {
+    fn reports_gpus_without_a_common_driver() {
         let driver = of(&[card("k80"), card("rtx-4090")], ("2.7.1", "cu118"));
         assert_eq!((driver.min, driver.max_branch), (text("450.80.02"), None));
         let [newer, older] = driver.apart.unwrap();

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn pypis_own_build_needs_no_index() {
+    fn pypi_build_needs_no_index_url() {
         let mut stack = stack("2.5.1", "cu124", "12.4", false);
         stack.deepspeed = Some("0.16.4".into());
         assert_eq!(
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn another_build_comes_first_and_stays() {
+    fn other_build_is_installed_first_and_stays_pinned() {
         let mut stack = stack("2.5.1", "cu121", "12.1", true);
         stack.python_from = "uv".into();
         assert_eq!(

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_longer_holds_is_no_stack() {
+    fn outdated_lock_conflicts_or_reports_differences() {
         let mut lock = locked(&StackOptions::default());
         lock.stack.python = "3.9".into();
         assert!(matches!(resolve(lock.requirements("l.json").unwrap()), Outcome::Conflict(_)));

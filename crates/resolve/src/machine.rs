@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_asks_for_its_driver_gpus_and_processor() {
+    fn server_requires_its_driver_gpus_and_architecture() {
         let machine = Machine::from_facts("a.json", &healthy(), MachineScope::default());
         assert_eq!(
             sources(&machine),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_said() {
+    fn unknown_facts_become_warnings() {
         let unknown = facts::testing::unknown();
         let machine = Machine::from_facts("old.json", &unknown, MachineScope { bare: true, installed: true });
         assert!(machine.requirements.is_empty(), "{machine:?}");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_host_asks_for_nothing() {
+    fn build_host_has_no_requirements() {
         let host = server(|facts| facts.pci.devices = Fact::Known(vec![]));
         let host = server(|facts| {
             *facts = host;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn on_the_machine_itself_its_system_counts() {
+    fn operating_system_is_required_on_bare_machines() {
         let machine = Machine::from_facts("a", &healthy(), MachineScope { bare: true, installed: false });
         assert_eq!(sources(&machine).last(), Some(&"system of a: Ubuntu 24.04".to_owned()));
     }

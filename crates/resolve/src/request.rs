@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_and_ranges() {
+    fn matches_version_prefixes_and_ranges() {
         assert!(contains("12.1", "12.1.1") && !contains("12.1", "12.10") && contains("12.1", "12.1"));
         assert!(!contains("12.1.5", "12.1") && contains("12.1.0", "12.1") && !contains("12.1.1", "12.1"));
         assert!(contains("2", "2.15.0") && contains("2.x", "2.15.0"));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read() {
+    fn invalid_versions_report_the_position() {
         for (text, at) in [("12,1;", 4), ("twelve", 0), (">=", 0), ("2.6.0+", 6), ("2..6", 1)] {
             let error = text.parse::<Versions>().unwrap_err();
             assert!(error.at <= at + 1, "{text}: {error:?}");

@@ -128,7 +128,7 @@ fn torch_2_2_wants_numpy_1() {
 }
 
 #[test]
-fn unlike_nodes() {
+fn mixed_gpus_get_a_build_with_code_for_all() {
     let words = ["gpu h100", "gpu rtx4090", "gpu v100", "driver 550.54.14"];
     assert!(chosen(&words).unwrap().starts_with("2.14.1+cu126"), "{:?}", chosen(&words));
     refused(&["gpu h100", "gpu v100", "cuda 13.0"], "gpu-has-code", "sm_70");
@@ -146,7 +146,7 @@ fn deepspeed_and_nvcc() {
 }
 
 #[test]
-fn base_images() {
+fn base_image_options_constrain_the_stack() {
     assert_eq!(stack(&["base none", "os ubuntu22.04"]).base_image, None);
     assert!(
         chosen(&["base nvidia/cuda:12.1.1-base-ubuntu22.04", "torch 2.5"])
@@ -209,7 +209,7 @@ fn triton_is_named_where_torch_requires_it() {
 }
 
 #[test]
-fn what_was_named_comes_before_the_newest_torch() {
+fn requested_package_takes_precedence_over_newest_torch() {
     let newest = universe().package("vllm").unwrap().releases[0].text.clone();
     let stack = stack(&["vllm"]);
     assert_eq!(stack.packages["vllm"], newest, "not an old one that lets any torch be");

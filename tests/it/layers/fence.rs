@@ -39,7 +39,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn the_machine_is_reached_from_few_places() {
+fn file_and_process_access_is_limited_to_listed_files() {
     let reaches = Regex::new(REACHES).unwrap();
     let (mut allowed, mut found) = (BTreeSet::new(), BTreeSet::new());
     for (name, files) in ALLOWED {

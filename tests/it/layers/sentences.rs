@@ -35,7 +35,7 @@ const FOREIGN: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn no_message_is_taken_apart() {
+fn messages_are_never_parsed() {
     let searched = Regex::new(SEARCHED).unwrap();
     let listed: BTreeSet<(String, String)> =
         FOREIGN.iter().map(|(name, file, _)| ((*name).to_owned(), (*file).to_owned())).collect();
@@ -108,7 +108,7 @@ fn errors_have_types() {
 }
 
 #[test]
-fn the_search_finds_what_it_should() {
+fn message_parsing_is_detected() {
     let searched = Regex::new(SEARCHED).unwrap();
     for line in [
         r#"if refusal.message.contains("no wheel") {"#,

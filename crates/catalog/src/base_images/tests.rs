@@ -30,7 +30,7 @@ fn near(reference: &str) -> Vec<String> {
 }
 
 #[test]
-fn cuda_rows_come_to_exactly_the_tags_that_were_read() {
+fn cuda_rows_expand_to_exactly_the_recorded_tags() {
     let expected: Vec<&str> = include_str!("../../../../tests/catalog/cuda-tags.txt").lines().collect();
     let mut tags: Vec<&str> = images().of("nvidia/cuda").iter().map(|image| image.tag.as_str()).collect();
     assert_eq!(tags.len(), 1209);
@@ -39,7 +39,7 @@ fn cuda_rows_come_to_exactly_the_tags_that_were_read() {
 }
 
 #[test]
-fn pytorch_rows_come_to_exactly_the_tags_that_were_read() {
+fn pytorch_rows_expand_to_exactly_the_recorded_tags() {
     let expected: Vec<&str> = include_str!("../../../../tests/catalog/pytorch-tags.txt").lines().collect();
     let mut tags: Vec<&str> = images().of("pytorch/pytorch").iter().map(|image| image.tag.as_str()).collect();
     tags.extend(
@@ -55,7 +55,7 @@ fn pytorch_rows_come_to_exactly_the_tags_that_were_read() {
 }
 
 #[test]
-fn the_other_repositories_have_their_images() {
+fn finds_images_of_ngc_python_and_pytorch_repositories() {
     assert_eq!(images().of("nvcr.io/nvidia/pytorch").len(), 42);
     let Existence::Yes(image) = images().exists("nvcr.io/nvidia/pytorch:25.10-py3") else { panic!() };
     assert_eq!(
@@ -72,7 +72,7 @@ fn the_other_repositories_have_their_images() {
 }
 
 #[test]
-fn an_image_knows_what_is_in_it() {
+fn image_lists_its_cudnn_nccl_and_architectures() {
     let Existence::Yes(image) = images().exists("nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04") else {
         panic!()
     };
@@ -103,7 +103,7 @@ fn an_image_knows_what_is_in_it() {
 }
 
 #[test]
-fn what_does_not_exist_is_told_from_what_is_not_known() {
+fn missing_tag_is_distinguished_from_unknown_image() {
     for (reference, expected) in [
         ("nvidia/cuda:12.1.1-base-ubuntu22.04", "yes"),
         (" docker.io/nvidia/cuda:12.1.1-base-ubuntu22.04", "yes"),
@@ -172,13 +172,13 @@ fn what_does_not_exist_is_told_from_what_is_not_known() {
 }
 
 #[test]
-fn a_refusal_says_what_there_is() {
+fn error_for_missing_tag_lists_existing_releases() {
     let Existence::No { why, .. } = images().exists("nvidia/cuda:12.1-base") else { panic!() };
     assert_eq!(why, "a tag names the CUDA release with three numbers: 12.1.0, 12.1.1");
 }
 
 #[test]
-fn the_nearest_differ_least() {
+fn nearest_tags_are_sorted_by_similarity() {
     assert_eq!(
         near("nvidia/cuda:12.1-base"),
         ["12.1.1-base-ubuntu22.04", "12.1.1-base-ubuntu20.04", "12.1.0-base-ubuntu22.04"]
@@ -215,7 +215,7 @@ fn a_tag_that_exists_is_its_own_nearest() {
 }
 
 #[test]
-fn repositories_are_whole() {
+fn every_repository_has_valid_unique_images() {
     for name in REPOSITORIES {
         let found = images().of(name);
         assert!(!found.is_empty(), "{name}");

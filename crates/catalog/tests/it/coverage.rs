@@ -143,7 +143,7 @@ fn table() -> String {
 }
 
 #[test]
-fn the_page_counts_what_is_known() {
+fn catalog_page_has_current_row_counts() {
     const BEGIN: &str = "<!-- counted by crates/catalog/tests/it/coverage.rs -->\n";
     const END: &str = "<!-- end -->\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/catalog.md");

@@ -116,7 +116,7 @@ mod tests {
     use facts::network::Interface;
 
     #[test]
-    fn a_name_must_mean_the_same_everywhere() {
+    fn reports_unresolved_and_loopback_addresses() {
         let of = |resolved: Fact<Vec<IpAddr>>| {
             let mut fleet = two();
             fleet.members[1].address = "node2.lan".into();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_another_machine_of_the_fleet() {
+    fn reports_name_that_resolves_to_another_member() {
         let interface = |address: &str| Interface {
             name: "eth0".into(),
             state: "up".into(),

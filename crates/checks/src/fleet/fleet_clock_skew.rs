@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_way_may_have_added_is_no_difference() {
+    fn skew_within_measurement_uncertainty_is_unknown() {
         let of = |seconds: f64, uncertain: f64| {
             let mut fleet = two();
             fleet.members[1].skew = Fact::Known(Skew { seconds, uncertain });

@@ -35,7 +35,7 @@ mod tests {
     use facts::Fact;
 
     #[test]
-    fn another_version_is_named_with_its_machine_and_an_unknown_one_is_no_pass() {
+    fn names_differing_versions_and_never_passes_unknown_ones() {
         let mut fleet = two();
         assert_eq!(verdict_line(&CHECK, &fleet), "pass");
         let module = fleet.members[1].facts.driver.module.clone();

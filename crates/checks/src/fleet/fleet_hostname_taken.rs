@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_stands_twice_is_found() {
+    fn reports_duplicate_host_name() {
         let mut fleet = two();
         assert_eq!(verdict_line(&CHECK, &fleet), "pass");
         fleet.members[1].identity = fleet.members[0].identity.clone();

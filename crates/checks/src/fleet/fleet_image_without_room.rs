@@ -74,7 +74,7 @@ mod tests {
     use host::Space;
 
     #[test]
-    fn the_size_is_known_where_the_image_is() {
+    fn compares_image_size_with_free_disk_space() {
         let of = |first: Fact<u64>, available: u64| {
             let mut fleet = two();
             fleet.members[0].image = first;

@@ -77,7 +77,7 @@ mod tests {
     use facts::fleet::{Pair, PathMtu};
 
     #[test]
-    fn what_arrives_counts_and_not_what_is_configured() {
+    fn reports_path_mtu_below_interface_mtu() {
         let of = |mtus: &[(u32, u32)]| {
             let mut fleet = two();
             let pair = |(index, (bytes, interface)): (usize, &(u32, u32))| Pair {

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_named_with_their_ways() {
+    fn names_blocked_port_and_direction() {
         let vxlan = Port { number: 4789, udp: true, purpose: "the containers' traffic" };
         let of = |reach: Fact<Reach>| {
             let mut fleet = two();

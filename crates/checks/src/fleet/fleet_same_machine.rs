@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn one_machine_two_systems_and_clones_are_told_apart() {
+    fn distinguishes_same_machine_shared_kernel_and_clones() {
         assert_eq!(with(|_, _| {}), "pass");
         let boot = |second: &mut Identity, first: &Identity| second.boot_id.clone_from(&first.boot_id);
         let machine =

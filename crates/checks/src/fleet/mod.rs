@@ -119,7 +119,7 @@ mod tests {
     use crate::testing::ids_of_files;
 
     #[test]
-    fn every_file_is_in_the_list_under_its_own_name() {
+    fn every_check_file_is_registered_under_its_id() {
         let ids: BTreeSet<String> = FLEET_CHECKS.iter().map(|check| check.id.to_owned()).collect();
         let files: BTreeSet<String> =
             ids_of_files("fleet", "rs").into_iter().filter(|id| id.starts_with("fleet-")).collect();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_check_is_whole_and_never_passes_what_nobody_saw() {
+    fn every_check_is_documented_and_never_passes_unknown_facts() {
         for check in FLEET_CHECKS {
             let id = check.id;
             assert!(!check.summary.ends_with('.') && check.summary.len() <= 90, "{id}: summary");

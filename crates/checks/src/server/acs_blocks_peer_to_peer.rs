@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nvswitch_takes_the_place_of_the_way_between_gpus() {
+    fn not_applicable_with_nvswitches() {
         let mut facts = switch(Fact::Known(true));
         if let Fact::Known(devices) = &mut facts.pci.devices {
             let mut nvswitch = gpu("0000:07:00.0");

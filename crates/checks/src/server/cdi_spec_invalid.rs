@@ -46,7 +46,7 @@ mod tests {
     use facts::testing::{Sparse, sparse::gpu_host};
 
     #[test]
-    fn the_reason_is_given() {
+    fn reports_invalid_cdi_spec() {
         let of = |text: &str| {
             verdict_line(
                 &CHECK,

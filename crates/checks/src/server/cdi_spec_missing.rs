@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_where_something_needs_one() {
+    fn reports_missing_spec_only_if_cdi_is_used() {
         let mode = (CONFIG, "[nvidia-container-runtime]\nmode = \"cdi\"\n");
         assert!(of(&[mode]).starts_with("error: the NVIDIA runtime is in cdi mode"));
         let spec = "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: all\n";

@@ -68,7 +68,7 @@ mod tests {
     use facts::testing::roles::*;
 
     #[test]
-    fn a_clock_that_nothing_keeps_is_found() {
+    fn reports_missing_or_unsynchronised_time_service() {
         let mut facts = gpu_node();
         facts.clock.keeper = Fact::Absent;
         facts.clock.synchronised = Fact::Absent;

@@ -51,7 +51,7 @@ mod tests {
     use facts::testing::server::{first, server};
 
     #[test]
-    fn the_closed_module_does_not_drive_them() {
+    fn proprietary_module_on_open_only_gpu_is_an_error() {
         expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
         let row = catalog()
             .gpus()

@@ -91,7 +91,7 @@ mod tests {
     use facts::testing::files::node;
 
     #[test]
-    fn card_and_branch_decide() {
+    fn compat_support_depends_on_gpu_and_driver_branch() {
         let (h100, rtx) = ("NVIDIA H100 80GB HBM3 9.0", "NVIDIA GeForce RTX 4090 8.9");
         let ld = "LD_LIBRARY_PATH=/usr/local/cuda-13.0/compat";
         let cases = [

@@ -64,7 +64,7 @@ mod tests {
     use facts::testing::files::machine;
 
     #[test]
-    fn it_must_lead_somewhere() {
+    fn cuda_home_must_contain_a_toolkit() {
         let set = ("environment", "CUDA_HOME=/usr/local/cuda-11.8");
         let other = ("/usr/local/cuda-12.4/bin/nvcc", "");
         let cases: [(&[(&str, &str)], &str); 5] = [

@@ -52,7 +52,7 @@ mod tests {
     use facts::testing::files::machine;
 
     #[test]
-    fn one_version_or_two() {
+    fn nvcc_on_path_must_match_cuda_home() {
         let base = [
             ("environment", "CUDA_HOME=/usr/local/cuda-12.4"),
             ("/usr/local/cuda-12.4/bin/nvcc", ""),

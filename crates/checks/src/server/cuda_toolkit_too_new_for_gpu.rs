@@ -66,7 +66,7 @@ mod tests {
     use facts::testing::files::node;
 
     #[test]
-    fn floor_and_ceiling() {
+    fn toolkit_outside_the_range_of_the_gpu_is_a_warning() {
         let cases = [
             ("Tesla V100-SXM2-32GB 7.0", r#"{"cuda":{"version":"13.0.1"}}"#, "warning"),
             ("Tesla V100-SXM2-32GB 7.0", r#"{"cuda":{"version":"12.9.1"}}"#, "pass"),

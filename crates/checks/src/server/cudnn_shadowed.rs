@@ -65,7 +65,7 @@ mod tests {
     use facts::testing::files::{node, venv};
 
     #[test]
-    fn another_version_of_the_same_major() {
+    fn other_cudnn_of_the_same_major_shadows_the_wheel() {
         let ld = "HOME=/root\nVIRTUAL_ENV=/venv\nLD_LIBRARY_PATH=/opt/cudnn";
         let plain = "HOME=/root\nVIRTUAL_ENV=/venv";
         let cases = [

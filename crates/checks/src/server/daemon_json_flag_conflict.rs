@@ -62,7 +62,7 @@ mod tests {
         "[Service]\nExecStart=/usr/bin/dockerd -H fd:// --containerd=/run/containerd/containerd.sock\n";
 
     #[test]
-    fn hosts_beside_the_packaged_flag_is_found() {
+    fn reports_hosts_key_that_conflicts_with_host_flag() {
         let with = |text: &str| {
             let unit = "/lib/systemd/system/docker.service";
             let (stat, read) = (format!("stat {unit}"), format!("read {unit}"));

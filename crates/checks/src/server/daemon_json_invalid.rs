@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_as_the_engine_takes_it() {
+    fn empty_file_is_invalid_only_before_docker_23() {
         assert!(verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, "\n")]))).starts_with("unknown: "));
         let running = |version: &str| {
             verdict_line(

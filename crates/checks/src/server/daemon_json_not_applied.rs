@@ -178,7 +178,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn a_newer_file_is_compared() {
+    fn reports_settings_changed_after_engine_start() {
         let with = |text: &str, modified: i64| {
             let info = r#"{"DefaultRuntime":"runc","Runtimes":{"runc":{"path":"runc"}},"CgroupDriver":"systemd",
                 "DockerRootDir":"/var/lib/docker"}"#;

@@ -129,7 +129,7 @@ mod tests {
     const FILE: &str = "read /etc/docker/daemon.json";
 
     #[test]
-    fn keys_are_held_against_the_version() {
+    fn keys_are_checked_against_the_engine_version() {
         let stopped = |text: &str| verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         let running = |version: &str, text: &str| {
             verdict_line(

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_on_is_found() {
+    fn reports_enabled_debug_variables() {
         expect(&CHECK, &node("CUDA_LAUNCH_BLOCKING", "1"), "warning", "waits for every kernel");
         expect(&CHECK, &node("NCCL_DEBUG", "TRACE"), "warning", "logged");
         for (name, value) in

@@ -91,7 +91,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn known_pairs_that_fail() {
+    fn reports_known_incompatible_versions() {
         let cases: [(&str, &[&str], &str); 9] = [
             (
                 "2.5.1+cu124 12.4",

@@ -41,7 +41,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn only_outside_of_wsl() {
+    fn docker_desktop_outside_wsl_is_an_error() {
         let mut facts = gpu_host(&engine(r#"{"OperatingSystem":"Docker Desktop"}"#, &[]));
         facts.system.wsl = Fact::Absent;
         assert!(verdict_line(&CHECK, &facts).starts_with("error: "));

@@ -54,7 +54,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn the_date_decides() {
+    fn reports_series_after_its_end_of_life_date() {
         let of = |version: &str, now: &str| {
             verdict_line(
                 &CHECK,

@@ -88,7 +88,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn only_what_matters_is_repeated() {
+    fn reports_only_relevant_engine_warnings() {
         let of = |warning: &str| {
             let info = serde_json::json!({ "Warnings": [warning] }).to_string();
             verdict_line(&CHECK, &host(&engine(&info, &[])))

@@ -71,7 +71,7 @@ mod tests {
     use facts::testing::{Sparse, sparse::host};
 
     #[test]
-    fn nothing_is_an_error_and_podman_or_an_engine_is_not() {
+    fn missing_docker_is_reported_unless_another_engine_exists() {
         assert!(verdict_line(&CHECK, &host(&Sparse::new(&[]))).starts_with("warning: no container engine"));
         let client = Sparse::new(&[("program docker", "/usr/local/bin/docker")]);
         assert!(verdict_line(&CHECK, &host(&client)).starts_with("error: the docker client is installed"));

@@ -90,7 +90,7 @@ mod tests {
     use facts::testing::sparse::SOCKET;
 
     #[test]
-    fn a_stopped_engine_is_an_error_and_a_silent_one_unknown() {
+    fn stopped_engine_is_an_error_and_unresponsive_one_unknown() {
         let socket = [("stat /var/run/docker.sock", SOCKET)];
         let ask = "engine unix:///var/run/docker.sock /info";
         let refused = Sparse::new(&socket)

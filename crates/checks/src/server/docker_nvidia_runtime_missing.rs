@@ -54,7 +54,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn only_what_asks_for_it_needs_it() {
+    fn runtime_is_required_only_if_it_is_the_default() {
         let with = |text: &str| {
             verdict_line(&CHECK, &gpu_host(&engine("{}", &[("read /etc/docker/daemon.json", text)])))
         };

@@ -100,7 +100,7 @@ mod tests {
     use facts::testing::sparse::SOCKET;
 
     #[test]
-    fn each_cause_has_its_own_words() {
+    fn explains_each_cause_of_denied_access() {
         let ask = "engine unix:///var/run/docker.sock /info";
         let denied = |group: &str| {
             let readings = [("stat /var/run/docker.sock", SOCKET), ("read /etc/group", group)];
@@ -118,7 +118,7 @@ mod tests {
 
     /// A snapshot of a stranger names the user.
     #[test]
-    fn a_name_stays_one_word_of_the_command() {
+    fn user_name_is_shell_quoted_in_the_command() {
         let ask = "engine unix:///var/run/docker.sock /info";
         let readings = [("stat /var/run/docker.sock", SOCKET), ("read /etc/group", "docker:x:999:other")];
         let mut facts = host(&Sparse::new(&readings).failing(&[(ask, facts::Missing::denied())]));

@@ -47,7 +47,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn no_cgroups_is_wanted() {
+    fn rootless_docker_requires_no_cgroups() {
         let info = r#"{"ServerVersion":"27.5.1","SecurityOptions":["name=seccomp","name=rootless"]}"#;
         let with = |config: &str| {
             let mut facts =

@@ -64,7 +64,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn the_format_and_the_version_count() {
+    fn minimum_docker_version_depends_on_cdi_version() {
         let of = |version: &str, format: &str| {
             let spec = format!("cdiVersion: {format}\nkind: nvidia.com/gpu\ndevices:\n- name: all\n");
             let more = [("list /etc/cdi", "nvidia.yaml"), ("read /etc/cdi/nvidia.yaml", spec.as_str())];

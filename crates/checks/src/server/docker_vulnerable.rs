@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_named() {
+    fn reports_cves_of_engine_and_runc() {
         let old = of("27.1.0", "1.1.11", "Docker Engine - Community");
         assert!(old.contains("CVE-2024-41110") && old.contains("CVE-2024-21626"), "{old}");
         assert!(of("27.0.3", "1.1.11", "").starts_with("not-applicable"));

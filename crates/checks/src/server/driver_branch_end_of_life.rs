@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_at_its_end_is_a_warning() {
+    fn end_of_life_branch_is_a_warning() {
         expect(&CHECK, &on("580.95.05"), "pass", "");
         expect(&CHECK, &on("550.90.07"), "warning", "ended 2025-04-17");
         expect(&CHECK, &on("610.57.04"), "not-applicable", "disagree");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_read_off_the_clock() {
+    fn converts_unix_time_to_dates_and_compares_months() {
         for (seconds, day) in [
             (0, "1970-01-01"),
             (1_795_219_200, "2026-11-21"),

@@ -51,7 +51,7 @@ mod tests {
     use facts::testing::server::server;
 
     #[test]
-    fn a_module_that_is_not_built_is_an_error_and_its_kernels_are_named() {
+    fn unbuilt_dkms_module_is_an_error_that_names_the_kernel() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let unbuilt = server(|f| {
             f.driver.module = Fact::Absent;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_installed_driver_it_means_nothing() {
+    fn not_applicable_without_an_installed_driver() {
         let none = server(|f| {
             f.modules.nvidia_file = Fact::Absent;
             f.driver.packages = Fact::Absent;

@@ -41,7 +41,7 @@ mod tests {
     use facts::testing::server::server;
 
     #[test]
-    fn stubs_in_the_loaders_way_are_found() {
+    fn reports_stub_libraries_on_the_loader_path() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let stub = |name: &str| {
             let path = format!("/usr/local/cuda/lib64/stubs/{name}");

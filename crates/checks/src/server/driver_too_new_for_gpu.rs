@@ -77,7 +77,7 @@ mod tests {
     use facts::testing::server::{first, server};
 
     #[test]
-    fn a_driver_that_left_the_architecture_behind_is_an_error() {
+    fn driver_that_dropped_the_architecture_is_an_error() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let volta = catalog()
             .gpus()

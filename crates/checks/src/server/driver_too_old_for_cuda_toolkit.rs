@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_major_decides() {
+    fn driver_must_support_the_toolkit_major() {
         let cases = [
             ("550.54.14", r#"{"cuda":{"version":"12.4.0"}}"#, "pass"),
             ("550.54.14", r#"{"cuda":{"version":"12.8.1"}}"#, "pass"),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_open_module_is_known_to_lack_is_no_error_of_the_proprietary_one() {
+    fn unbound_gpu_below_open_module_minimum_is_only_a_warning() {
         expect(&CHECK, &with(row(false), 5, false, false), "warning", "may be too old");
         expect(&CHECK, &with(row(false), 5, false, true), "pass", "");
     }

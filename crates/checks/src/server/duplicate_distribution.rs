@@ -65,7 +65,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn twice_in_one_place() {
+    fn reports_distribution_installed_twice() {
         let cases: [(&[&str], &str); 3] = [
             (&["numpy-1.26.4", "numpy-2.1.3"], "warning"),
             (&["nvidia_nccl_cu12-2.21.5", "nvidia_cudnn_cu12-9.1.0.70"], "pass"),

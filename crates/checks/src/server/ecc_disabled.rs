@@ -53,7 +53,7 @@ mod tests {
     use facts::testing::{smi::machine, unknown};
 
     #[test]
-    fn only_data_centre_cards_are_meant() {
+    fn reports_disabled_ecc_only_on_data_center_gpus() {
         let ecc = |now: &str, next: &str| {
             machine(&[&format!(
                 "<ecc_mode><current_ecc>{now}</current_ecc><pending_ecc>{next}</pending_ecc></ecc_mode>"

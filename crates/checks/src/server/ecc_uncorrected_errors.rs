@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_of_now_are_a_finding() {
+    fn reports_only_current_uncorrected_errors() {
         assert_eq!(kind(&CHECK, &counted("0", "No")), "pass");
         assert_eq!(kind(&CHECK, &counted("2", "No")), "error");
         assert_eq!(kind(&CHECK, &counted("0", "Yes")), "error");

@@ -61,7 +61,7 @@ mod tests {
     use facts::testing::{pci::device, smi::machine, unknown};
 
     #[test]
-    fn a_missing_manager_is_an_error_where_switches_are() {
+    fn missing_fabric_manager_with_nvswitches_is_an_error() {
         let mut facts = switched("In Progress");
         facts.fabric.manager = Fact::Absent;
         assert_eq!(kind(&CHECK, &facts), "error");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_without_switches_has_none_and_a_b200_board_has() {
+    fn b200_host_requires_fabric_manager_but_guests_do_not() {
         let mut facts = machine(&["<fabric><state>In Progress</state></fabric>"]);
         facts.pci.devices = Fact::Known(vec![device("0000:01:00.0", 0x03_02_00, "nvidia")]);
         facts.fabric.manager = Fact::Absent;

@@ -64,7 +64,7 @@ mod tests {
     use facts::testing::{smi::machine, unknown};
 
     #[test]
-    fn only_completed_with_success_is_well() {
+    fn only_completed_with_success_passes() {
         let fabric = |state: &str, status: &str| {
             machine(&[&format!("<fabric><state>{state}</state><status>{status}</status></fabric>")])
         };

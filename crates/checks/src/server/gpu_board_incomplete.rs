@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expectation_or_a_container_says_more() {
+    fn not_applicable_in_containers_or_with_expected_gpus() {
         let mut facts = board(7, 4);
         facts.expected.gpus = Some(7);
         expect(&CHECK, &facts, "not-applicable", "gpu-missing-from-bus");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn without_them_the_modules_are_numbered() {
+    fn reports_missing_module_numbers_without_nvswitches() {
         expect(&CHECK, &modules(&[4, 2, 1, 3, 8, 6, 5, 7]), "pass", "");
         expect(&CHECK, &modules(&[1, 2, 3, 4]), "pass", "");
         expect(&CHECK, &modules(&[4, 2, 1, 3, 8, 6, 7]), "warning", "has 8 GPU modules; missing: module 5");

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_are_counted_where_they_can_be_seen() {
+    fn gpu_count_is_compared_with_the_expectation() {
         expect(&CHECK, &server(|_| {}), "not-applicable", "--expect");
         expect(&CHECK, &expecting(1, |_| {}), "pass", "");
         expect(&CHECK, &expecting(8, |_| {}), "error", "has 1 NVIDIA GPU, but 8 were expected");

@@ -47,7 +47,7 @@ mod tests {
     use facts::testing::{smi::machine, unknown};
 
     #[test]
-    fn every_action_but_none_is_a_finding() {
+    fn every_recovery_action_except_none_is_reported() {
         let asks = |action: &str| {
             machine(&[
                 "<gpu_recovery_action>None</gpu_recovery_action>",

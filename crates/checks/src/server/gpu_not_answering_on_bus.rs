@@ -55,7 +55,7 @@ mod tests {
     use facts::testing::server::{first, server};
 
     #[test]
-    fn ones_only_mean_that_it_is_gone() {
+    fn gpu_that_does_not_respond_on_the_bus_is_an_error() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let answers = |fact: Fact<bool>| server(|f| first(f, |gpu| gpu.answers = fact));
         expect(&CHECK, &answers(Fact::Known(false)), "error", "1 of 1");

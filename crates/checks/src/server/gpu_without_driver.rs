@@ -138,7 +138,7 @@ mod tests {
     use facts::testing::server::{first, server};
 
     #[test]
-    fn a_bound_gpu_passes_and_pass_through_is_left_alone() {
+    fn bound_gpu_passes_and_vfio_is_not_applicable() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let vfio = server(|f| first(f, |gpu| gpu.driver = Fact::Known("vfio-pci".into())));
         expect(&CHECK, &vfio, "not-applicable", "virtual machines");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_is_told_apart() {
+    fn distinguishes_causes_of_an_unbound_gpu() {
         let bare = |change: fn(&mut Facts)| {
             server(|f| {
                 first(f, |gpu| gpu.driver = Fact::Absent);

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn debians_line_is_found_where_there_are_peers() {
+    fn reports_127_0_1_1_entry_on_multi_node_machines() {
         expect(&CHECK, &named(&["127.0.1.1"]), "warning", "127.0.1.1");
         expect(&CHECK, &named(&["127.0.1.1", "10.0.0.7"]), "pass", "");
         let alone = with_variables(named(&["127.0.1.1"]), &[]);

@@ -53,7 +53,7 @@ mod tests {
     use facts::testing::roles::*;
 
     #[test]
-    fn a_name_that_nothing_knows_is_found() {
+    fn reports_host_name_without_hosts_entry_or_dns() {
         let mut facts = build_host();
         facts.network.hostname = Fact::Known("node1".into());
         facts.network.hostname_in_hosts = Fact::Absent;

@@ -36,7 +36,7 @@ mod tests {
     use host::Reading;
 
     #[test]
-    fn the_warning_beside_the_answer_is_seen() {
+    fn detects_inforom_warning_after_the_xml() {
         let stdout = "<nvidia_smi_log></nvidia_smi_log>\nWARNING: infoROM is corrupted at gpu 0000:0B:00.0\n";
         let corrupted = said(Reading::Ran { status: Some(14), stdout: stdout.into(), stderr: String::new() });
         assert_eq!(kind(&CHECK, &corrupted), "warning");

@@ -48,7 +48,7 @@ mod tests {
     use facts::testing::files::node;
 
     #[test]
-    fn stubs_are_seen() {
+    fn stubs_directory_in_ld_library_path_is_a_warning() {
         let cases = [
             ("LD_LIBRARY_PATH=/usr/local/cuda/lib64:/usr/local/cuda/lib64/stubs/", "warning"),
             ("LD_LIBRARY_PATH=/usr/local/cuda/lib64", "pass"),

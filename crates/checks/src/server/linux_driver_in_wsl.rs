@@ -61,7 +61,7 @@ mod tests {
     use facts::testing::server::server;
 
     #[test]
-    fn only_the_driver_of_windows_belongs_into_wsl() {
+    fn linux_driver_inside_wsl_is_an_error() {
         let wsl = |change: fn(&mut Facts)| {
             server(|f| {
                 f.system.wsl = Fact::Known(Wsl { version: 2, dxg: true });

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engines_words_are_the_finding() {
+    fn finding_quotes_the_engine_error() {
         // Docker's own text when neither the hook nor CDI serves `--gpus` (moby, daemon/devices.go).
         let message = "could not select device driver \"\" with capabilities: [[gpu]]";
         let verdict = judge_one(&CHECK, &facts(Some((message, true))));

@@ -93,7 +93,7 @@ mod tests {
     type Change = fn(&mut Facts);
 
     #[test]
-    fn what_did_not_arrive_is_named() {
+    fn names_missing_device_nodes_and_libraries() {
         let cases: [(Change, &str); 3] = [
             (|f| f.driver.device_nodes = Fact::Absent, "0 of the host's 2 device nodes"),
             (|f| f.driver.library = Fact::Absent, "no libcuda.so.1"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn all_arrived_passes_and_unknown_stays_unknown() {
+    fn complete_container_passes_and_unknown_stays_unknown() {
         assert_eq!(judge_one(&CHECK, &facts(|_| {})), Verdict::Pass);
         let verdict = judge_one(&CHECK, &facts(|f| f.driver.library = Fact::Unknown("why".into())));
         assert!(matches!(verdict, Verdict::Unknown(_)));

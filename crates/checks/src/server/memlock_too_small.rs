@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn unlimited_passes_and_root_is_free() {
+    fn unlimited_passes_and_cap_ipc_lock_is_exempt() {
         let mut facts = node();
         facts.limits.memlock = Fact::Known((Limit::Unlimited, Limit::Unlimited));
         expect(&CHECK, &facts, "pass", "");

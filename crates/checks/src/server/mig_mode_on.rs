@@ -52,7 +52,7 @@ mod tests {
     use facts::testing::{smi::machine, unknown};
 
     #[test]
-    fn mig_is_told() {
+    fn mig_on_only_some_gpus_is_a_warning() {
         let mig = |now: &str| {
             let gpu = format!(
                 "<mig_mode><current_mig>{now}</current_mig><pending_mig>{now}</pending_mig></mig_mode>"

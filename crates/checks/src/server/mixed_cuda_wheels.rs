@@ -74,7 +74,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn one_major_at_a_time() {
+    fn wheels_for_two_cuda_majors_are_an_error() {
         let both = ["nvidia_nccl_cu12-2.27.5", "nvidia_nccl_cu13-2.29.7"];
         let cases: [(&[&str], &str); 3] = [(&both, "error"), (&both[..1], "pass"), (&[], "not-applicable")];
         for (others, expected) in cases {

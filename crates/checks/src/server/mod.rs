@@ -167,7 +167,7 @@ mod tests {
     use crate::testing::ids_of_files;
 
     #[test]
-    fn every_file_is_in_the_list_under_its_own_name() {
+    fn every_check_file_is_registered_under_its_id() {
         let ids: BTreeSet<String> = CHECKS.iter().map(|check| check.id.to_owned()).collect();
         let files: BTreeSet<String> =
             ids_of_files("server", "rs").into_iter().filter(|id| id != "mod" && id != "list").collect();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn every_check_is_whole() {
+    fn every_check_has_a_summary_and_all_explanation_headings() {
         for check in CHECKS {
             let id = check.id;
             assert!(id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{id}");

@@ -49,7 +49,7 @@ mod tests {
     use facts::testing::files::machine;
 
     #[test]
-    fn only_what_hurts_is_told() {
+    fn reports_only_harmful_settings() {
         let cases = [
             ("NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0\n", "pass"),
             ("# comment\nNCCL_P2P_DISABLE=1\n", "warning"),

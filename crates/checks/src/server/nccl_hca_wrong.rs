@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_and_wrong_names_are_found() {
+    fn reports_ambiguous_prefixes_and_unknown_devices() {
         expect(&CHECK, &node("mlx5_0,mlx5_1"), "warning", "mlx5_10, mlx5_11");
         expect(&CHECK, &node("^mlx5_1"), "warning", "also excludes");
         expect(&CHECK, &node("mlx4"), "error", "no RDMA device");

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_an_interface_stays_one_word() {
+    fn interface_name_is_shell_quoted_in_the_command() {
         let mut facts = node(&[("NCCL_SOCKET_IFNAME", "nosuch")]);
         facts.network.default_route = Fact::Known("a$(id)\u{1b}[2J".into());
         let verdict = crate::judge_one(&CHECK, &facts);

@@ -66,7 +66,7 @@ mod tests {
     use facts::testing::files::{node, venv};
 
     #[test]
-    fn only_faults_that_matter_here() {
+    fn reports_only_bugs_that_affect_the_installed_gpu() {
         let h100 = "NVIDIA H100 80GB HBM3 9.0";
         let cases = [
             (h100, "nvidia_nccl_cu13-2.28.3", "warning"),

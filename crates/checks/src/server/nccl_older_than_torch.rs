@@ -65,7 +65,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn older_is_wrong_and_newer_is_not() {
+    fn nccl_older_than_torch_requires_is_reported() {
         let cases = [
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.5", "pass"),
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.26.5", "pass"),

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_in_front_is_told() {
+    fn other_nccl_on_the_loader_path_shadows_the_wheel() {
         let wheel = ["nvidia_nccl_cu12-2.21.5"];
         let ld = "HOME=/root\nVIRTUAL_ENV=/venv\nLD_LIBRARY_PATH=/opt/nccl";
         assert_eq!(verdict(ld, "/opt/nccl/libnccl.so.2.18.5", &wheel), "warning");

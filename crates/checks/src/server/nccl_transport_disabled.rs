@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_left_on_are_found() {
+    fn reports_variables_that_disable_a_transport() {
         expect(&CHECK, &node(&[("NCCL_P2P_DISABLE", "1")]), "warning", "NCCL_P2P_DISABLE=1");
         let with_rdma = |variables| {
             let mut facts = node(variables);

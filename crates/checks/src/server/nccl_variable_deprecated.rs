@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_name_is_found_where_the_new_one_is_known() {
+    fn reports_old_name_if_the_installed_nccl_has_the_new_one() {
         expect(&CHECK, &node("2.21.5"), "warning", "NCCL_MIN_CTAS");
         expect(&CHECK, &node("2.12.12"), "pass", "");
         let mut none = node("2.21.5");

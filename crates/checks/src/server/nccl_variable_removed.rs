@@ -55,7 +55,7 @@ mod tests {
     use facts::testing::roles::*;
 
     #[test]
-    fn what_only_old_releases_read_is_found() {
+    fn reports_variables_that_current_nccl_ignores() {
         let facts = with_variables(gpu_node(), &[("NCCL_IB_CUDA_SUPPORT", "1")]);
         expect(&CHECK, &facts, "warning", "2.3.7 was the last");
         expect(&CHECK, &with_variables(gpu_node(), &[("NCCL_DEBUG", "WARN")]), "pass", "");

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn deepspeeds_own_rule() {
+    fn applies_the_cuda_version_check_of_deepspeed() {
         let plain = "HOME=/root\nVIRTUAL_ENV=/venv";
         let skip = "HOME=/root\nVIRTUAL_ENV=/venv\nDS_SKIP_CUDA_CHECK=1";
         let (c121, c124, c130, c131) = (

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_failure_is_told_in_its_own_words() {
+    fn explains_every_known_failure() {
         for (words, expected) in [
             (
                 "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",

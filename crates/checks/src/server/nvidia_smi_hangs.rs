@@ -69,7 +69,7 @@ mod tests {
     use host::Reading;
 
     #[test]
-    fn a_hang_is_told_from_a_failure() {
+    fn hang_is_distinguished_from_failure() {
         let after = |milliseconds| {
             let kind = MissingKind::TimedOut { milliseconds: Some(milliseconds) };
             said(Reading::Failed(Missing::new(kind, "`nvidia-smi` was stopped")))

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_switches_every_link_counts() {
+    fn every_link_must_be_active_with_nvswitches() {
         let up = [Some(26.562), Some(26.562)];
         let switches = Fact::Known(vec![device("0000:07:00.0", 0x06_80_00, "nvidia-nvswitch")]);
         for (second, verdict) in [(&up[..], "pass"), (&[Some(26.562), None], "error"), (&[], "error")] {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn without_switches_only_a_difference_counts() {
+    fn unequal_links_are_a_warning_without_nvswitches() {
         let (whole, half): (&[_], &[_]) = (&[Some(25.0), Some(25.0)], &[Some(25.0), None]);
         for (first, second, verdict) in
             [(&[][..], &[][..], "pass"), (half, half, "pass"), (whole, half, "warning")]

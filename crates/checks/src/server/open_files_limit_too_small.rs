@@ -48,7 +48,7 @@ mod tests {
     use facts::testing::roles::*;
 
     #[test]
-    fn old_limits_are_found() {
+    fn reports_small_hard_limit() {
         let mut facts = gpu_node();
         facts.limits.nofile = Fact::Known((Limit::At(1024), Limit::At(4096)));
         expect(&CHECK, &facts, "warning", "4096");

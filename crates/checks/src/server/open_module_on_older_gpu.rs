@@ -54,7 +54,7 @@ mod tests {
     use facts::testing::server::{first, server};
 
     #[test]
-    fn the_open_module_does_not_drive_them() {
+    fn open_module_on_unsupported_gpu_is_an_error() {
         expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU");
         // The newest of them: drivers of today still drive it.
         let row = catalog()

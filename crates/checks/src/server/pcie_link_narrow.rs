@@ -90,7 +90,7 @@ mod tests {
     use facts::testing::server::{first, server};
 
     #[test]
-    fn lanes_that_both_ends_have_are_missed() {
+    fn reports_link_narrower_than_both_ends_support() {
         let link = |width: u32, width_max: u32| Link { speed: 25, speed_max: 320, width, width_max };
         expect(&CHECK, &linked(link(16, 16), link(16, 16)), "pass", "");
         expect(&CHECK, &linked(link(8, 16), link(8, 8)), "pass", "");

@@ -51,7 +51,7 @@ mod tests {
     use facts::testing::{smi::machine, unknown};
 
     #[test]
-    fn it_is_a_warning_on_a_linux_driver_only() {
+    fn disabled_persistence_mode_is_a_warning_except_on_vgpu() {
         let mode = |mode: &str| machine(&[&format!("<persistence_mode>{mode}</persistence_mode>")]);
         assert_eq!(kind(&CHECK, &mode("Disabled")), "warning");
         assert_eq!(kind(&CHECK, &mode("Enabled")), "pass");

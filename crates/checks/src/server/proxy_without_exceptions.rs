@@ -52,7 +52,7 @@ mod tests {
     use facts::testing::roles::*;
 
     #[test]
-    fn a_proxy_without_exceptions_is_found_and_its_password_is_not_shown() {
+    fn reports_missing_no_proxy_and_hides_the_password() {
         let facts = with_variables(build_host(), &[("http_proxy", "http://ember:secret@proxy.example:3128")]);
         expect(&CHECK, &facts, "warning", "http_proxy is set");
         assert!(!format!("{:?}", crate::judge_one(&CHECK, &facts)).contains("secret"));

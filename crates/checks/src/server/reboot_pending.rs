@@ -48,7 +48,7 @@ mod tests {
     use facts::testing::server::server;
 
     #[test]
-    fn a_new_kernel_that_waits_is_a_warning() {
+    fn pending_kernel_update_is_a_warning() {
         expect(&CHECK, &server(|_| {}), "pass", "");
         let asked = |name: &str| server(|f| f.modules.reboot_required = Fact::Known(vec![name.into()]));
         expect(&CHECK, &asked("linux-image-6.8.0-47-generic"), "warning", "linux-image");

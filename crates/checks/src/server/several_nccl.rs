@@ -65,7 +65,7 @@ mod tests {
     use facts::testing::files::machine;
 
     #[test]
-    fn the_order_matters() {
+    fn older_nccl_first_on_the_loader_path_is_a_warning() {
         let ld = ("environment", "LD_LIBRARY_PATH=/opt/nccl");
         let cases: [(&[(&str, &str)], &str); 4] = [
             (&[ld, ("/opt/nccl/libnccl.so.2.18.5", ""), ("/usr/lib/libnccl.so.2.21.5", "")], "warning"),

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_the_machine_has_no_more() {
+    fn swarm_address_that_no_interface_has_is_an_error() {
         let now: &[(&str, &[&str])] = &[("10.88.0.32/24", &["10.88.0.0/24"])];
         expect(&CHECK, &facts("10.88.0.32", now), "pass", "");
         expect(&CHECK, &facts("10.88.0.22", now), "error", "knows this machine as 10.88.0.22");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_no_error() {
+    fn unreadable_addresses_are_unknown() {
         let shared: &[(&str, &[&str])] = &[("", &["10.88.0.0/24"]), ("", &["10.88.0.0/24"])];
         expect(&CHECK, &facts("10.88.0.22", shared), "unknown", "share the network");
         expect(&CHECK, &facts("", shared), "unknown", "no IPv4 address");

@@ -45,7 +45,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn the_two_are_not_borne_together() {
+    fn live_restore_on_a_swarm_node_is_an_error() {
         let of = |state: &str, file: &str| {
             let info = format!(r#"{{"Swarm":{{"LocalNodeState":"{state}"}},"LiveRestoreEnabled":false}}"#);
             verdict_line(&CHECK, &host(&engine(&info, &[("read /etc/docker/daemon.json", file)])))

@@ -77,7 +77,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn an_offer_must_be_kept() {
+    fn gpu_resource_requires_the_nvidia_default_runtime() {
         let of = |runtime: &str, config: &str, version: &str| {
             let info = format!(
                 r#"{{"DefaultRuntime":"{runtime}","Swarm":{{"LocalNodeState":"active"}},

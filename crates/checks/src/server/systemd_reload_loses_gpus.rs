@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_hook_under_systemd_is_a_hazard() {
+    fn legacy_hook_with_systemd_cgroups_is_a_warning() {
         assert!(of("27.5.1", "systemd", "runc", "1.17.8", true).starts_with("warning: "));
         assert!(of("29.7.2", "systemd", "runc", "1.17.8", false).starts_with("warning: "));
         assert_eq!(of("27.5.1", "cgroupfs", "runc", "1.17.8", false), "pass");

@@ -45,7 +45,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn only_a_rootful_engine_minds() {
+    fn no_cgroups_with_rootful_docker_is_an_error() {
         let of = |options: &str, config: &str| {
             let info = format!(r#"{{"ServerVersion":"27.5.1","SecurityOptions":[{options}]}}"#);
             verdict_line(

@@ -51,7 +51,7 @@ mod tests {
     use facts::testing::{Sparse, sparse::gpu_host};
 
     #[test]
-    fn leftovers_beside_a_current_toolkit_are_no_matter() {
+    fn retired_packages_pass_with_a_current_toolkit() {
         let of = |version: &str| {
             let mut facts = gpu_host(&Sparse::new(&[]));
             facts.toolkit.packages = Fact::Known(vec![("nvidia-docker2".into(), "2.13.0-1".into())]);

@@ -74,7 +74,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn dockerd_must_find_it() {
+    fn hook_must_be_on_the_path_of_dockerd() {
         let of = |programs: &[(&str, &str)]| {
             let mut facts = gpu_host(&engine(r#"{"ServerVersion":"27.5.1"}"#, &[]));
             facts.toolkit.version = Fact::Known("1.17.8".into());

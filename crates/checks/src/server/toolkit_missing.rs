@@ -58,7 +58,7 @@ mod tests {
     use facts::testing::sparse::{SOCKET, engine};
 
     #[test]
-    fn an_engine_needs_it_where_a_gpu_is() {
+    fn toolkit_is_required_with_docker_and_a_gpu() {
         let mut facts = gpu_host(&engine("{}", &[]));
         facts.toolkit.version = facts::Fact::Absent;
         assert!(verdict_line(&CHECK, &facts).starts_with("error: "));

@@ -42,7 +42,7 @@ mod tests {
     use facts::Fact;
 
     #[test]
-    fn one_version_for_all() {
+    fn toolkit_packages_must_have_one_version() {
         let of = |list: &[(&str, &str)]| {
             let mut facts = gpu_host(&Sparse::new(&[]));
             facts.toolkit.packages =

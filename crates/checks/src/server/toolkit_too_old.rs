@@ -45,7 +45,7 @@ mod tests {
     use facts::testing::sparse::engine;
 
     #[test]
-    fn only_version_two_needs_a_new_one() {
+    fn old_toolkit_is_an_error_only_with_cgroup_v2() {
         let of = |version: &str, groups: &str| {
             let mut facts = gpu_host(&engine(&format!(r#"{{"CgroupVersion":"{groups}"}}"#), &[]));
             facts.toolkit.version = Fact::Known(version.into());

@@ -57,7 +57,7 @@ mod tests {
     const H100: &str = "NVIDIA H100 80GB HBM3 9.0";
 
     #[test]
-    fn only_builds_with_cuda_will_do() {
+    fn cpu_build_on_a_gpu_node_is_an_error() {
         for (torch, expected) in [
             ("2.5.1+cpu None", "error"),
             ("2.5.1+cu124 12.4", "pass"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_that_nothing_points_to_is_a_warning() {
+    fn cpu_build_in_an_inactive_environment_is_a_warning() {
         let mut facts = node("550.54.14", H100, &venv("2.5.1+cpu None", &[]));
         if let Fact::Known(environments) = &mut facts.python.environments {
             environments[0].found_by = facts::python::FoundBy::Location;

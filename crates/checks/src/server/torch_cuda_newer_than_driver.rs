@@ -63,7 +63,7 @@ mod tests {
     use facts::testing::files::{node, venv};
 
     #[test]
-    fn the_driver_decides() {
+    fn driver_must_support_the_cuda_version_of_torch() {
         let h100 = "NVIDIA H100 80GB HBM3 9.0";
         let cases = [
             ("550.54.14", "2.5.1+cu124 12.4", "pass"),

@@ -91,7 +91,7 @@ mod tests {
     use facts::testing::files::{node, venv};
 
     #[test]
-    fn floor_and_ceiling() {
+    fn build_without_code_for_the_gpu_is_an_error() {
         let cases = [
             ("NVIDIA H100 80GB HBM3 9.0", "2.5.1+cu124 12.4", "pass"),
             ("NVIDIA L40S 8.9", "2.5.1+cu124 12.4", "pass"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fix_runs_here() {
+    fn fix_installs_a_build_with_code_for_the_gpu() {
         let v100 = node("580.65.06", "Tesla V100-SXM2-32GB 7.0", &venv("2.12.0+cu130 13.0", &[]));
         let Ok(Verdict::Found(found)) = judge(&v100) else { panic!() };
         let fix = &found.fixes[0];

@@ -73,7 +73,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn the_wheel_is_there_or_not() {
+    fn missing_nccl_wheel_is_an_error() {
         let cases = [
             ("2.5.1+cu124 12.4", "nvidia_nccl_cu12-2.21.5", "pass"),
             ("2.5.1+cu124 12.4", "numpy-2.1.3", "error"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn another_nccl_steps_in() {
+    fn system_nccl_without_the_wheel_is_a_warning() {
         let mut files = venv("2.5.1+cu124 12.4", &[]);
         files.push(("/usr/lib/libnccl.so.2.18.5", ""));
         let verdict = crate::judge_one(&CHECK, &machine(&files));

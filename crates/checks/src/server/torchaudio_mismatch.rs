@@ -87,7 +87,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn the_series_decides() {
+    fn torchaudio_must_match_torch_series_and_cuda() {
         let cases = [
             ("2.5.1+cu121 12.1", "torchaudio-2.5.1+cu121", "pass"),
             ("2.12.0+cu130 13.0", "torchaudio-2.11.0", "pass"),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fix_is_one_that_loads() {
+    fn fix_installs_a_matching_build_or_uninstalls() {
         let fix = |torch: &str, torchaudio: &str| {
             let verdict = crate::judge_one(&CHECK, &machine(&venv(torch, &[torchaudio])));
             let Verdict::Found(found) = &verdict else { panic!("{verdict:?}") };

@@ -56,7 +56,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn the_series_decides() {
+    fn torchvision_must_match_torch_series_and_cuda() {
         let cases = [
             ("2.5.1+cu121 12.1", "torchvision-0.20.1+cu121", "pass"),
             ("2.5.1+cu124 12.4", "torchvision-0.20.1", "pass"),

@@ -64,7 +64,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn the_series_decides() {
+    fn triton_must_match_the_version_torch_requires() {
         let cases = [
             ("2.5.1+cu124 12.4", "triton-3.1.0", "pass"),
             ("2.5.1+cu124 12.4", "triton-3.2.0", "warning"),

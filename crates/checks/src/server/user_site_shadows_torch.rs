@@ -58,7 +58,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
 
     #[test]
-    fn the_users_copy_comes_first() {
+    fn torch_in_user_site_shadows_the_environment() {
         let conda = [
             ("environment", "HOME=/root\nCONDA_PREFIX=/opt/conda"),
             ("/opt/conda/bin/python3", ""),

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn values_within_pass() {
+    fn values_within_range_pass() {
         for (name, value) in [
             ("NCCL_IB_RETRY_CNT", "7"),
             ("NCCL_IB_TIMEOUT", "22"),

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_comes_first_and_storms_are_counted() {
+    fn most_severe_xid_comes_first_and_repeats_are_counted() {
         let storm =
             "NVRM: Xid (PCI:0000:38:00): 13, pid=1, name=python, Graphics SM Warp Exception\n".repeat(157);
         let log = format!("{storm}NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_do_and_unlisted_numbers_are_no_errors() {
+    fn unlisted_xids_are_only_a_warning() {
         assert_eq!(kind(&CHECK, &logged("NVRM: Xid (PCI:0000:38:00): 9999, new")), "warning");
         assert_eq!(kind(&CHECK, &logged("")), "pass");
         assert_eq!(

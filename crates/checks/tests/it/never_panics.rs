@@ -96,7 +96,7 @@ fn a_damaged_machine_gets_a_verdict() {
 }
 
 #[test]
-fn a_machine_that_answers_nothing_is_never_healthy() {
+fn unreadable_machine_has_only_unknown_verdicts() {
     for why in ["permission denied", "it did not answer before envdoc's deadline (--timeout)"] {
         let facts = gather::recorded(
             &Replay::new(BTreeMap::new(), why),

@@ -107,7 +107,7 @@ fn lines(results: &[CheckResult]) -> String {
 }
 
 #[test]
-fn every_server_is_judged_as_kept() {
+fn recorded_servers_have_the_expected_verdicts() {
     let regenerate = std::env::var_os("ENVDOC_REGENERATE").is_some();
     let mut different = Vec::new();
     for server in servers() {
@@ -187,7 +187,7 @@ fn redaction_keeps_the_values_that_variables_take() {
 }
 
 #[test]
-fn healthy_servers_are_silent_and_broken_ones_say_what_they_must() {
+fn healthy_servers_have_no_findings_and_broken_ones_do() {
     let mut wrong = Vec::new();
     for server in servers() {
         let name = &server.name;
@@ -244,7 +244,7 @@ fn findings_about_variables_name_the_variable() {
 }
 
 #[test]
-fn every_server_says_what_it_is_and_where_it_is_from() {
+fn every_server_has_a_description_and_provenance() {
     for name in stems(".json") {
         let text = fs::read_to_string(path(&name, ".json")).unwrap();
         let own: Snapshot = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -303,7 +303,7 @@ mod tests {
     use super::pairs;
 
     #[test]
-    fn few_machines_try_every_way_and_many_some() {
+    fn small_fleets_probe_all_pairs_and_large_ones_a_subset() {
         assert_eq!(pairs(2), [(0, 1), (1, 0)]);
         assert_eq!(pairs(8).len(), 56);
         let many = pairs(64);

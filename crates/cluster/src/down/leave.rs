@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_swarm_of_envdoc_with_nothing_else_in_it_is_left() {
+    fn leaves_only_an_empty_swarm_created_by_envdoc() {
         let own = labels(LABEL, "lab");
         assert_eq!(kept(&own, &Contents::default(), &[]), "");
         let none = BTreeMap::new();

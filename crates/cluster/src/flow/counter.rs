@@ -161,7 +161,7 @@ mod tests {
     use crate::worker::auth;
 
     #[test]
-    fn lost_doubled_and_late_are_counted_apart() {
+    fn counts_duplicate_and_late_datagrams_separately() {
         let mut seen = Seen::default();
         for number in [0, 1, 3, 2, 2, 7] {
             seen.count(number);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_are_those_of_the_port() {
+    fn reads_udp_drops_of_a_port() {
         // Of a socket that nobody read (Linux 6.1).
         let table = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  \
             timeout inode ref pointer drops

@@ -143,7 +143,7 @@ IpExt: 0
     }
 
     #[test]
-    fn a_rise_is_known_only_where_both_are() {
+    fn increase_is_unknown_if_either_reading_is_missing() {
         let before = of(SNMP, "", NETSTAT);
         let now = Counters { corrupted: Some(12), duplicates: None, ..before };
         let rise = now.since(&before);
@@ -151,7 +151,7 @@ IpExt: 0
     }
 
     #[test]
-    fn a_full_table_of_connections() {
+    fn detects_full_conntrack_table() {
         let full = Counters { conntrack: Some((65_536, 65_536)), ..Counters::default() };
         assert_eq!(full.full_conntrack(), Some((65_536, 65_536)));
         assert_eq!(Counters { conntrack: Some((900, 65_536)), ..full }.full_conntrack(), None);

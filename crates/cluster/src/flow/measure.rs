@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_direction_of_few_nodes_and_the_ring_of_many() {
+    fn measures_all_directions_or_a_ring_for_many_nodes() {
         assert_eq!(directions(2), [(0, 1), (1, 0)]);
         assert_eq!(directions(3).len(), 6);
         let many = directions(64);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_receiver_had_no_room_for_is_not_lost() {
+    fn datagrams_dropped_by_the_receiver_do_not_count_as_lost() {
         let arrived = Arrived { datagrams: 90, ..Arrived::default() };
         assert_eq!(way((0, 1), 120, arrived, 0, None).lost(), 30);
         assert_eq!(way((0, 1), 120, arrived, 25, None).lost(), 5);

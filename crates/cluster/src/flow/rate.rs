@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_said_with_its_direction_and_its_interval() {
+    fn loss_message_has_direction_and_confidence_interval() {
         let message = way(0, 1, 520, 416).loss(&names(2));
         assert_eq!(
             message,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_lost_ones_are_no_loss_and_none_at_all_is_a_block() {
+    fn classifies_loss_as_none_light_heavy_or_blocked() {
         assert!(!way(0, 1, 520, 520).is_lossy());
         assert!(!way(0, 1, 520, 517).is_lossy());
         assert!(way(0, 1, 520, 504).is_lossy() && !way(0, 1, 520, 504).is_heavy());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_or_one_node() {
+    fn attributes_loss_to_a_direction_or_a_node() {
         let two = [way(0, 1, 520, 416), way(1, 0, 120, 120)];
         let found = losses(&two, &names(2), Way::is_heavy);
         assert_eq!(found.len(), 1);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_twice_or_late_is_no_loss() {
+    fn duplicates_and_reordering_are_not_reported_as_loss() {
         let doubled = Way { duplicates: 104, ..way(0, 1, 520, 520) };
         let messages = disorder(std::slice::from_ref(&doubled), &names(2));
         assert_eq!(messages.len(), 1);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_where_the_packets_are_seen_last() {
+    fn locates_a_block_after_the_last_observed_packet() {
         let vxlan = [packet([10, 77, 10, 2], Some(4789))];
         assert_eq!(stop(0, Some(&[]), Some(&[])), Some(Stop::NotSent));
         assert_eq!(stop(0, Some(&vxlan), Some(&[])), Some(Stop::OnTheWay));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_entry_drops_what_comes_and_is_no_firewall() {
+    fn stale_overlay_entry_is_not_reported_as_a_firewall() {
         let vxlan = [packet([10, 77, 10, 2], Some(4789))];
         let of = |arrived, sent: &[Packet], got: &[Packet]| {
             trace(way(arrived), FLOW, (Some(sent), Some(got)), (vec![[10, 77, 10, 2].into()], CONTAINER))
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_is_not_known() {
+    fn missing_captures_give_no_location() {
         let vxlan = [packet([10, 77, 10, 2], Some(4789))];
         assert_eq!(stop(0, None, Some(&vxlan)), None);
         assert_eq!(stop(0, Some(&vxlan), None), None);

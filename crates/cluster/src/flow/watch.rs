@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overlays_packet_and_a_firewalls_answer_are_told_apart() {
+    fn distinguishes_vxlan_packets_from_icmp_errors() {
         let secret = &auth::tests::secret();
         let vxlan = read(&ipv4(UDP, VXLAN, secret), secret).unwrap();
         assert_eq!((vxlan.port, vxlan.flow.as_str()), (Some(4789), "abcdefabcdefabcdefabcdef00000001"));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_no_packet() {
+    fn rejects_truncated_packets() {
         let secret = &auth::tests::secret();
         let packet = ipv4(UDP, VXLAN, secret);
         let whole = 20 + VXLAN.len() + BEGINNING.len() + FLOW_LENGTH + 4 + auth::DATAGRAM_MAC_DIGITS;

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_share_a_cluster_that_nothing_changes() {
+    fn run_locks_are_shared_and_change_locks_exclusive() {
         use Access::{Change, Measure, Run};
         for all in [Change, Run, Measure] {
             assert!(Change.excludes(all) && all.excludes(Change), "{all:?}");

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_of_a_container_and_of_a_session() {
+    fn reads_oom_counters_of_cgroup_v1_and_v2() {
         let events = "low 0\nhigh 0\nmax 31\noom 2\noom_kill 1\noom_group_kill 0\n";
         let cgroup_files =
             [("/sys/fs/cgroup/memory.events", events), ("/sys/fs/cgroup/memory.max", "67108864\n")];
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_the_counter_counts_nothing() {
+    fn kernel_without_oom_counter_gives_no_reading() {
         // Before Linux 4.13.
         let old = [("/sys/fs/cgroup/memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n")];
         assert_eq!(found("4:memory:/docker/4c0e\n", &old), None);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_counted_between_the_two_readings_is_a_kill() {
+    fn reports_only_kills_between_the_two_readings() {
         let limit = Limit::Bytes(64 << 20);
         let (before, after) = (snapshot(3, 5, limit), snapshot(4, 6, limit));
         let Finding::Killed(kill) = compare(&before, &after) else { panic!("{after:?}") };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engines_word_counts_and_a_counter_that_is_not_read_is_no_pass() {
+    fn engine_oom_flag_counts_and_unread_counter_is_not_a_pass() {
         let before = snapshot(0, 0, Limit::Unlimited);
         let unread = Snapshot { counter: Err(Unread::NoCounter), ..before.clone() };
         assert_eq!(compare(&unread, &unread), Finding::Unread(Unread::NoCounter));

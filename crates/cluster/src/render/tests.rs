@@ -35,7 +35,7 @@ const PLANS: &[&str] = &[
 ];
 
 #[test]
-fn compose_files_say_what_the_container_is() {
+fn compose_files_match_the_container() {
     for text in PLANS {
         let plan = plan(text);
         for node in &plan.nodes {
@@ -98,7 +98,7 @@ fn secrets_are_in_their_files_alone() {
 }
 
 #[test]
-fn every_file_says_who_rendered_it() {
+fn every_rendered_file_names_its_generator() {
     for file in all(&plan("")) {
         let head: String = String::from_utf8_lossy(&file.bytes).lines().take(2).collect();
         let foreign = [
@@ -119,7 +119,7 @@ fn every_file_says_who_rendered_it() {
 }
 
 #[test]
-fn hostfile_and_batch_sizes_go_with_the_nodes() {
+fn hostfile_and_batch_sizes_match_the_nodes() {
     let files = all(&plan(""));
     assert!(text(&files, "node2/settings/hostfile").ends_with("\nnode1 slots=8\nnode2 slots=2\n"));
     let config: serde_json::Value =
@@ -144,7 +144,7 @@ fn launchers_name_the_first_node() {
 }
 
 #[test]
-fn sshd_listens_on_the_machines_network_only_where_it_is_looked_for() {
+fn sshd_listen_address_is_set_only_on_the_host_network() {
     let host = all(&plan("network: {kind: host}\nssh: {user: trainer}"));
     let config = text(&host, "node2/settings/ssh/sshd_config");
     assert!(
@@ -156,7 +156,7 @@ fn sshd_listens_on_the_machines_network_only_where_it_is_looked_for() {
 }
 
 #[test]
-fn the_stack_has_what_swarm_accepts() {
+fn stack_file_passes_lint() {
     for text in PLANS {
         let plan = plan(text);
         let stack = stack::stack(&plan).unwrap();

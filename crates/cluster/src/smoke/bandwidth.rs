@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bandwidths_of_a_known_time() {
+    fn computes_algorithm_and_bus_bandwidth() {
         // 1 GiB in 0.1 s over 4 ranks: 10.7 GB/s, each link 1.5 times as much.
         assert!((algorithm(1 << 30, 0.1) / 1e9 - 10.737).abs() < 0.001);
         assert!((bus(1 << 30, 0.1, 4) / algorithm(1 << 30, 0.1) - 1.5).abs() < 1e-12);
@@ -102,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn sizes_in_words() {
+    fn formats_sizes_in_binary_units() {
         let all = [8, 1 << 10, 1 << 20, 3 << 19, 256 << 20, 1 << 30].map(size);
         assert_eq!(all, ["8 bytes", "1 KiB", "1 MiB", "1.5 MiB", "256 MiB", "1 GiB"]);
     }
 
     #[test]
-    fn sizes_as_typed() {
+    fn parses_size_lists_and_rejects_invalid_ones() {
         assert_eq!(sizes("8-64").unwrap(), [8, 16, 32, 64]);
         assert_eq!(sizes(SIZES).unwrap().len(), 26);
         assert_eq!(sizes("1M, 4K,1M").unwrap(), [4096, 1 << 20]);

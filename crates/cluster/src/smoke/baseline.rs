@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_held_against_one_that_was_kept() {
+    fn compares_run_with_saved_baseline() {
         let kept = parse(&keep(&run(1e9, 5e-5), "2026-01-02T03:04:05Z").unwrap()).unwrap();
         let judged = |bus, seconds| {
             let mut now = run(bus, seconds);

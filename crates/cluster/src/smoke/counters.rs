@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_twice_was_not_lost() {
+    fn spurious_retransmits_are_subtracted() {
         let snmp = "Tcp: RtoMin OutSegs RetransSegs\nTcp: 200 500000 9848\n";
         let netstat =
             "TcpExt: TCPDSACKRecv TCPDSACKRecvSegs\nTcpExt: 9733 9762\nIpExt: InNoRoutes\nIpExt: 0\n";

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_that_are_the_same_and_fall() {
+    fn passes_if_losses_are_identical_and_decrease() {
         let losses = vec!["\"0x1.8p+1\""; STEPS].join(",");
         let good = outcome(&[line(0, "3.0", &losses), line(1, "3.0", &losses)], None);
         assert_eq!(good.verdict, Verdict::Ok);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_could_not_begin_is_the_cause_and_the_output_is_kept() {
+    fn rank_that_could_not_start_is_the_cause_with_its_output() {
         let stopped = |rank: usize, stage: &str, waits: bool, error: &str| {
             let failed = serde_json::json!({"stage": stage, "waits": waits, "error": error});
             let result = serde_json::json!({"rank": rank, "host": "a", "failed": failed});

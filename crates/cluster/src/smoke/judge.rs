@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_of_repeated_rounds_is_named() {
+    fn each_fault_confirmed_by_repeated_rounds_is_reported() {
         type Fault = (fn(&mut Outcome), &'static str);
         let cases: [Fault; 6] = [
             (
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_that_are_the_limit_are_a_note_and_no_slow_network() {
+    fn cpu_bound_run_is_a_remark_not_a_slow_network() {
         type Noise = (fn(&mut Outcome), &'static str);
         let cases: [Noise; 2] = [
             (
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_processors_hide_is_unknown_and_no_pass() {
+    fn network_speed_hidden_by_cpu_bound_ranks_is_unknown() {
         type Hidden = (fn(&mut Outcome), &'static str);
         let cases: [Hidden; 5] = [
             (|outcome| links(outcome, &[0.09e9; 3], 0.2e9), "the speed of the network is unknown"),
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_writing_of_large_messages_alone_is_no_reason_for_unknown() {
+    fn skipped_large_sizes_alone_do_not_make_the_verdict_unknown() {
         let (verdict, message, _) = small(|_| {});
         assert!(verdict == Verdict::Ok && message.contains("1.10 GB/s busbw at 4 MiB, 92 %"), "{message}");
         // What is slow at that size is measured again, as nothing larger was.
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_throttled_rank_is_the_cause_of_what_its_rates_look_like() {
+    fn throttled_rank_outranks_network_causes() {
         let (verdict, message, remarks) = judged(|outcome| {
             let (container, found) = (Some("node3".to_owned()), Ok(Some(throttled(60))));
             outcome.network.cpu_limits = vec![Reading { container, found }];
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_doubt_ends_with_the_first_round_that_is_not_slow() {
+    fn doubt_is_cleared_once_a_repeated_round_is_fast() {
         let mut outcome = healthy();
         let doubts = Doubts { links: true, ring: true, own: true, loss: true };
         assert_eq!(still(&outcome, doubts), Doubts { loss: false, ..doubts }, "nothing was repeated yet");
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_while_something_is_repeated_forgets_nothing() {
+    fn stall_during_repeat_phase_keeps_earlier_findings() {
         let interrupted = |verdict, change: fn(&mut Outcome)| {
             let mut outcome = healthy();
             change(&mut outcome);
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_takes_long_for_small_data_is_doubtful_too() {
+    fn slow_rank_at_small_sizes_is_doubted() {
         let mut outcome = healthy();
         outcome.results[0].bytes = 4 << 20;
         outcome.network.own = vec![0.3, 0.3, 3.0];
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_round_shows_is_no_fault() {
+    fn fault_seen_in_a_single_round_is_ignored() {
         let (verdict, message, _) = judged(|outcome| {
             links(outcome, &[1.2e9, 1.3e9, 1.25e9], 2e9);
             outcome.network.repeated.links[2][3] = 1e6;

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn two_nodes_over_efa_in_three_ages_of_nccl() {
+    fn parses_logs_of_two_nodes_over_efa() {
         assert_eq!(kinds(&log("efa-two-nodes")), "NET/AWS Libfabric 2, P2P/IPC 1");
         let old = log("efa-old-two-nodes");
         assert_eq!(kinds(&old), "NET/AWS Libfabric 2, P2P/IPC 2");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_between_the_gpus_of_a_node() {
+    fn parses_gpu_topology_within_a_node() {
         assert_eq!(words(&log("libibverbs-missing-nvlink").paths), ["NVL"]);
         assert_eq!(words(&log("pcie-without-nvlink").paths), ["PHB", "SYS"]);
         let roce = log("roce-p2p-without-nvlink");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_log_is_read_and_those_of_other_tests_too() {
+    fn parses_every_recorded_nccl_log() {
         #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
         let all = std::fs::read_dir("../../tests/nccl_logs").unwrap();
         for file in all {

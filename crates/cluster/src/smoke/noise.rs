@@ -132,7 +132,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_slow_in_every_round_is_below(
+        fn consistently_slow_rounds_are_significant(
             healthy in proptest::collection::vec(0.7_f64..1.3, ROUNDS),
             slow in proptest::collection::vec(0.0_f64..0.3, ROUNDS),
         ) {
@@ -141,7 +141,7 @@ mod tests {
         }
 
         #[test]
-        fn the_part_sent_again_is_in_its_interval_which_narrows(
+        fn retransmit_rate_is_in_its_interval_which_narrows(
             sent in 1_u64..1_000_000,
             resent in 0_u64..1_000_000,
         ) {
@@ -154,7 +154,7 @@ mod tests {
         }
 
         #[test]
-        fn one_packet_more_that_was_sent_again_is_never_less_loss(
+        fn lower_loss_bound_is_monotonic_in_retransmits(
             sent in 1_u64..100_000,
             resent in 0_u64..100_000,
         ) {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_median_as_often_as_they_promise() {
+    fn median_interval_has_its_stated_coverage() {
         // Numbers of a linear congruential generator, skewed as bandwidths are: mostly near the best, at
         // times far below it. Their median is known.
         let mut state = 1_u64;

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_threw_away_counts_too() {
+    fn packets_dropped_for_bad_checksums_are_reported() {
         let mut outcome = outcome(None);
         outcome.network.changed = vec![Changed { from: vec![0], to: 1, count: 8, sent: 400 }];
         let reasons = reasons(&outcome);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_and_unknown_counts_are_no_reason() {
+    fn few_or_unknown_corrupted_packets_are_not_reported() {
         assert!(reasons(&outcome(Some(2))).is_empty());
         assert!(reasons(&outcome(None)).is_empty());
     }

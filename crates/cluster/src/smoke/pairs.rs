@@ -267,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_pair_once_and_nobody_twice_in_a_round(world in 2_usize..65) {
+        fn round_robin_covers_every_pair_without_overlap(world in 2_usize..65) {
             let rounds = rounds(world);
             prop_assert_eq!(rounds.len(), world - 1 + world % 2);
             let mut all = BTreeSet::new();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_bad_node_or_link_is_found() {
+    fn blames_the_slow_or_failed_node_or_link() {
         assert!(blame(&all(4, |_, _| 1e9), &names(4)).is_empty());
         let node = all(4, |from, _| if from == 2 { 1e6 } else { 1e9 });
         assert_eq!(

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_sum_is_found() {
+    fn counts_wrong_elements_of_a_sum() {
         let length = COMPARE_BLOCK + 1001;
         let mut sum = vec![0.0; length];
         (0..5).for_each(|rank| add(rank, 3, &mut sum));

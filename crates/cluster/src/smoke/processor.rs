@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_waited_for_a_processor_explains_a_stall_and_one_that_slept_does_not() {
+    fn waiting_for_a_cpu_explains_a_stall_but_sleeping_does_not() {
         let stall = Duration::from_secs(5);
         assert!(usage(7.0, None).explains(stall));
         assert!(!usage(0.3, None).explains(stall));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_tell_is_unknown() {
+    fn missing_scheduler_statistics_are_unknown() {
         let mut watched = Watched::default();
         watched.sample(BTreeMap::new());
         assert_eq!(watched.usage(60.0), None);

@@ -417,7 +417,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn strangers_at_the_port_are_refused_and_the_right_rank_gets_in() {
+    async fn rejects_strangers_and_accepts_the_neighbor_rank() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let right = listener.local_addr().map(|address| (address.ip(), address.port())).unwrap();
         let (secret, other) = (auth::tests::secret(), auth::tests::secret());

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_rounds_are_as_wide_as_they_are_and_none_say_nothing() {
+    fn spread_of_few_rounds_is_their_range() {
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[2.0, 1.0]), Some(Interval { low: 1.0, high: 2.0 }));
         assert_eq!(spreads(&[]), None);

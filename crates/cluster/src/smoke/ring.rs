@@ -394,13 +394,13 @@ mod tests {
         }
 
         #[test]
-        fn of_many_ranks_too(world in 9_usize..65, elements in 0_usize..20_000) {
+        fn all_reduce_sums_with_many_ranks(world in 9_usize..65, elements in 0_usize..20_000) {
             prop_assert_eq!(reduced(world, elements, None), vec![(0, None); world]);
         }
     }
 
     #[test]
-    fn worlds_that_do_not_divide_and_data_larger_than_a_slice() {
+    fn all_reduce_handles_uneven_chunks_and_large_data() {
         for (world, elements) in
             [(2, 1), (3, 2), (5, 3), (64, 1000), (64, 63), (3, 1_000_003), (2, 4 * SLICE_ELEMENTS)]
         {
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_is_gone_and_one_that_is_silent_are_named() {
+    fn names_disconnected_and_stalled_ranks() {
         for elements in [10, 1_000_000] {
             let mut ranks = ring(3, Duration::from_millis(300));
             let silent = ranks.remove(1);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_computes_for_long_is_waited_for_where_the_ranks_meet() {
+    fn barrier_waits_for_a_slow_rank() {
         let mut ranks = ring(2, Duration::from_secs(1));
         let (mut late, mut early) = (ranks.pop().unwrap(), ranks.pop().unwrap());
         std::thread::scope(|scope| {

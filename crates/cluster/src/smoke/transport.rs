@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wished_for_and_there_is_no_fault() {
+    fn expected_transport_in_use_passes() {
         for (name, wish) in [
             ("ib-two-nodes", ExpectedTransport::Ib),
             ("ib-nvls-two-nodes", ExpectedTransport::Ib),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wished_for_and_not_there_is_named() {
+    fn reports_expected_transport_not_in_use() {
         let explanation = |name: &str, wish| message(&log(name), Some(wish), &sees()).unwrap();
         assert!(explanation("ib-two-nodes", ExpectedTransport::Socket).contains("NET/IB/GDRDMA, P2P/CUMEM"));
         assert!(
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn infiniband_that_is_there_and_unused_is_a_fault_with_its_reasons() {
+    fn unused_infiniband_is_reported_with_its_reasons() {
         let blocked = log("infiniband-not-opened");
         let explanation = message(&blocked, None, &sees()).unwrap();
         for reason in [
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_node_that_falls_back_is_the_one_that_is_named() {
+    fn names_the_node_that_fell_back_to_sockets() {
         let lines = |host: &str| {
             #[expect(clippy::disallowed_methods, reason = "a test reads its data")]
             let text =

@@ -91,7 +91,7 @@ mod tests {
     use crate::testing;
 
     #[test]
-    fn a_request_and_a_dockerfile() {
+    fn builds_from_a_request_or_a_dockerfile() {
         let plan = testing::two_nodes("");
         let of =
             |path: &str| words(Path::new(path), "two:envdoc", "00", "ssh://gpu1", &plan.nodes[0]).join(" ");

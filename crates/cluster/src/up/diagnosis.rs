@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_that_the_engine_may_not_raise() {
+    fn recognizes_rlimit_errors_of_the_engine() {
         let error = |message: &str| Error::Swarm(docker::EngineMessage::new(message));
         let docker_20_10 = "OCI runtime create failed: runc create failed: unable to start container \
             process: \

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_engine_that_was_away_for_a_moment() {
+    fn reports_engine_restart_during_up() {
         let torn =
             Problem::of(Step::Swarm, "node2", "it cannot join: Connection reset by peer (os error 104)")
                 .closed(true)

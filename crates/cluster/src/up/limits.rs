@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn one_report_and_one_block_for_all_nodes() {
+    fn combines_refused_limits_of_all_nodes() {
         let plan = two_nodes("limits: {shm: 2g}");
         let all = [
             refused("node1", "memlock", -1, Some(8 << 20)),
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn no_block_with_values_that_nobody_knows_or_that_do_not_help() {
+    fn suggests_no_limits_that_are_unknown_or_too_small() {
         let plan = two_nodes("");
         assert_eq!(block(&plan, &[refused("node1", "memlock", -1, None)]), None);
         assert_eq!(block(&plan, &[refused("node1", "nofile", 1_048_576, Some(512))]), None);

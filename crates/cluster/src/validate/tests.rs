@@ -20,7 +20,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn what_is_left_out_is_chosen() {
+fn fills_in_defaults() {
     let plan = plan(TWO).unwrap();
     assert_eq!(plan.name, "two-node");
     assert_eq!(plan.network.name, "two-node-net");
@@ -34,7 +34,7 @@ fn what_is_left_out_is_chosen() {
 }
 
 #[test]
-fn torchrun_needs_no_ssh_unless_it_is_asked_for() {
+fn torchrun_has_no_ssh_unless_requested() {
     assert_eq!(plan(&format!("launcher: torchrun\n{TWO}")).unwrap().ssh, None);
     assert!(plan(&format!("launcher: torchrun\nssh: {{}}\n{TWO}")).unwrap().ssh.is_some());
 }
@@ -51,7 +51,7 @@ fn the_nodes_own_environment_wins() {
 }
 
 #[test]
-fn a_share_is_a_volume() {
+fn nfs_storage_becomes_a_volume() {
     let plan = plan(&format!(
         "{TWO}storage:\n- {{nfs: \"[fd00::1]:/export/data\", to: /data/, options: vers=4.2}}\n"
     ))
@@ -65,7 +65,7 @@ fn a_share_is_a_volume() {
 }
 
 #[test]
-fn each_refusal_says_what_where_and_what_to_do() {
+fn validation_errors_name_the_field_and_the_problem() {
     let node = |rest: &str| format!("image: a\nnodes:\n- {{address: a1, gpus: 1{rest}}}\n");
     let nodes = |one: &str, other: &str| format!("image: a\nnodes:\n- {{{one}}}\n- {{{other}}}\n");
     for (text, expected) in [
@@ -130,7 +130,7 @@ fn each_refusal_says_what_where_and_what_to_do() {
 }
 
 #[test]
-fn what_looks_secret_is_warned_of() {
+fn warns_about_secrets_in_environment() {
     let plan = plan(&format!("environment: {{HF_TOKEN: abc}}\n{TWO}")).unwrap();
     assert!(plan.warnings[0].contains("HF_TOKEN") && !plan.warnings[0].contains("abc"));
 }

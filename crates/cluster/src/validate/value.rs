@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_shell_or_compose_would_change_is_a_value() {
+    fn rejects_values_that_shell_or_compose_would_expand() {
         for text in ["$HOME", "`id`", "a\"b", "a\\b", "a\nb", "{{.Node.Hostname}}", "a\0"] {
             assert!(!(VALUE.fits)(text), "{text:?}");
         }
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoints() {
+    fn validates_docker_endpoints() {
         for text in [
             "unix:///var/run/docker.sock",
             "ssh://10.0.18.2",
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn parses_byte_sizes() {
         assert_eq!(bytes("16g"), Some(16 << 30));
         assert_eq!(bytes("512 MiB"), Some(512 << 20));
         assert_eq!(bytes("1024"), Some(1024));

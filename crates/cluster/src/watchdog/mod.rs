@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_rank_is_found_whatever_the_others_do_and_a_working_one_never() {
+    fn detects_stopped_or_waiting_ranks_but_not_working_ones() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let quiet = |samples: [(u64, Option<Sample>, u64); 3]| {

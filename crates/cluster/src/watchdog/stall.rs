@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn likely_needs_evidence() {
+    fn stall_is_likely_only_with_evidence() {
         let stopped = [quiet(0, 'S', "futex_wait", 55), quiet(1, 'T', "do_signal_stop", 62)];
         let found = stall(&stopped, 2).unwrap();
         assert!(found.likely && found.ranks == stopped[1..], "{found:?}");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_all_sleep_alike_have_no_suspect() {
+    fn equally_sleeping_ranks_have_no_suspect() {
         let alike = [quiet(0, 'S', "futex_wait", 90), quiet(1, 'S', "futex_wait", 80)];
         let found = stall(&alike, 2).unwrap();
         assert!(!found.likely && found.ranks.len() == 2, "{found:?}");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_wait_for_one_that_works_are_no_stall() {
+    fn ranks_waiting_for_a_working_one_are_not_a_stall() {
         let waits = [quiet(0, 'R', "0", 1), quiet(1, 'S', "futex_wait", 90), quiet(2, 'S', "futex_wait", 90)];
         assert_eq!(stall(&waits, 3), None);
         assert_eq!(stall(&[quiet(0, 'S', "futex_wait", 30), quiet(1, 'S', "futex_wait", 20)], 2), None);

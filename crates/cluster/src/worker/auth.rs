@@ -216,7 +216,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn both_sides_prove_it_and_strangers_and_replays_read_nothing() {
+    async fn authenticates_both_sides_and_rejects_strangers_and_replays() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (secret, seen) = (secret(), Seen::default());
@@ -263,7 +263,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_without_the_secret_is_not_believed() {
+    async fn rejects_a_listener_without_the_secret() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let impostor = async {
@@ -284,7 +284,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_code_is_for_its_parts_and_its_purpose() {
+    fn signature_is_bound_to_its_parts_and_label() {
         let secret = secret();
         let code = secret.sign("a", &["x", "y"]);
         assert!(secret.verify("a", &["x", "y"], &code));

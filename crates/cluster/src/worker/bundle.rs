@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn another_processor_is_refused() {
+    fn rejects_bundle_for_another_architecture() {
         let own = std::env::consts::ARCH;
         let other = if own == "x86_64" { "arm64" } else { "amd64" };
         assert!(fits(own).is_ok() && fits(other).is_err_and(|error| error.to_string().contains(other)));

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_and_its_answer() {
+    fn encodes_dns_queries_and_parses_responses() {
         let asked = question(7, "node1");
         assert_eq!(asked[12..], *b"\x05node1\0\0\x01\0\x01");
         let mut answer = asked.clone();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_server_has_no_address() {
+    fn explains_dns_response_codes() {
         let server = "10.0.0.2".parse().unwrap();
         let cases = [
             (0, Why::UnknownName, "has no address for node1"),

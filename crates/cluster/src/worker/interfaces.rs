@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_is_there_and_leads_to_itself() {
+    fn finds_loopback_interface_and_its_route() {
         let interfaces = all().unwrap();
         let lo = interfaces.iter().find(|interface| interface.loopback).unwrap();
         assert!(lo.addresses.contains(&(Ipv4Addr::LOCALHOST.into(), 8)), "{lo:?}");

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_packet_is_no_limit_of_its_size() {
+    async fn packet_loss_does_not_reduce_the_path_mtu() {
         let secret = auth::tests::secret();
         let port = lossy(65_535, &secret).await;
         let answer = search("127.0.0.1", port, 1450, &secret).await.unwrap();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_nothing_is_acknowledged_there_is_no_size() {
+    async fn path_mtu_times_out_without_acknowledgements() {
         let secret = auth::tests::secret();
         let port = lossy(0, &secret).await;
         let answer = search("127.0.0.1", port, 1450, &secret).await;

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn one_that_says_nothing_has_not_ended() {
+    async fn distinguishes_unresponsive_from_exited_workers() {
         let (ours, theirs) = tokio::io::duplex(1 << 12);
         let (reader, writer) = tokio::io::split(ours);
         let (_asked, mut replies) = tokio::io::split(theirs);

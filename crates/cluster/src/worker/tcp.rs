@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn refused_silent_and_greeted_are_told_apart() {
+    async fn distinguishes_refused_silent_and_greeting_ports() {
         let (nothing, line, worker) = (Expected::Nothing, Expected::Line, Expected::Worker);
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = silent.local_addr().unwrap().port();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_address_of_another_machine_means_all() {
+    async fn binds_all_interfaces_if_the_address_is_not_local() {
         let listener = bind(Some("192.0.2.1".parse().unwrap()), 0).await.unwrap();
         assert!(listener.local_addr().unwrap().ip().is_unspecified());
     }

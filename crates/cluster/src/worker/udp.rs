@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_arrives_is_acknowledged_and_the_largest_size_found() {
+    async fn acknowledges_datagrams_and_finds_the_path_mtu() {
         let secret = auth::tests::secret();
         let (listening, port) = listening(&secret).await;
         let answer = send("127.0.0.1", port, 9000, true, &secret).await.unwrap();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn strangers_and_replays_get_no_acknowledgement_and_send_none() {
+    async fn rejects_datagrams_of_strangers_and_replays() {
         let secret = auth::tests::secret();
         let (listening, port) = listening(&secret).await;
         let own = Line::open("127.0.0.1", port, false, &secret).await.unwrap();

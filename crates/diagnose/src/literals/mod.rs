@@ -245,7 +245,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
 
         #[test]
-        fn as_if_every_place_were_looked_at(text in text(), from in 0_usize..60, limit in 0_usize..200) {
+        fn search_agrees_with_brute_force(text in text(), from in 0_usize..60, limit in 0_usize..200) {
             let literals = Literals::get();
             let occurrences = slowly(literals, &text);
             prop_assert_eq!(&quickly(literals, &text), &occurrences);

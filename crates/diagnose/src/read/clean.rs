@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_taken_out_wherever_the_pieces_end() {
+    fn strips_escape_sequences_across_chunk_boundaries() {
         let cases: &[(&[u8], &str)] = &[
             (b"\x1b[31mRuntimeError\x1b[0m: CUDA", "RuntimeError: CUDA"),
             (b"\x1b[1;38;5;196mred\x1b[K\x1b[A up", "red up"),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn several_members_and_frames() {
+    fn reads_concatenated_gzip_members_and_zstd_frames() {
         for pack in [gzip, zstd] {
             let packed = [pack(b"one\n"), pack(b""), pack(&b"two\n".repeat(100_000))].concat();
             assert_eq!(unpacked(&packed), ([b"one\n".to_vec(), b"two\n".repeat(100_000)].concat(), None));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_read_up_to_there_and_said() {
+    fn truncated_files_are_read_up_to_the_end_and_reported() {
         let text: Vec<u8> = (0..200_000_u32)
             .flat_map(|number| format!("{}\n", number.wrapping_mul(2_654_435_761)).into_bytes())
             .collect();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_window_is_refused() {
+    fn rejects_zstd_frames_with_large_windows() {
         // A frame with a window of 128 MiB: exponent 17, no mantissa.
         let (_, error) = unpacked(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 17 << 3, 0x01, 0x00, 0x00]);
         assert!(error.is_some_and(|error| error.contains("128 MiB")));

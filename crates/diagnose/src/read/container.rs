@@ -152,7 +152,7 @@ mod tests {
     use super::Joined;
 
     #[test]
-    fn halves_of_lines_belong_to_their_output() {
+    fn joins_partial_lines_per_stream() {
         let mut joined = Joined { prefix: "node1  | ".into(), ..Joined::default() };
         assert_eq!(joined.add(false, b"2026-03-01T10:00:00.1Z half a "), None);
         let error = joined.add(true, b"2026-03-01T10:00:00.2Z RuntimeError: no\n");

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_docker_writes_of_a_container() {
+    fn reads_docker_json_file_logs() {
         let log = concat!(
             r#"{"log":"step 1\n","stream":"stdout","time":"2026-03-01T10:00:00.5Z"}"#,
             "\n",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_elastic_writes_of_an_exception() {
+    fn reads_torch_elastic_error_files() {
         let file = r#"{"message": {"message": "ValueError: no", "extraInfo": {"py_callstack": "Traceback (most recent call last):\n  File \"train.py\", line 3, in main\nValueError: no\n", "timestamp": "1795219200"}}}"#;
         let read = of_bytes(file.as_bytes());
         assert_eq!((read.lines, read.found.len(), read.found[0].after.len()), (3, 2, 2));

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_of_the_kernel() {
+    fn converts_kmsg_records_to_dmesg_lines() {
         let raw = "4,1234,12345678,-;NVRM: Xid (PCI:0000:38:00): 79, GPU has fallen off the bus.";
         assert_eq!(record(raw), "[   12.345678] NVRM: Xid (PCI:0000:38:00): 79, GPU has fallen off the bus.");
         for line in
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_read_is_said_to_be_unread() {
+    fn unreadable_kernel_log_is_reported_as_unread() {
         let denied = read("kernel log".into(), "", Fact::unknown("permission denied"));
         assert_eq!(denied.unread.as_deref(), Some("permission denied"));
         assert!(read("kernel log".into(), "", Fact::Absent).unread.is_some());

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_what_it_was() {
+    fn cached_line_has_the_same_signatures_and_kinds() {
         let mut known = LineCache::default();
         let halves = [known.indices.hasher(), &known.other].map(|hasher| hasher.hash_one("a line"));
         assert_ne!(halves[0], halves[1], "64 bits and not 128");

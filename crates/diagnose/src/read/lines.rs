@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_shows() {
+    fn keeps_text_after_last_carriage_return_and_truncates() {
         let long = "x".repeat(3 * CUT);
         let cases = [
             ("plain", "plain"),

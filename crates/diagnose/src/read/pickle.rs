@@ -243,7 +243,7 @@ mod tests {
     use super::Pickle;
 
     #[test]
-    fn plain_data() {
+    fn reads_pickles_of_plain_data() {
         // pickletools: {'entries': [{'seq': 300, 'state': 'started', 't': (1, -2)}], 'n': None}, protocol 2
         let bytes = b"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]q\x02}q\x03(X\x03\x00\x00\x00seqq\x04M,\x01X\x05\x00\x00\x00stateq\x05X\x07\x00\x00\x00startedq\x06X\x01\x00\x00\x00tq\x07K\x01J\xfe\xff\xff\xff\x86q\x08uaX\x01\x00\x00\x00nq\x09Nu.";
         let pickle = Pickle::read(bytes).unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_execute_is_refused() {
+    fn rejects_pickles_that_import_or_call() {
         let attack = b"\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R.";
         assert!(Pickle::read(attack).unwrap_err().to_string().contains("import or call"));
         assert!(Pickle::read(b"\x80\x02h\x05.").is_err());

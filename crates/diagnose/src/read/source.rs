@@ -126,7 +126,7 @@ mod tests {
     const LOG: &str = "step 1\nRuntimeError: CUDA error: out of memory\n训练失败\n";
 
     #[test]
-    fn as_it_comes() {
+    fn reads_plain_compressed_and_utf16_logs() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(LOG.as_bytes()).unwrap();
         let gzip = gzip.finish().unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_said() {
+    fn reports_binary_and_unsupported_files() {
         assert!(
             of(&(0..=255).collect::<Vec<u8>>().repeat(20))
                 .remarks
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn among_others_what_cannot_be_opened_is_unread() {
+    fn device_among_several_sources_is_reported_as_unread() {
         let sources =
             [Source::File("/dev/zero".into()), Source::Bytes { name: "log".into(), bytes: vec![b'x'] }];
         let reads = crate::read::read_all(&sources).unwrap();

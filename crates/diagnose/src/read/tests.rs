@@ -61,7 +61,7 @@ fn logs() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn real_logs_give_what_their_lines_give() {
+fn real_logs_match_line_by_line_reading() {
     for (name, bytes) in logs() {
         let read = in_pieces(&bytes, LIMITS, usize::MAX);
         let wanted: Vec<_> =
@@ -82,7 +82,7 @@ fn real_logs_give_what_their_lines_give() {
 }
 
 #[test]
-fn head_tail_and_after() {
+fn keeps_head_tail_and_lines_after_a_finding() {
     let mut log: String = (1..=100).map(|number| format!("step {number}\n")).collect();
     log.push_str("Traceback (most recent call last):\n  File \"a.py\"\nRuntimeError: no\nlast");
     let read = text("log", &log);
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn blocks_give_what_lines_give(log in log()) {
+    fn block_reading_matches_line_by_line_reading(log in log()) {
         let read = in_pieces(&log, LIMITS, usize::MAX);
         let found: Vec<_> = summary(&read).into_iter().map(|(number, text, ids, _)| (number, text, ids)).collect();
         let wanted = line_by_line(&log);

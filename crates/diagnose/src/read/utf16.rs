@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn both_orders_with_and_without_a_mark() {
+    fn decodes_both_byte_orders_with_and_without_bom() {
         let text = "训练失败 🙂: CUDA error\r\nrank 3 of 8 exits with code 1\n";
         let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn no_utf16() {
+    fn does_not_detect_utf16_in_other_data() {
         for bytes in [
             &b"plain text, quite long"[..],
             &[0; 64],

@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_shown_where_its_words_stand() {
+    fn long_line_is_truncated_around_its_error_text() {
         let layout = Layout { width: 80, unicode: true, verbose: false, root: false };
         let words = "RuntimeError: CUDA error: no kernel image is available for execution on the device";
         let line = format!("{} {words} {}", "训".repeat(900), "y".repeat(900));

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_traceback_and_after_its_last_line() {
+    fn context_has_lines_before_and_after_a_traceback() {
         let log = r#"start
 config: lr = '3e-4'
 Traceback (most recent call last):
@@ -92,20 +92,20 @@ bye
     }
 
     #[test]
-    fn what_others_say_is_not_told() {
+    fn context_omits_lines_of_other_ranks() {
         let log = "[rank1]: all well\n[rank0]: lr is a text\n[rank0]: ValueError: 3\n[rank1]: all \
             well\n\n[rank0]: bye\n";
         assert_eq!(around(log), [(2, "[rank0]: lr is a text".to_owned()), (6, "[rank0]: bye".to_owned())]);
     }
 
     #[test]
-    fn a_cause_that_says_it_all_needs_no_more() {
+    fn no_context_for_a_self_explanatory_cause() {
         assert!(around("a\nOSError: [Errno 28] No space left on device\nb\n").is_empty());
         assert!(around("a\nb\n").is_empty());
     }
 
     #[test]
-    fn where_nothing_is_known_the_last_lines_are_told() {
+    fn shows_last_lines_if_no_cause_is_known() {
         let last = |log: &str| {
             diagnose_text(catalog(), "a.log", log)
                 .last
@@ -123,7 +123,7 @@ bye
     }
 
     #[test]
-    fn the_last_line_without_an_end() {
+    fn context_includes_last_line_without_newline() {
         assert_eq!(around("ValueError: 3\nwhy it is 3"), [(2, "why it is 3".to_owned())]);
     }
 }

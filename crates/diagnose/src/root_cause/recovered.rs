@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tests_provoke_counts_inside_of_a_session_that_passed_alone() {
+    fn errors_within_a_passed_test_session_are_ignored() {
         let (began, passed) = ("===== test session starts =====\n", "===== 6 passed in 0.08s =====\n");
         assert!(causes(&format!("{began}{FULL}{passed}")).is_empty());
         assert_eq!(causes(&format!("{FULL}{began}{passed}")), ["disk-full"]);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_build_tolerated_is_of_its_own_steps_and_nothing_fails_after_it() {
+    fn errors_in_steps_of_a_successful_build_are_ignored() {
         let named = "#12 naming to docker.io/lab/train:1 0.0s done\n";
         assert!(causes(&format!("#7 0.362 {FULL}{named}")).is_empty());
         assert_eq!(causes(&format!("{FULL}{named}")), ["disk-full"]);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_container_that_ended_with_0() {
+    fn errors_of_a_container_that_exited_with_0_are_ignored() {
         let said = |words: &str| format!("client-1  | {words}client-1  | done\n");
         let well = "client-1 exited with code 0\n";
         assert!(causes(&format!("{}{well}", said(REFUSED))).is_empty());
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_was_started_anew() {
+    fn errors_before_a_successful_restart_are_ignored() {
         let failed = "E1122 22:46:35.716000 6249 torch/distributed/elastic/multiprocessing/api.py:1002] \
             failed (exitcode: 1) local_rank: 0 (pid: 6392) of binary: /opt/venv/bin/python\n";
         assert!(causes(&format!("{REFUSED}{failed}{}", lines(130))).is_empty());
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_that_were_repeated() {
+    fn errors_of_successful_retries_are_ignored() {
         let refused = "curl: (22) The requested URL returned error: 503\n";
         let again = "Warning: Problem : HTTP error. Will retry in 1 seconds. 4 retries left.\n";
         assert!(causes(&format!("{refused}{again}all there\n")).is_empty());

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launchers_line_inside_of_a_ranks_traceback_explains_nothing_of_it() {
+    fn launcher_line_within_a_rank_traceback_is_ignored() {
         let log = r#"[rank1]: Traceback (most recent call last):
 [rank1]:   File "/opt/train/train.py", line 118, in <module>
 [rank1]:     main()
@@ -257,7 +257,7 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
     }
 
     #[test]
-    fn a_table_tells_what_a_rank_raised_whose_own_lines_are_missing() {
+    fn uses_launcher_table_if_lines_of_a_rank_are_missing() {
         let own = |rank: u32, line: u32| {
             format!(
                 "[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   \
@@ -278,7 +278,7 @@ torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
     }
 
     #[test]
-    fn lines_that_stand_twice() {
+    fn duplicated_lines_do_not_change_the_cause() {
         let chained = "Traceback (most recent call last):\n  File \"/a.py\", line 3, in \
             read\nbinascii.Error: Incorrect padding\n\nThe above exception was the direct cause of the \
             following exception:\n\nTraceback (most recent call last):\n  File \"/a.py\", line 9, in \

@@ -66,7 +66,7 @@ fn pickles_are_read_too() {
 /// called their sixth all-reduce and gave up after 8 s; written by
 /// `torch._C._distributed_c10d._dump_fr_trace` (`TORCH_FR_BUFFER_SIZE=200`).
 #[test]
-fn real_dumps_of_gloo_name_the_rank_that_did_not_come() {
+fn real_gloo_dumps_name_the_lagging_rank() {
     let dumps: [&[u8]; 3] = [
         include_bytes!("../../../../tests/logs_recorder/gloo_rank_0"),
         include_bytes!("../../../../tests/logs_recorder/gloo_rank_1"),

@@ -109,7 +109,7 @@ fn right(diagnosis: &Diagnosis, failure: &Failure) -> bool {
 }
 
 #[test]
-fn failures_are_named() {
+fn root_causes_are_found_at_the_recorded_rate() {
     let failures: Vec<Failure> = list("truths.yaml");
     for (set, floor, all) in SETS {
         let of_set: Vec<&Failure> = failures.iter().filter(|failure| failure.set == *set).collect();

@@ -101,7 +101,7 @@ const PREFIXES: &[(&str, Prefix)] = &[
 const OF_NODES: &str = "failures/torch-two-nodes-raises-1.log";
 
 #[test]
-fn what_others_put_before_lines() {
+fn line_prefixes_do_not_change_the_cause() {
     for (who, prefix) in PREFIXES {
         for (file, lines, id, _) in LOGS.iter().filter(|log| log.0 != OF_NODES) {
             let put: Vec<String> =
@@ -115,14 +115,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn lines_that_stand_twice(index in 0..LOGS.len()) {
+    fn duplicated_lines_do_not_change_the_cause(index in 0..LOGS.len()) {
         let (file, lines, id, _) = &LOGS[index];
         let doubled: Vec<String> = lines.iter().flat_map(|line| [line.clone(), line.clone()]).collect();
         prop_assert_eq!(&cause(&doubled), id, "{}", file);
     }
 
     #[test]
-    fn other_times(index in 0..LOGS.len(), day in 10..29_u32, year in 2019..2031_u32) {
+    fn shifted_timestamps_do_not_change_the_cause(index in 0..LOGS.len(), day in 10..29_u32, year in 2019..2031_u32) {
         let (file, lines, id, _) = &LOGS[index];
         let iso = Regex::new(r"20\d\d-\d\d-\d\d").unwrap();
         let glog = Regex::new(r"([IWEF])1121 ").unwrap();
@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn ranks_mixed_otherwise(index in 0..LOGS.len(), seed: u64) {
+    fn interleaving_of_ranks_does_not_change_the_cause(index in 0..LOGS.len(), seed: u64) {
         let (file, lines, id, _) = &LOGS[index];
         if !id.as_deref().is_some_and(|id| TORN.contains(&id)) {
             prop_assert_eq!(&cause(&mixed(lines, seed)), id, "{}", file);
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn a_start_that_is_missing(index in 0..LOGS.len(), part in 0.0..1.0_f64) {
+    fn missing_start_does_not_change_the_cause(index in 0..LOGS.len(), part in 0.0..1.0_f64) {
         let (file, lines, id, first) = &LOGS[index];
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a part of a few lines")]
         let cut = (part * (*first - 1) as f64) as usize;

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_were_called_off() {
+    fn recognizes_canceled_build_steps() {
         let message = "failed to solve: process \"/bin/sh -c make\" did not complete: context canceled";
         assert_eq!(Cause::of(message), Cause::Canceled);
         assert_ne!(Cause::of("exit code: 2"), Cause::Canceled);

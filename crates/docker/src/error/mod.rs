@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_push_without_the_right_to_it_names_the_login() {
+    fn denied_push_reports_whether_a_login_was_used() {
         let denied = Error::engine(None, "denied: requested access to the resource is denied");
         assert!(matches!(denied.of_push(false), Error::PushDenied { login: false, .. }));
         let full = Error::engine(None, "no space left on device");

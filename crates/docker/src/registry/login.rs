@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenges_become_addresses() {
+    fn builds_token_url_from_bearer_challenge() {
         let challenge = r#"Bearer realm="https://auth.example.org/token",service="registry.example.org",scope="repository:nvidia/cuda:pull""#;
         assert_eq!(
             token_address(challenge).map(String::from).as_deref(),

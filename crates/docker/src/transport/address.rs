@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_are_taken_apart() {
+    fn parses_ssh_endpoints() {
         let parse = |text| SshAddress::parse(text).unwrap();
         let plain = parse("ssh://gpu1");
         assert_eq!((plain.user, plain.port, plain.socket.as_str()), (None, None, DEFAULT_SOCKET));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_an_option_or_a_command_is_refused() {
+    fn rejects_ssh_endpoints_with_options_or_shell_syntax() {
         for text in [
             "ssh://",
             "ssh://-oProxyCommand=id",

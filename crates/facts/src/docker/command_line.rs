@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_exec_start_forgets() {
+    fn empty_exec_start_resets_earlier_ones() {
         let text = "[Service]\nExecStart=\nExecStart=/usr/bin/dockerd \\\n  -H fd:// \\\n  --debug\n";
         assert_eq!(exec_starts(text), ["", "/usr/bin/dockerd    -H fd://    --debug"]);
     }

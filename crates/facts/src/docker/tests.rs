@@ -59,7 +59,7 @@ fn the_endpoint_is_found_as_the_docker_program_finds_it() {
 }
 
 #[test]
-fn an_engine_that_systemd_would_start_is_not_asked() {
+fn socket_activated_idle_engine_is_not_queried() {
     let mut readings = vec![
         ("stat /var/run/docker.sock", SOCKET),
         ("stat /run/systemd/system", SOCKET),
@@ -93,7 +93,7 @@ fn an_engine_that_systemd_would_start_is_not_asked() {
 
 /// A denied reading becomes neither absence nor a default.
 #[test]
-fn what_is_denied_stays_unknown() {
+fn denied_readings_are_unknown() {
     let user = ("environment", "HOME=/home/b\nXDG_RUNTIME_DIR=/run/user/1000");
     let denied =
         |key: &'static str| gather(&Sparse::new(&[user]).failing(&[(key, Missing::denied())]), catalog());
@@ -213,7 +213,7 @@ fn a_rootless_engine_has_files_of_its_own() {
 }
 
 #[test]
-fn podman_is_told_from_docker() {
+fn distinguishes_podman_from_docker() {
     let socket = "unix:///var/run/docker.sock";
     let docker = gathered(&[
         ("stat /var/run/docker.sock", SOCKET),

@@ -51,7 +51,7 @@ fn the_library_is_what_the_link_leads_to() {
 }
 
 #[test]
-fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
+fn distinguishes_wsl_jetson_stubs_and_dangling_symlinks() {
     let host = Sparse::new(&[
         ("environment", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:/usr/local/cuda/compat"),
         ("find /usr/local/cuda/lib64/stubs libcuda.so libnvidia-ml.so", "libcuda.so"),
@@ -71,7 +71,7 @@ fn wsl_jetson_stubs_and_dead_links_are_told_apart() {
 }
 
 #[test]
-fn the_loaders_directories_are_those_of_its_configuration_without_doubles() {
+fn loader_directories_follow_ld_so_conf_without_duplicates() {
     let lib = stat("/usr/lib", 0);
     let host = Sparse::new(&[
         ("environment", "LD_LIBRARY_PATH=/opt/x/:relative:"),
@@ -114,7 +114,7 @@ fn device_nodes_are_read() {
 }
 
 #[test]
-fn packages_of_the_driver_are_told_from_others_of_nvidia() {
+fn distinguishes_driver_packages_from_other_nvidia_packages() {
     for name in [
         "nvidia-driver-550-server",
         "nvidia-headless-no-dkms-535",

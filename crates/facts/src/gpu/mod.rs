@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_nothing_of_nvidia_no_program_is_run() {
+    fn runs_no_commands_without_an_nvidia_device() {
         let readings = ["stat /dev/nvidiactl", "stat /dev/dxg", "list /sys/bus/pci/devices"];
         let mut readings: std::collections::BTreeMap<String, Reading> =
             readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_looked_at_is_not_absent() {
+    fn unreadable_locations_are_unknown_not_absent() {
         let readings = ["stat /dev/nvidiactl", "list /sys/bus/pci/devices", "program nvidia-smi"];
         let mut readings: std::collections::BTreeMap<String, Reading> =
             readings.iter().map(|key| ((*key).to_owned(), Reading::Absent)).collect();

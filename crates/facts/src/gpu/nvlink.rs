@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inactive_link_is_told_from_an_active_one() {
+    fn distinguishes_inactive_from_active_links() {
         let text =
             "GPU 3: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: <inactive>\n";
         assert_eq!(links(text)[&3], Fact::Known(vec![Some(26.562), None]));

@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_does_not_tell_is_never_a_number() {
+    fn placeholder_values_are_never_parsed_as_numbers() {
         let log = |inner: &str| {
             format!(
                 "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log \
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn driver_610_names_its_versions_anew() {
+    fn parses_version_fields_of_driver_610() {
         let xml = "<nvidia_smi_log><driver_version>610.57.04 [Deprecated; will be removed in CUDA 14.0. Use \
             KMD Version \
                    instead]</driver_version><cuda_umd_version>13.3</cuda_umd_version></nvidia_smi_log>";

@@ -190,7 +190,7 @@ fn firewalld_is_read() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_unknown() {
+fn unreadable_sources_are_unknown() {
     let found = gather(&Replay::new(BTreeMap::new(), "not in this snapshot"));
     assert!(matches!(found.interfaces, Fact::Unknown(_)));
     assert!(matches!(found.default_route, Fact::Unknown(_)));

@@ -74,7 +74,7 @@ fn a_gpu_is_read_with_its_link_and_the_bridges_above_it() {
 }
 
 #[test]
-fn no_bus_is_known_and_no_sysfs_is_not() {
+fn distinguishes_missing_pci_bus_from_missing_sysfs() {
     let none = Sparse(BTreeMap::new());
     assert!(matches!(gather(&none).devices, Fact::Unknown(_)));
     assert!(may_have_gpu(&none));
@@ -166,7 +166,7 @@ fn from_lspci(text: &str) -> Sparse {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test reads the corpus")]
-fn the_devices_of_the_corpus_are_told_apart() {
+fn classifies_gpus_nvswitches_and_adapters_of_recordings() {
     // GPUs, NVSwitches, adapters.
     let expected = [
         ("lspci-Dnn-h100-x8-host-nvswitch.txt", [8, 4, 0]),

@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn conda_keeps_its_packages_in_egg_infos_and_reads_the_users_own_before_them() {
+    fn conda_reads_egg_info_and_user_site_first() {
         let host = machine(&[
             ("environment", text("HOME=/home/ada\nCONDA_PREFIX=/opt/conda")),
             ("stat /opt/conda/bin/python3", file("/opt/conda/bin/python3.11")),
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_unknown() {
+    fn unreadable_site_packages_are_unknown() {
         let denied = || Reading::failed("permission denied");
         let host = machine(&[
             ("environment", text("HOME=/root\nVIRTUAL_ENV=/srv/venv")),

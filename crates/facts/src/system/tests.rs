@@ -51,7 +51,7 @@ fn container(machine: &Sparse) -> Fact<String> {
 }
 
 #[test]
-fn containers_are_told_from_machines() {
+fn distinguishes_containers_from_machines() {
     let known = |name: &str| Fact::Known(name.to_owned());
     let own = ["pid", "uts", "ipc"];
     let file = link("/x");
@@ -142,7 +142,7 @@ fn containers_are_told_from_machines() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_unknown() {
+fn unreadable_sources_are_unknown() {
     let unshared = with_namespaces(&[("read /proc/self/mountinfo", VM_MOUNTS)], &["pid"]);
     assert!(matches!(container(&unshared), Fact::Unknown(_)));
     assert!(matches!(container(&Sparse::new(&[])), Fact::Unknown(_)), "no /proc");
@@ -170,7 +170,7 @@ fn what_cannot_be_seen_is_unknown() {
 }
 
 #[test]
-fn wsl_versions_are_told_apart() {
+fn distinguishes_wsl_versions() {
     let wsl = |release: &str, dxg: bool| {
         let file = link("/dev/dxg");
         let mut readings = vec![("read /proc/sys/kernel/osrelease", release)];

@@ -171,7 +171,7 @@ mod tests {
     use std::sync::Barrier;
 
     #[test]
-    fn of_two_that_create_a_file_at_once_one_does_and_it_stays() {
+    fn concurrent_creation_never_replaces_a_file() {
         let dir = tempfile::tempdir().unwrap();
         for round in 0..300 {
             let (path, start) = (dir.path().join(format!("file{round}")), Barrier::new(2));

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_found_by_what_is_around_them() {
+    fn hides_passwords_recognized_by_context() {
         for (text, expected) in [
             ("the password is swordfish7.", "the password is ***"),
             ("the password is required", "the password is required"),

@@ -96,7 +96,7 @@ fn count(cases: &[Planted], redact: impl Fn(&Planted) -> String) -> Count {
 }
 
 #[test]
-fn what_a_second_author_planted_is_gone() {
+fn planted_secrets_are_removed() {
     let read = |text| serde_yaml::from_str::<Vec<Planted>>(text).unwrap();
     let corpus = [
         ("environment", read(include_str!("../../../../tests/redaction/planted-environment.yaml"))),
@@ -131,7 +131,7 @@ enum Harmless {
 }
 
 #[test]
-fn harmless_lines_of_a_second_author_stay() {
+fn planted_harmless_lines_are_kept() {
     let text = include_str!("../../../../tests/redaction/planted-harmless.yaml");
     let lines: Vec<Harmless> = serde_yaml::from_str(text).unwrap();
     let changed: Vec<String> = lines

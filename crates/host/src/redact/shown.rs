@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_credential_stays() {
+    fn keeps_text_that_is_not_a_credential() {
         for text in [
             "ssh://root@node2 does not answer",
             "git clone https://$USER:$TOKEN@github.com/x/y",

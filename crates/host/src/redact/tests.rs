@@ -16,7 +16,7 @@ pub(super) fn text<'r>(readings: &'r BTreeMap<String, Kept>, ask: &str) -> &'r s
 }
 
 #[test]
-fn what_names_people_and_machines_is_replaced_and_the_rest_stays() {
+fn replaces_user_and_machine_names_and_keeps_the_rest() {
     let readings = redacted(&[
         ("read /proc/sys/kernel/hostname", "gpu-17.corp.lan\n"),
         ("read /etc/hosts", "127.0.0.1 localhost\n10.20.30.41 gpu-17 gpu-17.corp.lan\n10.20.30.42 storage\n"),
@@ -197,7 +197,7 @@ fn a_log_holds_no_credentials_and_no_names() {
 }
 
 #[test]
-fn a_host_called_like_a_distribution_does_not_take_it_along_and_localhost_stays() {
+fn host_named_like_a_distribution_keeps_the_distribution_id() {
     let ask = "read /proc/sys/kernel/hostname";
     assert_eq!(text(&redacted(&[(ask, "localhost\n")]), ask), "localhost\n");
     let readings = redacted(&[
@@ -211,7 +211,7 @@ fn a_host_called_like_a_distribution_does_not_take_it_along_and_localhost_stays(
 }
 
 #[test]
-fn the_same_original_gets_the_same_stand_in_and_twice_changes_nothing() {
+fn replacements_are_consistent_and_idempotent() {
     let once = redacted(&[(
         "read /proc/net/fib_trie",
         "|-- 10.0.18.1\n|-- 10.0.18.2\n|-- 10.0.19.1\n|-- 10.0.18.1\n",

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reported_is_hidden_too() {
+    fn reported_token_shapes_match_their_redaction_pattern() {
         for shape in TOKEN_SHAPES {
             let regex = pattern(&format!("^(?:{})$", shape.pattern));
             for (start, length) in shape.whole {

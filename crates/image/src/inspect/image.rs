@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_registry() {
+    fn reads_image_from_registry_manifest() {
         let reference = Reference::parse("registry.lan/train:1").unwrap();
         let image = from_registry(&reference, None, &manifest(&[100, 2000]), configuration());
         assert_eq!(image.architecture.as_deref(), Some("x86_64"));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_engine() {
+    fn reads_image_from_docker_inspect() {
         let inspected = r#"{"Id":"sha256:1","RepoDigests":["r/x@sha256:2"],
             "Created":"0001-01-01T00:00:00Z","Size":5,
             "Architecture":"arm64","Os":"linux",

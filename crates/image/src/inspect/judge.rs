@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_and_the_cuda() {
+    fn driver_must_support_the_cuda_version_of_the_image() {
         let h100 = |driver| node(driver, "NVIDIA H100 80GB HBM3 9.0", &[]);
         let geforce = |driver| node(driver, "NVIDIA GeForce RTX 4090 8.9", &[]);
         let of = |version: &str| image(&[("CUDA_VERSION", version)], &[]);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn code_for_the_gpus() {
+    fn torch_of_the_image_must_have_code_for_the_gpu() {
         let b200 = node("580.65.06", "NVIDIA B200 10.0", &[]);
         let word = |labels: &[(&str, &str)]| {
             status(&answer("image-without-code-for-gpu", &image(&[], labels), &b200))
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn requirements_and_variables() {
+    fn evaluates_nvidia_require_and_visible_devices() {
         let node = node("550.54.14", "NVIDIA H100 80GB HBM3 9.0", &[]);
         let requires = |text: &str| image(&[("NVIDIA_REQUIRE_CUDA", text)], &[]);
         let id = "image-driver-requirement-unmet";
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn processors() {
+    fn architecture_mismatch_is_an_error() {
         let mut node = node("550.54.14", "NVIDIA H100 80GB HBM3 9.0", &[]);
         node.system.architecture = Fact::Known("aarch64".into());
         let verdict = answer("image-architecture-mismatch", &image(&[], &[]), &node);

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_script_prints() {
+    fn parses_probe_script_output() {
         let text =
             "system=debian 12\npython=3.11 /usr/bin/python3\nnvcc=12.4 /usr/local/cuda/bin/nvcc\nend\n";
         let probe = Probe::parse(text).unwrap();

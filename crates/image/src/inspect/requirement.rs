@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_looked_at() {
+    fn ignores_unsupported_conditions() {
         let properties = machine("12.4", "550.54.14", None);
         assert_eq!(holds("gpumem>=4", &properties), Fact::Known(true));
         assert_eq!(holds("gpumem>=4,cuda>=13.0", &properties), Fact::Known(false));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn turned_off() {
+    fn disable_require_turns_requirements_off() {
         let mut image = Image::default();
         image.environment.insert("NVIDIA_REQUIRE_CUDA".into(), "cuda>=13.0".into());
         assert_eq!(of(&image), [("NVIDIA_REQUIRE_CUDA", "cuda>=13.0")]);

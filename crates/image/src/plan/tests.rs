@@ -49,7 +49,7 @@ fn deepspeed_gets_nvcc_a_compiler_and_headers() {
 }
 
 #[test]
-fn what_is_compiled_at_build_time_alone_leaves_nvcc_behind() {
+fn build_time_compilation_keeps_nvcc_out_of_the_final_image() {
     let text = dockerfile("packages: [flash-attn]\ncompile: build\ngpus: [h100, a100]\n");
     assert!(
         text.contains("-devel-ubuntu24.04 AS build") && text.contains("-base-ubuntu24.04 AS image"),
@@ -62,7 +62,7 @@ fn what_is_compiled_at_build_time_alone_leaves_nvcc_behind() {
 }
 
 #[test]
-fn an_own_image_is_told_by_the_request() {
+fn custom_base_image_requires_its_os_in_the_request() {
     let text = dockerfile("base_image: registry.example/base:1\nos: debian12\npython: 3.11\n");
     assert!(text.contains("FROM registry.example/base:1 AS image"), "{text}");
     assert!(text.contains("NVIDIA_VISIBLE_DEVICES=all"), "{text}");
@@ -71,7 +71,7 @@ fn an_own_image_is_told_by_the_request() {
 }
 
 #[test]
-fn a_directory_of_wheels_is_all_there_is() {
+fn wheel_directory_replaces_all_package_indexes() {
     let plan = planned("wheels: wheels\ntorch: 2.5.1\ncuda: 12.1\nbase: python\npython: 3.12\n").unwrap();
     let text = render::dockerfile(&plan).unwrap();
     assert!(text.contains("--mount=type=bind,source=wheels,target=/run/wheels"), "{text}");
@@ -83,7 +83,7 @@ fn a_directory_of_wheels_is_all_there_is() {
 }
 
 #[test]
-fn packages_that_the_catalog_does_not_know_are_told() {
+fn warns_about_packages_not_in_the_catalog() {
     let plan = planned("packages: [numyp, jieba==0.42.1]\n").unwrap();
     let message = &plan.warnings.iter().find(|one| one.id == "packages-not-in-catalog").unwrap().message;
     assert!(message.contains("numyp, jieba==0.42.1") && message.contains("is numyp numpy?"), "{message}");
@@ -98,7 +98,7 @@ fn packages_that_the_catalog_does_not_know_are_told() {
 }
 
 #[test]
-fn the_torch_of_an_image_is_used_or_told() {
+fn torch_of_the_image_is_used_or_a_warning_is_given() {
     let plan = planned("base: pytorch\ntorch: 2.12.1\n").unwrap();
     assert!(plan.warnings.iter().all(|one| one.id != "torch-of-image-unused"));
     let text = render::dockerfile(&plan).unwrap();
@@ -167,7 +167,7 @@ fn operators_that_cannot_be_built_are_refused() {
 }
 
 #[test]
-fn an_own_image_compiles_in_its_partner() {
+fn custom_base_image_compiles_in_its_devel_image() {
     let request = "deepspeed: any\ndeepspeed_ops: [fused_adam]\nbase_image: own:1\nbase_devel: own-devel:1\n\
         os: ubuntu22.04\n";
     let text = dockerfile(&format!("{request}python: 3.10\n"));
@@ -178,7 +178,7 @@ fn an_own_image_compiles_in_its_partner() {
 }
 
 #[test]
-fn a_mirror_by_its_name_is_an_argument_of_the_build() {
+fn mirror_preset_becomes_build_arguments() {
     let text = dockerfile("mirrors: {preset: tuna}\n");
     assert!(text.contains("ARG PIP_INDEX_URL=https://pypi.tuna.tsinghua.edu.cn/simple"), "{text}");
     assert!(text.contains("ARG APT_MIRROR=http://mirrors.tuna.tsinghua.edu.cn"), "{text}");
@@ -190,7 +190,7 @@ fn a_mirror_by_its_name_is_an_argument_of_the_build() {
 }
 
 #[test]
-fn what_this_machine_says_of_mirrors_fills_the_gaps() {
+fn host_mirrors_fill_in_unset_mirrors() {
     let request = ImageRequest::parse("request.yaml", "torch: 2.5.1\ncuda: 12.1\npython: 3.12\n").unwrap();
     let requirements = parse::requirements(universe(), &request.stack_options()).unwrap().requirements;
     let requested = Request { requirements, today: "2026-11-21".into(), ..Request::default() };
@@ -335,7 +335,7 @@ fn the_comment_on_torch_names_its_partners_only_where_they_are_installed() {
 }
 
 #[test]
-fn a_variable_that_only_sounds_like_a_secret_is_taken() {
+fn accepts_variables_that_only_look_like_secrets() {
     for request in [
         "env: {TOKENIZERS_PARALLELISM: 'false', USE_AUTH_TOKEN: 'false'}\n",
         "env: {BUILD_SHA: 8f14e45fceea167a5a36dedd4bea2543a1b2c3d4}\n",
@@ -345,7 +345,7 @@ fn a_variable_that_only_sounds_like_a_secret_is_taken() {
 }
 
 #[test]
-fn what_cannot_be_in_an_image_is_refused() {
+fn rejects_secrets_and_invalid_packages_and_users() {
     for (request, words) in [
         ("os: ubuntu22.04\napt: [python3.12]\n", "Ubuntu 22.04 has no python3.12"),
         ("apt: [nvidia-driver-550]\n", "must not be installed in an image"),

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_event_is_one_object_that_names_itself() {
+    fn every_event_is_a_json_object_with_its_name() {
         let ended = Event::Ended { step: 3, cached: false, seconds: 0.5, error: Some("no".into()) };
         assert_eq!(
             value(&ended),

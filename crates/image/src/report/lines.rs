@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_says_of_which_step_it_is() {
+    fn every_line_starts_with_its_step_number() {
         let mut lines = Lines::default();
         let started = |step, name: &str| Event::Started { step, name: name.into() };
         let output = |step, line: &str| Event::Output { step, line: line.into() };

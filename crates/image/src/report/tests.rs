@@ -102,7 +102,7 @@ fn a_failed_step_for_people() {
 }
 
 #[test]
-fn what_a_failed_step_means_is_told() {
+fn failed_step_report_explains_the_cause() {
     let lines = vec!["OSError: [Errno 28] No space left on device".to_owned()];
     let message = "process did not complete successfully: exit code: 1";
     let diagnosis = build_log::diagnose(catalog::testing::catalog(), &lines, message);

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expectations_in_words() {
+    fn parses_expectations() {
         let mut expected = Expectations::default();
         for text in [
             "python==3.11",

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_expected_is_verified() {
+    fn matching_output_is_verified() {
         let items = judge(&expectations(), &output());
         assert!(items.iter().all(|item| item.status == Status::Verified), "{items:?}");
         assert_eq!(items.len(), 10);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_gpu_machine_can_tell_is_unknown() {
+    fn checks_that_need_a_gpu_are_unknown() {
         let mut expected = expectations();
         expected.imports.push("vllm".into());
         expected.imports.push("never".into());

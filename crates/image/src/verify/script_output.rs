@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_found_among_what_an_entrypoint_prints() {
+    fn finds_the_result_among_entrypoint_output() {
         let output =
             of("hello\nenvdoc-verification {\"python\":\"3.11.2\",\"distributions\":{}}\nbye", "", 0);
         assert_eq!(output.unwrap().unwrap().python, "3.11.2");

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written() {
+    fn formats_lists_of_versions_as_ranges() {
         let all = ["1", "2", "3", "4", "5", "6", "7"];
         let write = |chosen: &[&str]| ranges(&all, |one| chosen.contains(&one));
         assert_eq!(write(&["1", "2", "3"]), "1 to 3");

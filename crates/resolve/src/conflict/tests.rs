@@ -43,7 +43,7 @@ fn request(line: &str) -> Request {
 }
 
 #[test]
-fn what_is_older_than_the_catalog_is_unknown() {
+fn releases_older_than_the_catalog_are_unknown() {
     for line in ["--with numpy==1.20.3", "--python 3.8 --with setuptools<60", "--torch 1.12", "--cuda 11.3"] {
         let conflict = conflict(line);
         assert!(conflict.undecided, "{line}: {conflict:?}");
@@ -102,7 +102,7 @@ fn written(line: &str) -> String {
 
 /// Snapshots of what a user reads, one for each case.
 #[test]
-fn what_a_user_reads() {
+fn conflict_messages_match_snapshots() {
     for (name, line) in [
         ("torch_and_cuda", "--torch 2.6 --cuda 12.1"),
         ("torch_and_python", "--torch 2.1 --python 3.12"),
@@ -211,7 +211,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn conflicts_are_smallest_and_nearest_stacks_hold(request in requests()) {
+    fn conflicts_are_minimal_and_suggestions_resolve(request in requests()) {
         if let Outcome::Conflict(conflict) = resolve(universe(), &request) {
             minimal(&request, &conflict)?;
             for nearest in &conflict.nearest {

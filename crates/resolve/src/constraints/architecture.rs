@@ -126,7 +126,7 @@ mod tests {
     use crate::request::Requirement;
 
     #[test]
-    fn base_images() {
+    fn image_must_exist_for_the_architecture() {
         let on = |requirements: &[Requirement], name: &str| {
             judged_base(&BASE, requirements, build("2.5.1", "cu121"), python("3.11"), image(name))
         };
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn gpus_that_come_with_their_processor() {
+    fn grace_gpus_require_aarch64() {
         let on = |requirements: &[Requirement]| judged(&GPU, requirements, build("2.15.0", "cu132"));
         let (arm, intel) = (architecture("aarch64"), architecture("x86_64"));
         for name in ["gh200", "gb200", "gb300", "gb10", "sm_121", "sm_110"] {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn packages() {
+    fn package_wheel_must_exist_for_the_architecture() {
         let environment = environment(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
         let on = |requirements: &[Requirement], aarch64: Option<bool>| {
             let mut numpy = release("numpy", "1.26.4").clone();

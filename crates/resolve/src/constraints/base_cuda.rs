@@ -33,7 +33,7 @@ mod tests {
     use crate::constraints::testing::{base, build, judged_base, python};
 
     #[test]
-    fn another_minor_costs_another_major_fails() {
+    fn other_cuda_minor_is_tolerated_but_other_major_fails() {
         let on =
             |image: &str| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python("3.11"), base(image));
         assert_eq!(on("nvidia/cuda:12.1.1-devel-ubuntu22.04"), Judgement::Holds);

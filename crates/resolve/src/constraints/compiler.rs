@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_with_fewer_numbers() {
+    fn compares_only_the_numbers_the_limit_has() {
         assert_eq!(compare("13.3.0", "13"), Ordering::Equal);
         assert_eq!(compare("11.4.0", "11.1"), Ordering::Greater);
         assert_eq!(compare("9.4.0", "11"), Ordering::Less);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compilers_of_systems() {
+    fn gcc_of_the_system_must_be_supported_by_nvcc() {
         for image in ["nvidia/cuda:12.1.1-devel-ubuntu22.04", "nvidia/cuda:12.6.3-devel-ubuntu24.04"] {
             assert_eq!(on(&[compile()], image), Judgement::Holds, "{image}");
         }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows() {
+    fn unknown_without_system_or_cuda_version() {
         let unknown = Base {
             image: base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image,
             system: None,

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn minors_of_one_list() {
+    fn nvcc_and_torch_minors_must_be_in_the_deepspeed_list() {
         let image = "nvidia/cuda:12.4.1-devel-ubuntu22.04";
         assert_eq!(on("0.16.4", ("2.5.1", "cu124"), image), Judgement::Holds);
         assert_eq!(on("0.16.4", ("2.5.1", "cu121"), image), Judgement::Holds);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn without_nvcc() {
+    fn holds_without_nvcc() {
         assert_eq!(on("0.12.6", ("2.5.1", "cu121"), "nvidia/cuda:12.4.1-base-ubuntu22.04"), Judgement::Holds);
         assert_eq!(on("0.12.6", ("2.5.1", "cu121"), ""), Judgement::Holds);
     }

@@ -96,7 +96,7 @@ mod tests {
     use crate::constraints::testing::{build, driver, gpu, judged};
 
     #[test]
-    fn as_new_as_the_cuda() {
+    fn driver_of_the_cuda_release_holds() {
         for (version, name, of) in [
             ("550.54.14", "2.5.1", "cu124"),
             ("580.65.06", "2.11.0", "cu130"),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn which_node_has_which_gpu_is_not_told() {
+    fn unknown_if_driver_and_gpu_of_a_node_cannot_be_matched() {
         let cu124 = build("2.5.1", "cu124");
         let cards = [gpu("A100", (8, 0), Some(true)), gpu("RTX 4090", (8, 9), Some(false))];
         let mut requirements = vec![driver("470.256.02"), driver("580.65.06")];
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_that_is_not_in_the_catalog_knows_no_less_than_the_one_before() {
+    fn unlisted_branch_supports_what_the_previous_one_does() {
         assert_eq!(judged(&CONSTRAINT, &[driver("600.10")], build("2.15.0", "cu132")), Judgement::Holds);
         assert_eq!(judged(&CONSTRAINT, &[driver("551.23")], build("2.5.1", "cu124")), Judgement::Holds);
     }

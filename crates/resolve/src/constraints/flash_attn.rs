@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn wheels_of_a_release() {
+    fn wheel_must_exist_for_torch_cuda_and_python() {
         assert_eq!(on(&[], "2.8.3", ("2.8.0", "cu128"), "3.13"), Judgement::Holds);
         assert_eq!(on(&[], "2.8.3", ("2.4.1", "cu124"), "3.12"), Judgement::Holds);
         let missing = on(&[], "2.8.3", ("2.4.1", "cu124"), "3.13");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn compiled() {
+    fn compiling_needs_no_wheel() {
         assert_eq!(on(&[compile()], "2.8.3", ("2.9.0", "cu128"), "3.12"), Judgement::Holds);
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn wheels_of_torch() {
+    fn torch_wheel_requires_a_minimum_glibc() {
         let on = |torch: (&str, &str), base: &Base| {
             judged_base(&CONSTRAINT, &[], build(torch.0, torch.1), python("3.11"), base)
         };
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn wheels_of_packages() {
+    fn package_wheel_requires_a_minimum_glibc() {
         let mut environment = environment(("2.5.1", "cu121"), "3.11", "nvidia/cuda:12.1.1-base-ubuntu22.04");
         let mut numpy = release("numpy", "1.26.4").clone();
         numpy.glibc = Some("2.28");

@@ -43,7 +43,7 @@ mod tests {
     use crate::constraints::testing::{build, card, gpu, judged};
 
     #[test]
-    fn gpus_and_builds() {
+    fn build_must_have_code_for_every_gpu() {
         let on =
             |name: &str, torch: (&str, &str)| judged(&CONSTRAINT, &[card(name)], build(torch.0, torch.1));
         assert!(matches!(

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn first_and_last_toolkit() {
+    fn nvcc_must_be_in_the_toolkit_range_of_the_gpu() {
         let (old, new) = ("nvidia/cuda:12.6.3-devel-ubuntu22.04", "nvidia/cuda:13.0.2-devel-ubuntu22.04");
         assert!(matches!(
             on(&[compile(), card("b200")], old),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_architecture_that_nobody_knows() {
+    fn unlisted_architecture_is_unknown() {
         let image = "nvidia/cuda:12.6.3-devel-ubuntu22.04";
         let gpu = crate::constraints::testing::gpu("Rubin", (15, 0), None);
         assert!(matches!(on(&[compile(), gpu], image), Judgement::Unknown(_)));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_label_accepts() {
+    fn driver_is_checked_against_nvidia_require_cuda() {
         let image = "nvidia/cuda:12.6.3-base-ubuntu24.04";
         assert_eq!(on(&[], image), Judgement::Holds);
         assert_eq!(on(&[driver("560.35.03")], image), Judgement::Holds);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_whose_label_nobody_read() {
+    fn image_without_a_recorded_label_uses_its_cuda_version() {
         let image = "nvidia/cuda:13.3.0-devel-ubuntu26.04";
         assert!(matches!(on(&[driver("580.65.06"), card("h100")], image), Judgement::Notes(_)));
         assert_eq!(on(&[driver("610.43.02"), card("h100")], image), Judgement::Holds);

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_torch_of_images() {
+    fn build_must_match_the_torch_of_the_image() {
         let on = |base: &Base| judged_base(&CONSTRAINT, &[], build("2.5.1", "cu121"), python("3.11"), base);
         let (hub, ngc) = ("pytorch/pytorch", "nvcr.io/nvidia/pytorch");
         assert_eq!(on(&with(hub, Some("2.5.1"), "12.1")), Judgement::Holds);

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn on_one_python_only() {
+    fn incompatibility_can_be_limited_to_one_python() {
         let on = |python: &str, deepspeed: &str| {
             let environment = environment(("2.3.1", "cu121"), python, IMAGE);
             let release = release("deepspeed", deepspeed);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn two_packages_whichever_comes_first() {
+    fn package_incompatibility_is_symmetric() {
         let environment = environment(("2.3.1", "cu121"), "3.11", IMAGE);
         let (old, new) = (release("deepspeed", "0.14.2"), release("deepspeed", "0.14.4"));
         let numpy = release("numpy", "2.0.1");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn setuptools_beside_old_deepspeed_on_new_pythons() {
+    fn old_deepspeed_needs_setuptools_on_python_3_12() {
         let companions = |deepspeed: &str, python: &str| -> Vec<&str> {
             let environment = environment(("2.3.1", "cu121"), python, IMAGE);
             release("deepspeed", deepspeed).companions(environment.python).collect()

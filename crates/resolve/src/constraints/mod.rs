@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_constraint_is_whole() {
+    fn constraints_have_unique_ids_descriptions_and_sources() {
         let ids: BTreeSet<&str> = CONSTRAINTS.iter().map(|one| one.id).collect();
         assert_eq!(ids.len(), CONSTRAINTS.len());
         for one in CONSTRAINTS {

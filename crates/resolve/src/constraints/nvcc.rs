@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn only_devel_has_it() {
+    fn compiling_requires_a_devel_image() {
         let (devel, runtime) =
             ("nvidia/cuda:12.1.1-devel-ubuntu22.04", "nvidia/cuda:12.1.1-runtime-ubuntu22.04");
         assert_eq!(on(&[], runtime), Judgement::Holds);

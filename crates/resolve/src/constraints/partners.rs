@@ -149,7 +149,7 @@ mod tests {
     use crate::request::Requirement;
 
     #[test]
-    fn the_partners_of_a_release() {
+    fn torchvision_and_torchaudio_must_match_torch() {
         let torch = build("2.6.0", "cu124");
         assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "0.21")], torch), Judgement::Holds);
         let refusal = Refusal::Build(BuildRefusal::PartnerMismatch {

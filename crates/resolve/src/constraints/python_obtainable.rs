@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machines_own() {
+    fn installed_python_holds() {
         let mut request = Request::default();
         request.installed.insert("python".to_owned(), "3.12.3".to_owned());
         let criteria = Criteria::from_request(catalog(), &request);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_image_with_torch_brings_must_be_known_when_one_is_asked_for() {
+    fn unknown_python_of_torch_image_fails_if_one_is_requested() {
         let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
         image.torch = Some("2.5.0".to_owned());
         let made = Base { image: Some(row(image)), system: None, cuda: None, flavour: Flavour::Plain };
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_images_own() {
+    fn python_must_match_the_python_of_the_image() {
         let mut image: Image = base("nvidia/cuda:12.1.1-devel-ubuntu22.04").image.unwrap().clone();
         image.python = Some("3.11".to_owned());
         let made = Base { image: Some(row(image)), system: None, cuda: None, flavour: Flavour::Plain };

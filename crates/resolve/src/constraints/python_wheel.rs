@@ -128,7 +128,7 @@ mod tests {
     };
 
     #[test]
-    fn wheels_of_torch() {
+    fn torch_wheel_must_exist_for_the_python() {
         let on = |torch: (&str, &str), of: &str| {
             judged_python(&CONSTRAINT, &[], build(torch.0, torch.1), python(of))
         };
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn wheels_of_partners() {
+    fn torchvision_wheel_must_exist_for_the_python() {
         let on = |requirements: &[crate::request::Requirement], of: &str| {
             judged_python(&PARTNERS, requirements, build("2.5.1", "cu124"), python(of))
         };
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn wheels_of_packages() {
+    fn package_wheel_must_exist_for_the_python() {
         let on = |of: &str, version: &str| {
             let environment = environment(("2.5.1", "cu124"), of, "nvidia/cuda:12.4.1-base-ubuntu22.04");
             judged_package(&PACKAGE, &[], &environment, release("numpy", version))

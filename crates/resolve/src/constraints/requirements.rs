@@ -106,7 +106,7 @@ mod tests {
     const IMAGE: &str = "nvidia/cuda:12.4.1-base-ubuntu22.04";
 
     #[test]
-    fn of_torch() {
+    fn package_requirement_on_torch_must_hold() {
         let on = |torch: &str, deepspeed: &str| {
             let environment = environment((torch, "cu117"), "3.10", IMAGE);
             judged_package(&TORCH, &[], &environment, release("deepspeed", deepspeed))
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_triton() {
+    fn triton_must_match_the_requirement_of_torch() {
         let on = |torch: (&str, &str), python: &str| {
             judged_package(&TRITON, &[], &environment(torch, python, IMAGE), release("triton", "3.3.1"))
         };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_other() {
+    fn package_requirements_on_each_other_must_hold() {
         let environment = environment(("2.5.1", "cu124"), "3.12", IMAGE);
         let (old, new) = (release("deepspeed", "0.9.5"), release("deepspeed", "0.16.4"));
         let pydantic = |major: &str| {

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_releases_are_a_range() {
+    fn releases_with_equal_reasons_are_merged() {
         let no_build = || Short::sentence("no build for CUDA 12.1".into());
         let predicate = |verb, text: &str| Short { verb: Some(verb), text: text.into() };
         let newest_first = [

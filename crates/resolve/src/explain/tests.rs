@@ -35,7 +35,7 @@ fn text(words: &[&str]) -> String {
 }
 
 #[test]
-fn releases_without_a_wheel_are_the_subject_of_their_reason() {
+fn missing_wheel_reason_has_singular_and_plural_form() {
     let resolution = found(&["python 3.8"]);
     let one = resolution.rejected.iter().find(|one| one.candidate == "torch 2.14.0").unwrap();
     let predicate = one.predicate.as_ref().unwrap();
@@ -44,7 +44,7 @@ fn releases_without_a_wheel_are_the_subject_of_their_reason() {
 }
 
 #[test]
-fn no_python_is_named_that_nobody_requested() {
+fn reasons_omit_a_python_that_was_not_requested() {
     let torch = found(&["flash-attn"]).decisions.into_iter().find(|one| one.part == "torch").unwrap();
     assert!(!torch.message.contains("no wheel for Python"), "{}", torch.message);
 }
@@ -89,7 +89,7 @@ fn every_choice_has_a_reason_and_a_source() {
 }
 
 #[test]
-fn what_is_refused_cannot_be_had_as_well() {
+fn rejected_torch_releases_do_not_resolve() {
     for words in [
         &["cuda 12.1", "python 3.12"][..],
         &["gpu gtx-1080-ti"],
@@ -118,7 +118,7 @@ fn a_default_stack_warns_of_little() {
 }
 
 #[test]
-fn what_is_past_its_end_is_said() {
+fn warns_about_end_of_life_and_minor_compatibility() {
     let ids: Vec<String> = found(&["python 3.9"]).warnings.into_iter().map(|warning| warning.id).collect();
     assert!(ids.contains(&"python-end-of-life".to_owned()), "{ids:?}");
     let older = found(&["cuda 12.6", "driver 535.104.05"]).warnings;
@@ -128,7 +128,7 @@ fn what_is_past_its_end_is_said() {
 }
 
 #[test]
-fn the_machines_own_python_stays() {
+fn installed_python_is_kept() {
     use crate::parameter::Source;
     use crate::request::{Base, Prefer, Request, Requirement, RequirementKind};
     let mut request = request(&[]);

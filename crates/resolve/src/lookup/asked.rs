@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_requirement_names() {
+    fn unknown_subject_is_an_error_with_a_suggestion() {
         assert!(asked(universe(), &request("12.1"), "h100").unwrap().together.is_none());
         assert!(asked(universe(), &Request::default(), "torch==2.5.1").unwrap().together.is_none());
         let error = asked(universe(), &Request::default(), "nmpy").unwrap_err();

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capabilities() {
+    fn parses_compute_capabilities() {
         for (text, known) in [
             ("sm_90", Some((9, 0))),
             ("sm90", Some((9, 0))),

@@ -11,7 +11,7 @@ fn summary(text: &str) -> String {
 }
 
 #[test]
-fn what_exists() {
+fn explains_names_and_versions_that_exist() {
     for text in [
         "torch 2.6.0",
         "torch==2.6.0+cu124",
@@ -68,7 +68,7 @@ fn versions_are_equal_as_pep_440_says() {
 }
 
 #[test]
-fn gpus_with_their_own_processor() {
+fn explains_aarch64_gpus_and_unknown_forward_compatibility() {
     let row = |text: &str, label: &str| {
         let rows = explain(text).rows;
         rows.into_iter().find(|(name, _)| name == label).map(|(_, text)| text).unwrap_or_default()
@@ -84,7 +84,7 @@ fn gpus_with_their_own_processor() {
 }
 
 #[test]
-fn what_does_not_exist_and_what_does_instead() {
+fn missing_versions_get_alternatives() {
     for (text, nearest) in [
         ("torch==2.6.0+cu121", "torch==2.5.1+cu121, the newest with this build"),
         ("torch==2.6.1", "torch==2.6.0"),
@@ -108,7 +108,7 @@ fn what_does_not_exist_and_what_does_instead() {
 }
 
 #[test]
-fn what_is_newer_than_the_catalog_is_not_denied() {
+fn versions_newer_than_the_catalog_are_unknown() {
     for text in ["torch 99.0.0", "cuda 99.1", "driver 999", "deepspeed 99.0", "nccl 99.1.1"] {
         let summary = summary(text);
         assert!(!summary.contains("no such"), "{text}: {summary}");
@@ -122,7 +122,7 @@ fn what_is_newer_than_the_catalog_is_not_denied() {
 }
 
 #[test]
-fn what_is_no_version() {
+fn unknown_names_and_invalid_versions_do_not_panic() {
     for text in ["torch x", "cuda twelve", "driver new", "nccl a.b", "numpy =="] {
         let _ = explain(text);
     }

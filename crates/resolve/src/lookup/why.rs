@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_answer_or_not() {
+    fn explains_why_a_version_was_or_was_not_chosen() {
         let twelve = [("cuda", "12.1"), ("python", "3.12")];
         assert!(summary(&twelve, "torch=2.5.1").starts_with("It is in the answer"));
         let older = summary(&twelve, "torch=2.4.1");

@@ -15,7 +15,7 @@ fn signs(matrix: &Matrix, torch: &str, cuda: &str) -> String {
 }
 
 #[test]
-fn cells_say_what_the_catalog_says() {
+fn cells_match_the_catalog() {
     let all = Matrix::new(catalog(), None, None);
     assert_eq!(signs(&all, "2.5.1", "12.1"), "50-90");
     assert_eq!(signs(&all, "2.5.1", "12.4"), "50-90*");
@@ -31,7 +31,7 @@ fn cells_say_what_the_catalog_says() {
 }
 
 #[test]
-fn a_python_narrows_it_down() {
+fn python_filter_removes_rows_and_columns() {
     let matrix = of("3.12");
     assert!(matrix.rows.iter().all(|row| row.torch != "2.1.2"), "2.1 has no wheel for 3.12");
     assert!(matrix.rows.iter().any(|row| row.torch == "2.2.0"));

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_driver() {
+    fn rejects_invalid_driver_versions() {
         assert!(driver(catalog(), "12.4").unwrap_err().hints.join(" ").contains("--cuda"));
         let error = driver(catalog(), "550.x").unwrap_err().message(Naming::Options);
         assert!(error.ends_with("\n  --driver 550.x\n               ^"), "{error}");

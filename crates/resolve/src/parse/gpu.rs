@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_gpu_is_called() {
+    fn rejects_unknown_gpus_with_suggestions() {
         assert_eq!(gpu(catalog(), "h1000").unwrap_err().hints[0], "did you mean h100?");
         assert_eq!(gpu(catalog(), "sm_85").unwrap_err().hints[0], "did you mean sm_86?");
         assert!(gpu(catalog(), "9.9").unwrap_err().problem.contains("compute capability 9.9"));

@@ -247,7 +247,7 @@ mod tests {
     use crate::testing::universe;
 
     #[test]
-    fn requirements_keep_the_users_words() {
+    fn requirements_keep_the_original_option_text() {
         let typed = StackOptions {
             cuda: Some("12.1".into()),
             torch: Some("2.6.0+cu121".into()),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_a_hundred_kilobytes_is_refused_by_its_start() {
+    fn oversized_values_are_rejected_and_truncated_in_the_error() {
         let long = format!("2.{}", "9".repeat(100_000));
         let message = |options: &StackOptions| {
             let error = requirements(universe(), options).unwrap_err();

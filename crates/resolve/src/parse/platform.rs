@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn processors() {
+    fn parses_architecture_names() {
         assert_eq!(architecture("arm64").as_deref(), Ok("aarch64"));
         assert_eq!(architecture("AMD64").as_deref(), Ok("x86_64"));
         assert!(architecture("ppc64le").unwrap_err().hints[0].contains("aarch64"));
     }
 
     #[test]
-    fn bases() {
+    fn parses_base_images() {
         assert_eq!(base(catalog(), "none"), Ok(Base::None));
         assert_eq!(base(catalog(), "cuda"), Ok(Base::Repository("nvidia/cuda".into())));
         assert_eq!(base(catalog(), "docker.io/nvidia/cuda"), Ok(Base::Repository("nvidia/cuda".into())));

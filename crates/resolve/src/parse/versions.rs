@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant() {
+    fn suggests_the_intended_version() {
         for (typed, meant) in [("121", "12.1"), ("cu118", "11.8"), ("12,4", "12.4"), ("v12.1", "12.1")] {
             assert_eq!(cuda(typed).unwrap_err().hints, [format!("did you mean {meant}?")], "{typed}");
         }

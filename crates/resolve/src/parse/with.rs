@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_part_packages_only_before_a_name() {
+    fn comma_separates_packages_only_before_a_name() {
         assert_eq!(
             items("trl>=0.9,<1.0, numpy<2,flash_attn"),
             [(0, "trl>=0.9,<1.0"), (15, "numpy<2"), (23, "flash_attn")]
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_package_goes_to_its_place() {
+    fn torch_and_packages_become_separate_requirements() {
         let requirements = requirements(universe(), "torch==2.6.0+cu124,TorchVision,NumPy<2").unwrap();
         assert!(
             matches!(&requirements[0].kind, RequirementKind::Torch(v) if v.build.as_deref() == Some("cu124"))
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_place_and_the_way_out() {
+    fn errors_mark_the_position_and_suggest_a_fix() {
         for (text, position, hint) in [
             ("numpy,python==3.12", 6, "write --python"),
             ("numpy=1.26.4", 5, "did you mean numpy==1.26.4?"),

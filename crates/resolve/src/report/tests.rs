@@ -40,7 +40,7 @@ fn a_conflict_for_people() {
 }
 
 #[test]
-fn for_machines() {
+fn json_report_has_stack_or_conflict() {
     let stack = serde_json::to_value(report(&sample::found(), json::report)).unwrap();
     assert!(stack["conflict"].is_null() && stack["nearest"].as_array().unwrap().is_empty());
     assert_eq!(stack["warnings"].as_array().unwrap().len(), 2);
@@ -92,7 +92,7 @@ fn files_of_a_build_that_has_an_index() {
 }
 
 #[test]
-fn files_of_pypis_own_build_name_no_index() {
+fn files_of_the_pypi_build_name_no_index() {
     let (requirements, project) = files(|stack| {
         stack.torch_build = "cu124".into();
         stack.index_url = None;
@@ -103,7 +103,7 @@ fn files_of_pypis_own_build_name_no_index() {
 }
 
 #[test]
-fn flash_attn_is_a_wheel_or_stands_in_a_comment() {
+fn flash_attn_without_a_wheel_is_commented_out() {
     // Of 2.6.3 no wheel has a name that envdoc knows.
     let (requirements, project) = files(|stack| {
         stack.packages.insert("flash-attn".into(), "2.6.3".into());
@@ -115,7 +115,7 @@ fn flash_attn_is_a_wheel_or_stands_in_a_comment() {
 }
 
 #[test]
-fn what_is_said_of_a_stack_cannot_leave_the_comments() {
+fn line_breaks_in_sources_cannot_escape_the_comments() {
     let mut requirements = sample::requirements();
     requirements[0].source = Source::Stated("--cuda 12.1\nevil==1.0".into());
     let outcome = sample::found();

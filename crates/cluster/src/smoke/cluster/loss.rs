@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blocked_direction_is_said_and_the_other_is_not() {
+    fn reports_only_the_blocked_direction() {
         let names = ["node1", "node2"].map(str::to_owned);
         let way =
             |from, to, arrived| Way { from, to, sent: 120, arrived, duplicates: 0, late: 0, refused: None };

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_above_the_own_group_counts_and_the_root_of_v2_has_none() {
+    fn reads_limits_of_parent_cgroups() {
         let limited = "usage_usec 5\nnr_periods 9\nnr_throttled 4\nthrottled_usec 7000000\n";
         let files = [
             ("/sys/fs/cgroup/cpu.stat", "usage_usec 5\nuser_usec 3\nsystem_usec 2\n"),

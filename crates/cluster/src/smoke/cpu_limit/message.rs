@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_was_not_read_is_said_and_a_moment_is_no_cause() {
+    fn unread_counter_and_brief_throttling_are_only_remarks() {
         let mut outcome = outcome(vec![
             reading(Some("node1"), Err(Unread::NoCounter)),
             reading(Some("node2"), Ok(Some(throttled(2)))),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_phase_keeps_its_words_and_a_wrong_sum_has_another_cause() {
+    fn throttling_extends_failures_but_not_wrong_results() {
         let mut failed = outcome(vec![reading(None, Ok(Some(throttled(70))))]);
         (failed.verdict, failed.message) = (Verdict::Failed, "bandwidth: the connection stalled".into());
         add(&mut failed);

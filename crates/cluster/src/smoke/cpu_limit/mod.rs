@@ -120,7 +120,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn only_what_was_counted_between_the_two_readings_counts() {
+    fn counts_throttling_only_between_the_two_readings() {
         let found = throttled(60);
         assert_eq!((found.periods, found.throttled_periods), (80, 60));
         assert!((found.throttled_seconds - 5.4).abs() < 1e-9 && found.is_cause(), "{found:?}");
@@ -132,7 +132,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn seconds_of_several_processors_are_not_more_than_have_passed() {
+    fn throttled_seconds_are_capped_by_throttled_periods() {
         // Eight processors that were throttled for 40 ms of each of ten periods: 1 s of 8 s at most.
         let limit = Limit::Cpus(2.0);
         let (before, after) = (group(limit, 0, 0, 0.0), group(limit, 80, 10, 3.2));
@@ -141,7 +141,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_limit_that_was_taken_away_meanwhile_is_named() {
+    fn names_a_limit_removed_during_the_run() {
         let (before, after) = (group(Limit::Cpus(0.1), 0, 0, 0.0), group(Limit::Unlimited, 80, 70, 6.0));
         let found = Throttled::between(&[before], &[after], 8.0).unwrap();
         assert_eq!(found.group.limit, Limit::Cpus(0.1));

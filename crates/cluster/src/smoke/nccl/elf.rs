@@ -132,14 +132,14 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the file of the test itself")]
-    fn this_program_asks_for_the_c_library() {
+    fn own_executable_needs_libc() {
         let mut file = std::fs::File::open("/proc/self/exe").unwrap();
         let found = dynamic(&mut file).unwrap();
         assert!(found.needed.iter().any(|name| name.starts_with("libc.so")), "{found:?}");
     }
 
     #[test]
-    fn what_is_no_library_or_broken_is_an_error_and_no_panic() {
+    fn rejects_non_elf_and_corrupt_files() {
         let script = dynamic(&mut Cursor::new(b"#!/bin/sh\n".repeat(20)));
         assert!(matches!(script, Err(ElfError::NotElf64)), "{script:?}");
         assert!(dynamic(&mut Cursor::new(b"\x7fELF")).is_err());

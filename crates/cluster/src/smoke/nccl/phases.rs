@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said_and_what_is_there_too() {
+    fn error_names_missing_and_available_libraries() {
         let library = Loaded {
             path: "/x/libnccl.so.2".into(),
             from: "needed by torch".into(),

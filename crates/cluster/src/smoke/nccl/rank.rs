@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_as_text() {
+    fn nccl_id_round_trips_as_hex() {
         let mut id = [0_u8; ID];
         for (index, byte) in id.iter_mut().enumerate() {
             *byte = (index * 7 % 256) as u8;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_c_library_of_this_machine_tells_its_version() {
+    fn reads_version_of_the_own_c_library() {
         let ground = look();
         let own = ground.own.unwrap();
         assert!(own.starts_with("2."), "{own}");

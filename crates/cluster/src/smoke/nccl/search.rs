@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn torchs_own_among_several() {
+    fn prefers_the_nccl_that_torch_loads() {
         let (own, torch) = (of("~/nvidia/nccl/lib/libnccl.so.2"), of("~/torch/lib/libtorch_cuda.so"));
         let all = [own.as_str(), torch.as_str(), "/opt/nccl/lib/libnccl.so.2"];
         let choice = chosen(&all, &candidates(), wheel());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torch_that_was_built_against_the_systems() {
+    fn uses_system_nccl_if_torch_links_it() {
         let torch = of("~/torch/lib/libtorch_cuda.so");
         let plain = Dynamic { needed: vec![NAME.into()], ..Dynamic::default() };
         let choice = chosen(&[&torch], &candidates(), plain);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn nccl_inside_torch_is_said() {
+    fn reports_nccl_linked_statically_into_torch() {
         let torch = of("~/torch/lib/libtorch_cuda.so");
         let choice = chosen(&[&torch], &candidates(), Dynamic::default());
         assert_eq!(choice.path, PathBuf::from(NAME));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn without_torch_the_package_then_the_path_then_the_system() {
+    fn searches_wheel_then_library_path_then_system() {
         let package = of("~/nvidia/nccl/lib/libnccl.so.2");
         let both = [package.as_str(), "/opt/nccl/lib/libnccl.so.2"];
         assert_eq!(chosen(&both, &candidates(), wheel()).path, PathBuf::from(&package));

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_of_all_ages() {
+    fn formats_nccl_and_cuda_version_codes() {
         for (code, text) in [
             (2408, "2.4.8"),
             (2804, "2.8.4"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_in_words() {
+    fn describes_nccl_and_cuda_error_codes() {
         assert!(nccl(6).starts_with("ncclRemoteError: another rank"));
         assert!(nccl(42).contains("42"));
         assert!(cuda(100).contains("shows no GPU"));
@@ -111,7 +111,7 @@ mod tests {
 
     /// The numbers are those of the bindings, which are made from cuda.h.
     #[test]
-    fn names_are_those_of_the_driver() {
+    fn error_names_match_the_cuda_driver_bindings() {
         use cudarc::driver::sys::CUresult;
         for known in [
             CUresult::CUDA_ERROR_STUB_LIBRARY,

@@ -190,7 +190,7 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     #[test]
-    fn a_slow_rank_sums_less_again() {
+    fn repeat_size_shrinks_for_a_slow_rank() {
         let sizes = |slow: f64| {
             [(8, 1e-4), (MIB / 4, 0.002), (4 * MIB, 0.02), (16 * MIB, 0.08), (64 * MIB, 0.3)]
                 .map(|(bytes, seconds)| (bytes, seconds * slow))

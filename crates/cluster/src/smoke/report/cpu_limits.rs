@@ -51,7 +51,7 @@ mod tests {
     use crate::smoke::cpu_limit::{Unread, tests::throttled};
 
     #[test]
-    fn what_was_not_read_is_null_and_not_zero() {
+    fn unread_counters_are_null_not_zero() {
         let entry_of = |found| entry(&Reading { container: Some("node2".into()), found });
         let read = entry_of(Ok(Some(throttled(60))));
         assert_eq!((read.cpus, read.throttled_periods, read.unread), (Some(0.1), Some(60), None));

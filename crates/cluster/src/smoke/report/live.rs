@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_shows_who_is_waited_for() {
+    fn progress_row_shows_pending_nodes() {
         let live = live(3, 7);
         live.step(Event::Phase { name: "worker", message: "starting a worker in every container" });
         live.step(Event::Node { node: "node3", held: true });

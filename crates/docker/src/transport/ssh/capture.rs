@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_counted_and_not_kept() {
+    fn excess_output_is_counted_but_not_kept() {
         let mut state = State::default();
         let chunk = b"AAAA\n".repeat(10_000);
         for _ in 0..1000 {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_has_its_own_words() {
+    fn explains_each_tls_failure() {
         let certificate = |error| message(true, rustls::Error::InvalidCertificate(error));
         let time = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
         let expired = certificate(CertificateError::ExpiredContext {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_said_as_it_is() {
+    fn reports_refused_tcp_connection() {
         let refused = std::io::Error::from(ErrorKind::ConnectionRefused);
         assert!(tcp("gpu1:2376", &refused).message.contains("connection to gpu1:2376 refused"));
     }

@@ -142,7 +142,7 @@ mod tests {
     use super::size;
 
     #[test]
-    fn sizes() {
+    fn formats_sizes_in_decimal_units() {
         let cases = [
             (0, "0 B"),
             (999, "999 B"),

@@ -6,7 +6,7 @@ fn address() -> SshAddress {
 }
 
 #[test]
-fn ssh_is_quoted_and_the_way_out_is_named() {
+fn error_quotes_ssh_and_suggests_a_fix() {
     let unknown = from_messages(
         &address(),
         "No ED25519 host key is known for [127.0.0.1]:2201 and you have requested strict \
@@ -65,7 +65,7 @@ fn every_known_fault_has_a_hint() {
 }
 
 #[test]
-fn the_state_of_the_socket_is_told_as_seen_there() {
+fn error_describes_the_remote_socket_state() {
     let why = "channel 3: open failed: connect failed: open failed";
     let message = |probed| from_socket(&address(), why, probed).message;
     assert!(message(Some("ann\nabsent\n")).contains("does not exist"));
@@ -137,7 +137,7 @@ fn an_output_that_floods_is_named() {
 }
 
 #[test]
-fn the_ssh_of_a_jump_host_names_its_own_reason() {
+fn error_of_a_jump_host_is_reported() {
     let closed = "kex_exchange_identification: Connection closed by remote host\n";
     let jump = "Welcome to jump7\nssh: Could not resolve hostname jump8: Name or service not known\n";
     let error = from_messages(&address(), closed, jump);
