@@ -21,7 +21,7 @@ impl Snapshot {
                 Entry::Vacant(entry) => {
                     entry.insert(kept);
                 }
-                // Two paths that differ in what was hidden alone: neither answer is known to be the right one.
+                // Two paths that differ only in what was hidden: which answer is right is unknown.
                 Entry::Occupied(mut entry) if *entry.get() != kept => {
                     entry.insert(Kept::Failed(left_out()));
                 }

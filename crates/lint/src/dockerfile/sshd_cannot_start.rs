@@ -73,7 +73,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     fault(sshd, &texts, copied).into_iter().collect()
 }
 
-/// Why sshd ends at its start, given the `texts` of the commands before it; `copied`: files of its are copied.
+/// Why sshd ends when it starts. `texts` are the commands before it; `copied`: some of its files are copied.
 fn fault(sshd: &Command, texts: &[String], copied: bool) -> Option<Found> {
     let line = sshd.line;
     if !sshd.words[0].text.starts_with('/') {
