@@ -38,6 +38,11 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          command: [torchrun, \
+                --nnodes=2, --node_rank=1, train.py]\n"
+        ),
+        job!(
             "  completionMode: Indexed\n  completions: 2\n  parallelism: 2\n",
             "      containers:\n        - name: a\n          image: b\n          command: [sh, \
                 -c, \"torchrun --nnodes=2 --node_rank=$JOB_COMPLETION_INDEX train.py\"]\n"
@@ -108,8 +113,18 @@ fn words(pod: &Pod) -> Vec<String> {
     pod.containers().iter().filter(|one| !one.init).flat_map(|one| one.words()).collect()
 }
 
-/// The number of machines of a launcher: `--nnodes=2`.
+/// The number of machines of a launcher: `--nnodes=2`. `None` where a number is its rank: each node then has
+/// a manifest of its own.
 fn nodes(words: &[String]) -> Option<(String, u64)> {
+    let of_rank = |text: &str| ["--node_rank", "--node-rank", "--machine_rank"].contains(&text);
+    let is_number = |text: &str| text.parse::<u64>().is_ok();
+    let fixed = words.iter().enumerate().any(|(at, word)| match word.split_once('=') {
+        Some((option, value)) => of_rank(option) && is_number(value),
+        None => of_rank(word) && words.get(at + 1).is_some_and(|value| is_number(value)),
+    });
+    if fixed {
+        return None;
+    }
     let pairs = words.iter().enumerate().filter_map(|(at, word)| {
         let (option, value) = match word.split_once('=') {
             Some((option, value)) => (option, value),

@@ -4,6 +4,7 @@
 //! blank; `hetjob` begins the next component (SchedMD/slurm:src/sbatch/opt.c@284c3b95).
 
 use super::sbatch_options::{WITH_VALUE, WITHOUT_VALUE, long_name};
+use std::collections::BTreeSet;
 
 /// A batch script.
 #[derive(Debug, Default)]
@@ -37,10 +38,14 @@ impl Batch {
         if !source.lines().any(|line| line.starts_with("#SBATCH")) {
             return None;
         }
-        let mut batch = Batch { commands: commands(source), ..Batch::default() };
+        let (commands, bodies) = commands(source);
+        let mut batch = Batch { commands, ..Batch::default() };
         let mut component = 0;
         for (index, line) in source.lines().enumerate() {
             let number = index + 1;
+            if bodies.contains(&number) {
+                continue;
+            }
             let Some(rest) = line.strip_prefix("#SBATCH") else {
                 let text = line.trim_start();
                 if looks_like_directive(text) {
@@ -187,15 +192,18 @@ fn options(words: &[String], line: usize, component: usize) -> Vec<BatchOption> 
     found
 }
 
-/// The commands of a script as they are written: continued lines and quotes over several lines joined.
-fn commands(source: &str) -> Vec<(usize, String)> {
+/// The commands of a script as they are written, with continued lines and quotes over several lines joined,
+/// and the line numbers of here-documents.
+fn commands(source: &str) -> (Vec<(usize, String)>, BTreeSet<usize>) {
     let (mut found, mut open, mut first) = (Vec::new(), String::new(), 0);
+    let mut bodies = BTreeSet::new();
     let mut until: Option<String> = None;
     for (index, line) in source.lines().enumerate() {
         if let Some(end) = &until {
             if line.trim() == end {
                 until = None;
             }
+            bodies.insert(index + 1);
             continue;
         }
         if open.is_empty() {
@@ -219,7 +227,7 @@ fn commands(source: &str) -> Vec<(usize, String)> {
     if !open.is_empty() {
         found.push((first, open));
     }
-    found
+    (found, bodies)
 }
 
 /// The state of quotes at the end of a text.
@@ -301,7 +309,8 @@ mod tests {
     #[test]
     fn commands_and_what_they_expand() {
         let text = "#SBATCH -N1\nsrun bash -c '\n  a $X\n' \\\n  $Y\ncat <<E\nsrun b\nE\nc\n";
-        let commands = commands(text);
+        let (commands, bodies) = commands(text);
+        assert_eq!(bodies.into_iter().collect::<Vec<_>>(), [7, 8]);
         assert_eq!(commands.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 6, 9]);
         let expanded = expanded(&commands[0].1);
         assert!(expanded.contains("$Y") && !expanded.contains("$X"));

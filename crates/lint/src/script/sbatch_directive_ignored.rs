@@ -19,10 +19,16 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#SBATCH -N 1\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\r\n#SBATCH -N 1\r\nsrun python t.py\r\n"),
     ],
-    silent: &[named(
-        "job.sbatch",
-        "#!/bin/bash\n\n# resources\n#SBATCH -N 1\n##SBATCH --gres=gpu:4\nsrun python t.py\n",
-    )],
+    silent: &[
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n\n# resources\n#SBATCH -N 1\n##SBATCH --gres=gpu:4\nsrun python t.py\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH -N 1\ncat > sub.sh <<'EOF'\n#SBATCH -N 2\nEOF\nsrun python t.py\n",
+        ),
+    ],
 };
 
 fn judge(script: &Script) -> Vec<Found> {
