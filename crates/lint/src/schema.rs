@@ -170,9 +170,12 @@ fn is_filled_in_later(value: &Value) -> bool {
     value.as_str().is_some_and(is_placeholder)
 }
 
-/// Whether a text is for somebody, or a program, to fill in: `$GPUS`, `<name>`, `__PATH__`.
+/// Whether a text is for somebody, or a program, to fill in: `$GPUS`, `<name>`, `{NAME}`, `__PATH__`,
+/// `NUMBER_OF_GPUS`.
 pub(crate) fn is_placeholder(text: &str) -> bool {
-    text.contains(['$', '<']) || (text.starts_with("__") && text.ends_with("__"))
+    let upper = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    let constant = text.contains('_') && text.starts_with(char::is_alphabetic) && text.chars().all(upper);
+    text.contains(['$', '<', '{']) || (text.starts_with("__") && text.ends_with("__")) || constant
 }
 
 /// The types that `|` parts, outside brackets.
@@ -199,9 +202,15 @@ fn is_scalar_of(kind: &str, value: &Value) -> bool {
         "string" => value.is_string(),
         "boolean" => value.is_bool(),
         "number" => value.is_number(),
-        "integer" => value.is_i64() || value.is_u64(),
+        // The YAML of Kubernetes and of docker compose takes `0755` as octal, the one of this parser as text.
+        "integer" => value.is_i64() || value.is_u64() || value.as_str().is_some_and(is_octal),
         _ => false,
     }
+}
+
+fn is_octal(text: &str) -> bool {
+    let digits = text.strip_prefix('0').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| (b'0'..=b'7').contains(&byte))
 }
 
 fn mismatch(kind: &str, value: &Value) -> Problem {

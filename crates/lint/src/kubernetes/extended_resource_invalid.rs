@@ -20,6 +20,7 @@ pub(crate) const RULE: Rule = Rule {
         pod!("limits: {nvidia.com/mig-1g.10g: 1}"),
     ],
     silent: &[
+        pod!("limits: {nvidia.com/gpu: GPUS_PER_NODE}"),
         pod!("limits: {nvidia.com/gpu: 1, cpu: 500m, memory: 1Gi, rdma/hca: \"1\"}"),
         pod!("requests: {nvidia.com/gpu: \"8\"}\n        limits: {nvidia.com/gpu: \"8\"}"),
         pod!("limits: {nvidia.com/mig-1g.10gb: 1, hugepages-2Mi: 1Gi, ephemeral-storage: 10Gi}"),

@@ -40,6 +40,17 @@ pub(crate) const RULE: Rule = Rule {
         named("config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  DEBUG: on\n"),
     ],
     silent: &[
+        // A patch of Kustomize.
+        named(
+            "patch.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec: {containers: [{name: a, args: [--x]}]}\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: b}]\n  \
+             volumes: [{name: v, configMap: {name: c, defaultMode: 0755}}]\n",
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \

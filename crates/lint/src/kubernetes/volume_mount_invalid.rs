@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use crate::read::compose::{below, text};
-use crate::read::manifest::{Container, Manifest, Pod, scalar};
-use crate::rule::{Found, Judge, Rule, Severity};
+use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
+use crate::rule::{Found, Judge, Rule, Severity, named};
 
 use crate::schema::is_placeholder;
 
@@ -45,6 +45,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "jobset.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  \
+             volumeClaimPolicies: [{templates: [{metadata: {name: v}}]}]\n  replicatedJobs:\n    \
+             - name: w\n      template: {spec: {template: {spec: {containers: [{name: a, image: b, \
+             volumeMounts: [{name: v, mountPath: /v}]}]}}}}\n",
+        ),
         job!(
             "",
             "      containers:\n        - name: a\n          image: b\n          volumeMounts: [{name: \
@@ -61,18 +68,24 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let volumes_of_set = |pod: &Pod| -> Vec<String> {
-        let claims = pod.document.at(&["spec", "volumeClaimTemplates"]).and_then(Value::as_sequence);
-        claims.into_iter().flatten().filter_map(|one| scalar(one, &["metadata", "name"])).collect()
-    };
     let of_pod = |pod: &Pod| {
         let containers = pod.containers();
-        let claims = volumes_of_set(pod);
+        let claims = claims(pod.document);
         let mut found: Vec<Found> = containers.iter().flat_map(|one| mounts(pod, one, &claims)).collect();
         found.extend(volumes(pod, &containers));
         found
     };
     file.pods().iter().flat_map(of_pod).collect()
+}
+
+/// The volumes that the controller adds to the pods: of a StatefulSet, a LeaderWorkerSet and a JobSet.
+fn claims(document: &Document) -> Vec<String> {
+    let own =
+        [&["spec", "volumeClaimTemplates"][..], &["spec", "leaderWorkerTemplate", "volumeClaimTemplates"]];
+    let own = own.into_iter().filter_map(|path| document.at(path)?.as_sequence()).flatten();
+    let policies = document.at(&["spec", "volumeClaimPolicies"]).and_then(Value::as_sequence);
+    let of_policies = policies.into_iter().flatten().flat_map(|policy| list(policy, "templates"));
+    own.chain(of_policies).filter_map(|one| scalar(one, &["metadata", "name"])).collect()
 }
 
 fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
@@ -134,7 +147,7 @@ fn volumes(pod: &Pod, containers: &[Container]) -> Vec<Found> {
 
 /// Volumes that a container has as block devices.
 fn devices(container: &Container) -> Vec<(String, String)> {
-    let items = crate::read::manifest::list(container.value, "volumeDevices");
+    let items = list(container.value, "volumeDevices");
     items.into_iter().filter_map(|one| Some((scalar(one, &["name"])?, String::new()))).collect()
 }
 

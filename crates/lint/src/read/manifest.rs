@@ -61,7 +61,7 @@ impl Manifest {
             match serde_yaml::from_str::<Value>(&part) {
                 Ok(mut value) => {
                     let _ = value.apply_merge();
-                    manifest.documents.extend(document(value, first, &part));
+                    manifest.documents.extend(document(value, first, &part).filter(|one| !one.is_patch()));
                 }
                 Err(error) => {
                     let line = error.location().map_or(1, |location| location.line());
@@ -101,6 +101,9 @@ fn document(value: Value, first: usize, source: &str) -> Option<Document> {
     value.is_mapping().then(|| Document { kind, api, name, value, first, lines, source })
 }
 
+/// Kinds that have a selector and a template of pods.
+const WORKLOADS: &[&str] = &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+
 impl Document {
     /// The line of a path, or of the nearest key above it.
     pub(crate) fn line(&self, path: &[String]) -> usize {
@@ -122,6 +125,16 @@ impl Document {
         let line = self.source.lines().nth(self.line(path) - self.first).unwrap_or_default();
         let value = line.split(" #").next().unwrap_or_default().trim_end();
         value.strip_suffix(word).is_some_and(|rest| rest.ends_with(": "))
+    }
+
+    /// Whether it only changes another manifest, as patches of Kustomize do: no container has an image, or
+    /// there is neither a selector nor a template. Keys of the other one are missing here.
+    fn is_patch(&self) -> bool {
+        let pods = self.pods();
+        let images = pods.iter().flat_map(Pod::containers).map(|one| below(one.value, &["image"]).is_some());
+        let images: Vec<bool> = images.collect();
+        let bare = pods.is_empty() && WORKLOADS.contains(&self.kind.as_str()) && self.at(&["spec"]).is_some();
+        bare && self.at(&["spec", "selector"]).is_none() || !images.is_empty() && !images.contains(&true)
     }
 
     /// `Deployment vllm`.

@@ -20,6 +20,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --standalone --nprocpernode 8 train.py\n"),
     ],
     silent: &[
+        named("run.sh", "N=`nvidia-smi -L | wc -l`\ntorchrun --nproc_per_node=$N train.py\n"),
         named("run.sh", "torchrun --standalone --nproc-per-node=gpu --tee 3 -m pkg.train --num_gpus 8\n"),
         named(
             "run.sh",
@@ -98,6 +99,8 @@ fn value(launch: &Launch) -> Option<Found> {
     let of = |name: &str| options.get(name).and_then(|one| Some((one.line, one.value.as_deref()?)));
     if let Some((line, text)) = of("nproc_per_node")
         && !PROCESSES.contains(&text)
+        // The output of a command.
+        && !text.contains(['`', '(', '$'])
         && text.parse::<u32>().ok().is_none_or(|number| number == 0)
     {
         let message = format!(

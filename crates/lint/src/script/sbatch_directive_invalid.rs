@@ -4,6 +4,7 @@ use crate::read::sbatch::{Batch, BatchOption};
 use crate::read::sbatch_options::names;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
     id: "sbatch-directive-invalid",
@@ -25,6 +26,7 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes 2 gpus=4\nsrun python t.py\n"),
     ],
     silent: &[
+        named("job.sbatch", "#!/bin/bash\n#SBATCH -t {TIME}\nsrun python t.py\n"),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu=4 --gpus-per-task=h100 --time=1-\nsrun python t.py\n",
@@ -123,7 +125,7 @@ fn unknown(option: &BatchOption) -> Option<Found> {
 
 fn error(option: &BatchOption, value: &str, fix: &str) -> Option<Found> {
     let message = format!("invalid value {value:?} of {}; sbatch refuses the script", option.written);
-    Some(Found::error(option.line, message, fix))
+    (!is_placeholder(value)).then(|| Found::error(option.line, message, fix))
 }
 
 /// Hours that people write as a bare number: whole days and halves.
