@@ -3,6 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, Service, text};
+use crate::read::quotes::split;
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
@@ -79,33 +80,9 @@ fn finding(service: &Service) -> Option<Found> {
 pub(super) fn words(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
-        Some(one) => text(one).map_or_else(Vec::new, |text| split(&text)),
+        Some(one) => text(one).map_or_else(Vec::new, |text| split(&text, false)),
         None => Vec::new(),
     }
-}
-
-/// Words, without the quotes around them.
-fn split(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut open, mut quote) = (Vec::new(), String::new(), false, None);
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\\', None | Some('"')) => word.extend(letters.next()),
-            (_, Some(end)) if letter == end => quote = None,
-            ('"' | '\'', None) => (quote, open) = (Some(letter), true),
-            (_, None) if letter.is_whitespace() => {
-                if open || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                open = false;
-            }
-            _ => word.push(letter),
-        }
-    }
-    if open || !word.is_empty() {
-        words.push(word);
-    }
-    words
 }
 
 fn is_shell(word: &str) -> bool {

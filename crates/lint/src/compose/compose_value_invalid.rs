@@ -51,7 +51,7 @@ fn restart(service: &Service) -> Vec<Found> {
     let known = matches!(policy, "no" | "false" | "always" | "unless-stopped" | "on-failure" | "");
     let counted = count.is_empty() || (policy == "on-failure" && count.parse::<u32>().is_ok());
     let message = format!(
-        "service {}: restart {value:?} is no restart policy; Docker refuses the container",
+        "service {}: restart {value:?} is not a restart policy; Docker refuses the container",
         service.name
     );
     let fix = "Write \"no\", always, unless-stopped, on-failure or on-failure:N";
@@ -84,7 +84,7 @@ fn sizes(service: &Service) -> Vec<Found> {
         let (key, line) = (path.join("."), service.line_of(path.first()?));
         let Some(size) = bytes(&value) else {
             let message = format!(
-                "service {}: {key} {value:?} is no size; docker compose refuses the file",
+                "service {}: {key} {value:?} is not a valid size; docker compose refuses the file",
                 service.name
             );
             return Some(Found::error(line, message, "Write a number with b, k, m or g: 8gb"));
@@ -180,7 +180,7 @@ fn capabilities(service: &Service) -> Vec<Found> {
     unknown
         .map(|(key, name)| {
             let message = format!(
-                "service {}: {name:?} is no capability; Docker refuses the \
+                "service {}: {name:?} is not a capability; Docker refuses the \
                     container",
                 service.name
             );
@@ -244,7 +244,8 @@ fn durations(service: &Service) -> Vec<Found> {
     let one = |path: &&[&str]| {
         let value =
             service.at(path).and_then(text).filter(|value| !value.contains('$') && !is_duration(value))?;
-        let message = format!("service {}: {} {value:?} is no duration", service.name, path.join("."));
+        let message =
+            format!("service {}: {} {value:?} is not a valid duration", service.name, path.join("."));
         Some(Found::warning(
             service.line_of(path.first()?),
             message,

@@ -72,7 +72,8 @@ fn of_service(service: &Service) -> Vec<Found> {
     for key in ["interval", "timeout", "start_period", "start_interval"] {
         let Some(value) = service.at(&["healthcheck", key]).and_then(text) else { continue };
         if !is_duration(&value) && !value.contains('$') {
-            let message = format!("service {}: healthcheck.{key} {value:?} is no duration", service.name);
+            let message =
+                format!("service {}: healthcheck.{key} {value:?} is not a valid duration", service.name);
             found.push(Found::warning(line(), message, "Write a number with a unit: 30s, 1m30s"));
         }
     }

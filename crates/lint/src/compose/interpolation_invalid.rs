@@ -46,7 +46,8 @@ fn judge(file: &Compose) -> Vec<Found> {
         for (key, value) in map.filter_map(|(key, value)| Some((text(key)?, value))) {
             if let Some(part) = first_invalid(value) {
                 let message = format!(
-                    "service {}: {part:?} in `{key}` is no variable; docker compose refuses the file",
+                    "service {}: {part:?} in `{key}` is not a valid variable reference; docker compose \
+                     refuses the file",
                     service.name
                 );
                 let fix = "Write `$$` for a dollar sign that is for the container";

@@ -7,7 +7,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-value-type",
     severity: Severity::Error,
-    summary: "numbers and switches of DeepSpeed's configuration are no strings",
+    summary: "numbers and switches of DeepSpeed's configuration are not strings",
     explain: include_str!("deepspeed_value_type.md"),
     judge: Judge::Deepspeed(judge),
     fires: &[

@@ -71,7 +71,7 @@ fn of_stage(catalog: &'static Catalog, stage: &Stage) -> Vec<Found> {
     let mut check = |line: usize, written: &str, capability: Option<(u32, u32)>| {
         let what = match capability {
             Some(capability) => unknown(catalog, cuda, capability),
-            None => Some(format!("{written} is no compute capability; write it like 9.0")),
+            None => Some(format!("{written} is not a compute capability; write it like 9.0")),
         };
         found.extend(what.filter(|_| named.insert(written.to_owned())).map(|message| {
             Found::error(line, message, "Remove it from the list, or use an image with a CUDA that has it")

@@ -104,7 +104,7 @@ fn misspelled(name: &str, line: usize) -> Option<Found> {
             _ => diagnostic::suggest::nearest(name, NATIVE.iter().copied()).unwrap_or("cpu"),
         };
         let message =
-            format!("{name:?} is no resource of Kubernetes; a resource without a domain must be one");
+            format!("{name:?} is not a Kubernetes resource; only built-in resources have no domain");
         return Some(Found::error(line, message, format!("Write `{near}`")));
     }
     let lower = name.to_ascii_lowercase();

@@ -113,7 +113,7 @@ fn variables(container: &Container) -> Vec<Found> {
         let line = container.line(&["env", &index.to_string()]);
         let Some(name) = scalar(one, &["name"]) else { continue };
         if name.contains('=') || name.contains(' ') {
-            let message = format!("{name:?} is no name of a variable");
+            let message = format!("{name:?} is not a valid variable name");
             found.push(Found::error(line, message, "Write `- name: NAME` and `value: \"…\"`"));
         }
         if below(one, &["value"]).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))

@@ -74,7 +74,7 @@ fn fault(what: &str, value: &str, bytes: bool, line: usize) -> Option<Found> {
         return None;
     }
     let Some(amount) = amount(value) else {
-        let message = format!("{what}: {value:?} is no quantity; the API server refuses it");
+        let message = format!("{what}: {value:?} is not a valid quantity; the API server refuses it");
         let unit = value.trim_end_matches(['b', 'B', 'i']).replace(' ', "");
         let fix = match unit.ends_with(|letter: char| letter.is_ascii_alphabetic()) {
             true => format!("Write `{}i`, or a suffix such as Mi, Gi, M or G", unit.to_uppercase()),

@@ -93,8 +93,7 @@ fn unknown(line: usize, name: &str) -> Found {
         Some(near) => Found::error(line, message, format!("Write `{near}`")),
         // Distributions add some of their own.
         None => {
-            let message =
-                format!("{name} is no keyword of OpenSSH; sshd does not start without a patch for it");
+            let message = format!("{name} is not an OpenSSH keyword; an unpatched sshd does not start");
             Found::warning(line, message, "")
         }
     }

@@ -105,11 +105,11 @@ fn versions(line: &Line) -> Option<Found> {
         () if rest.contains('+') => "a build tag such as +cu121 is only allowed with ==".to_owned(),
         () => {
             let why = why.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-            let message = format!("`{requirement}` is no valid requirement: {why}");
+            let message = format!("`{requirement}` is not a valid requirement: {why}");
             return Some(Found::warning(line.line, message, "Use a version that PEP 440 allows"));
         }
     };
-    let message = format!("`{requirement}` is no valid requirement ({known}); pip refuses the file");
+    let message = format!("`{requirement}` is not a valid requirement ({known}); pip refuses the file");
     Some(Found::error(line.line, message, "Write it like `name==1.0` or `name>=1.0,<2`"))
 }
 

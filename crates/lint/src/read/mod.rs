@@ -14,6 +14,7 @@ pub(crate) mod packages;
 pub(crate) mod posix;
 pub(crate) mod project;
 pub(crate) mod python;
+pub(crate) mod quotes;
 pub(crate) mod requirements;
 pub(crate) mod sbatch;
 pub(crate) mod sbatch_options;

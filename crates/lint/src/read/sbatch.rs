@@ -3,6 +3,7 @@
 //! Directives are the lines that begin with `#SBATCH`, up to the first line that is neither a comment nor
 //! blank; `hetjob` begins the next component (SchedMD/slurm:src/sbatch/opt.c@284c3b95).
 
+use super::quotes::{open_quote, split};
 use super::sbatch_options::{WITH_VALUE, WITHOUT_VALUE, long_name};
 use std::collections::BTreeSet;
 
@@ -60,7 +61,8 @@ impl Batch {
                 batch.ignored.push((number, line.to_owned()));
                 continue;
             }
-            let words = words(rest);
+            // A `#` that begins a word begins a comment.
+            let words = split(rest.trim_end_matches('\r'), true);
             if words.first().is_some_and(|word| matches!(word.as_str(), "hetjob" | "packjob")) {
                 component += 1;
             }
@@ -125,31 +127,6 @@ fn looks_like_directive(text: &str) -> bool {
     let rest = text.strip_prefix('#').map(str::trim_start).unwrap_or_default();
     let rest = rest.strip_prefix("SBATCH").or_else(|| text.strip_prefix("#sbatch"));
     rest.is_some_and(|rest| rest.trim_start().starts_with('-') && rest.starts_with(' '))
-}
-
-/// The words of a directive: quotes removed, up to a `#` that begins a word.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut open, mut quote) = (Vec::new(), String::new(), false, None);
-    let mut letters = line.trim_end_matches('\r').chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\\', None | Some('"')) => word.extend(letters.next()),
-            (_, Some(end)) if letter == end => quote = None,
-            ('"' | '\'', None) => (quote, open) = (Some(letter), true),
-            ('#', None) if word.is_empty() && !open => break,
-            (_, None) if letter.is_whitespace() => {
-                if open || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                open = false;
-            }
-            _ => word.push(letter),
-        }
-    }
-    if open || !word.is_empty() {
-        words.push(word);
-    }
-    words
 }
 
 fn options(words: &[String], line: usize, component: usize) -> Vec<BatchOption> {
@@ -230,29 +207,12 @@ fn commands(source: &str) -> (Vec<(usize, String)>, BTreeSet<usize>) {
     (found, bodies)
 }
 
-/// The state of quotes at the end of a text.
-fn quote(text: &str) -> Option<char> {
-    let mut quote = None;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\\', None | Some('"')) => {
-                letters.next();
-            }
-            (_, Some(end)) if letter == end => quote = None,
-            ('"' | '\'', None) => quote = Some(letter),
-            _ => {}
-        }
-    }
-    quote
-}
-
 fn is_open(text: &str) -> bool {
-    quote(text).is_some()
+    open_quote(text).is_some()
 }
 
 fn in_single_quotes(text: &str) -> bool {
-    quote(text) == Some('\'')
+    open_quote(text) == Some('\'')
 }
 
 /// The word that ends the here-document of a command.
@@ -264,27 +224,10 @@ fn here_document(command: &str) -> Option<String> {
     (end > 0 && !word.starts_with(|letter: char| letter.is_ascii_digit())).then(|| word[..end].to_owned())
 }
 
-/// The part of a command that the batch script itself expands: what is outside single quotes.
-pub(crate) fn expanded(command: &str) -> String {
-    let (mut kept, mut quote) = (String::new(), None);
-    let mut letters = command.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\\', None | Some('"')) => {
-                letters.next();
-            }
-            (_, Some(end)) if letter == end => quote = None,
-            ('"' | '\'', None) => quote = Some(letter),
-            (_, Some('\'')) => {}
-            _ => kept.push(letter),
-        }
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::quotes::expanded;
 
     #[test]
     fn directives() {

@@ -166,9 +166,7 @@ fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
     let random =
         ["RANDOM", "uuidgen", "$(date", "`date", "$$", "mktemp", "random/uuid", "openssl rand", "hostname"];
     random.iter().any(|mark| written.contains(mark)).then(|| {
-        let message = format!(
-            "--rdzv_id is {written}, which differs on each node; the nodes wait for each other for ever"
-        );
+        let message = format!("--rdzv_id is {written}, which differs on each node; the nodes never meet");
         Found::error(one.line, message, "Use the same text on all nodes, such as the id of the job")
     })
 }

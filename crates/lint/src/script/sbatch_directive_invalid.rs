@@ -91,7 +91,7 @@ fn names_variable(value: &str) -> bool {
 
 fn unknown(option: &BatchOption) -> Option<Found> {
     let Some(typed) = option.written.strip_prefix("--") else {
-        let message = format!("{} is no option of sbatch; it refuses the script", option.written);
+        let message = format!("{} is not an sbatch option; sbatch refuses the script", option.written);
         return Some(Found::error(option.line, message, "Use the long name of the option"));
     };
     let several: Vec<&str> = names().filter(|name| name.starts_with(typed)).collect();
@@ -105,7 +105,7 @@ fn unknown(option: &BatchOption) -> Option<Found> {
     }
     let plain = typed.replace('_', "-");
     let near = names().find(|name| diagnostic::suggest::is_typo(&plain, name));
-    let message = format!("--{typed} is no option of sbatch");
+    let message = format!("--{typed} is not an sbatch option");
     Some(match near {
         Some(near) => Found::error(
             option.line,
@@ -264,7 +264,7 @@ fn mail(option: &BatchOption, value: &str) -> Option<Found> {
         return error(option, value, fix);
     }
     let unknown = words().find(|one| !known(one))?;
-    let message = format!("{} {value}: sbatch ignores {unknown}, which is no event", option.written);
+    let message = format!("{} {value}: sbatch ignores {unknown}, which is not an event", option.written);
     Some(Found::warning(option.line, message, fix))
 }
 

@@ -1,6 +1,7 @@
 //! Values of a task that the batch script expands on the first node, and addresses that differ by node.
 
-use crate::read::sbatch::{Batch, expanded};
+use crate::read::quotes::expanded;
+use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use crate::workers;

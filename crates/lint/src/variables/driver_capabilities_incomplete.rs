@@ -37,7 +37,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
             let words: Vec<&str> = value.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
             let message = match words.iter().find(|word| !WORDS.contains(word)) {
                 Some(word) => format!(
-                    "NVIDIA_DRIVER_CAPABILITIES={value}: `{word}` is no capability; the \
+                    "NVIDIA_DRIVER_CAPABILITIES={value}: `{word}` is not a capability; the \
                     container does not start"
                 ),
                 None if words.is_empty() || words.contains(&"all") || words.contains(&"compute") => {
