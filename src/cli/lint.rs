@@ -1,6 +1,7 @@
 //! `envdoc lint`.
 
 use catalog::Catalog;
+use checks::CHECKS;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -156,7 +157,8 @@ impl Args {
             file.world =
                 self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
         }
-        let mut findings: Vec<Finding> = files.iter().flat_map(|file| lint::lint(&chosen, file)).collect();
+        let mut findings: Vec<Finding> =
+            files.iter().flat_map(|file| lint::lint(&chosen, CHECKS, file)).collect();
         findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
         let named = skipped.iter().filter(|file| file.named);
         findings.extend(named.clone().flat_map(|file| lint::skipped(&chosen, file)));

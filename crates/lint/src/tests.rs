@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::*;
+use checks::CHECKS;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
@@ -54,7 +55,7 @@ fn findings(rules: &[&'static Rule], example: &Example) -> Vec<Finding> {
     if example.companions.iter().any(|(name, _)| *name == "named") {
         let name = example.name.to_owned();
         return match detect::detect(example.name, example.text) {
-            detect::Detected::Kind(_) => lint(rules, &file(example)),
+            detect::Detected::Kind(_) => lint(rules, CHECKS, &file(example)),
             detect::Detected::Unchecked(why) => skipped(rules, &Skipped { name, why, named: true }),
         };
     }
@@ -63,7 +64,7 @@ fn findings(rules: &[&'static Rule], example: &Example) -> Vec<Finding> {
             let (name, why) = (example.name.to_owned(), (*why).to_owned());
             unreadable(rules, &Unreadable { name, why, directory: false })
         }
-        None => lint(rules, &file(example)),
+        None => lint(rules, CHECKS, &file(example)),
     }
 }
 
@@ -85,7 +86,7 @@ fn every_file_is_in_the_list_under_its_own_name() {
     }
     let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(ids.len(), RULES.len(), "an id stands twice");
-    let taken = checks::CHECKS.iter().find(|check| ids.contains(check.id));
+    let taken = CHECKS.iter().find(|check| ids.contains(check.id));
     assert!(taken.is_none(), "a check has the id of a rule: {taken:?}");
 }
 

@@ -11,13 +11,13 @@ pub(crate) mod toolkit_key_invalid;
 
 use super::read::machine::Machine;
 use super::rule::Found;
-use checks::{self, CHECKS, Subject, Verdict};
+use judge::{Subject, Verdict, judge_one};
 
 /// The findings of some checks about a file.
 fn judged(machine: &Machine, ids: &[&str]) -> Vec<Found> {
     let Some(facts) = machine.with_this_file() else { return Vec::new() };
-    let checks = CHECKS.iter().filter(|check| ids.contains(&check.id));
-    checks.filter_map(|check| found(machine, &checks::judge_one(check, &facts))).collect()
+    let checks = machine.checks.iter().filter(|check| ids.contains(&check.id));
+    checks.filter_map(|check| found(machine, &judge_one(check, &facts))).collect()
 }
 
 fn found(machine: &Machine, verdict: &Verdict) -> Option<Found> {
