@@ -51,7 +51,7 @@ try:
     stage, waits = "all_reduce", True
     place = torch.device("cuda", local) if result["backend"] == "nccl" else torch.device("cpu")
     if place.type == "cuda":
-        # What is small says little of NVLink.
+        # Small sizes do not measure NVLink.
         elements *= 8
     result["bytes"] = elements * 4
     index = torch.arange(elements, dtype=torch.int64, device=place)
@@ -88,10 +88,10 @@ except BaseException as error:
         words = str(error).strip().splitlines()
         result["failed"] = {"stage": stage, "waits": waits, "error": "%s: %s" % (type(error).__name__, words[0] if words else "")}
         say()
-    # The whole of it is what diagnosis reads.
+    # envdoc diagnose reads the whole traceback.
     traceback.print_exc()
     sys.stderr.flush()
     raise SystemExit(1)
-# What torch's threads do at the end is not asked for.
+# Exits without waiting for torch's threads.
 sys.stdout.flush()
 os._exit(0)

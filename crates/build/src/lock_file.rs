@@ -80,7 +80,7 @@ impl LockRequest {
         let name = path.display().to_string();
         let Some(text) = file::read(path)? else {
             return match self.exact || self.required {
-                true => Err(Error::new(Kind::File, format!("there is no lock {name}"))
+                true => Err(Error::new(Kind::File, format!("lock file not found: {name}"))
                     .hint("make it with `envdoc render lock` and the same options")),
                 false => Ok(None),
             };

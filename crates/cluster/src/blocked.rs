@@ -28,7 +28,7 @@ pub(crate) fn overlay(
     let port = trace.port.unwrap_or(VXLAN);
     let reverse = match back {
         Some(back) if back.arrives() => format!("; from {b} to {a} packets arrive"),
-        Some(_) => format!("; from {b} to {a} nothing arrives either"),
+        Some(_) => format!("; packets from {b} to {a} are lost too"),
         None => String::new(),
     };
     let watch = |node: &str| {
@@ -92,7 +92,7 @@ pub(crate) fn overlay(
             a,
             format!(
                 "the Docker engine on {a} has a wrong overlay entry for the container of {b}: it sends the \
-                    packets to {machine}, which is no address of {b}"
+                    packets to {machine}, which is not an address of {b}"
             ),
         )
         .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")

@@ -165,7 +165,7 @@ fn problem(nodes: &[&Node], block: &Block, heard: &[OfMachine]) -> Problem {
 }
 
 /// What the port is for.
-const PURPOSE: &str = "by which the Docker engines tell each other where containers are";
+const PURPOSE: &str = "which Docker engines use to exchange the addresses of containers";
 
 fn dropped(by: &str, from: &str, counts: &str) -> Problem {
     let message = format!("{by} drops incoming {PORT_OF_GOSSIP}/udp from {from}, {PURPOSE}: {counts}");

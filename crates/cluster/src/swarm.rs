@@ -264,7 +264,7 @@ pub fn moved(
     let listed = own.iter().filter(|address| address.is_ipv4() == joined.is_ipv4());
     let listed: Vec<String> = listed.map(IpAddr::to_string).collect();
     let message = format!(
-        "the swarm knows {name} as {joined}, which is no address of that machine any more (it has {}); the \
+        "the swarm has the address {joined} for {name}, which that machine no longer has (it has {}); the \
             other nodes send its containers' traffic to the old address",
         listed.join(", ")
     );

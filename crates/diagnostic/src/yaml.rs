@@ -58,7 +58,7 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
     if let Some(key) = unknown {
         let listed = message.split("expected ").nth(1).unwrap_or_default();
         let keys: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
-        short = format!("there is no key {key:?}");
+        short = format!("unknown key {key:?}");
         if let Some(near) = nearest(key, keys.iter().copied()) {
             hints.push(format!("did you mean {near}?"));
         }

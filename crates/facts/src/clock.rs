@@ -64,7 +64,9 @@ fn synchronised(host: &dyn Host, keeper: &Fact<String>) -> Fact<bool> {
             host.stat("/run/systemd/timesync/synchronized").text().map(|_| true).absent_as(false)
         }
         Fact::Known(_) if has_nvidia_device(host) => timedatectl(host),
-        Fact::Known(name) => Fact::unknown(format!("no file says whether {name} has synchronised the clock")),
+        Fact::Known(name) => {
+            Fact::unknown(format!("{name} leaves no file that shows whether it synchronized the clock"))
+        }
         Fact::Absent => Fact::Absent,
         Fact::Unknown(why) => Fact::Unknown(why.clone()),
     }
@@ -144,7 +146,7 @@ mod tests {
         ]);
         assert_eq!(
             build_host.synchronised,
-            Fact::unknown("no file says whether chronyd has synchronised the clock")
+            Fact::unknown("chronyd leaves no file that shows whether it synchronized the clock")
         );
     }
 

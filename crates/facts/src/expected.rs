@@ -32,7 +32,7 @@ pub enum ExpectedError {
     #[error("role: {0:?} is none of build-host, gpu-node, container")]
     Role(String),
     /// A version range that is too long to be one.
-    #[error("{key}: {bytes} characters are no version range; it has at most {RANGE_LIMIT_BYTES}")]
+    #[error("{key}: the version range has {bytes} bytes; the limit is {RANGE_LIMIT_BYTES}")]
     TooLong {
         /// `driver`, `cuda` or `nccl`.
         key: String,

@@ -194,7 +194,7 @@ pub fn completed(facts: &Facts) -> Fact<bool> {
         } else if !states.is_empty() && states.iter().all(|states| *states == Fact::Known(true)) {
             Fact::Known(true)
         } else {
-            Fact::unknown("not every GPU tells the state of its fabric")
+            Fact::unknown("some GPUs report no fabric state")
         }
     })
 }

@@ -65,7 +65,7 @@ pub fn gather(host: &dyn Host) -> Limits {
         swap: memory.as_ref().and_then(|text| {
             match (meminfo(text, "SwapTotal"), meminfo(text, "SwapFree")) {
                 (Some(total), Some(free)) => Fact::Known((total.saturating_sub(free), total)),
-                _ => Fact::unknown("/proc/meminfo says nothing of swap"),
+                _ => Fact::unknown("/proc/meminfo has no SwapTotal or no SwapFree"),
             }
         }),
         huge_pages: memory.as_ref().and_then(|text| {
@@ -74,7 +74,7 @@ pub fn gather(host: &dyn Host) -> Limits {
                 (Some(total), Some(free), Some(size)) => Fact::Known((total, free, size)),
                 // A kernel without huge pages has none of the lines.
                 (None, None, None) => Fact::Absent,
-                _ => Fact::unknown("/proc/meminfo says only a part about huge pages"),
+                _ => Fact::unknown("/proc/meminfo has only some of the HugePages fields"),
             }
         }),
         cgroup_memory: cgroup_memory(host),

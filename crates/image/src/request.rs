@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_shown_with_its_line_and_the_nearest() {
         let error = ImageRequest::parse("r.yaml", "cuda: 12.1\npyhton: 3.12\n").unwrap_err();
-        assert_eq!(error.message, "r.yaml, line 2: there is no key \"pyhton\"\n  2 | pyhton: 3.12");
+        assert_eq!(error.message, "r.yaml, line 2: unknown key \"pyhton\"\n  2 | pyhton: 3.12");
         assert_eq!(error.hints[0], "did you mean python?");
         let error = ImageRequest::parse("r.yaml", "cuda: 12.1\nmirrors:\n  pip_indx: x\n").unwrap_err();
         assert!(error.message.contains("line 3") && error.hints[0] == "did you mean pip_index?", "{error:?}");

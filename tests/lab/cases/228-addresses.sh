@@ -27,7 +27,7 @@ sed -n 's/^node2,[^ ]* /10.77.10.32 /p' /run/lab/root/.ssh/known_hosts >>/run/la
 sed -i 's/10\.77\.10\.2,/10.77.10.32,/' "$LAB/cluster/cluster.yaml"
 in_cluster status
 check_that "a new address: status names both" grep -q 'node2: the swarm knows it as 10.77.10.2, cluster.yaml as 10.77.10.32' <<<"$answer$error"
-fault "the address of a node changed after it had joined" 'the swarm knows node2 as 10\.77\.10\.2, which is no address of that machine any more \(it has .*10\.77\.10\.32' up
+fault "the address of a node changed after it had joined" 'the swarm has the address 10\.77\.10\.2 for node2, which that machine no longer has \(it has .*10\.77\.10\.32' up
 check_that "a new address: within 20 s" within_ms 20000
 docker_on node2 swarm leave >/dev/null && docker_on node1 node rm --force node2 >/dev/null
 in_cluster up

@@ -43,7 +43,7 @@ fn judge(facts: &Facts) -> Judged {
         return Err(Verdict::unknown(why));
     }
     let message = format!(
-        "the swarm knows this machine as {address}, which is none of its addresses; other nodes send its \
+        "the swarm has the address {address} for this machine, which no interface has; other nodes send its \
          containers' traffic there, and it is lost"
     );
     let fix = Fix::restarts_service(

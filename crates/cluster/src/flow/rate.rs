@@ -134,12 +134,13 @@ pub fn losses(ways: &[Way], names: &[String], counts: impl Fn(&Way) -> bool) -> 
             let sum = |part: fn(&Way) -> u32| own.iter().map(|way| part(way)).sum::<u32>();
             let (lost, sent) = (sum(Way::lost), sum(|way| way.sent));
             let rate = percent(f64::from(lost) / f64::from(sent.max(1)));
-            let way = if incoming { "that the other nodes send to" } else { "that the other nodes get from" };
+            let way = match incoming {
+                true => format!("from the other nodes to {name}"),
+                false => format!("from {name} to the other nodes"),
+            };
             messages.push((
                 node,
-                format!(
-                    "about {rate} % of the packets {way} {name} are lost ({lost} of {sent} did not arrive)"
-                ),
+                format!("about {rate} % of the packets {way} are lost ({lost} of {sent} did not arrive)"),
             ));
             bad.clear();
             break;
@@ -252,8 +253,7 @@ mod tests {
             found,
             [(
                 1,
-                "about 30 % of the packets that the other nodes send to node2 are lost (300 of 1000 did not \
-                    arrive)"
+                "about 30 % of the packets from the other nodes to node2 are lost (300 of 1000 did not arrive)"
                     .to_owned()
             )]
         );

@@ -52,10 +52,10 @@ pub(super) fn alike(plan: &ClusterPlan) -> bool {
 fn missing(plan: &ClusterPlan, others: &[&str]) -> Vec<String> {
     let mut missing: Vec<String> = others.iter().map(|line| (*line).to_owned()).collect();
     if !plan.secrets.is_empty() {
-        missing.push("secrets: give them by the means of the cluster.".into());
+        missing.push("secrets: use Kubernetes Secrets.".into());
     }
     if plan.network.infiniband {
-        missing.push("InfiniBand: it depends on how the cluster hands out its devices.".into());
+        missing.push("InfiniBand: depends on the RDMA device plugin of the Kubernetes cluster.".into());
     }
     missing
 }
@@ -103,7 +103,7 @@ pub(super) fn kubernetes(plan: &ClusterPlan) -> Result<String, Error> {
         header: header(plan),
         tested: "read as YAML, keys compared by hand with Trainer's types and its own runtimes; not \
             applied to a cluster.",
-        missing: missing(plan, &["memlock and open files: they are the container runtime's on each node."]),
+        missing: missing(plan, &["memlock and nofile: set in the container runtime of each node."]),
         name: plan.name.clone(),
         image: quoted(plan.image_name()),
         nodes: plan.nodes.len(),

@@ -174,7 +174,7 @@ fn resent(outcome: &Outcome) -> Option<Found> {
         true => format!("{message}: too few of {} packets to call it loss", paced.sent),
         false => {
             let most = outcome.network.packets.iter().flatten().map(part).fold(0.0, f64::max);
-            format!("{message}, and {:.2} % at full rate: full queues, no lossy link", percent(most))
+            format!("{message}, and {:.2} % at full rate: likely congestion, not a lossy link", percent(most))
         }
     }))
 }

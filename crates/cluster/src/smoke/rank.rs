@@ -238,7 +238,7 @@ impl Greeting<'_> {
                 format!("a second process claiming to be rank {number}")
             }
             [GREETING, _, rank, of, ..] => format!("rank {rank} of {of}, which is not a neighbor"),
-            _ => "a worker that is no rank".to_owned(),
+            _ => "a worker without a rank".to_owned(),
         }
     }
 }

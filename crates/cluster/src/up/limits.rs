@@ -151,7 +151,7 @@ fn problem(plan: &ClusterPlan, refused: &[Refused]) -> Problem {
     let one = |one: &Refused| {
         let has = one.has.map(|has| match &one.why {
             None => format!(" (its own limit is {})", shown(one.name, has)),
-            Some(why) => format!(" ({why}; it gives {} by itself)", shown(one.name, has)),
+            Some(why) => format!(" ({why}; its default is {})", shown(one.name, has)),
         });
         let why = || one.why.as_ref().map(|why| format!(" ({why})"));
         let wanted = u64::try_from(one.wanted).map_or("unlimited".to_owned(), |value| shown(one.name, value));

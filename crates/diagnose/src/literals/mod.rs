@@ -250,17 +250,20 @@ mod tests {
             let occurrences = slowly(literals, &text);
             prop_assert_eq!(&quickly(literals, &text), &occurrences);
             let (from, limit) = (from.min(text.len()), limit.min(text.len()));
-            let first = occurrences.iter().filter(|(start, _)| (from..limit).contains(start)).map(|(start, _)| *start).min();
+            let starts = occurrences.iter().map(|(start, _)| *start);
+            let first = starts.filter(|start| (from..limit).contains(start)).min();
             let next = literals.next(&text, from, limit);
             prop_assert_eq!(next.map(|occurrence| occurrence.start), first);
             if let Some(next) = next {
-                let longest = occurrences.iter().filter(|(start, _)| *start == next.start).map(|(_, number)| literals.texts[*number].len()).max();
+                let here = occurrences.iter().filter(|(start, _)| *start == next.start);
+                let longest = here.map(|(_, number)| literals.texts[*number].len()).max();
                 prop_assert_eq!(Some(next.end - next.start), longest);
             }
             let any = literals.any(&text, from, limit);
             prop_assert_eq!(any.is_some(), first.is_some());
             if let (Some(any), Some(first)) = (any, first) {
-                prop_assert!(occurrences.contains(&(any.start, any.literal)) && (from..limit).contains(&any.start));
+                prop_assert!(occurrences.contains(&(any.start, any.literal)));
+                prop_assert!((from..limit).contains(&any.start));
                 prop_assert!(any.start <= first || !text[first..any.start].contains(&b'\n'));
             }
         }

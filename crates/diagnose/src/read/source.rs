@@ -67,7 +67,7 @@ pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
     let packing = Packing::of(&first);
     if let Packing::Other(program) = packing {
         blocks.remark(format!(
-            "not read, as it is packed: unpack it with {program}, and diagnose what comes out"
+            "compressed and not read: decompress it with {program}, then diagnose the result"
         ));
         return blocks.end();
     }

@@ -195,7 +195,8 @@ proptest! {
     #[test]
     fn block_reading_matches_line_by_line_reading(log in log()) {
         let read = in_pieces(&log, LIMITS, usize::MAX);
-        let found: Vec<_> = summary(&read).into_iter().map(|(number, text, ids, _)| (number, text, ids)).collect();
+        let found = summary(&read).into_iter();
+        let found: Vec<_> = found.map(|(number, text, ids, _)| (number, text, ids)).collect();
         let wanted = line_by_line(&log);
         if read.omitted == 0 && read.remarks.iter().all(|remark| !remark.contains("more lines")) {
             prop_assert_eq!(found, wanted);
@@ -220,7 +221,11 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_read_makes_it_panic(start in start(), bytes in proptest::collection::vec(any::<u8>(), 0..3000), log in log()) {
+    fn nothing_that_is_read_makes_it_panic(
+        start in start(),
+        bytes in proptest::collection::vec(any::<u8>(), 0..3000),
+        log in log(),
+    ) {
         for rest in [bytes, log] {
             let source = super::Source::Bytes { name: "log".into(), bytes: [start, &rest].concat() };
             let read = super::read(&source).unwrap();

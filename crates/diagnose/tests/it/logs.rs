@@ -3,7 +3,8 @@
 //!
 //! Right is a cause that is named first and is the truth, in whatever confidence. Where the truth is that a
 //! log proves no cause, naming a root as certain or likely is wrong. The counts are a floor; raise them when
-//! signatures are added. `cargo test -p envdoc-diagnose --test it logs -- --nocapture` tells them; docs/diagnose.md has the table.
+//! signatures are added. `cargo test -p envdoc-diagnose --test it logs -- --nocapture` prints them;
+//! docs/diagnose.md has the table.
 
 #![expect(
     clippy::disallowed_methods,

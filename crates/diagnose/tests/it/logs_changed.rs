@@ -122,7 +122,11 @@ proptest! {
     }
 
     #[test]
-    fn shifted_timestamps_do_not_change_the_cause(index in 0..LOGS.len(), day in 10..29_u32, year in 2019..2031_u32) {
+    fn shifted_timestamps_do_not_change_the_cause(
+        index in 0..LOGS.len(),
+        day in 10..29_u32,
+        year in 2019..2031_u32,
+    ) {
         let (file, lines, id, _) = &LOGS[index];
         let iso = Regex::new(r"20\d\d-\d\d-\d\d").unwrap();
         let glog = Regex::new(r"([IWEF])1121 ").unwrap();
@@ -145,7 +149,12 @@ proptest! {
     #[test]
     fn missing_start_does_not_change_the_cause(index in 0..LOGS.len(), part in 0.0..1.0_f64) {
         let (file, lines, id, first) = &LOGS[index];
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a part of a few lines")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a part of a few lines"
+        )]
         let cut = (part * (*first - 1) as f64) as usize;
         prop_assert_eq!(&cause(&lines[cut..]), id, "{}", file);
     }

@@ -296,7 +296,7 @@ fn capability(catalog: &Catalog, gpu: &Gpu) -> Fact<(u32, u32)> {
     model(catalog, gpu).and_then(|row| smi::version_pair(&row.compute_capability)).map_or_else(
         || {
             Fact::unknown(format!(
-                "neither nvidia-smi nor envdoc's catalog tells the compute capability of {}",
+                "the compute capability of {} is unknown: neither nvidia-smi nor the catalog has it",
                 gpu.name
             ))
         },

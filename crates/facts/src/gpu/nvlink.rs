@@ -18,7 +18,7 @@ pub fn links(text: &str) -> BTreeMap<u32, Fact<Vec<Option<f32>>>> {
         if let Some(index) =
             line.strip_prefix("GPU ").and_then(|rest| rest.split(':').next()?.parse::<u32>().ok())
         {
-            gpus.insert(index, Fact::unknown("nvidia-smi nvlink -s says nothing of its links"));
+            gpus.insert(index, Fact::unknown("nvidia-smi nvlink -s shows no link of this GPU"));
             current = Some(index);
             continue;
         }

@@ -213,7 +213,7 @@ fn both<A, B>(a: Fact<A>, b: Fact<B>) -> Fact<(A, B)> {
         (Fact::Known(a), Fact::Known(b)) => Fact::Known((a, b)),
         (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => Fact::Unknown(why),
         (Fact::Absent, Fact::Absent) => Fact::Absent,
-        _ => Fact::unknown("nvidia-smi tells only one of two values that belong together"),
+        _ => Fact::unknown("nvidia-smi reports only one of the current and the pending value"),
     }
 }
 

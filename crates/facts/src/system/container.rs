@@ -82,9 +82,7 @@ fn own_root(host: &dyn Host) -> bool {
 }
 
 fn unreadable(why: &str) -> Fact<String> {
-    Fact::unknown(format!(
-        "whether this is a container could not be seen ({why}); say it with --expect role=…"
-    ))
+    Fact::unknown(format!("could not determine whether this is a container ({why}); set --expect role=…"))
 }
 
 /// What engines leave inside their containers.

@@ -65,10 +65,8 @@ fn finding(service: &Service) -> Option<Found> {
         return Some(Found::warning(line, message, "Write `bash -c \"…\"` with the whole script in quotes"));
     }
     let variable = outside.iter().filter(|_| script.is_none()).find_map(|word| variable(word))?;
-    let message = format!(
-        "service {}: no shell replaces {variable} in the command; the program gets it as it is",
-        service.name
-    );
+    let message =
+        format!("service {}: {variable} in the command is not expanded: no shell runs it", service.name);
     Some(Found::warning(
         line,
         message,

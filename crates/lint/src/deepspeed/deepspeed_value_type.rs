@@ -149,7 +149,7 @@ fn sections(config: &Config) -> Vec<Found> {
             json.text(&path).filter(|device| !["none", "cpu", "nvme", "auto"].contains(device))
         {
             let message = format!(
-                "{key} goes to {device}, which is not none, cpu or nvme; DeepSpeed fails with ValidationError"
+                "{key} has the device {device}; it is none, cpu or nvme; DeepSpeed fails with ValidationError"
             );
             found.push(Found::error(json.line(&path), message, "Use cpu or nvme"));
         }

@@ -115,7 +115,8 @@ fn misspelled(name: &str, line: usize) -> Option<Found> {
         || (lower != *name && is_gpu(&lower));
     let mig = rest.strip_prefix("mig-").is_some_and(|profile| !is_profile(profile));
     if mig {
-        let message = format!("{name} is no MIG resource; their names are like nvidia.com/mig-1g.10gb");
+        let message =
+            format!("{name} is not the name of a MIG resource; they are like nvidia.com/mig-1g.10gb");
         return Some(Found::error(line, message, "Write the name that `kubectl describe node` shows"));
     }
     let message = format!("no device plugin offers {name}; the pod stays Pending");

@@ -109,7 +109,7 @@ fn judge(list: &PackageList) -> Vec<Found> {
 /// cudatoolkit of a CUDA release that it does not have.
 fn ended(toolkit: &Item) -> Option<Found> {
     let version = version::minor(toolkit.version.as_deref()?)?;
-    let message = "cudatoolkit ends with 11.8; there is no package of CUDA 12 under this name";
+    let message = "cudatoolkit has no CUDA 12 release; its last version is 11.8";
     let fix = "Use cuda-version=12.x with cuda-toolkit, or the packages that need it alone";
     (version.0 >= 12).then(|| Found::error(toolkit.line, message, fix))
 }

@@ -6,7 +6,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "continuation-broken",
     severity: Severity::Error,
-    summary: "a command over several lines goes on to its end",
+    summary: "a command over several lines continues to its last line",
     explain: include_str!("continuation_broken.md"),
     judge: Judge::Script(judge),
     fires: &[
@@ -54,7 +54,8 @@ fn judge(script: &Script) -> Vec<Found> {
                 "Move the comment above the command, or keep the options in an array",
             ));
         } else if is_option(line.trim_start()) && starts_job(before) {
-            let message = "no backslash at the end of the line before; this line is a command of its own";
+            let message =
+                "no backslash at the end of the line before; this line runs as a command of its own";
             found.push(Found::error(index + 1, message, "End the line before with ` \\`"));
         }
     }

@@ -36,7 +36,7 @@ fn judge(script: &Script) -> Vec<Found> {
     let mut found: Vec<Found> =
         batch.ignored.iter().map(|(line, text)| ignored(&batch, *line, text)).collect();
     if !script.text.starts_with("#!") {
-        let message = "the first line is no `#!` line; sbatch refuses the script";
+        let message = "the first line is not a `#!` line; sbatch refuses the script";
         found.push(Found::error(1, message, "Begin the file with `#!/bin/bash`"));
     }
     if script.text.contains("\r\n") {

@@ -72,10 +72,7 @@ fn no_image(universe: &Universe, criteria: &Criteria, no_torch: bool) -> String 
         true => format!("torch {}", and(&distinct(all.iter().map(|build| build.release.version.as_str())))),
         false => format!("CUDA {}", and(&cudas(&all))),
     };
-    format!(
-        "of NVIDIA's images of which it is known what is in them none has {}; they have {has}",
-        words::and(&requirements)
-    )
+    format!("no NVIDIA image with known contents has {}; they have {has}", words::and(&requirements))
 }
 
 fn both(requirements: &[&Versions]) -> String {

@@ -11,7 +11,7 @@ use crate::universe::Universe;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyError {
     /// No part of a stack has this name.
-    #[error("{0:?} is no part of a stack: torch, python, cuda or a package")]
+    #[error("unknown component {0:?}; expected torch, python, cuda or a package")]
     Name(String),
     /// The version cannot be read.
     #[error(transparent)]
@@ -39,9 +39,10 @@ pub fn why(universe: &Universe, request: &Request, text: &str) -> Result<Explana
             chosen(title, &name, best)
         }
         (Outcome::Resolved(best), Outcome::Resolved(other)) => would_hold(title, &name, best, &other),
-        (Outcome::Conflict(_), Outcome::Resolved(_)) => {
-            Explanation::new(title, "With it there would be a stack, without it none: that should not be.")
-        }
+        (Outcome::Conflict(_), Outcome::Resolved(_)) => Explanation::new(
+            title,
+            "Internal error: the request has no stack, but a stricter request has one.",
+        ),
         (_, Outcome::Conflict(conflict)) => {
             // What does not exist needs no search for a conflict.
             if let Some(explanation) = explain(universe, text).filter(|one| !one.alternatives.is_empty()) {

@@ -45,7 +45,7 @@ pub fn report(matrix: &Matrix, width: usize) -> String {
     }
     let _ = writeln!(
         text,
-        "\nheld against its sources on {}; envdoc explain 'torch 2.6.0' tells them",
+        "\nchecked against its sources on {}; envdoc explain 'torch 2.6.0' lists the sources",
         matrix.checked
     );
     text

@@ -60,7 +60,7 @@ pub fn choose(
     let sites = match &candidates.python {
         Ok(sites) => sites.clone(),
         Err(why) => {
-            remarks.push(format!("could not ask Python where torch is: {why}"));
+            remarks.push(format!("could not locate torch with Python: {why}"));
             Vec::new()
         }
     };

@@ -184,7 +184,7 @@ pub(super) fn flooded(address: &SshAddress, output: Output, limit: u64) -> Conne
 pub enum SocketState {
     #[error("its socket does not exist")]
     Absent,
-    #[error("its socket is none")]
+    #[error("its socket path is not a socket")]
     NoSocket,
     #[error("no permission to use its socket")]
     Denied,
