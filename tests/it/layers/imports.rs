@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::Graph;
 
-/// Which root module of a crate imports which, and in which files.
+/// Which module of a folder imports which other one, and in which files.
 #[derive(Default)]
 pub(super) struct Imports {
     pub(super) edges: Graph,
@@ -15,31 +15,43 @@ pub(super) struct Imports {
 }
 
 impl Imports {
-    pub(super) fn of_crate(source: &Path) -> Imports {
-        let texts: Vec<(PathBuf, String)> = rust_files(source)
+    /// Those of every folder of a crate, its root first: which of its modules imports which of its others.
+    pub(super) fn of_folders(source: &Path) -> Vec<(Vec<String>, Imports)> {
+        let texts: Vec<(Vec<String>, PathBuf, String)> = rust_files(source)
             .into_iter()
-            .map(|path| (path.clone(), code(&std::fs::read_to_string(&path).unwrap())))
+            .map(|path| {
+                let text = code(&std::fs::read_to_string(&path).unwrap());
+                (module_of(source, &path), path, text)
+            })
             .collect();
         let tests = test_modules(source);
-        let roots: BTreeSet<String> =
-            texts.iter().filter_map(|(path, _)| module_of(source, path).first().cloned()).collect();
+        let test = |module: &[String]| (1..=module.len()).any(|length| tests.contains(&module[..length]));
+        let folders: BTreeSet<Vec<String>> = texts
+            .iter()
+            .flat_map(|(module, ..)| (0..module.len()).map(|depth| module[..depth].to_vec()))
+            .collect();
+        let production = || texts.iter().filter(|(module, ..)| !test(module));
+        folders.into_iter().map(|folder| (folder.clone(), Imports::between(&folder, production()))).collect()
+    }
+
+    fn between<'t>(
+        folder: &[String],
+        texts: impl Iterator<Item = &'t (Vec<String>, PathBuf, String)> + Clone,
+    ) -> Imports {
+        let inside = |path: &[String]| path.strip_prefix(folder).and_then(|rest| rest.first()).cloned();
+        let names: BTreeSet<String> = texts.clone().filter_map(|(module, ..)| inside(module)).collect();
         let mut reexports = BTreeMap::new();
-        for (path, text) in &texts {
-            if module_of(source, path).is_empty() {
-                for path in reexported(text).into_iter().filter(|path| roots.contains(&path[0])) {
-                    reexports.insert(path[path.len() - 1].clone(), path[0].clone());
-                }
+        for (_, _, text) in texts.clone().filter(|(module, ..)| module == folder) {
+            for path in reexported(text).into_iter().filter(|path| names.contains(&path[0])) {
+                reexports.insert(path[path.len() - 1].clone(), path[0].clone());
             }
         }
         let mut imports = Imports::default();
-        for (file, text) in &texts {
-            let module = module_of(source, file);
-            let test = (1..=module.len()).any(|length| tests.contains(&module[..length]));
-            let Some(own) = module.first().filter(|_| !test) else { continue };
-            for path in paths(text, &module) {
-                let first = &path[0];
-                let target = roots.get(first).or_else(|| reexports.get(first));
-                if let Some(target) = target.filter(|target| *target != own) {
+        for (module, file, text) in texts {
+            let Some(own) = inside(module) else { continue };
+            for first in paths(text, module).iter().filter_map(|path| inside(path)) {
+                let target = names.get(&first).or_else(|| reexports.get(&first));
+                if let Some(target) = target.filter(|target| **target != own) {
                     imports.edges.entry(own.clone()).or_default().insert(target.clone());
                     imports.files.entry((own.clone(), target.clone())).or_default().insert(file.clone());
                 }

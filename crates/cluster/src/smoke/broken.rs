@@ -4,8 +4,6 @@ use std::io::ErrorKind;
 
 use serde::{Deserialize, Serialize};
 
-use super::ring;
-
 /// What happened to a connection between ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
@@ -91,15 +89,6 @@ impl Broken {
             Broken::Sending { rank, why } => format!("sending to {}: {why}", name(*rank)),
             Broken::Receiving { rank, why } => format!("receiving from {}: {why}", name(*rank)),
             Broken::Own { why } => why.clone(),
-        }
-    }
-}
-
-impl From<ring::Broken> for Broken {
-    fn from(broken: ring::Broken) -> Broken {
-        match broken {
-            ring::Broken::Sending { rank, why } => Broken::Sending { rank, why },
-            ring::Broken::Receiving { rank, why } => Broken::Receiving { rank, why },
         }
     }
 }

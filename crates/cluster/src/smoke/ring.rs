@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use super::broken::Fault;
+use super::broken::{self, Fault};
 use super::pace::PACED_BLOCK_BYTES;
 pub use super::pace::Pace;
 use super::pattern;
@@ -335,6 +335,15 @@ fn sending_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken {
 
 fn receiving_failed(rank: usize, world: usize, error: &std::io::Error) -> Broken {
     Broken::Receiving { rank: (rank + world - 1) % world, why: error.into() }
+}
+
+impl From<Broken> for broken::Broken {
+    fn from(error: Broken) -> broken::Broken {
+        match error {
+            Broken::Sending { rank, why } => broken::Broken::Sending { rank, why },
+            Broken::Receiving { rank, why } => broken::Broken::Receiving { rank, why },
+        }
+    }
 }
 
 fn panicked() -> Fault {

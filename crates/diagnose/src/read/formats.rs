@@ -12,6 +12,7 @@ use super::blocks::{Blocks, LIMITS};
 use super::error::DumpError;
 use super::ready::Ready;
 use super::recorder::Dump;
+use super::stream::read_rest;
 
 /// The longest error file, and the longest line of Docker's, in bytes; a longer one is read as plain text.
 const LINE_LIMIT_BYTES: u64 = 4 << 20;
@@ -50,7 +51,7 @@ pub fn of(first: &[u8]) -> Option<Format> {
 pub fn read(name: &str, special: Format, reader: Box<dyn io::Read + '_>) -> Read {
     let mut blocks = Blocks::new(name, LIMITS);
     match special {
-        Format::JsonFile => super::source::run(&mut blocks, &mut Entries::new(reader), "the log"),
+        Format::JsonFile => read_rest(&mut blocks, &mut Entries::new(reader), "the log"),
         Format::ErrorFile => error_file(&mut blocks, reader),
         Format::Pickle(true) => recorder(&mut blocks, reader, Dump::from_pickle),
         Format::Recorder => recorder(&mut blocks, reader, Dump::from_json),
@@ -113,7 +114,7 @@ fn error_file(blocks: &mut Blocks, mut reader: Box<dyn io::Read + '_>) {
     let Ok(ErrorFile { message }) = serde_json::from_slice(&bytes) else {
         blocks.remark("incomplete: it starts like a torchrun error file".into());
         let mut whole = Cursor::new(bytes).chain(reader);
-        return super::source::run(blocks, &mut whole, "the log");
+        return read_rest(blocks, &mut whole, "the log");
     };
     if let Some(error) = failed {
         blocks.remark(format!("read failed before the end: {error}"));

@@ -20,6 +20,7 @@ pub mod ready;
 pub mod recorder;
 pub mod retention;
 pub mod source;
+mod stream;
 pub mod utf16;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io::{self, Cursor, ErrorKind, Read as _};
 
 use super::blocks::{Blocks, LIMITS};
 use super::compression::Packing;
+use super::stream::read_rest;
 use super::utf16::{Order, Utf8};
 use super::{Read, Source, formats};
 use diagnostic::error::{Error, Kind};
@@ -85,25 +86,8 @@ pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
     } else if is_binary(&first) {
         blocks.binary();
     }
-    run(&mut blocks, &mut *reader, packing.name());
+    read_rest(&mut blocks, &mut *reader, packing.name());
     blocks.end()
-}
-
-/// Reads the rest of a stream, which is called `what` where it fails.
-pub(super) fn run(blocks: &mut Blocks, reader: &mut dyn io::Read, what: &str) {
-    loop {
-        match blocks.feed_from(reader) {
-            Ok(0) => return,
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                return blocks.remark(format!("{what} ends early at byte {} (unpacked)", blocks.bytes()));
-            }
-            Err(error) => {
-                return blocks.remark(format!("{what} read failed at byte {}: {error}", blocks.bytes()));
-            }
-        }
-    }
 }
 
 /// Whether what starts like this is hardly text: by control characters that no log has. Zeros alone are a

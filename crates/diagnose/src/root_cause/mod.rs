@@ -145,7 +145,8 @@ const UNMATCHED: usize = 50;
 
 /// The diagnosis of several sources; with the machine, the checks that a cause names are run on its facts.
 pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machine<'_>>) -> Diagnosis {
-    let timeline = timeline::from_reads(catalog, reads);
+    let mut timeline = timeline::from_reads(catalog, reads);
+    recovered::downgrade(&mut timeline);
     let analysis = Analysis::of(&timeline);
     let chosen = ranking::causes(&analysis);
     let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();

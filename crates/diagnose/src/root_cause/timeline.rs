@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::error_line::sure;
-use super::recovered;
 use super::traceback::{self, Raised};
 use crate::expression::constant;
 use crate::log_prefix::{self, Level, LogPrefix, Time};
@@ -201,7 +200,6 @@ pub fn from_reads(catalog: &'static Catalog, reads: &[Read]) -> Timeline {
     for event in &mut timeline.events {
         event.xid = event.xid_number().and_then(|number| catalog.xids().xid(number));
     }
-    recovered::downgrade(&mut timeline);
     times(&mut timeline);
     timeline.ranks.sort_unstable();
     timeline.ranks.dedup();

@@ -11,6 +11,7 @@ pub mod elf;
 pub mod error;
 pub mod gpu;
 pub mod library;
+mod logs;
 pub mod phases;
 pub mod rank;
 pub mod search;

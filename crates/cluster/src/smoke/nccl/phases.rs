@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use docker::fan_out;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use super::error::{RankError, Reported};
+use super::logs::logs;
 use super::transport_used;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Gpu, Loaded, Opened, Task};
 use crate::smoke::bandwidth::size;
-use crate::smoke::outcome::{Captured, Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
+use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
 use crate::smoke::progress::Progress;
@@ -323,18 +323,6 @@ async fn each(
         true => Ok(answers.into_iter().flatten().collect()),
         false => outcome.finish_phase(name, start, failed, "").map(|()| Vec::new()),
     }
-}
-
-/// What NCCL wrote on every rank.
-pub(super) async fn logs(ranks: &[Rank]) -> Vec<Captured> {
-    fan_out(ranks.iter().map(|rank| async move {
-        let lines = match rank.ask(Task::Log, Duration::from_secs(5)).await {
-            Ok(Answer::Log { lines }) => lines,
-            _ => Vec::new(),
-        };
-        Captured { from: format!("NCCL on {}", rank.name()), lines }
-    }))
-    .await
 }
 
 #[cfg(test)]

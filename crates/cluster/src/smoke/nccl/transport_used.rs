@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::Opened;
-use super::phases::logs;
+use super::logs::logs;
 use super::workers::Rank;
 use crate::smoke::bandwidth::size;
 use crate::smoke::expected_nccl::expected_of_nccl;
