@@ -2,7 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::{PlanContext, name};
+use super::{PlanContext, name, usage_error};
+use diagnostic::error::Error;
+use facts::environment::holds_credential;
+
+use super::super::request::ImageRequest;
+
+/// Refuses a label that holds a credential: everyone who can pull the image could read it.
+pub(super) fn check(request: &ImageRequest) -> Result<(), Error> {
+    let secret = |(name, value): &(&String, &String)| holds_credential(&format!("{name}={value}"));
+    match request.labels.iter().find(secret) {
+        None => Ok(()),
+        Some((name, _)) => Err(usage_error(format!(
+            "`labels`: {name} looks like a secret; everyone who can pull the image could read it"
+        ))),
+    }
+}
 
 pub(super) fn labels(context: &PlanContext) -> BTreeMap<String, String> {
     let stack = context.stack;

@@ -48,7 +48,8 @@ pub struct CheckedFiles {
 pub struct SkippedFile {
     /// The file, as findings would name it.
     pub file: String,
-    /// `unknown-type`, `kubernetes`, `cloudformation` or `binary`.
+    /// `unknown-type`, `kubernetes`, `cloudformation`, `binary` or `outside`: not read, because it is outside
+    /// of the linted directory and its repository.
     pub reason: String,
 }
 
