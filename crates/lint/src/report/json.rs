@@ -48,8 +48,7 @@ pub struct CheckedFiles {
 pub struct SkippedFile {
     /// The file, as findings would name it.
     pub file: String,
-    /// `unknown-type`, `kubernetes`, `cloudformation`, `binary` or `outside`: not read, because it is outside
-    /// of the linted directory and its repository.
+    /// `unknown-type`, `kubernetes`, `cloudformation`, `binary` or `outside` (of the repository, not read).
     pub reason: String,
 }
 
