@@ -12,7 +12,7 @@ use ::build::{Planned, lock_file, request_file};
 use ::image::plan::Plan;
 use ::image::render::{self, File};
 use diagnostic::error::{Error, Kind};
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use host::file;
 use resolve::universe::Universe;
 
@@ -104,10 +104,10 @@ impl Args {
             Planned::NoStack(none) => return image::no_stack(&none),
         };
         for note in &notes {
-            terminal::note(note);
+            terminal::note(&visible::line(note));
         }
         for warning in &plan.warnings {
-            terminal::note(&format!("warning: {}", warning.message));
+            terminal::note(&format!("warning: {}", visible::line(&warning.message)));
         }
         if self.what == What::Lock {
             return self.lock(&plan, request.lock.path);
@@ -172,7 +172,7 @@ impl Args {
         let judged = file::look(path)?;
         let there = judged.text.as_deref();
         if there == Some(text) {
-            terminal::note(&format!("{} is up to date", path.display()));
+            terminal::note(&format!("{} is up to date", visible::path(path)));
             return Ok(());
         }
         let own = there.is_some_and(ours);
@@ -183,14 +183,14 @@ impl Args {
             );
         }
         if self.dry_run {
-            terminal::note(&format!("would write {}", path.display()));
+            terminal::note(&format!("would write {}", visible::path(path)));
             return Ok(());
         }
         match self.force {
             true => file::write(path, text, true)?,
             false => file::write_over(path, text.as_bytes(), None, &judged)?,
         }
-        terminal::note(&format!("wrote {}", path.display()));
+        terminal::note(&format!("wrote {}", visible::path(path)));
         Ok(())
     }
 }

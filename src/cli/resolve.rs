@@ -14,7 +14,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
 use diagnostic::shell;
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use host::file;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::Outcome;
@@ -124,7 +124,7 @@ impl Args {
         if let (Some(path), None) = (&self.lock, &kept) {
             let text = json::text(&Lock::new(&resolution.stack, &request.requirements))?;
             file::write(path, &text, self.force)?;
-            terminal::note(&format!("wrote the stack to {}", path.display()));
+            terminal::note(&format!("wrote the stack to {}", visible::path(path)));
         }
         let text = self.report(catalog, &report)?;
         match self.format {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::interrupts::Interrupts;
 use diagnostic::error::Error;
 use diagnostic::render::json;
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use facts::Expected;
 use host::file;
 use host::snapshot::Snapshot;
@@ -68,7 +68,7 @@ impl Args {
                 terminal::note(&format!(
                     "wrote {} readings to {}; names, addresses and serial numbers are {kept}",
                     snapshot.readings.len(),
-                    path.display()
+                    visible::path(path)
                 ));
             }
         }

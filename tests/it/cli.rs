@@ -332,6 +332,24 @@ fn resolve_derives_requirements_and_warnings_from_snapshots() {
     assert!(code == 2 && error.contains("--here"), "{error}");
 }
 
+/// A line end in a file name begins no line of its own.
+#[test]
+fn a_path_is_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a\nFORGED line").to_string_lossy().into_owned();
+    let written = [
+        envdoc(&["resolve", "--cuda", "12.1", "--lock", &file]),
+        envdoc(&["render", "dockerfile", "--cuda", "12.1", "-o", &(file.clone() + "2")]),
+        envdoc(&["render", "dockerfile", "--cuda", "12.1", "-o", &(file.clone() + "2")]),
+        envdoc(&["snapshot", "-o", &(file.clone() + "3")]),
+    ];
+    for output in written {
+        let shown = text(&output.stderr);
+        assert!(shown.contains(r"a\nFORGED line"), "{shown}");
+        assert!(!shown.lines().any(|line| line.starts_with("FORGED")), "{shown}");
+    }
+}
+
 #[test]
 fn lock_file_is_written_once_and_then_enforced() {
     let dir = tempfile::tempdir().unwrap();

@@ -483,6 +483,52 @@ fn env_files_and_facts() {
     );
 }
 
+/// What a file names outside of its repository is not read, and the report says so.
+#[test]
+fn files_outside_of_the_repository_are_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        std::fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
+        std::fs::write(dir.path().join(path), text).unwrap();
+    };
+    write("secret.vars", "NCCL_IB_RETRY_CNT=13\n");
+    write("repo/.git/HEAD", "");
+    write("repo/all.vars", "NCCL_IB_RETRY_CNT=14\n");
+    write(
+        "repo/a/compose.yaml",
+        "services:\n  a:\n    image: b\n    env_file: [../all.vars, ../../secret.vars]\n",
+    );
+    let output = lint(&["compose.yaml", "--format", "json"], &dir.path().join("repo/a"));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Vec<&str> =
+        report["findings"].as_array().unwrap().iter().map(|one| one["file"].as_str().unwrap()).collect();
+    assert_eq!(found, ["../all.vars"]);
+    assert_eq!(report["skipped"], serde_json::json!([{"file": "../../secret.vars", "reason": "outside"}]));
+    let output = lint(&["compose.yaml"], &dir.path().join("repo/a"));
+    assert!(
+        text(&output.stdout).contains("not read: 1 file (../../secret.vars)"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+/// A named pipe would wait for a writer, and a file above the limit would be read by every rule.
+#[test]
+fn named_pipes_and_large_files_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(Command::new("mkfifo").arg(dir.path().join("x.env")).status().unwrap().success());
+    std::fs::File::create(dir.path().join("big.sh")).unwrap().set_len((4 << 20) + 1).unwrap();
+    let error = |name: &str| text(&lint(&[name], dir.path()).stderr);
+    assert!(
+        error("x.env").contains("cannot read x.env: it is a named pipe, not a file"),
+        "{}",
+        error("x.env")
+    );
+    assert!(error("big.sh").contains("cannot read big.sh: it is larger than 4 MiB"), "{}", error("big.sh"));
+    let whys = findings(&["x.env", "big.sh"], dir.path());
+    assert!(whys.iter().all(|one| one["rule"] == "file-unreadable") && whys.len() == 2, "{whys:?}");
+}
+
 /// The running environment and the files of this machine.
 #[test]
 fn here_option_lints_environment_and_local_files() {

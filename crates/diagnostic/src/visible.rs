@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Whether a terminal acts on the character or shows nothing for it, so that a reader sees other text than
 /// there is: control characters (C0, DEL, C1), marks of writing direction (Unicode Annex 9), characters
@@ -35,6 +36,11 @@ pub fn is_hidden(c: char) -> bool {
 /// The text as one line: a line end in a name would begin a line that only looks like envdoc's.
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |c| !is_hidden(c))
+}
+
+/// A path as one line.
+pub fn path(path: &Path) -> String {
+    line(&path.display().to_string()).into_owned()
 }
 
 /// The text with its lines and tabs.
@@ -110,6 +116,7 @@ mod tests {
             ("\u{9b}2J\u{202e}txt", r"\u009b2J\u202etxt"),
         ] {
             assert_eq!(line(text), expected);
+            assert_eq!(path(Path::new(text)), expected);
         }
         assert_eq!(block("a\n\tb\x08"), "a\n\tb\\x08");
     }

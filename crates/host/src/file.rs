@@ -1,16 +1,17 @@
 //! Files: written atomically, existing ones only replaced with `--force`.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
+mod opened;
 mod put;
 
 use std::fs;
-use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
 
+pub use opened::{open_ending, standard_ending};
 pub use put::{Existing, look};
 use put::{Target, put};
 
@@ -81,7 +82,7 @@ pub fn mode(path: &Path) -> Option<u32> {
 pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
     let unreadable =
         |error: io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
-    let file = match fs::File::open(path) {
+    let file = match opened::whole(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(unreadable)?,
     };
@@ -94,7 +95,7 @@ pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
             path.display()
         )));
     }
-    whole(file).and_then(text).map(Some).map_err(unreadable)
+    whole(file, READ_MAX).and_then(text).map(Some).map_err(unreadable)
 }
 
 /// The text of a file; `None` where there is none.
@@ -111,18 +112,23 @@ pub fn text_of(path: &Path) -> io::Result<String> {
     bounded(path).and_then(text)
 }
 
+/// [`text_of`], of at most so many bytes.
+pub fn text_up_to(path: &Path, limit_bytes: u64) -> io::Result<String> {
+    whole(opened::whole(path)?, limit_bytes).and_then(text)
+}
+
 /// The bytes of a file that the user named.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     bounded(path).map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
 }
 
 /// The most that is taken of one file, in bytes. Requests, locks, snapshots and what `lint` reads are far
-/// smaller; a device or a pipe may never end.
+/// smaller; a pipe may never end.
 const READ_MAX: u64 = 64 << 20;
 
-/// The whole of standard input.
-pub fn standard_input() -> Result<String, Error> {
-    whole(io::stdin().lock())
+/// The whole of standard input, of at most so many bytes.
+pub fn standard_input(limit_bytes: u64) -> Result<String, Error> {
+    whole(io::stdin().lock(), limit_bytes)
         .and_then(text)
         .map_err(|error| Error::new(Kind::File, format!("cannot read standard input: {error}")))
 }
@@ -133,16 +139,16 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
 
 /// The whole of a file, up to the limit.
 pub(crate) fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    whole(fs::File::open(path)?)
+    whole(opened::whole(path)?, READ_MAX)
 }
 
-fn whole(from: impl Read) -> io::Result<Vec<u8>> {
+fn whole(from: impl Read, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(READ_MAX + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > READ_MAX {
+    from.take(limit_bytes + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > limit_bytes {
         true => Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("it is larger than {} MiB", READ_MAX >> 20),
+            format!("it is larger than {} MiB", limit_bytes >> 20),
         )),
         false => Ok(bytes),
     }
@@ -157,34 +163,6 @@ pub fn end(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
-
-/// A file that the user named and that has an end.
-pub fn open_ending(path: &Path) -> io::Result<fs::File> {
-    ending(fs::File::open(path)?)
-}
-
-/// Standard input, where it has an end.
-pub fn standard_ending() -> io::Result<io::StdinLock<'static>> {
-    ending(fs::File::from(io::stdin().as_fd().try_clone_to_owned()?))?;
-    Ok(io::stdin().lock())
-}
-
-/// A device such as /dev/zero has none; what is typed and what comes through a pipe has.
-fn ending(file: fs::File) -> io::Result<fs::File> {
-    let metadata = file.metadata()?;
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    let endless = kind.is_char_device() && !file.is_terminal() && metadata.rdev() != NULL_DEVICE;
-    if endless || kind.is_block_device() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, which has no end"));
-    }
-    Ok(file)
-}
-
-/// Numbers of /dev/null, major 1 and minor 3: a device that ends at once.
-const NULL_DEVICE: u64 = 0x103;
 
 /// A file that the user named, opened to be read as it grows.
 pub fn open(path: &Path) -> io::Result<fs::File> {
@@ -294,8 +272,14 @@ mod tests {
 
     #[test]
     fn refuses_files_above_the_size_limit() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(READ_MAX + 1).unwrap();
+        let error = text_of(file.path()).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than 64 MiB");
+        file.as_file().set_len(9 << 20).unwrap();
+        assert_eq!(text_up_to(file.path(), 4 << 20).unwrap_err().to_string(), "it is larger than 4 MiB");
         let error = read(Path::new("/dev/zero")).unwrap_err();
-        assert_eq!(error.message, "cannot read /dev/zero: it is larger than 64 MiB");
+        assert_eq!(error.message, "cannot read /dev/zero: it is a device, not a file");
         assert_eq!(read(Path::new("/dev/null")).unwrap().as_deref(), Some(""));
     }
 

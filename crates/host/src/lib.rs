@@ -12,6 +12,7 @@ pub mod process;
 pub mod program;
 pub mod record;
 pub mod redact;
+mod secret_names;
 mod sensitivity;
 pub mod snapshot;
 pub mod variables;

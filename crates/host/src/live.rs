@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use super::sensitivity::{KERNEL_LOG_WORDS, is_secret};
 use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
+use super::{secret_names::is_secret, sensitivity::KERNEL_LOG_WORDS};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
 const FILE_MAX: u64 = 4 << 20;

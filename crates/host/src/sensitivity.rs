@@ -249,45 +249,6 @@ pub(crate) const KERNEL_LOG_WORDS: &[&str] = &[
     "DMAR",
 ];
 
-/// Parts of a name (between `_`, `-`, `.`, or where a capital begins a word) that say that the value is a
-/// credential.
-const WHOLE_PARTS: &[&str] =
-    &["AUTH", "BEARER", "COOKIE", "CREDS", "DSN", "PASS", "PASSWD", "PAT", "PSK", "PW", "PWD"];
-/// The same, anywhere in the name.
-const ANYWHERE: &[&str] = &[
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "SECRET",
-    "CREDENTIAL",
-    "APIKEY",
-    "API_KEY",
-    "ACCESS_KEY",
-    "AUTHTOK",
-];
-
-/// Whether a variable, an option or a key of this name holds a credential.
-pub(crate) fn is_secret(name: &str) -> bool {
-    let mut words = String::with_capacity(name.len() + 4);
-    let mut before = ' ';
-    for c in name.chars() {
-        if c.is_ascii_uppercase() && before.is_ascii_lowercase() {
-            words.push('_');
-        }
-        words.push(if ['-', '.'].contains(&c) { '_' } else { c.to_ascii_uppercase() });
-        before = c;
-    }
-    // PAT is an algorithm of NCCL (parallel aggregated trees), elsewhere a personal access token.
-    let words = words.replace("TOKENS", "").replace("TOKENIZ", "").replace("NCCL_PAT_", "NCCL_");
-    let mut parts = words.split('_');
-    ANYWHERE.iter().any(|word| words.contains(word))
-        || parts.clone().any(|part| WHOLE_PARTS.contains(&part))
-        // The values of `num_key_value_heads` and `token_type_ids` are none.
-        || parts
-            .rfind(|part| !part.bytes().all(|byte| byte.is_ascii_digit()))
-            .is_some_and(|last| last == "KEY" || last.ends_with("TOKEN"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,36 +271,6 @@ mod tests {
             ("clock", Number),
         ] {
             assert_eq!(Sensitivity::of(question), expected, "{question}");
-        }
-    }
-
-    #[test]
-    fn names_of_credentials() {
-        for name in [
-            "DOCKER_PASS",
-            "DOCKER_PWD",
-            "DOCKER_PAT",
-            "NVIDIA_KEY",
-            "DOCKER_AUTH_CONFIG",
-            "AWS_SECRET_ACCESS_KEY",
-            "AccountKey",
-            "clientSecret",
-            "X-Api-Key",
-        ] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in [
-            "PATH",
-            "NCCL_IB_PKEY",
-            "PIP_CERT",
-            "SSL_CERT_FILE",
-            "UCX_TLS",
-            "max_new_tokens",
-            "tokenizer",
-            "num_key_value_heads",
-            "KeyError",
-        ] {
-            assert!(!is_secret(name), "{name}");
         }
     }
 }

@@ -4,6 +4,7 @@
 use diagnostic::error::{Error, Kind};
 
 use crate::request::ImageRequest;
+use resolve::parse::is_requirement;
 
 /// Where a value ends up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,8 @@ enum ValueKind {
     Url,
     /// A package with its version: never an option of pip.
     Package,
+    /// The name of an image without its tag and digest.
+    Repository,
     /// The key of a label.
     LabelKey,
 }
@@ -37,7 +40,10 @@ impl ValueKind {
                 only("._/:@-") && text.starts_with(|first: char| first.is_ascii_alphanumeric())
             }
             ValueKind::Url => only("._~:/?#[]@!&*+,=%-") && !text.starts_with('-'),
-            ValueKind::Package => !text.chars().any(char::is_control) && !text.trim_start().starts_with('-'),
+            ValueKind::Package => is_requirement(text),
+            ValueKind::Repository => {
+                only("._/-") && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+            }
             ValueKind::LabelKey => only("._/-"),
         }
     }
@@ -49,7 +55,8 @@ impl ValueKind {
             ValueKind::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
             ValueKind::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
             ValueKind::Url => "a URL without spaces, quotes and other characters of the shell",
-            ValueKind::Package => "a package, not an option",
+            ValueKind::Package => "one package such as numpy<2 or NAME @ URL (PEP 508)",
+            ValueKind::Repository => "a name of letters, digits and ._/- that begins with a letter or digit",
             ValueKind::LabelKey => "a key of letters, digits and ._/-",
         }
     }
@@ -89,7 +96,7 @@ pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
 /// The same for an image of a pipeline, the directory of its Dockerfile, and the registry: `${{ … }}` and
 /// `$(…)` would run in it.
 pub(crate) fn pipeline(name: &String, context: &String, registry: Option<&str>) -> Result<(), Error> {
-    ValueKind::ImageName.check("name", [name])?;
+    ValueKind::Repository.check("name", [name])?;
     ValueKind::Path.check("context", [context])?;
     ValueKind::ImageName.check("--registry", registry.map(str::to_owned).iter())
 }
@@ -121,6 +128,9 @@ mod tests {
             ("copy", r#"copy: [{from: "a b", to: /x}]"#),
             ("packages", r#"packages: ["--index-url=http://evil.example/simple"]"#),
             ("packages", r#"packages: [" -rfile"]"#),
+            ("packages", r#"packages: ["evil --index-url=http://evil.example"]"#),
+            ("packages", r#"packages: ["evil\\"]"#),
+            ("packages", "packages: [\"evil\u{2028}x\"]"),
             ("mirrors", r#"mirrors: {pip_index: "https://a.example/$(evil)"}"#),
             ("mirrors", r#"mirrors: {apt: "https://a.example/ --evil"}"#),
             ("proxy", r#"proxy: "http://p.example\nRUN evil""#),
@@ -154,6 +164,7 @@ mod tests {
         };
         assert!(pipeline("rl", "images/rl", Some("ghcr.io/me")));
         assert!(!pipeline("x${{ secrets.X }}", "images/rl", None));
+        assert!(!pipeline("x:", "images/rl", None) && !pipeline("a@b", "images/rl", None));
         assert!(!pipeline("rl", "d${{ secrets.X }}", None));
         assert!(!pipeline("rl", "images/rl", Some("r.example/$(evil)")));
         assert!(!pipeline("rl", "images/rl", Some("r.example/a\"evil")));

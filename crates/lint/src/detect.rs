@@ -22,6 +22,8 @@ pub enum Unchecked {
     CloudFormation,
     /// Not text: an image with a name such as `dockerfile-stages.png`.
     Binary,
+    /// Another file names it, and it is outside of the directories to lint: it was not read.
+    Outside,
     /// Neither its name nor its contents show a type that rules check.
     UnknownType,
 }
@@ -34,6 +36,7 @@ impl Unchecked {
             Unchecked::Kubernetes => "kubernetes",
             Unchecked::CloudFormation => "cloudformation",
             Unchecked::Binary => "binary",
+            Unchecked::Outside => "outside",
         }
     }
 
@@ -44,6 +47,7 @@ impl Unchecked {
             Unchecked::Kubernetes => "template of a Kubernetes manifest",
             Unchecked::CloudFormation => "CloudFormation template",
             Unchecked::Binary => "binary file",
+            Unchecked::Outside => "file outside the linted directory and its repository, not read",
         }
     }
 }

@@ -198,3 +198,24 @@ fn comments_in_lists_of_packages() {
     let twice = "numpy==1.26.4\nnumpy==2.0.2\n";
     assert_eq!(ids("requirements.txt", twice), [(2, "packages-do-not-resolve")]);
 }
+
+/// Each command searched its whole line, each assignment copied all before it, each blank line searched the
+/// rest: hours for files of some MiB.
+#[test]
+fn long_scripts_are_read_once() {
+    let lint_script = |text: String| {
+        let file = File::new(catalog::testing::catalog(), "run.sh", text, Kind::Shell);
+        lint(RULES, CHECKS, &file).iter().map(|one| one.rule.id).collect::<Vec<_>>()
+    };
+    let assignments: String = (0..3000).map(|at| format!("A{at}=b{at}; torchrun x.py; ")).collect();
+    let texts = [
+        "if true; then x; fi; ".repeat(6000),
+        "! [ ".repeat(20_000),
+        "echo ${A ".repeat(20_000),
+        "\n".repeat(100_000) + "x",
+        assignments,
+    ];
+    for text in texts {
+        assert_eq!(lint_script(format!("#!/bin/sh\n{text}\n")), [""; 0]);
+    }
+}

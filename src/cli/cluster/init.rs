@@ -12,7 +12,7 @@ use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use docker::{interrupted, runtime};
 use facts::Expected;
 use facts::fleet::Member;
@@ -75,7 +75,7 @@ impl Args {
             terminal::document(&text)?;
         } else {
             file::write(&self.output, &text, self.force)?;
-            terminal::note(&format!("wrote {}", self.output.display()));
+            terminal::note(&format!("wrote {}", visible::path(&self.output)));
         }
         Ok(if unreachable { 3 } else { 0 })
     }

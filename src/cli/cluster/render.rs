@@ -7,7 +7,7 @@ use ::cluster::render::{self, File};
 use ::cluster::{keys, secrets};
 use ::image::render::RENDERED_BY;
 use diagnostic::error::{Error, Kind};
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use host::file::{self, Existing};
 
 /// Write the files of a cluster for manual setup: compose files, settings, launch scripts, a README.
@@ -61,13 +61,15 @@ impl Args {
         for one in &files {
             match self.needed(one)? {
                 Some(judged) => todo.push((one, judged)),
-                None => terminal::note(&format!("{} is up to date", self.output.join(&one.path).display())),
+                None => {
+                    terminal::note(&format!("{} is up to date", visible::path(&self.output.join(&one.path))))
+                }
             }
         }
         for (one, judged) in todo {
             let path = self.output.join(&one.path);
             if self.dry_run {
-                terminal::note(&format!("would write {}", path.display()));
+                terminal::note(&format!("would write {}", visible::path(&path)));
                 continue;
             }
             file::directory(path.parent().unwrap_or(Path::new("")))?;
@@ -75,7 +77,7 @@ impl Args {
                 true => file::write_with_mode(&path, &one.bytes, one.mode)?,
                 false => file::write_over(&path, &one.bytes, Some(one.mode), &judged)?,
             }
-            terminal::note(&format!("wrote {}", path.display()));
+            terminal::note(&format!("wrote {}", visible::path(&path)));
         }
         Ok(0)
     }

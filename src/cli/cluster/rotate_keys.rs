@@ -3,7 +3,7 @@
 use super::Source;
 use ::cluster::keys;
 use diagnostic::error::Error;
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 
 /// Create new SSH keys for a cluster: the client keys and those of every node.
 ///
@@ -30,7 +30,7 @@ impl Args {
         }
         let directory = keys::directory(plan.origin.as_deref());
         keys::rotate(&directory, &plan)?;
-        terminal::note(&format!("created new keys of {} in {}", plan.name, directory.display()));
+        terminal::note(&format!("created new keys of {} in {}", plan.name, visible::path(&directory)));
         terminal::note("install them with `envdoc cluster up`; until then the nodes accept the old keys");
         Ok(0)
     }

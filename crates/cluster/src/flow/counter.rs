@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -58,8 +58,8 @@ fn counting() -> std::sync::MutexGuard<'static, Option<Counting>> {
     COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn open(run: &str, secret: &Secret) -> Result<Answer, Failure> {
-    let socket = udp::any_port()?;
+pub(super) fn open(address: Option<IpAddr>, run: &str, secret: &Secret) -> Result<Answer, Failure> {
+    let socket = udp::any_port(address)?;
     let failure = |error: std::io::Error| worker::failure(&error);
     socket.set_read_timeout(Some(STOP_INTERVAL)).map_err(failure)?;
     let port = socket.local_addr().map_err(failure)?.port();
@@ -187,7 +187,10 @@ mod tests {
     async fn what_is_sent_on_one_machine_arrives_once_and_in_order() {
         let (secret, stranger) = (auth::tests::secret(), auth::tests::secret());
         let run = "abcdefabcdefabcdefabcdef";
-        let Answer::Opened { port } = open(run, &secret).unwrap() else { panic!("not opened") };
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let Answer::Opened { port } = open(Some(here), run, &secret).unwrap() else { panic!("not opened") };
+        let other_address = SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), port));
+        assert!(UdpSocket::bind(other_address).is_ok(), "the counting listens on other addresses too");
         let (flow, other) = (format!("{run}00000001"), format!("{run}00000002"));
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let sent = send(to, flow.clone(), 40, &secret).await.unwrap();

@@ -74,6 +74,22 @@ pub fn flow(run: &str, (from, to): (usize, usize)) -> String {
     format!("{run}{:04x}{:04x}", from % 0x1_0000, to % 0x1_0000)
 }
 
+/// The ports where the workers count, each at its own address.
+async fn opened(peers: &[Peer<'_>], run: &str) -> Result<Vec<u16>, Failure> {
+    let opening = peers.iter().map(|peer| {
+        let task = Task::Open { address: Some(peer.address), run: run.to_owned() };
+        async move { peer.session.ask_custom(&task, DEADLINE).await }
+    });
+    let mut ports = Vec::new();
+    for opened in fan_out(opening).await {
+        match opened? {
+            Answer::Opened { port } => ports.push(port),
+            other => return Err(failed(other)),
+        }
+    }
+    Ok(ports)
+}
+
 /// So many datagrams in each direction, all directions at once.
 ///
 /// # Errors
@@ -84,13 +100,7 @@ pub async fn once(
     count: u32,
     run: &str,
 ) -> Result<Vec<Way>, Failure> {
-    let mut ports = Vec::new();
-    for opened in asked(peers, Task::Open { run: run.to_owned() }).await {
-        match opened? {
-            Answer::Opened { port } => ports.push(port),
-            other => return Err(failed(other)),
-        }
-    }
+    let ports = opened(peers, run).await?;
     let sent = fan_out(directions.iter().map(|(from, to)| {
         let (address, port, flow) = (peers[*to].address, ports[*to], flow(run, (*from, *to)));
         let session = peers[*from].session;

@@ -37,6 +37,8 @@ pub(crate) const FLOW_LENGTH: usize = 32;
 pub enum Task {
     /// Counts the datagrams of a run until [`Task::Close`]; [`Answer::Opened`].
     Open {
+        /// The address to listen on; all of them where it is left out or not this machine's.
+        address: Option<IpAddr>,
         /// The beginning of the names of its flows.
         run: String,
     },
@@ -138,7 +140,7 @@ pub struct Packet {
 /// Does a task; the caller has the deadline.
 pub(crate) async fn answer(task: Task, _deadline: Duration) -> Answer {
     let done = match task {
-        Task::Open { run } => auth::own().and_then(|secret| counter::open(&run, secret)),
+        Task::Open { address, run } => auth::own().and_then(|secret| counter::open(address, &run, secret)),
         Task::Send { address, port, flow, count } => match auth::own() {
             Ok(secret) => counter::send(SocketAddr::new(address, port), flow, count, secret).await,
             Err(failure) => Err(failure),

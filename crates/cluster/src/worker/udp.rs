@@ -22,11 +22,9 @@ pub(super) const PACKET_MIN_BYTES: u32 = 120;
 /// A datagram that is not acknowledged is sent again after this time.
 const RESEND_INTERVAL: Duration = Duration::from_millis(300);
 
-/// A socket on any port of all addresses, IPv6 too where there is any.
-pub(crate) fn any_port() -> Result<std::net::UdpSocket, Failure> {
-    std::net::UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
-        .or_else(|_| std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))
-        .map_err(|error| tcp::taken(&error, 0))
+/// A socket on any port of `address`, with the meaning of [`tcp::bind`].
+pub(crate) fn any_port(address: Option<IpAddr>) -> Result<std::net::UdpSocket, Failure> {
+    bind(address, 0).map_err(|error| tcp::taken(&error, 0))
 }
 
 /// A socket that sends to one address only, and reports what comes back from there.
@@ -41,16 +39,17 @@ pub(crate) fn connected(to: SocketAddr) -> Result<std::net::UdpSocket, Failure> 
 }
 
 /// A socket at `address`, with the meaning of [`tcp::bind`].
-async fn bind(address: Option<IpAddr>, port: u16) -> std::io::Result<UdpSocket> {
+fn bind(address: Option<IpAddr>, port: u16) -> std::io::Result<std::net::UdpSocket> {
+    use std::net::UdpSocket;
     if let Some(address) = address {
-        match UdpSocket::bind((address, port)).await {
+        match UdpSocket::bind((address, port)) {
             Err(error) if error.kind() == std::io::ErrorKind::AddrNotAvailable => {}
             socket => return socket,
         }
     }
-    match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).await {
+    match UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)) {
         Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
-            UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).await
+            UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))
         }
         socket => socket,
     }
@@ -63,7 +62,11 @@ pub(super) async fn listen(
     secret: &Secret,
     listening: impl Fn(u16),
 ) -> Result<Answer, Failure> {
-    let socket = bind(address, port).await.map_err(|error| tcp::taken(&error, port))?;
+    let socket = bind(address, port).and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        UdpSocket::from_std(socket)
+    });
+    let socket = socket.map_err(|error| tcp::taken(&error, port))?;
     listening(socket.local_addr().map_err(|error| tcp::failure(&error))?.port());
     let (mut buffer, seen) = (vec![0; DATAGRAM_LIMIT_BYTES], Seen::default());
     loop {

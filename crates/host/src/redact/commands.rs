@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::{HIDDEN, pattern};
-use crate::sensitivity::is_secret;
+use crate::secret_names::is_secret;
 
 /// One value: `"two words"`, `'two words'`, `word`.
 macro_rules! value {
@@ -15,7 +15,7 @@ macro_rules! value {
 }
 
 /// What precedes a value, and the value.
-static BEFORE: LazyLock<[Regex; 9]> = LazyLock::new(|| {
+static BEFORE: LazyLock<[Regex; 13]> = LazyLock::new(|| {
     [
         // Programs that take a password behind a short option.
         concat!(r"(\b(?:ipmitool|unzip|zip)\b[^\n|;&]*?\s-P ?)", value!(), "()"),
@@ -38,6 +38,11 @@ static BEFORE: LazyLock<[Regex; 9]> = LazyLock::new(|| {
             r"(\s*\|\s*(?:sudo\b[^\n|]*?\s-S\b|[^\n|]*--password-stdin|kinit\b|chpasswd\b|cryptsetup\b))"
         ),
         concat!(r"(?i)(\b(?:ro|rw)community6? )", value!(), "()"),
+        // "wandb login failed" is a sentence.
+        r#"(\bwandb login (?:--?[\w-]+ )*["']?)([^\s"'`|;&]*\d[^\s"'`|;&]*)()"#,
+        concat!(r"(\bsave_token\( ?)", value!(), "()"),
+        concat!(r"(?i)(\bnet use [^\n|;&]*?/user:\S+ )", value!(), "()"),
+        concat!(r"(?i)(\bnet use \S+ (?:\\\\\S+ )?)", value!(), "( /user:)"),
         // `host:5432:database:user:password` of .pgpass
         r"((?:^|\s)[^\s:]+:(?:5432|6432|\*):[^\s:]+:[^\s:]+:)(\S+)()",
     ]

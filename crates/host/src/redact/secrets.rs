@@ -6,7 +6,7 @@ use regex::{Captures, Regex};
 
 use super::token_shapes::TOKEN_SHAPES;
 use super::{HIDDEN, commands, pattern};
-use crate::sensitivity::is_secret;
+use crate::secret_names::is_secret;
 
 /// The name and what stands between it and the value: `name=`, `name: `, `"name": "`, `--name=`, `'name' =>
 /// '`, and JSON within a text of JSON: `\"name\": \"`.
@@ -81,7 +81,10 @@ static LOGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r#"://[^\s"'<>]*@"#));
 static BARE_LOGIN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(^|[\s="',])[^\s="':/@,]+:[^\s"'/@]+@([A-Za-z0-9\[])"#));
 static QUERY: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"([?&](?:[A-Za-z0-9_.-]*(?:sig|signature|credential|code))=)[^&\s"'#]+"#));
+    LazyLock::new(|| pattern(r#"(?i)([?&](?:[a-z0-9_.-]*(?:sig|signature|credential|code))=)[^&\s"'#]+"#));
+/// "login failed for key X7…": shorter than [`WORD`], because the sentence says what it is.
+static KEY_WORD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)(\b(?:key|token|secret|credential)s?:? ["'`(]?)([a-z0-9+_=-]{16,})"#));
 
 /// The forms that are credentials in whatever text they are.
 pub(super) fn tokens(text: &str) -> String {
@@ -123,7 +126,11 @@ pub(super) fn named(text: &str) -> String {
     });
     let text = commands::passwords(&text);
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
-    let text = BARE_LOGIN.replace_all(&text, format!("$1{HIDDEN}@$2"));
+    let text = bare_logins(&text);
+    let text = KEY_WORD.replace_all(&text, |found: &Captures<'_>| match is_random(&found[2]) {
+        true => format!("{}{HIDDEN}", &found[1]),
+        false => found[0].to_owned(),
+    });
     let text = QUERY.replace_all(&text, format!("$1{HIDDEN}"));
     let text = SPACED.replace_all(&text, |found: &Captures<'_>| {
         let (name, between, value) = (&found[1], &found[2], &found[3]);
@@ -136,7 +143,26 @@ pub(super) fn named(text: &str) -> String {
         let shown = is_harmless(&found[1], &found[2]) || !is_secret(&found[1]);
         format!("<{}>{}{}", &found[1], if shown { &found[2] } else { HIDDEN }, &found[3])
     });
-    assigned(&text)
+    assigned(&text, |_| false)
+}
+
+/// The values that only a name or a login around them gives away, for texts of our own: a variable of a shell
+/// (`$TOKEN`) stays.
+pub(super) fn values(text: &str) -> String {
+    let text = bare_logins(&commands::passwords(text));
+    assigned(&text, |value| value.trim_start_matches(['\\', '"', '\'']).starts_with('$'))
+}
+
+/// Not the digest of an image: `ubuntu:22.04@sha256:…`.
+fn bare_logins(text: &str) -> String {
+    let by = |found: &Captures<'_>| {
+        let host = found.get(2).map_or(text.len(), |host| host.start());
+        match text[host..].starts_with("sha256:") {
+            true => found[0].to_owned(),
+            false => format!("{}{HIDDEN}@{}", &found[1], &found[2]),
+        }
+    };
+    BARE_LOGIN.replace_all(text, by).into_owned()
 }
 
 /// Values that no credential is: switches, empty ones, and numbers where the name does not say that the value
@@ -167,23 +193,23 @@ fn is_harmless(name: &str, value: &str) -> bool {
 
 /// Words that stand behind "password" in sentences.
 fn is_prose(value: &str) -> bool {
-    value.ends_with(['.', ',', ':'])
-        || [
-            "for",
-            "authentication",
-            "is",
-            "was",
-            "and",
-            "or",
-            "not",
-            "in",
-            "of",
-            "to",
-            "has",
-            "prompt",
-            "required",
-        ]
-        .contains(&value.to_ascii_lowercase().as_str())
+    let ends = value.ends_with(['.', ',', ':']) && !value.contains(|c: char| c.is_ascii_digit());
+    ends || [
+        "for",
+        "authentication",
+        "is",
+        "was",
+        "and",
+        "or",
+        "not",
+        "in",
+        "of",
+        "to",
+        "has",
+        "prompt",
+        "required",
+    ]
+    .contains(&value.to_ascii_lowercase().as_str())
 }
 
 /// Whether a word is made of letters of both cases and digits in no order, as keys are, and names of
@@ -218,8 +244,8 @@ fn entropy(word: &str) -> f64 {
 }
 
 /// Hides the values of names that [`is_secret`], also where one assignment holds another: `--log-opt
-/// splunk-token=x`.
-fn assigned(text: &str) -> String {
+/// splunk-token=x`. `stays`: values that are shown.
+fn assigned(text: &str, stays: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     // A value that stays is looked through for names in its turn.
@@ -235,7 +261,7 @@ fn assigned(text: &str) -> String {
         }
         let value = VALUE.find(&text[end..]).map_or("", |value| value.as_str());
         // `Authorization: Bearer ***` and a value that is hidden already stay as they are.
-        if value.is_empty() || value.contains(HIDDEN) || is_harmless(name, value) {
+        if value.is_empty() || value.contains(HIDDEN) || is_harmless(name, value) || stays(value) {
             continue;
         }
         let quote: String = value.chars().take_while(|c| ['\\', '"', '\''].contains(c)).collect();
@@ -277,6 +303,15 @@ mod tests {
             ("\x1b[32mghp_0123456789abcdef\x1b[0m", "\x1b[32m***\x1b[0m"),
             (r#"{"log":"key\nAKIA0123456789ABCDEF\n"}"#, r#"{"log":"key\n***\n"}"#),
             ("tiktoken==0.5.1", "tiktoken==0.5.1"),
+            ("FROM ubuntu:22.04@sha256:00ff", "FROM ubuntu:22.04@sha256:00ff"),
+            ("https://b/o?X-Amz-Signature=hunter2xyz", "https://b/o?X-Amz-Signature=***"),
+            ("login failed for key Xq7Rt2Lm9Pz4Kw8Vb3Nd", "login failed for key ***"),
+            (
+                "key model_layers_0_self_attn_weight is missing",
+                "key model_layers_0_self_attn_weight is missing",
+            ),
+            ("the database refused PASSWORD hunter2xyz.", "the database refused PASSWORD ***"),
+            ("the password expired.", "the password expired."),
         ] {
             assert_eq!(all(text), expected);
         }

@@ -7,7 +7,7 @@ use super::harmless::{
 };
 use super::{HIDDEN, Redactor, listed};
 use crate::live;
-use crate::sensitivity::is_secret;
+use crate::secret_names::is_secret;
 
 /// The arguments of a runtime in daemon.json.
 const ARGUMENTS: &str = "runtimeArgs";
@@ -40,6 +40,15 @@ fn is_quantity(value: &str) -> bool {
         || value.len() - unit.len() < 12
             && unit.len() < value.len()
             && listed("k m g kb mb gb kib mib gib b s ms us", &unit.to_ascii_lowercase())
+}
+
+/// The port of an address; a path may hold anything.
+fn behind_host(text: &str) -> String {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let (port, path) = text.split_at(end);
+    let number = port.strip_prefix(':').unwrap_or(port);
+    let port = if number.bytes().all(|byte| byte.is_ascii_digit()) { port } else { HIDDEN };
+    format!("{port}{}", if path.len() > 1 { format!("/{HIDDEN}") } else { path.to_owned() })
 }
 
 impl Redactor {
@@ -85,10 +94,12 @@ impl Redactor {
         let (scheme, rest) =
             value.split_once("://").map_or((None, value), |(scheme, rest)| (Some(scheme), rest));
         let (login, address) = rest.rsplit_once('@').map_or(("", rest), |(_, address)| ("***@", address));
-        let end = address.find([':', '/']).unwrap_or(address.len());
-        let host = self.server(&address[..end]);
+        // `[fe80::1]`: an address is replaced later, like all others.
+        let bracket = address.find(']').filter(|_| address.starts_with('[')).map(|end| end + 1);
+        let end = bracket.or_else(|| address.find([':', '/', '?', '#'])).unwrap_or(address.len());
+        let host = bracket.map_or_else(|| self.server(&address[..end]), |end| address[..end].to_owned());
         let scheme = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default();
-        format!("{scheme}{login}{host}{}", &address[end..])
+        format!("{scheme}{login}{host}{}", behind_host(&address[end..]))
     }
 
     /// Names of machines in a list. Addresses, and the names that every cluster has, stay.

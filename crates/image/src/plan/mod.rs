@@ -254,7 +254,7 @@ const CA_BUNDLE: &str = "/run/ca.crt";
 fn last(context: &PlanContext, mut steps: Vec<Step>) -> Result<Stage, Error> {
     steps.splice(0..0, runtime::environment(context));
     steps.extend(runtime::steps(context)?);
-    steps.push(Step::new(Instruction::Label(labels::labels(context).into_iter().collect())));
+    steps.push(labels::step(context)?);
     steps.extend(runtime::start(context));
     Ok(Stage {
         name: "image".into(),

@@ -353,9 +353,10 @@ fn rejects_secrets_and_invalid_packages_and_users() {
         ("env: {HF_TOKEN: x}\n", "looks like a secret"),
         ("env: {AWS_SECRET_ACCESS_KEY: x}\n", "looks like a secret"),
         ("env: {DB_PASS: hunter2}\n", "looks like a secret"),
+        ("labels: {token: hf_0123456789abcdefghijABCDEFGHIJ}\n", "looks like a secret"),
         ("env: {SETTING: ghp_0123456789abcdef}\n", "looks like a secret"),
         ("mirrors: {pip_index: 'https://index.example/simple?token=abc'}\n", "password or token"),
-        ("packages: ['git+https://me:pass@git.example/x.git']\n", "password or token"),
+        ("packages: ['x @ git+https://me:pass@git.example/x.git']\n", "password or token"),
         ("mirrors: {pip_index: 'https://me:pass@index.example/simple'}\n", "password"),
         ("user: 1000\n", "is not a valid user name"),
     ] {

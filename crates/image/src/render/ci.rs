@@ -21,11 +21,19 @@ pub struct Built {
 }
 
 #[derive(Debug, Serialize)]
-struct Values<'a> {
+struct Values {
     header: String,
-    images: &'a [Built],
+    images: Vec<Row>,
     emulated: bool,
     registry: Registry,
+}
+
+/// An image in the pipeline, each value a string of YAML: `1.10` in quotes stays text.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    context: String,
+    platforms: String,
 }
 
 /// Where the images go, in the words of the pipeline.
@@ -81,11 +89,21 @@ fn named(registry: &str, username: &str, password: &str) -> Registry {
     }
 }
 
-fn values(images: &[Built], registry: Registry) -> Values<'_> {
+/// A string of YAML in double quotes, as JSON writes it.
+fn yaml(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn values(images: &[Built], registry: Registry) -> Values {
+    let row = |image: &Built| Row {
+        name: yaml(&image.name),
+        context: yaml(&image.context),
+        platforms: yaml(&image.platforms),
+    };
     Values {
         header: format!("{RENDERED_BY} {}", env!("CARGO_PKG_VERSION")),
         emulated: images.iter().any(|image| image.platforms.contains("arm64")),
-        images,
+        images: images.iter().map(row).collect(),
         registry,
     }
 }
@@ -120,6 +138,25 @@ mod tests {
                 .unwrap()
                 .contains("PREFIX=registry.example/team")
         );
+    }
+
+    #[test]
+    fn names_and_directories_stay_text() {
+        let names = ["1.10", "null", "true", "0x10", "1e3"].map(|name| (name, "images"));
+        let contexts = ["*a", "@a", "~"].map(|context| ("rl", context));
+        for (name, context) in names.into_iter().chain(contexts) {
+            let built = Built { name: name.into(), context: context.into(), platforms: "linux/amd64".into() };
+            let read: serde_yaml::Value =
+                serde_yaml::from_str(&github(std::slice::from_ref(&built), Some("1.10")).unwrap()).unwrap();
+            let row = &read["jobs"]["build"]["strategy"]["matrix"]["include"][0];
+            assert_eq!((row["name"].as_str(), row["context"].as_str()), (Some(name), Some(context)));
+            let login = read["jobs"]["build"]["steps"].as_sequence().unwrap();
+            let login = login.iter().find(|step| step["with"]["registry"].is_string());
+            assert_eq!(login.unwrap()["with"]["registry"].as_str(), Some("1.10"));
+            let read: serde_yaml::Value = serde_yaml::from_str(&gitlab(&[built], None).unwrap()).unwrap();
+            let row = &read["image"]["parallel"]["matrix"][0];
+            assert_eq!((row["NAME"].as_str(), row["CONTEXT"].as_str()), (Some(name), Some(context)));
+        }
     }
 
     #[test]

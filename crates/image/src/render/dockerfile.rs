@@ -82,8 +82,8 @@ fn text(instruction: &Instruction) -> String {
         Instruction::Arg(name, None) => format!("ARG {name}"),
         Instruction::Arg(name, Some(value)) => format!("ARG {name}={}", quoted(value)),
         Instruction::Run { mounts, commands } => run(mounts, commands),
-        Instruction::Env(pairs) => format!("ENV {}", assignments(pairs)),
-        Instruction::Label(pairs) => format!("LABEL {}", assignments(pairs)),
+        Instruction::Env(pairs) => format!("ENV {}", assignments(pairs, quoted)),
+        Instruction::Label(pairs) => format!("LABEL {}", assignments(pairs, literal)),
         Instruction::Copy { from, owner, sources, to } => {
             let mut words = vec!["COPY".to_owned()];
             words.extend(from.iter().map(|stage| format!("--from={stage}")));
@@ -111,10 +111,17 @@ fn run(mounts: &[String], commands: &[Vec<String>]) -> String {
     format!("RUN {} \\\n    {body}", mounts.join(" \\\n    "))
 }
 
-fn assignments(pairs: &[(String, String)]) -> String {
-    let written: Vec<String> =
-        pairs.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
+fn assignments(pairs: &[(String, String)], write: fn(&str) -> String) -> String {
+    let written: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={}", write(value))).collect();
     written.join(" \\\n    ")
+}
+
+/// A value in which Docker expands no variable: `$` is in quotes.
+fn literal(value: &str) -> String {
+    match value.contains('$') && !value.contains('\'') {
+        true => format!("'{value}'"),
+        false => quoted(value),
+    }
 }
 
 /// A value; in single quotes where it holds something that the shell of a Dockerfile would change.
@@ -134,4 +141,18 @@ fn exec(words: &[String]) -> String {
     let words: Vec<String> =
         words.iter().map(|word| serde_json::Value::from(word.as_str()).to_string()).collect();
     format!("[{}]", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn docker_expands_variables_of_env_and_none_of_labels() {
+        let pairs = |value: &str| vec![("a".to_owned(), value.to_owned())];
+        assert_eq!(text(&Instruction::Env(pairs("/x:$PATH"))), "ENV a=/x:$PATH");
+        assert_eq!(text(&Instruction::Label(pairs("$PATH"))), "LABEL a='$PATH'");
+        assert_eq!(text(&Instruction::Label(pairs("it's $PATH"))), r#"LABEL a="it's \$PATH""#);
+        assert_eq!(text(&Instruction::Label(pairs("x.y"))), "LABEL a=x.y");
+    }
 }

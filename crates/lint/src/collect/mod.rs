@@ -3,6 +3,7 @@
 
 mod context;
 pub mod here;
+mod roots;
 
 use catalog::Catalog;
 use std::collections::BTreeSet;
@@ -15,6 +16,10 @@ use host::file::{self, Below};
 use crate::detect::{Detected, detect};
 use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized};
 use crate::{File, Kind, Over, Skipped, Stack, Unchecked, Unreadable};
+use roots::Roots;
+
+/// Larger files are not linted: no file that people write is, and every rule reads the whole of it.
+const FILE_LIMIT_BYTES: u64 = 4 << 20;
 
 /// Why a JSON file is certainly no configuration: too large, not UTF-8.
 const NO_CONFIG: &[io::ErrorKind] = &[io::ErrorKind::FileTooLarge, io::ErrorKind::InvalidData];
@@ -56,18 +61,22 @@ impl Sources {
             self.path(path, &mut collected)?;
         }
         collected.files.extend(self.merged()?);
-        context::env_files(&mut collected.files);
+        let roots = Roots::new(self.paths.iter().chain(&self.context));
+        for file in &mut collected.files {
+            collected.skipped.extend(context::fill(file, self.context.as_deref(), &roots));
+        }
+        collected.skipped.extend(context::env_files(&mut collected.files, &roots));
         Ok(collected)
     }
 
     fn path(&self, path: &Path, collected: &mut Collected) -> Result<(), Error> {
         let name = path.display().to_string();
         if name == "-" {
-            return self.named(name, file::standard_input()?, collected);
+            return self.named(name, file::standard_input(FILE_LIMIT_BYTES)?, collected);
         }
         let read = match file::below(path) {
             Ok(Some(below)) => return self.directory(&name, below, collected),
-            Ok(None) => file::text_of(path).map_err(|error| (error, false)),
+            Ok(None) => file::text_up_to(path, FILE_LIMIT_BYTES).map_err(|error| (error, false)),
             Err(error) => Err((error, true)),
         };
         match read {
@@ -113,7 +122,7 @@ impl Sources {
             found.skipped.push(skipped(name, Unchecked::UnknownType));
             return;
         }
-        match file::text_of(path) {
+        match file::text_up_to(path, FILE_LIMIT_BYTES) {
             Ok(text) => match detect_below(named, &name, &text) {
                 Detected::Kind(kind) => found.files.push(self.file(name, text, kind)),
                 Detected::Unchecked(why) => found.skipped.push(skipped(name, why)),
@@ -136,8 +145,15 @@ impl Sources {
         let mut whole: Option<File> = None;
         for path in &self.compose {
             let name = path.display().to_string();
-            let text = file::read(path)?;
-            let text = text.ok_or_else(|| Error::new(ErrorKind::File, format!("{name}: no such file")))?;
+            let text = file::text_up_to(path, FILE_LIMIT_BYTES).map_err(|error| {
+                Error::new(
+                    ErrorKind::File,
+                    match error.kind() {
+                        io::ErrorKind::NotFound => format!("{name}: no such file"),
+                        _ => format!("cannot read {name}: {error}"),
+                    },
+                )
+            })?;
             match &mut whole {
                 Some(whole) => whole.over.push(Over { name, text }),
                 None => whole = Some(self.file(name, text, Kind::Compose)),
@@ -186,7 +202,6 @@ impl Sources {
         if self.stack {
             file.stack = Stack::Yes;
         }
-        context::fill(&mut file, self.context.as_deref());
         file
     }
 }

@@ -51,9 +51,12 @@ fn judge(file: &Compose) -> Vec<Found> {
     if file.stack == IsStack::Yes || file.broken.is_some() {
         return Vec::new();
     }
+    // Of two with one name the first.
+    let services: BTreeMap<&str, &Service> =
+        file.services.iter().rev().map(|service| (service.name.as_str(), service)).collect();
     let one = |service: &Service| {
         let found = CONFLICTS.iter().filter_map(|conflict| conflict(service)).collect::<Vec<_>>();
-        found.into_iter().chain(profile(file, service))
+        found.into_iter().chain(profile(&services, service))
     };
     file.services.iter().flat_map(one).chain(cycle(file)).collect()
 }
@@ -165,10 +168,10 @@ fn dependencies(service: &Service) -> Vec<(String, bool)> {
 }
 
 /// A service that always runs and one that does not.
-fn profile(file: &Compose, service: &Service) -> Option<Found> {
+fn profile(services: &BTreeMap<&str, &Service>, service: &Service) -> Option<Found> {
     let own = service.list(&["profiles"]);
     dependencies(service).into_iter().filter(|(_, required)| *required).find_map(|(name, _)| {
-        let other = file.services.iter().find(|one| one.name == name)?;
+        let other = services.get(name.as_str())?;
         let profiles = other.list(&["profiles"]);
         let together = profiles.is_empty() || own.iter().any(|one| profiles.contains(one));
         let message = format!(

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::line_index::LineIndex;
+
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// `null`.
@@ -52,7 +54,8 @@ pub(crate) enum Fault {
 
 impl Json {
     pub(crate) fn read(text: &str) -> Json {
-        let mut reader = Reader { text, at: 0, json: Json::default(), depth: 0 };
+        let (lines, last) = (LineIndex::new(text), text.lines().count().max(1));
+        let mut reader = Reader { text, at: 0, json: Json::default(), depth: 0, lines, last };
         reader.space();
         match reader.peek() {
             Some('{') => {
@@ -111,6 +114,9 @@ struct Reader<'t> {
     at: usize,
     json: Json,
     depth: usize,
+    lines: LineIndex,
+    /// The last line, from 1.
+    last: usize,
 }
 
 impl Reader<'_> {
@@ -123,8 +129,7 @@ impl Reader<'_> {
     }
 
     fn line(&self) -> usize {
-        let lines = self.text[..self.at].matches('\n').count() + 1;
-        lines.min(self.text.lines().count().max(1))
+        (self.lines.line(self.at) + 1).min(self.last)
     }
 
     fn space(&mut self) {
@@ -278,6 +283,16 @@ mod tests {
         assert!(json.is_true("b.c[1].d"));
         assert_eq!(json.keys("").map(|(key, _)| key).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(json.keys("b").map(|(key, _)| key).collect::<Vec<_>>(), ["c", "e"]);
+    }
+
+    /// The line of each key was counted from the start of the file: hours for a file of some MiB.
+    #[test]
+    fn lines_of_many_keys() {
+        let keys = 50_000;
+        let text: String = (1..=keys).map(|key| format!("\"k{key}\": {key},\n")).collect();
+        let json = Json::read(&format!("{{\n{text}}}"));
+        assert_eq!((json.broken, json.entries.len()), (None, keys));
+        assert!(json.entries.values().all(|(line, value)| *value == Value::Number(*line as f64 - 1.0)));
     }
 
     #[test]

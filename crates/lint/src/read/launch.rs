@@ -1,6 +1,6 @@
 //! The commands that start the processes of a job: torchrun, deepspeed, accelerate launch, mpirun.
 
-use std::collections::BTreeMap;
+use rpds::RedBlackTreeMap;
 
 use super::dockerfile::Dockerfile;
 use super::dockerfile::expand::{Value, Variables, expand};
@@ -8,7 +8,7 @@ use super::dockerfile::shell::{self, Command, Word};
 use super::dockerfile::start::started;
 use super::dockerfile::text::Text;
 use super::launch_options::{self, Options};
-use super::script::Script;
+use super::script::{Script, used};
 
 /// The programs that start processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,9 @@ pub(crate) struct Launch {
     /// What starts it on each node: `srun`; empty where nothing does.
     pub by: String,
     /// Variables with values that the file shows.
-    pub variables: BTreeMap<String, String>,
+    pub variables: Variables,
     /// What the file gives to variables whose value only the shell knows: `$(hostname)`.
-    pub written: BTreeMap<String, String>,
+    pub written: Written,
     /// Inside of `bash -c`, which another program starts.
     pub nested: bool,
     pub certain: bool,
@@ -76,11 +76,9 @@ impl Launch {
     pub(crate) fn written_value(&self, name: &str) -> Option<String> {
         let written = self.options.get(name)?.written.clone()?;
         let mut text = written.clone();
-        for (name, value) in &self.written {
-            if written.contains(&format!("${name}")) || written.contains(&format!("${{{name}}}")) {
-                text.push(' ');
-                text.push_str(value);
-            }
+        for value in used(&written).iter().filter_map(|name| self.written.get(name)) {
+            text.push(' ');
+            text.push_str(value);
         }
         Some(text)
     }
@@ -113,7 +111,9 @@ impl Launches {
         let variables = file.stages.last().map(|stage| &stage.end.variables);
         for name in variables.into_iter().flat_map(Variables::names) {
             let value = variables.and_then(|all| all.get(name)).and_then(|value| value.text.clone());
-            reader.variables.extend(value.map(|value| (name.to_owned(), value)));
+            if value.is_some() {
+                reader.variables.set(name, Value { text: value, default: false });
+            }
         }
         started(file).iter().for_each(|command| reader.command(command, false));
         Launches { launches: reader.launches, ..Launches::default() }
@@ -123,9 +123,12 @@ impl Launches {
 #[derive(Default)]
 struct Reader {
     launches: Vec<Launch>,
-    variables: BTreeMap<String, String>,
-    written: BTreeMap<String, String>,
+    variables: Variables,
+    written: Written,
 }
+
+/// Texts by name. A copy shares what is the same.
+type Written = RedBlackTreeMap<String, String>;
 
 /// Programs that start the one behind their own options.
 const WRAPPERS: &[&str] = &[
@@ -161,12 +164,11 @@ impl Reader {
         let Some((launcher, at)) = launcher(command) else { return };
         let mut variables = self.variables.clone();
         for (name, word) in command.sets.iter().filter(|(_, word)| word.known) {
-            variables.insert(name.clone(), word.text.clone());
+            variables.set(name, Value { text: Some(word.text.clone()), default: false });
         }
-        let known = as_variables(&variables);
         let value = |word: &Word| match word.known {
             true => Some(word.text.clone()),
-            false => Some(expand(&word.text, &known)).filter(|text| text.known).map(|text| text.text),
+            false => Some(expand(&word.text, &variables)).filter(|text| text.known).map(|text| text.text),
         };
         let options = launch_options::read(launcher, &command.words[at..], value);
         let by = if at > 0 && WRAPPERS.contains(&command.program()) { command.program() } else { "" };
@@ -185,22 +187,14 @@ impl Reader {
 
     fn assigned(&mut self, command: &Command) {
         for (name, word) in &command.sets {
-            let text = expand(&word.text, &as_variables(&self.variables));
-            self.written.insert(name.clone(), word.text.clone());
+            let text = expand(&word.text, &self.variables);
+            self.written.insert_mut(name.clone(), word.text.clone());
             match command.certain && (word.known || text.known) {
-                true => self.variables.insert(name.clone(), text.text),
+                true => self.variables.set(name, Value { text: Some(text.text), default: false }),
                 false => self.variables.remove(name),
-            };
+            }
         }
     }
-}
-
-fn as_variables(known: &BTreeMap<String, String>) -> Variables {
-    let mut variables = Variables::default();
-    for (name, text) in known {
-        variables.set(name, Value { text: Some(text.clone()), default: false });
-    }
-    variables
 }
 
 /// The script of `bash -c '…'`, also behind another program.

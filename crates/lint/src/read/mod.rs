@@ -7,6 +7,7 @@ pub(crate) mod hostfile;
 pub(crate) mod json;
 pub(crate) mod launch;
 pub(crate) mod launch_options;
+pub(crate) mod line_index;
 pub(crate) mod machine;
 pub(crate) mod manifest;
 pub(crate) mod of_file;

@@ -166,19 +166,26 @@ fn is_range(word: &str) -> bool {
     !word.contains('$') && ranges.any(|range| range)
 }
 
+/// A longer expansion is taken for one that has no end.
+const EXPANSION_LIMIT_BYTES: usize = 1000;
+
 /// `${A[0]}`, `${A//x/y}`, `${A:0:3}`, `${A^^}`, `${!A}`: outside of single quotes.
 fn expansions(text: &str) -> Vec<(usize, String)> {
     let (mut found, mut single, mut double) = (Vec::new(), false, false);
     let bytes = text.as_bytes();
-    let mut at = 0;
+    let (mut at, mut close) = (0, 0);
     while at < bytes.len() {
         match bytes[at] {
             b'\\' if !single => at += 1,
             b'\'' if !double => single = !single,
             b'"' if !single => double = !double,
             b'$' if !single && bytes.get(at + 1) == Some(&b'{') => {
-                let inner = text.get(at + 2..).unwrap_or_default();
-                let inner = &inner[..inner.find('}').unwrap_or(0)];
+                // The end of an earlier one may be that of this one, too: nothing is searched twice.
+                if close < at + 2 {
+                    close = text[at + 2..].find('}').map_or(text.len(), |end| at + 2 + end);
+                }
+                let ends = close < text.len() && close - at < EXPANSION_LIMIT_BYTES;
+                let inner = if ends { &text[at + 2..close] } else { "" };
                 let name = inner.trim_start_matches('#');
                 let end = name
                     .find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')

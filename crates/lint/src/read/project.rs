@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::dockerfile::Dockerfile;
+use super::line_index::LineIndex;
 use crate::file::Context;
 
 /// Requirements by the offsets of their texts.
@@ -35,6 +36,9 @@ struct Project {
 /// An index that nobody knows: builds of its own may be there.
 const OTHER_INDEX: &str = "--index-url https://index.invalid/simple";
 
+/// The most lines of all sets together; a file of 1000 lines may have as many sets.
+const LINES_LIMIT: usize = 1 << 20;
+
 /// The requirements of `pyproject.toml`: those of the project, then each extra and group on its own. Nothing
 /// where it cannot be read, or where only tools other than pip know them.
 pub(crate) fn pyproject(text: &str) -> Vec<String> {
@@ -42,8 +46,11 @@ pub(crate) fn pyproject(text: &str) -> Vec<String> {
     let Project { dependencies, optional } = project.unwrap_or_default();
     let sets = std::iter::once(dependencies).chain(optional.into_values()).chain(groups.into_values());
     let elsewhere = tool.is_some_and(|tool| has_sources(&tool));
-    let sets = sets.filter(|set| !set.is_empty()).map(|set| {
-        let at = |one: &Spanned<toml::Value>| text[..one.span().start.min(text.len())].matches('\n').count();
+    let index = LineIndex::new(text);
+    // Each set becomes a text of as many lines as the file has.
+    let limit = LINES_LIMIT / text.lines().count().max(1);
+    let sets = sets.filter(|set| !set.is_empty()).take(limit).map(|set| {
+        let at = |one: &Spanned<toml::Value>| index.line(one.span().start);
         let requirements = set.iter().filter_map(|one| Some((at(one), one.get_ref().as_str()?)));
         let mut lines = numbered(text, requirements);
         lines.extend(elsewhere.then(|| OTHER_INDEX.to_owned()));

@@ -1,7 +1,8 @@
 //! A shell script: its commands, its here-documents, the variables that it uses itself.
 
 use catalog::Catalog;
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 
 use super::dockerfile::expand::Variables;
 use super::dockerfile::shell::{self, Command};
@@ -38,6 +39,7 @@ impl Script {
 /// The script with its here-documents made empty lines, and these.
 fn without_documents(text: &str) -> (String, Vec<Document>) {
     let lines: Vec<&str> = text.lines().collect();
+    let ends = [OnceCell::new(), OnceCell::new()];
     let (mut bare, mut documents) = (Vec::new(), Vec::new());
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -45,9 +47,10 @@ fn without_documents(text: &str) -> (String, Vec<Document>) {
         let by = at + 1;
         at += 1;
         let Some((word, tabs)) = end_word(line) else { continue };
-        let is_end = |line: &str| if tabs { line.trim_start_matches('\t') == word } else { line == word };
+        let ends = ends[usize::from(tabs)].get_or_init(|| by_text(&lines, tabs));
+        let after = |ends: &Vec<usize>| ends.get(ends.partition_point(|end| *end < at)).copied();
         // Without an end it is no here-document, but a shift in arithmetic.
-        let Some(length) = lines[at..].iter().position(|line| is_end(line.trim_end())) else { continue };
+        let Some(length) = ends.get(word).and_then(after).map(|end| end - at) else { continue };
         let body = lines[at..at + length].iter().enumerate();
         let body = body.map(|(index, line)| (at + index + 1, (*line).to_owned())).collect();
         documents.push(Document { by, lines: body });
@@ -55,6 +58,18 @@ fn without_documents(text: &str) -> (String, Vec<Document>) {
         at += length + 1;
     }
     (bare.join("\n"), documents)
+}
+
+/// The lines by their text, without what an end of a here-document may have around it. Each beginning would
+/// else search the rest of the script.
+fn by_text<'t>(lines: &[&'t str], tabs: bool) -> HashMap<&'t str, Vec<usize>> {
+    let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        let line = line.trim_end();
+        let line = if tabs { line.trim_start_matches('\t') } else { line };
+        found.entry(line).or_default().push(index);
+    }
+    found
 }
 
 /// The word that ends the here-document that a line begins, and whether tabs before it are allowed.
@@ -74,7 +89,7 @@ fn end_word(line: &str) -> Option<(&str, bool)> {
 }
 
 /// Names behind `$` and `${`.
-fn used(text: &str) -> BTreeSet<String> {
+pub(super) fn used(text: &str) -> BTreeSet<String> {
     let name = |rest: &str| {
         let rest = rest.strip_prefix('{').unwrap_or(rest);
         let rest = rest.trim_start_matches(['#', '!']);
@@ -102,5 +117,14 @@ mod tests {
         assert_eq!(script.commands[2].line, 5);
         assert_eq!(script.documents[0].lines, [(3, "export A=$B".to_owned())]);
         assert!(script.uses.contains("B") && script.uses.contains("D"));
+    }
+
+    /// Each beginning searched the rest of the script for its end.
+    #[test]
+    fn many_documents_without_an_end() {
+        let text: String = (0..20_000).map(|at| format!("a <<X{at}\n")).collect();
+        let script = Script::read(catalog(), &(text + "b <<-'E'\n\t1\n\tE\n"));
+        assert_eq!((script.documents.len(), script.documents[0].by), (1, 20_001));
+        assert_eq!(script.documents[0].lines, [(20_002, "\t1".to_owned())]);
     }
 }

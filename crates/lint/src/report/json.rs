@@ -48,7 +48,7 @@ pub struct CheckedFiles {
 pub struct SkippedFile {
     /// The file, as findings would name it.
     pub file: String,
-    /// `unknown-type`, `kubernetes`, `cloudformation` or `binary`.
+    /// `unknown-type`, `kubernetes`, `cloudformation`, `binary` or `outside` (of the repository, not read).
     pub reason: String,
 }
 

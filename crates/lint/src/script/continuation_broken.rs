@@ -30,10 +30,9 @@ fn judge(script: &Script) -> Vec<Found> {
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| !in_documents.contains(&(index + 1))) {
         let before = index.checked_sub(1).and_then(|before| lines.get(before)).copied().unwrap_or_default();
-        let after = lines[index + 1..]
-            .iter()
-            .find(|line| !line.trim().is_empty())
-            .map_or("", |line| line.trim_start());
+        let next = || lines[index + 1..].iter().find(|line| !line.trim().is_empty());
+        // Only where it matters: many blank lines would each look for the end of all.
+        let after = || next().map_or("", |line| line.trim_start());
         let comment = line.trim_start().starts_with('#');
         let goes_on = |line: &str| {
             line.ends_with('\\') && !line.ends_with("\\\\") && !line.trim_start().starts_with('#')
@@ -42,11 +41,11 @@ fn judge(script: &Script) -> Vec<Found> {
         let is_option = |text: &str| {
             text.starts_with("--") || (text.starts_with('-') && text.len() > 1 && !text.starts_with("- "))
         };
-        if blank && (is_option(after) || goes_on(before)) {
+        if blank && (goes_on(before) || is_option(after())) {
             let message = "a blank follows the backslash, so the command ends here; the next line is a \
                 command of its own";
             found.push(Found::error(index + 1, message, "Remove the blank"));
-        } else if comment && goes_on(before) && is_option(after) {
+        } else if comment && goes_on(before) && is_option(after()) {
             let message = "the comment ends the command; the options below it are a command of their own";
             found.push(Found::error(
                 index + 1,

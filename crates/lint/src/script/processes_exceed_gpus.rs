@@ -47,8 +47,10 @@ fn fault(launch: &Launch) -> Option<Found> {
         processes /= options.number("num_machines").filter(|machines| *machines > 0)?;
     }
     let ids = options.value("gpu_ids").filter(|ids| *ids != "all").map(|ids| ("--gpu_ids", ids));
-    let set =
-        launch.variables.get("CUDA_VISIBLE_DEVICES").map(|list| ("CUDA_VISIBLE_DEVICES", list.as_str()));
+    let set = launch
+        .variables
+        .get("CUDA_VISIBLE_DEVICES")
+        .and_then(|list| Some(("CUDA_VISIBLE_DEVICES", list.text.as_deref()?)));
     let (from, list) = ids.or(set)?;
     let entries: Vec<&str> = list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
     let listed = entries.iter().all(|entry| {

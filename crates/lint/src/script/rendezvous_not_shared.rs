@@ -89,9 +89,7 @@ fn nodes_of_slurm(launch: &Launch) -> bool {
 /// Whether torchrun takes an option from the environment: `PET_MASTER_ADDR`.
 fn given(launch: &Launch, name: &str) -> bool {
     let variable = format!("PET_{}", name.to_ascii_uppercase());
-    launch.options.has(name)
-        || launch.variables.contains_key(&variable)
-        || launch.written.contains_key(&variable)
+    launch.options.has(name) || launch.variables.has(&variable) || launch.written.contains_key(&variable)
 }
 
 const FIX: &str =
@@ -155,7 +153,7 @@ fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
 /// Whether the backend comes from the environment.
 fn given_elsewhere(launch: &Launch) -> bool {
     launch.options.get("rdzv_backend").is_some_and(|one| one.value.is_none())
-        || launch.variables.contains_key("PET_RDZV_BACKEND")
+        || launch.variables.has("PET_RDZV_BACKEND")
 }
 
 /// What the nodes call the job.

@@ -35,9 +35,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let lines: Vec<&str> = script.text.lines().collect();
     // In `(( i = 0 ))` blanks are allowed.
-    let arithmetic = |line: usize| lines.get(line.saturating_sub(1)).is_some_and(|line| line.contains("(("));
+    let lines: Vec<bool> = script.text.lines().map(|line| line.contains("((")).collect();
+    let arithmetic = |line: usize| lines.get(line.saturating_sub(1)) == Some(&true);
     let commands = script.commands.iter().filter(|command| !arithmetic(command.line));
     let mut found: Vec<Found> =
         commands.flat_map(|command| assignment(command).or_else(|| test(command))).collect();
@@ -114,8 +114,10 @@ fn redirection(line: &str) -> Option<char> {
             || ["if", "elif", "while", "until", "then", "do", "else"]
                 .iter()
                 .any(|word| before.split_whitespace().next_back() == Some(word));
-        let Some(end) = line[from..].find(" ]") else { continue };
-        let inner = &line[from..from + end];
+        // A test ends before the next one begins.
+        let rest = line[from..].split("[ ").next().unwrap_or_default();
+        let Some(end) = rest.find(" ]") else { continue };
+        let inner = &rest[..end];
         if !starts || !command || inner.contains(['&', '|', ';']) {
             continue;
         }

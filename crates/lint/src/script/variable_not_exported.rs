@@ -1,5 +1,7 @@
 //! A script sets a variable for nobody.
 
+use std::collections::BTreeSet;
+
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::Catalog;
@@ -33,10 +35,11 @@ fn judge(script: &Script) -> Vec<Found> {
     if all {
         return Vec::new();
     }
-    let exported = |name: &String| script.commands.iter().any(|command| command.exports.contains(name));
-    let read_after = |line: usize| {
-        script.commands.iter().any(|command| command.line > line && READERS.contains(&command.program()))
-    };
+    let exports: BTreeSet<&String> = script.commands.iter().flat_map(|command| &command.exports).collect();
+    let exported = |name: &String| exports.contains(name);
+    let readers = script.commands.iter().filter(|command| READERS.contains(&command.program()));
+    let last_reader = readers.map(|command| command.line).max();
+    let read_after = |line: usize| last_reader.is_some_and(|last| last > line);
     let alone =
         script.commands.iter().filter(|command| command.words.is_empty() && command.exports.is_empty());
     let sets =

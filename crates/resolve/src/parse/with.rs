@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use diagnostic::suggest::typo_of;
+use diagnostic::visible::is_hidden;
 use pep440_rs::Version;
 
 use super::{ParameterError, versions};
@@ -137,16 +138,29 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
     }
 }
 
+/// Where a text stops being one requirement that pip reads (PEP 508), in bytes. A backslash would join the
+/// next line of a requirements file to it.
+fn wrong_at(item: &str) -> Option<usize> {
+    let strange = item.find(|c: char| c == '\\' || is_hidden(c));
+    let read = pep508_rs::Requirement::<pep508_rs::VerbatimUrl>::from_str(item.trim());
+    strange.or(read.err().map(|error| error.start.min(item.len())))
+}
+
+/// Whether a text is one requirement (PEP 508): no option, no second line.
+pub fn is_requirement(text: &str) -> bool {
+    wrong_at(text).is_none()
+}
+
 /// What pip reads and the resolver does not.
 fn unchecked(text: &str, at: usize, item: &str) -> Result<RequirementKind, ParameterError> {
-    match pep508_rs::Requirement::<pep508_rs::VerbatimUrl>::from_str(item) {
-        Ok(_) => Ok(RequirementKind::Unchecked(item.to_owned())),
-        Err(error) => {
+    match wrong_at(item) {
+        None => Ok(RequirementKind::Unchecked(item.to_owned())),
+        Some(wrong) => {
             let message = "pip reads no requirement here (PEP 508)";
             let near = (item.contains("://") && !item.contains('@'))
                 || item.starts_with("git+")
                 || item.starts_with("http");
-            let error = ParameterError::at(WITH, text, at + error.start.min(item.len()), message);
+            let error = ParameterError::at(WITH, text, at + wrong, message);
             Err(if near { error.hint(format!("write NAME @ {item}")) } else { error })
         }
     }
@@ -234,6 +248,8 @@ mod tests {
             ("numpy>=2;python_version<'3.12'", 8, "write numpy>=2 if"),
             ("transformers[torch", 12, ""),
             ("pandas==", 6, ""),
+            ("evil --index-url=http://evil.example", 5, ""),
+            ("evil\\", 4, ""),
             ("git+https://host.example/x.git", 0, "write NAME @ git+https"),
         ] {
             let error = requirements(universe(), text).unwrap_err();
@@ -241,6 +257,19 @@ mod tests {
             let caret = message.lines().last().unwrap().len();
             assert_eq!(caret, "  --with ".len() + position + 1, "{text}: {message}");
             assert!(error.hints.join(" ").contains(hint), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_requirement_is_one_line_without_options() {
+        for text in ["evil --index-url=http://evil.example", "evil\\", "evil\u{2028}x", "a\nb", "-r x", ""] {
+            assert!(!is_requirement(text), "{text:?}");
+            assert!(text.is_empty() || requirements(universe(), text).is_err(), "{text:?}");
+        }
+        let (url, hidden) = ("x @ https://host.example/a\\", "x @ https://host.example/a\u{2028}b");
+        assert!(!is_requirement(url) && !is_requirement(hidden));
+        for text in ["evil", " evil<2 ", "x @ https://host.example/x.whl", "a[b]>=1; python_version<'3.12'"] {
+            assert!(is_requirement(text), "{text:?}");
         }
     }
 

@@ -34,6 +34,11 @@ impl Variables {
         }
     }
 
+    /// Forgets a variable.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.set.remove_mut(name);
+    }
+
     /// What a variable holds; `None` where nothing in the file sets it.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.set.get(name).or(self.more.then_some(NOT_KEPT))

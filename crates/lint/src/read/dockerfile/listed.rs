@@ -18,12 +18,14 @@ struct Reader<'r> {
     state: &'r State,
     context: &'r Context,
     wants: &'r mut BTreeSet<String>,
+    /// Files of the context that this installation has: pip takes each once, however often it is named.
+    read: BTreeSet<String>,
 }
 
 /// Adds what the requirements files of an installation name. Files that would have to be seen for it are
 /// added to `wants`; what cannot be read makes the installation one of more than is named.
 pub(super) fn read(install: &mut Install, state: &State, context: &Context, wants: &mut BTreeSet<String>) {
-    let mut reader = Reader { state, context, wants };
+    let mut reader = Reader { state, context, wants, read: BTreeSet::new() };
     for file in std::mem::take(&mut install.files) {
         let whole = file.known && reader.file(install, &file.text, 0);
         install.more |= !whole;
@@ -48,6 +50,9 @@ impl Reader<'_> {
             }
         }
         let Some((candidate, text)) = found else { return false };
+        if !self.read.insert(candidate.clone()) {
+            return true;
+        }
         let file = Rc::new(OtherFile { path: candidate, by: Some(install.line) });
         for line in lines(text) {
             let whole = match option(&line.text) {
@@ -145,6 +150,16 @@ mod tests {
         let (found, more) = names(text, &files);
         assert_eq!(found, ["a line 4", "d line 2 of need/base.txt", "b==1 line 2 of need/all.txt"]);
         assert!(!more);
+    }
+
+    /// It took 6 to the power of 8 readings.
+    #[test]
+    fn each_file_is_read_once() {
+        let text = "FROM python:3.12\nCOPY . .\nRUN pip install -r r.txt -r r.txt\n";
+        let itself = "-r ./r.txt\n".repeat(6) + "a\n";
+        assert_eq!(names(text, &[("r.txt", &itself)]), (vec!["a line 7 of r.txt".to_owned()], false));
+        let both = [("r.txt", "-r s.txt\n-r s.txt\na\n"), ("s.txt", "-r r.txt\nb\n")];
+        assert_eq!(names(text, &both).0, ["b line 2 of s.txt", "a line 3 of r.txt"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Variables of images, services and scripts.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -56,8 +57,8 @@ impl Settings {
             .commands
             .iter()
             .any(|command| command.program() == "set" && (command.has("-a") || command.has("allexport")));
-        let exported =
-            |name: &String| all || read.commands.iter().any(|command| command.exports.contains(name));
+        let exports: BTreeSet<&String> = read.commands.iter().flat_map(|command| &command.exports).collect();
+        let exported = |name: &String| all || exports.contains(name);
         let mut found = Vec::new();
         for command in &read.commands {
             let setting = |name: &str, word: &Word, held| Setting {
@@ -77,8 +78,10 @@ impl Settings {
             let options = option_pairs(command);
             found.extend(options.into_iter().map(|(name, word)| setting(&name, &word, Held::Command)));
         }
+        let lines = earliest_from(&read.commands);
         let documents = read.documents.iter().flat_map(|document| {
-            let by = read.commands.iter().rev().find(|command| command.line <= document.by);
+            let behind = lines.partition_point(|line| *line <= document.by);
+            let by = behind.checked_sub(1).and_then(|last| read.commands.get(last));
             let target = by.and_then(shell_file);
             let lines = document.lines.iter().filter_map(move |(line, text)| {
                 Some(Written { file: target.clone()?, name: assigned(text)?, location: (*line).into() })
@@ -94,6 +97,15 @@ impl Settings {
             ..Settings::empty(file)
         }
     }
+}
+
+/// The lowest line of each command and those behind it: ascending, whatever the lines are.
+fn earliest_from(commands: &[Command]) -> Vec<usize> {
+    let mut lines: Vec<usize> = commands.iter().map(|command| command.line).collect();
+    for at in (1..lines.len()).rev() {
+        lines[at - 1] = lines[at - 1].min(lines[at]);
+    }
+    lines
 }
 
 /// The pairs of a stage's ENV instructions.

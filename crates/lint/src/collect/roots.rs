@@ -1,0 +1,110 @@
+//! Which files a linted file may bring in. A file of a stranger may name any path of this machine, and a
+//! report shows parts of what it read.
+
+use std::path::{Component, Path, PathBuf};
+
+use host::file;
+
+use crate::{Skipped, Unchecked};
+
+/// Larger files are not read along with others.
+const FILE_LIMIT_BYTES: u64 = 1 << 20;
+
+/// The directories that the user named.
+#[derive(Debug, Default)]
+pub(super) struct Roots {
+    given: Vec<PathBuf>,
+}
+
+impl Roots {
+    pub(super) fn new<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Roots {
+        let directories = paths.filter(|path| file::is_directory(path));
+        Roots { given: directories.filter_map(|path| file::canonical(path).ok()).collect() }
+    }
+
+    /// Where the files that one brings in may be: in its repository, in the directories that were named, and
+    /// in its own; where it has no repository and was named from the working directory, in that.
+    pub(super) fn around(&self, name: &str) -> Around {
+        let path = Path::new(name);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut roots = self.given.clone();
+        if let Ok(folder) = file::canonical(folder) {
+            let repository = folder.ancestors().find(|folder| file::exists(&folder.join(".git")));
+            let below =
+                path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            match repository {
+                Some(repository) => roots.push(repository.to_owned()),
+                None if below && name != "-" => roots.extend(file::canonical(Path::new("."))),
+                None => {}
+            }
+            roots.push(folder);
+        }
+        Around { roots, outside: Vec::new() }
+    }
+}
+
+/// The directories around a file, and what it names outside of them.
+#[derive(Debug)]
+pub(super) struct Around {
+    roots: Vec<PathBuf>,
+    /// Files that were not read.
+    pub(super) outside: Vec<Skipped>,
+}
+
+impl Around {
+    /// Whether a path is in one of the directories, links followed; not where it does not exist.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        file::canonical(path).is_ok_and(|real| self.roots.iter().any(|root| real.starts_with(root)))
+    }
+
+    /// The text of a small file in one of the directories.
+    pub(super) fn text(&mut self, path: &Path) -> Option<String> {
+        let small = file::size(path).is_some_and(|bytes| bytes <= FILE_LIMIT_BYTES);
+        if !small {
+            return None;
+        }
+        if !self.contains(path) {
+            let name = path.strip_prefix(".").unwrap_or(path).display().to_string();
+            if self.outside.iter().all(|one| one.name != name) {
+                self.outside.push(Skipped { name, why: Unchecked::Outside, named: false });
+            }
+            return None;
+        }
+        file::text_up_to(path, FILE_LIMIT_BYTES).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path) {
+        file::directory(path.parent().unwrap()).unwrap();
+        file::write(path, "A=1\n", true).unwrap();
+    }
+
+    #[test]
+    fn only_files_of_the_repository_or_the_named_directory_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in
+            ["secret.env", "repo/.git/HEAD", "repo/x.env", "repo/a/compose.yaml", "plain/a/compose.yaml"]
+        {
+            write(&at(name));
+        }
+        write(&at("plain/x.env"));
+        std::os::unix::fs::symlink(at("secret.env"), at("repo/a/link.env")).unwrap();
+        let read = |given: &[PathBuf], file: &str, name: &str| {
+            let mut around = Roots::new(given.iter()).around(at(file).to_str().unwrap());
+            let text = around.text(&at(file).parent().unwrap().join(name));
+            (text.is_some(), around.outside.len())
+        };
+        assert_eq!(read(&[], "repo/a/compose.yaml", "../x.env"), (true, 0));
+        assert_eq!(read(&[], "repo/a/compose.yaml", "../../secret.env"), (false, 1));
+        assert_eq!(read(&[], "repo/a/compose.yaml", "link.env"), (false, 1));
+        assert_eq!(read(&[], "repo/a/compose.yaml", "none.env"), (false, 0));
+        assert_eq!(read(&[], "plain/a/compose.yaml", "../x.env"), (false, 1));
+        assert_eq!(read(&[at("plain")], "plain/a/compose.yaml", "../x.env"), (true, 0));
+    }
+}
