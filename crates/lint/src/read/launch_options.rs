@@ -167,7 +167,10 @@ pub(super) fn read(launcher: Launcher, words: &[Word], value: impl Fn(&Word) -> 
             options.complete &= word.known || !word.text.starts_with(['$', '`']);
             // An unknown word may be more options, or the program.
             if word.known || !word.text.starts_with('$') {
-                options.behind = words[at..].to_vec();
+                // `--` may part the options of another program that starts the launcher.
+                if !word.text.starts_with('-') {
+                    options.behind = words[at..].to_vec();
+                }
                 break;
             }
             continue;

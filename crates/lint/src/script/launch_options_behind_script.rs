@@ -25,6 +25,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "python train.py --nproc_per_node 8\n"),
         named("run.sh", "accelerate launch --config_file a.yaml train.py --num_processes 8\n"),
         named("run.sh", "torchrun run.py -- --standalone\n"),
+        named("run.sh", "srun axolotl train a.yaml --launcher torchrun -- --nproc_per_node=8 --rdzv_id a\n"),
     ],
 };
 
