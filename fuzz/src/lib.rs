@@ -31,7 +31,7 @@ pub fn assert_clean(text: &str) {
 /// Lints a text as a file of a kind: findings are on lines of the file, and their report is clean.
 pub fn lint(kind: Kind, name: &str, text: &str) {
     let file = File::new(catalog(), name, text, kind);
-    let findings = lint::lint(RULES, &file);
+    let findings = lint::lint(RULES, checks::CHECKS, &file);
     let lines = text.lines().count().max(1);
     for finding in &findings {
         let line = finding.found.line;

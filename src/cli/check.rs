@@ -8,8 +8,7 @@ use super::fail_on::FailOn;
 use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
-use checks::report;
-use checks::{self, CHECKS, CheckResult};
+use checks::CHECKS;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -20,6 +19,8 @@ use docker::live;
 use facts::live::{Live, NotTried};
 use facts::{self, Expected, Fact, Facts, gather};
 use host::snapshot::Snapshot;
+use judge::CheckResult;
+use judge::report;
 
 /// Check this machine and report what is wrong with it and how to fix it.
 ///
@@ -124,7 +125,7 @@ impl Args {
         if self.live {
             facts.live = self.look_inside(&facts, interrupts)?;
         }
-        let results = checks::judge(&chosen, &facts);
+        let results = judge::judge(&chosen, &facts);
         terminal::print(&self.report(&facts, &results)?)?;
         Ok(self.fail_on.exit_code(&Summary::of(results.iter().map(|result| &result.verdict)), self.strict))
     }

@@ -1,6 +1,7 @@
 //! `envdoc diagnose`.
 
 use catalog::Catalog;
+use checks::CHECKS;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::logs::{Elsewhere, LOGS};
 use diagnose::read::follow::{Followed, follow};
 use diagnose::read::{self, Read, Source};
 use diagnose::report::{findings, json, markdown, text};
-use diagnose::root_cause::{self, Diagnosis};
+use diagnose::root_cause::{self, Diagnosis, Machine};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::terminal;
@@ -84,7 +85,7 @@ impl Args {
         let facts = self.facts(catalog, interrupts)?;
         let mut reads = if self.paths.is_empty() { Vec::new() } else { reads(&self.paths)? };
         reads.extend(self.elsewhere.reads(self.from.as_deref())?);
-        let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref());
+        let diagnosis = root_cause::diagnose(catalog, &reads, facts.as_ref().map(of_machine));
         let text = match self.format {
             // For an issue: names of people, machines and networks are replaced.
             Format::Markdown => markdown::report(&diagnosis, self.timeline),
@@ -120,7 +121,7 @@ impl Args {
         let (mut last, mut lines) = (None, 0);
         let failed = follow(followed, &mut |read| {
             lines = read.lines;
-            let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref());
+            let diagnosis = root_cause::diagnose(catalog, &[read], facts.as_ref().map(of_machine));
             let news: Vec<String> = diagnosis.causes.iter().map(|cause| cause.id.clone()).collect();
             let failed = diagnosis.failed();
             if !news.is_empty() && news != reported {
@@ -173,4 +174,8 @@ fn reads(paths: &[PathBuf]) -> Result<Vec<Read>, Error> {
         );
     }
     read::read_all(&sources)
+}
+
+fn of_machine(facts: &Facts) -> Machine<'_> {
+    Machine { facts, checks: CHECKS }
 }

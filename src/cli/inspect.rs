@@ -1,6 +1,7 @@
 //! `envdoc inspect`.
 
 use catalog::Catalog;
+use checks::CHECKS;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -112,7 +113,7 @@ impl Args {
         };
         let judged: Vec<Machine> = machines
             .iter()
-            .map(|(name, facts)| Machine { name: name.clone(), judged: judge(&image, facts) })
+            .map(|(name, facts)| Machine { name: name.clone(), judged: judge(&image, facts, CHECKS) })
             .collect();
         let text = || report::text(catalog, &image, &judged, Layout::of_screen(self.verbose));
         let json = || json::text(&report::json(catalog, &image, &judged));

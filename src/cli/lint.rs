@@ -1,6 +1,7 @@
 //! `envdoc lint`.
 
 use catalog::Catalog;
+use checks::CHECKS;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -172,7 +173,7 @@ impl Args {
         }
         let (mut findings, unwritten) = match self.fix {
             true => self.fixed(&chosen, &mut files)?,
-            false => (files.iter().flat_map(|file| lint::lint(&chosen, file)).collect(), 0),
+            false => (files.iter().flat_map(|file| lint::lint(&chosen, CHECKS, file)).collect(), 0),
         };
         findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
         let named = skipped.iter().filter(|file| file.named);
@@ -194,7 +195,7 @@ impl Args {
         if self.paths.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::new(Kind::Usage, "--fix cannot change standard input").hint("name the file"));
         }
-        let Fixes { files: changed, mut left } = fix::fix(rules, files);
+        let Fixes { files: changed, mut left } = fix::fix(rules, CHECKS, files);
         let (mut written, mut unwritten) = (Vec::new(), Vec::new());
         for file in changed {
             match (self.dry_run, self.format) {
@@ -214,7 +215,7 @@ impl Args {
             }
         }
         if !unwritten.is_empty() {
-            left = fix::without(rules, files, &unwritten);
+            left = fix::without(rules, CHECKS, files, &unwritten);
         }
         if !written.is_empty() {
             let findings = report::plural(written.iter().map(|file| file.fixed).sum(), "finding");

@@ -1,6 +1,7 @@
 //! The options of `resolve`, `render` and `build` that describe a stack.
 
 use catalog::Catalog;
+use checks::CHECKS;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -142,7 +143,12 @@ impl StackArgs {
 
     /// The machines that the stack must run on.
     pub(super) fn machines(&self) -> Machines {
-        Machines { snapshots: self.from.clone(), here: self.here, prefer: self.prefer.ranking() }
+        Machines {
+            snapshots: self.from.clone(),
+            here: self.here,
+            checks: CHECKS,
+            prefer: self.prefer.ranking(),
+        }
     }
 
     /// Reads this machine.

@@ -85,6 +85,7 @@ fn rendered_compose_files_pass_lint() {
                 let text = String::from_utf8(file.bytes).unwrap();
                 let findings = lint::lint(
                     lint::RULES,
+                    checks::CHECKS,
                     &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Compose),
                 );
                 let messages: Vec<&str> = findings.iter().map(|one| one.found.message.as_str()).collect();

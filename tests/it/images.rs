@@ -70,6 +70,7 @@ fn rendered_dockerfiles_pass_lint() {
     for (name, text) in dockerfiles() {
         let findings = lint::lint(
             lint::RULES,
+            checks::CHECKS,
             &lint::File::new(catalog::testing::catalog(), &name, &text, lint::Kind::Dockerfile),
         );
         assert!(findings.is_empty(), "{name}: {findings:?}\n{text}");

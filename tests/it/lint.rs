@@ -525,7 +525,8 @@ fn known_mistakes_of_tutorials_are_reported() {
             one.lines.join("\n") + "\n",
             lint::Kind::Dockerfile,
         );
-        let found: Vec<&str> = lint::lint(lint::RULES, &file).iter().map(|one| one.rule.id).collect();
+        let found: Vec<&str> =
+            lint::lint(lint::RULES, checks::CHECKS, &file).iter().map(|one| one.rule.id).collect();
         if !found.contains(&one.rule.as_str()) {
             missed.push(format!("{}: {} is not among {found:?}", one.trap, one.rule));
         }
@@ -542,7 +543,7 @@ fn wrong_claims_of_tutorials_are_reported() {
             let (rule, name, text) = (one.rule?, one.file?, one.text?);
             let named = lint::recognize::kind_of_name(&name).or_else(|| lint::recognize::kind_of_text(&text));
             let file = lint::File::new(catalog::testing::catalog(), name, text, named.unwrap());
-            let found = lint::lint(lint::RULES, &file);
+            let found = lint::lint(lint::RULES, checks::CHECKS, &file);
             let ids: Vec<&str> = found.iter().map(|one| one.rule.id).collect();
             (!ids.contains(&rule.as_str()))
                 .then(|| format!("{} {}: {rule} is not among {ids:?}", one.id, one.claim))
@@ -590,6 +591,7 @@ fn damaged_files_break_nothing() {
             for text in [before.to_owned(), after.to_owned(), format!("{before}{mark}{after}")] {
                 lint::lint(
                     lint::RULES,
+                    checks::CHECKS,
                     &lint::File::new(catalog::testing::catalog(), name.clone(), text, kind),
                 );
             }

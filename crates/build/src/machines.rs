@@ -3,10 +3,10 @@
 use catalog::Catalog;
 use std::path::{Path, PathBuf};
 
-use checks::{CHECKS, Verdict, judge_one};
 use diagnostic::error::{Error, Kind};
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
+use judge::{Checks, Verdict, judge_one};
 use resolve::machine::{Machine, MachineScope};
 use resolve::outcome::Warning;
 use resolve::parse::Parsed;
@@ -22,6 +22,8 @@ pub struct Machines {
     pub snapshots: Vec<PathBuf>,
     /// Whether this machine is one.
     pub here: bool,
+    /// What a machine is checked for: some findings matter to an image.
+    pub checks: Checks,
     /// The ranking of stacks.
     pub prefer: Prefer,
 }
@@ -89,10 +91,10 @@ impl Machines {
         let mut machines = Vec::new();
         for file in &self.snapshots {
             let facts = gather::recorded(&Snapshot::open(file)?.host(), Expected::default(), catalog);
-            machines.push(with_findings(&self.name(file), &facts, scope));
+            machines.push(with_findings(self.checks, &self.name(file), &facts, scope));
         }
         if self.here {
-            machines.push(with_findings("this machine", &read_here()?, scope));
+            machines.push(with_findings(self.checks, "this machine", &read_here()?, scope));
         }
         Ok(machines)
     }
@@ -106,9 +108,9 @@ impl Machines {
 }
 
 /// The requirements of one machine, with the findings on it as warnings.
-fn with_findings(name: &str, facts: &Facts, scope: MachineScope) -> Machine {
+fn with_findings(checks: Checks, name: &str, facts: &Facts, scope: MachineScope) -> Machine {
     let mut machine = Machine::from_facts(name, facts, scope);
-    for check in CHECKS.iter().filter(|check| CHECKED.contains(&check.id)) {
+    for check in checks.iter().filter(|check| CHECKED.contains(&check.id)) {
         if let Verdict::Found(found) = judge_one(check, facts) {
             let message = format!("{name}: {}", found.message);
             machine.warnings.push(Warning { id: check.id.into(), message });

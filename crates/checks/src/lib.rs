@@ -3,7 +3,6 @@
 //! In: [`Facts`], or a [`facts::fleet::Fleet`]. Out: one [`Verdict`] a check. A check never reads anything
 //! itself. A check is `<fault>.rs`, its explanation `<fault>.md`, and one line in the list of its folder.
 
-mod check;
 mod daemon_json;
 mod distribution;
 mod driver;
@@ -12,12 +11,11 @@ mod gpu;
 mod nvidia_smi;
 mod partner;
 mod python;
-pub mod report;
 pub mod server;
 #[doc(hidden)]
 pub mod testing;
 
-pub(crate) use check::yield_to;
-pub use check::{Applies, Check, CheckResult, Group, judge, judge_one};
-pub use diagnostic::{Fix, FixClass, Judged, Severity, Subject, Verdict};
-pub use server::{CHECKS, debug_variable_left_on, nccl_variable_unknown};
+pub(crate) use judge::yield_to;
+pub use judge::{Applies, Check, CheckResult, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
+pub use judge::{judge, judge_one};
+pub use server::CHECKS;

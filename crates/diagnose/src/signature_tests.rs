@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use catalog::signatures::{Derived, Role, all, signature};
-use checks::{CHECKS, fleet::FLEET_CHECKS};
+use checks::CHECKS;
 
 #[test]
 fn ids_are_unique_and_are_no_check() {
@@ -77,17 +77,13 @@ fn no_signature_is_named_in_code() {
 
 #[test]
 fn every_check_exists() {
-    const COMMANDS: &[&str] = &["nvidia-smi"];
-    let known = |id: &str| {
-        CHECKS.iter().any(|check| check.id == id) || FLEET_CHECKS.iter().any(|check| check.id == id)
-    };
+    let known = |id: &str| CHECKS.iter().any(|check| check.id == id);
     for one in all() {
         for cause in &one.causes {
-            let check = &cause.check;
-            let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            let like_an_id = check.contains('-') && check.chars().all(letters);
-            let fine = !like_an_id || COMMANDS.contains(check) || known(check);
-            assert!(fine, "{}: there is no check {check}", one.id);
+            assert!(cause.check.is_none_or(known), "{}: there is no check {:?}", one.id, cause.check);
+            assert!(cause.check.is_some() != cause.confirm.is_some(), "{}: check, or confirm", one.id);
+            let of_check = cause.confirm.filter(|text| known(text));
+            assert!(of_check.is_none(), "{}: {of_check:?} is a check", one.id);
         }
     }
 }
@@ -100,7 +96,11 @@ fn nothing_is_empty() {
         let lines = [one.pattern.is_empty(), one.matches.is_empty(), one.not_matches.is_empty()];
         assert!(!one.causes.is_empty() && lines == [one.is_derived(); 3], "{}", one.id);
         for cause in &one.causes {
-            let texts = [&cause.cause, &cause.check, &cause.fix].into_iter().chain(&cause.commands);
+            let texts = [&cause.cause, &cause.fix]
+                .into_iter()
+                .chain(&cause.check)
+                .chain(&cause.confirm)
+                .chain(&cause.commands);
             assert!(texts.into_iter().all(|text| !text.trim().is_empty()), "{}", one.id);
         }
         assert!(one.literals.iter().all(|text| text.len() >= crate::literals::SHORTEST), "{}", one.id);

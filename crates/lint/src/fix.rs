@@ -9,6 +9,8 @@ use diagnostic::visible;
 use host::file;
 use similar::TextDiff;
 
+use judge::Checks;
+
 use crate::{File, Finding, Rule, lint};
 
 /// How often files are linted and changed: edits that overlap, and those that others make possible, come
@@ -41,9 +43,9 @@ pub struct Fixes {
 }
 
 /// Changes the texts of files until no finding has an edit. Nothing is written.
-pub fn fix(rules: &[&'static Rule], files: &mut [File]) -> Fixes {
+pub fn fix(rules: &[&'static Rule], checks: Checks, files: &mut [File]) -> Fixes {
     let mut before: BTreeMap<String, String> = BTreeMap::new();
-    let mut found: Vec<Vec<Finding>> = files.iter().map(|file| lint(rules, file)).collect();
+    let mut found: Vec<Vec<Finding>> = files.iter().map(|file| lint(rules, checks, file)).collect();
     let mut fixed: BTreeMap<String, usize> = BTreeMap::new();
     for _ in 0..PASSES {
         let mut changed: BTreeMap<String, String> = BTreeMap::new();
@@ -58,7 +60,7 @@ pub fn fix(rules: &[&'static Rule], files: &mut [File]) -> Fixes {
         }
         for (file, found) in files.iter_mut().zip(&mut found) {
             if replace(file, &changed) {
-                *found = lint(rules, file);
+                *found = lint(rules, checks, file);
             }
         }
     }
@@ -72,10 +74,15 @@ pub fn fix(rules: &[&'static Rule], files: &mut [File]) -> Fixes {
 }
 
 /// The findings of files with the old text of some that could not be written.
-pub fn without(rules: &[&'static Rule], files: &mut [File], unwritten: &[FixedFile]) -> Vec<Finding> {
+pub fn without(
+    rules: &[&'static Rule],
+    checks: Checks,
+    files: &mut [File],
+    unwritten: &[FixedFile],
+) -> Vec<Finding> {
     let old = unwritten.iter().map(|file| (file.name.clone(), file.before.clone())).collect();
     files.iter_mut().for_each(|file| _ = replace(file, &old));
-    files.iter().flat_map(|file| lint(rules, file)).collect()
+    files.iter().flat_map(|file| lint(rules, checks, file)).collect()
 }
 
 /// The edits of one file that are made together, and of how many findings they are.

@@ -58,6 +58,7 @@ use read::settings::Settings;
 
 use facts::Facts;
 use host::redact::hide_credentials;
+use judge::Checks;
 use rule::Judge;
 
 /// One thing that a rule found in a file.
@@ -88,7 +89,7 @@ struct Content {
 }
 
 impl Content {
-    fn read(file: &File) -> Content {
+    fn read(file: &File, checks: Checks) -> Content {
         let mut content = Content::default();
         match file.kind {
             Kind::Dockerfile => content.dockerfile(file),
@@ -111,13 +112,17 @@ impl Content {
             }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
-                content.machine = Some(Machine { catalog: file.catalog, kind: file.kind, name, text, facts });
+                let (catalog, kind) = (file.catalog, file.kind);
+                content.machine = Some(Machine { catalog, checks, kind, name, text, facts });
             }
             Kind::Kubernetes => content.manifest = Some(Manifest::read(file.catalog, &file.text)),
             Kind::Python => {
                 content.program =
                     Some(Program { facts: file.facts.clone(), ..Program::read(file.catalog, &file.text) });
             }
+        }
+        if let Some(settings) = &mut content.settings {
+            settings.checks = checks;
         }
         content
     }
@@ -157,9 +162,10 @@ impl Content {
     }
 }
 
-/// Checks a file with some rules; findings are in line order.
-pub fn lint(rules: &[&'static Rule], file: &File) -> Vec<Finding> {
-    let content = Content::read(file);
+/// Checks a file with some rules, a few of which judge by the `checks` of a machine; findings are in line
+/// order.
+pub fn lint(rules: &[&'static Rule], checks: Checks, file: &File) -> Vec<Finding> {
+    let content = Content::read(file, checks);
     let ignores = match &content.dockerfile {
         Some(_) if file.kind.lists_packages() => ignore::Ignores::of_lines(&file.text),
         Some(dockerfile) => ignore::Ignores::of_dockerfile(&file.text, dockerfile),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use super::*;
+use checks::CHECKS;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
@@ -54,7 +55,7 @@ fn findings(rules: &[&'static Rule], example: &Example) -> Vec<Finding> {
     if example.companions.iter().any(|(name, _)| *name == "named") {
         let name = example.name.to_owned();
         return match detect::detect(example.name, example.text) {
-            detect::Detected::Kind(_) => lint(rules, &file(example)),
+            detect::Detected::Kind(_) => lint(rules, CHECKS, &file(example)),
             detect::Detected::Unchecked(why) => skipped(rules, &Skipped { name, why, named: true }),
         };
     }
@@ -63,7 +64,7 @@ fn findings(rules: &[&'static Rule], example: &Example) -> Vec<Finding> {
             let (name, why) = (example.name.to_owned(), (*why).to_owned());
             unreadable(rules, &Unreadable { name, why, directory: false })
         }
-        None => lint(rules, &file(example)),
+        None => lint(rules, CHECKS, &file(example)),
     }
 }
 
@@ -85,7 +86,7 @@ fn every_file_is_in_the_list_under_its_own_name() {
     }
     let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(ids.len(), RULES.len(), "an id stands twice");
-    let taken = checks::CHECKS.iter().find(|check| ids.contains(check.id));
+    let taken = CHECKS.iter().find(|check| ids.contains(check.id));
     assert!(taken.is_none(), "a check has the id of a rule: {taken:?}");
 }
 
@@ -201,7 +202,7 @@ fn comments_in_lists_of_packages() {
 /// A file with the edits of one rule's findings, until there are none.
 fn fixed(rule: &'static Rule, file: &File) -> String {
     let mut files = [file.clone()];
-    fix::fix(&[rule], &mut files);
+    fix::fix(&[rule], CHECKS, &mut files);
     let [File { text, .. }] = files;
     text
 }
@@ -216,7 +217,7 @@ fn fixable(rule: &'static Rule) -> Vec<File> {
         !example.companions.iter().any(|(name, _)| matches!(*name, "named" | "unreadable"))
     };
     let files = rule.fires.iter().filter(linted).map(file);
-    files.filter(|file| lint(&[rule], file).iter().any(|one| !one.found.edits.is_empty())).collect()
+    files.filter(|file| lint(&[rule], CHECKS, file).iter().any(|one| !one.found.edits.is_empty())).collect()
 }
 
 /// What `lint --fix` writes has none of the findings that it fixes, and no error that was not there.
@@ -225,15 +226,17 @@ fn fixes_remove_their_findings_and_nothing_else() {
     let mut wrong = Vec::new();
     for rule in RULES.iter().copied() {
         for file in fixable(rule) {
-            let edited = lint(&[rule], &file).into_iter().filter(|one| !one.found.edits.is_empty()).count();
-            let before = lint(&[rule], &file).len();
+            let edited =
+                lint(&[rule], CHECKS, &file).into_iter().filter(|one| !one.found.edits.is_empty()).count();
+            let before = lint(&[rule], CHECKS, &file).len();
             let after = with_text(&file, fixed(rule, &file));
             let ids = |file: &File| -> BTreeSet<&str> {
-                let found = lint(RULES, file).into_iter().filter(|one| one.found.severity == Severity::Error);
+                let found =
+                    lint(RULES, CHECKS, file).into_iter().filter(|one| one.found.severity == Severity::Error);
                 found.map(|one| one.rule.id).collect()
             };
             let added: Vec<&str> = ids(&after).difference(&ids(&file)).copied().collect();
-            if lint(&[rule], &after).len() > before - edited || !added.is_empty() {
+            if lint(&[rule], CHECKS, &after).len() > before - edited || !added.is_empty() {
                 wrong.push(format!("{}: {added:?}\n{}\n->\n{}", rule.id, file.text, after.text));
             }
             if fixed(rule, &after) != after.text {
@@ -251,7 +254,7 @@ fn fixes_keep_line_ends() {
         for file in fixable(rule) {
             let after = fixed(rule, &file);
             let windows = with_text(&file, file.text.replace('\n', "\r\n"));
-            let edits = lint(&[rule], &windows).iter().any(|one| !one.found.edits.is_empty());
+            let edits = lint(&[rule], CHECKS, &windows).iter().any(|one| !one.found.edits.is_empty());
             let expected = if edits { after.replace('\n', "\r\n") } else { windows.text.clone() };
             assert_eq!(fixed(rule, &windows), expected, "{}: CRLF", rule.id);
             let open = with_text(&file, file.text.trim_end_matches('\n'));
@@ -298,7 +301,7 @@ fn rules_with_certain_fixes() {
 fn overlapping_edits_take_several_passes() {
     let text = "A=b\nPYTORCH_CUDA_ALLOC_CONF=expandable_segment:true,max_split_size_mb=512\n";
     let mut files = [File::new(catalog::testing::catalog(), "train.env", text, Kind::Environment)];
-    let fixes = fix::fix(RULES, &mut files);
+    let fixes = fix::fix(RULES, CHECKS, &mut files);
     let after = "A=b\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512\n";
     assert_eq!((files[0].text.as_str(), fixes.files.len()), (after, 1));
     assert_eq!((fixes.files[0].before.as_str(), fixes.files[0].fixed), (text, 3));

@@ -12,7 +12,8 @@ use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
 use ::cluster::check::{self, Access, Inspection, Missing, NodeResults, Options};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
-use checks::{self, CHECKS, fleet};
+use checks::CHECKS;
+use checks::fleet::FLEET_CHECKS;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::render::json;
@@ -21,6 +22,7 @@ use docker::runtime;
 use facts::fleet::{Fleet, Member};
 use facts::{Expected, Fact, gather};
 use host::snapshot::Snapshot;
+use judge::fleet;
 
 /// Check every machine of a cluster, and the network between them.
 ///
@@ -100,7 +102,7 @@ impl Args {
             false => recorded(catalog, &self.from)?,
             true => self.look(catalog, &super::read(&self.file)?.1)?,
         };
-        let results = fleet::judge(&inspection.fleet);
+        let results = fleet::judge(FLEET_CHECKS, &inspection.fleet);
         let text = || {
             let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
             report::text(&inspection, &results, layout)
@@ -115,6 +117,7 @@ impl Args {
     fn look(&self, catalog: &'static Catalog, plan: &ClusterPlan) -> Result<Inspection, Error> {
         let options = Options {
             catalog,
+            checks: CHECKS,
             limits: self.reaching.limits(),
             look: self.timeout,
             content: self.content_timeout,
@@ -162,7 +165,7 @@ fn recorded(catalog: &'static Catalog, files: &[PathBuf]) -> Result<Inspection, 
             closed: None,
             hints: Vec::new(),
             cause: None,
-            results: checks::judge(CHECKS, &facts),
+            results: judge::judge(CHECKS, &facts),
             seconds: 0.0,
         });
         members.push(Member {

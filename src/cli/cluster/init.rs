@@ -123,6 +123,7 @@ impl Args {
         let plan = self.connections(addresses)?;
         let options = Options {
             catalog,
+            checks: checks::CHECKS,
             limits: Limits { each: CONNECT_TIMEOUT, ..Limits::default() },
             look: READ_TIMEOUT,
             content: READ_TIMEOUT,

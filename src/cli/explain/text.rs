@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use checks::fleet::FleetCheck;
-use checks::{Applies, CHECKS, Check, Group};
+use checks::CHECKS;
 use diagnostic::rule::Rule;
+use judge::fleet::FleetCheck;
+use judge::{Applies, Check, Group};
 use resolve::lookup::Explanation;
 
 pub(crate) fn check(check: &Check) -> String {

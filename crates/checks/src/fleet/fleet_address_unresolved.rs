@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{FleetCheck, Severity, tried};
-use crate::{Fix, Judged, Subject, Verdict};
+use super::{FleetCheck, tried};
+use crate::{Fix, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::{Fleet, Member, Pair};
 

@@ -1,9 +1,10 @@
 //! The machines have unlike processors.
 
 use super::FleetCheck;
-use super::compare::{self, ARCHITECTURE};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::ARCHITECTURE;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-architecture-differs",

@@ -1,9 +1,10 @@
 //! The machines have unlike CUDA toolkits.
 
 use super::FleetCheck;
-use super::compare::{self, CUDA};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::CUDA;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-cuda-differs",

@@ -1,9 +1,10 @@
 //! The machines have unlike drivers.
 
 use super::FleetCheck;
-use super::compare::{self, DRIVER};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::DRIVER;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-driver-differs",

@@ -1,9 +1,10 @@
 //! The machines have unlike engines.
 
 use super::FleetCheck;
-use super::compare::{self, ENGINE};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::ENGINE;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-engine-differs",

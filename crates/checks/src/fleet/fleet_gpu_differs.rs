@@ -1,9 +1,10 @@
 //! The machines have unlike GPUs.
 
 use super::FleetCheck;
-use super::compare::{self, GPUS};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::GPUS;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-gpu-differs",

@@ -1,7 +1,7 @@
 //! Packets of the size that the interfaces allow do not arrive.
 
-use super::{FleetCheck, Severity, tried};
-use crate::{Fix, Judged, Subject, Verdict};
+use super::{FleetCheck, tried};
+use crate::{Fix, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::Fleet;
 

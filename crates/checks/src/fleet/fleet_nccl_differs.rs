@@ -1,9 +1,10 @@
 //! The machines have unlike NCCL.
 
 use super::FleetCheck;
-use super::compare::{self, NCCL};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::NCCL;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-nccl-differs",

@@ -1,7 +1,7 @@
 //! A port that the cluster needs is not reached.
 
-use super::{FleetCheck, Severity, tried};
-use crate::{Fix, Judged, Verdict};
+use super::{FleetCheck, tried};
+use crate::{Fix, Judged, Severity, Verdict};
 use facts::Fact;
 use facts::fleet::Why;
 use facts::fleet::{Fleet, Pair, Port, Reach};

@@ -1,9 +1,10 @@
 //! The machines have unlike container toolkits.
 
 use super::FleetCheck;
-use super::compare::{self, TOOLKIT};
+use super::compare;
 use crate::{Fix, Judged, Severity};
 use facts::fleet::Fleet;
+use facts::fleet::traits::TOOLKIT;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-toolkit-differs",

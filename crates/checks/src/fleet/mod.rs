@@ -19,47 +19,9 @@ mod fleet_ports_blocked;
 mod fleet_same_machine;
 mod fleet_toolkit_differs;
 
-pub use compare::{TRAITS, Trait, value};
-
-use diagnostic::rule::{Group, Rule};
-use diagnostic::{Judged, Severity, Verdict};
+use diagnostic::Verdict;
 use facts::fleet::Fleet;
-
-/// A check of several machines: a struct of constants with a function pointer.
-#[derive(Debug)]
-pub struct FleetCheck {
-    /// Kebab case, names the fault.
-    pub id: &'static str,
-    /// The worst that it says.
-    pub severity: Severity,
-    /// What healthy machines show, in one line without a full stop.
-    pub summary: &'static str,
-    /// Markdown with the headings "What it checks", "Why it matters", "How to fix it", "Sources".
-    pub explain: &'static str,
-    /// The judgement; either side is the verdict.
-    pub judge: fn(&Fleet) -> Judged,
-}
-
-/// The one group of all of them.
-pub const GROUP: Group = Group { id: "fleet", title: "Several machines" };
-
-impl Rule for FleetCheck {
-    fn id(&self) -> &'static str {
-        self.id
-    }
-    fn severity(&self) -> Severity {
-        self.severity
-    }
-    fn group(&self) -> Group {
-        GROUP
-    }
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-    fn explain(&self) -> &'static str {
-        self.explain
-    }
-}
+pub use judge::fleet::FleetCheck;
 
 /// Every one, in the order of the report: the most fundamental fault first.
 pub const FLEET_CHECKS: &[&FleetCheck] = &[
@@ -79,23 +41,6 @@ pub const FLEET_CHECKS: &[&FleetCheck] = &[
     &fleet_image_without_room::CHECK,
     &fleet_content_differs::CHECK,
 ];
-
-/// One check's verdict on the machines.
-#[derive(Debug, Clone)]
-pub struct FleetResult {
-    /// One of [`FLEET_CHECKS`].
-    pub check: &'static FleetCheck,
-    /// Unknown where a machine that it needs gave no answer.
-    pub verdict: Verdict,
-}
-
-/// Runs every check of [`FLEET_CHECKS`].
-pub fn judge(fleet: &Fleet) -> Vec<FleetResult> {
-    let verdict = |check: &'static FleetCheck| match (check.judge)(fleet) {
-        Ok(verdict) | Err(verdict) => verdict,
-    };
-    FLEET_CHECKS.iter().map(|check| FleetResult { check, verdict: verdict(check) }).collect()
-}
 
 /// Why a check of what lies between machines cannot say anything.
 fn tried(fleet: &Fleet) -> Result<(), Verdict> {

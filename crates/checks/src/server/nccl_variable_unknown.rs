@@ -5,7 +5,7 @@ use catalog::variables::{Status, Variable};
 use facts::Facts;
 
 /// `nccl-variable-unknown`.
-pub const CHECK: Check = Check {
+pub(super) const CHECK: Check = Check {
     id: "nccl-variable-unknown",
     group: Group::Environment,
     severity: Severity::Warning,

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use checks::report;
 use checks::{self, CHECKS, Verdict};
 use facts::{Expected, gather};
 use host::Reading;
 use host::record::Replay;
 use host::snapshot::Snapshot;
+use judge::report;
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 

@@ -14,16 +14,18 @@ use super::bootstrap::{Parcel, deploy_worker};
 use super::nodes::{Limits, Location, Node, Worker, side_by_side};
 use super::plan::{ClusterPlan, Source};
 use super::request::NetworkKind;
-use checks::{self, CHECKS, CheckResult};
 use diagnostic::error::Error;
 use docker::transport::ConnectCause;
 use facts::fleet::{Fleet, Member, Port};
+use judge::{CheckResult, Checks};
 
 /// How it is done.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// What the facts are compared with.
     pub catalog: &'static Catalog,
+    /// What each machine is checked for.
+    pub checks: Checks,
     /// How many at once, and how long reaching one machine may take.
     pub limits: Limits,
     /// How long envdoc may look at one machine.
@@ -139,7 +141,8 @@ pub async fn look(
         ));
     }
     let results = nodes.iter().zip(&members).zip(&programs);
-    let results = results.map(|((node, gathered), program)| result(node, gathered, program)).collect();
+    let results =
+        results.map(|((node, gathered), program)| result(node, gathered, program, options.checks)).collect();
     Ok(Inspection {
         fleet: Fleet {
             members: members.into_iter().map(|gathered| gathered.member).collect(),
@@ -163,7 +166,7 @@ pub async fn machines(
     let pairs = nodes.iter().zip(&programs);
     let gathered = side_by_side(pairs, options.limits.width, |(node, program)| async move {
         let gathered = member::look(node, program.as_ref(), plan.image_name(), options).await;
-        (result(node, &gathered, program), gathered.member)
+        (result(node, &gathered, program, options.checks), gathered.member)
     });
     Ok(gathered.await)
 }
@@ -184,7 +187,12 @@ async fn reached(
     Ok((nodes, programs))
 }
 
-fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, crate::Error>) -> NodeResults {
+fn result(
+    node: &Node,
+    gathered: &member::Gathered,
+    program: &Result<Program, crate::Error>,
+    checks: Checks,
+) -> NodeResults {
     let blocked = match node.location() {
         Location::Blocked(blocked) => Some(blocked),
         _ => None,
@@ -201,7 +209,7 @@ fn result(node: &Node, gathered: &member::Gathered, program: &Result<Program, cr
         closed: node.closed().or_else(|| program.as_ref().err().map(ToString::to_string)),
         hints: blocked.map(|blocked| blocked.hints.clone()).unwrap_or_default(),
         cause: blocked.and_then(|blocked| blocked.cause),
-        results: checks::judge(CHECKS, &gathered.member.facts),
+        results: judge::judge(checks, &gathered.member.facts),
         seconds: (node.took + gathered.took).as_secs_f64(),
     }
 }

@@ -72,6 +72,7 @@ fn rendered_compose_files_pass_lint() {
             let compose = compose(&plan, node).unwrap();
             let findings = lint::lint(
                 lint::RULES,
+                checks::CHECKS,
                 &lint::File::new(catalog::testing::catalog(), "compose.yaml", &compose, lint::Kind::Compose),
             );
             assert!(findings.is_empty(), "{findings:?}\n{compose}");
@@ -165,6 +166,7 @@ fn stack_file_passes_lint() {
         assert_eq!(read["services"].as_mapping().map(|services| services.len()), Some(2), "{stack}");
         let findings = lint::lint(
             lint::RULES,
+            checks::CHECKS,
             &lint::File::new(catalog::testing::catalog(), "stack.yaml", &stack, lint::Kind::Compose),
         );
         assert!(

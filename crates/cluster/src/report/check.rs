@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::unreached::{self, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
-use checks::Verdict;
-use checks::fleet::{FleetResult, TRAITS, value};
-use checks::report::json::{self as check_json, CheckEntry};
 use diagnostic::Subject;
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::render::{message_keys, text::finding};
 use diagnostic::report::{Outcome, Report, Summary};
 use facts::Fact;
+use facts::fleet::traits::{TRAITS, value};
+use judge::Verdict;
+use judge::fleet::FleetResult;
+use judge::report::json::{self as check_json, CheckEntry};
 
 /// Version of the format.
 pub const SCHEMA: u32 = 2;

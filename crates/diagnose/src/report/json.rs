@@ -172,7 +172,7 @@ pub fn report(diagnosis: &Diagnosis) -> DiagnoseReport {
 fn cause(one: &root_cause::Cause) -> CauseEntry {
     let choice = |choice: &catalog::signatures::Cause| ChoiceEntry {
         cause: choice.cause.to_owned(),
-        check: choice.check.to_owned(),
+        check: choice.check.or(choice.confirm).unwrap_or_default().to_owned(),
         fix: choice.fix.to_owned(),
         commands: choice.commands.iter().map(|command| (*command).to_owned()).collect(),
     };

@@ -8,7 +8,6 @@ use super::{nothing, noticed, seconds, sentences, title};
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
-use checks::CHECKS;
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::terminal::colour;
 use diagnostic::visible;
@@ -126,9 +125,9 @@ fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
 
 /// How to look for a cause: the check of this machine, or the command.
 pub(super) fn look(choice: &Choice) -> String {
-    match CHECKS.iter().any(|check| check.id == choice.check) {
-        true => format!("envdoc check --only {}", choice.check),
-        false => choice.check.to_owned(),
+    match (choice.check, choice.confirm) {
+        (Some(check), _) => format!("envdoc check --only {check}"),
+        (None, confirm) => confirm.unwrap_or_default().to_owned(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Cause;
 use catalog::signatures::Cause as Choice;
-use checks::{self, CHECKS, Check, Verdict};
 use facts::Facts;
+use judge::{Check, CheckResult, Checks, Verdict};
 
 /// The result of a check that a cause names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,15 @@ pub struct MachineEvidence {
     pub outcome: Outcome,
     /// What it found, or why it could not run.
     pub message: String,
+}
+
+/// The machine that a log is of.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine<'a> {
+    /// What is known of it.
+    pub facts: &'a Facts,
+    /// What it is checked for, where a cause names a check.
+    pub checks: Checks,
 }
 
 /// What a check result means for the cause that names it.
@@ -40,16 +49,16 @@ impl Outcome {
 }
 
 /// Runs the checks that the choices name.
-pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
+pub fn evaluate(choices: &[Choice], machine: Machine<'_>) -> Vec<MachineEvidence> {
     let mut pointed: Vec<&'static Check> = Vec::new();
     for choice in choices {
-        if let Some(check) = CHECKS.iter().find(|check| check.id == choice.check)
+        if let Some(check) = machine.checks.iter().find(|check| Some(check.id) == choice.check)
             && !pointed.iter().any(|known| known.id == check.id)
         {
             pointed.push(check);
         }
     }
-    let evidence_of = |result: &checks::CheckResult| {
+    let evidence_of = |result: &CheckResult| {
         let (outcome, message) = match &result.verdict {
             Verdict::Found(found) => {
                 let readings = match found.evidence.as_slice() {
@@ -64,7 +73,7 @@ pub fn evaluate(choices: &[Choice], facts: &Facts) -> Vec<MachineEvidence> {
         };
         MachineEvidence { check: result.check.id.to_owned(), outcome, message }
     };
-    checks::judge(&pointed, facts).iter().map(evidence_of).collect()
+    judge::judge(&pointed, machine.facts).iter().map(evidence_of).collect()
 }
 
 /// Moves candidates that the machine confirms to the front; a certain cause stays first.

@@ -21,11 +21,10 @@ use crate::read::{self, Read};
 use analysis::Analysis;
 use catalog::Catalog;
 use catalog::signatures::{Cause as Choice, Component, Role, Signature};
-use facts::Facts;
 use host::redact::hide_named_credentials;
 use timeline::Timeline;
 
-pub use machine_evidence::MachineEvidence;
+pub use machine_evidence::{Machine, MachineEvidence};
 
 /// How certain a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
@@ -144,8 +143,8 @@ impl Diagnosis {
 /// Limit of reported lines that match no signature.
 const UNMATCHED: usize = 50;
 
-/// The diagnosis of several sources; with facts, the checks that a cause names are judged by them.
-pub fn diagnose(catalog: &'static Catalog, reads: &[Read], facts: Option<&Facts>) -> Diagnosis {
+/// The diagnosis of several sources; with the machine, the checks that a cause names are run on its facts.
+pub fn diagnose(catalog: &'static Catalog, reads: &[Read], machine: Option<Machine<'_>>) -> Diagnosis {
     let timeline = timeline::from_reads(catalog, reads);
     let analysis = Analysis::of(&timeline);
     let chosen = ranking::causes(&analysis);
@@ -158,10 +157,10 @@ pub fn diagnose(catalog: &'static Catalog, reads: &[Read], facts: Option<&Facts>
     {
         cause.context = context::around(reads, &names, &cause.evidence);
     }
-    if let Some(facts) = facts {
+    if let Some(machine) = machine {
         causes
             .iter_mut()
-            .for_each(|cause| cause.machine_evidence = machine_evidence::evaluate(cause.choices, facts));
+            .for_each(|cause| cause.machine_evidence = machine_evidence::evaluate(cause.choices, machine));
         machine_evidence::order(&mut causes);
     }
     let failed = !causes.is_empty();

@@ -1,10 +1,10 @@
 //! Whether an image runs on a machine.
 
 use catalog::{Catalog, torch};
-use checks::{CHECKS, Fix, Group, Severity, Verdict, judge_one};
 use diagnostic::rule;
 use facts::support::CudaSupport;
 use facts::{Fact, Facts};
+use judge::{Checks, Fix, Group, Severity, Verdict, judge_one};
 
 use super::Image;
 use super::requirement::{self, Properties};
@@ -18,7 +18,7 @@ pub struct InspectRule {
     pub summary: &'static str,
     /// What it checks, why it matters and its sources; Markdown.
     pub explain: &'static str,
-    judge: fn(&Image, &Facts) -> Verdict,
+    judge: fn(&Image, &Facts, Checks) -> Verdict,
 }
 
 /// The group of all rules.
@@ -91,13 +91,13 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// The verdicts of all rules.
-pub fn judge(image: &Image, facts: &Facts) -> Vec<Judged> {
-    let answer = |rule: &'static InspectRule| Judged { rule, verdict: (rule.judge)(image, facts) };
+/// The verdicts of all rules; `checks` are those of the machine itself.
+pub fn judge(image: &Image, facts: &Facts, checks: Checks) -> Vec<Judged> {
+    let answer = |rule: &'static InspectRule| Judged { rule, verdict: (rule.judge)(image, facts, checks) };
     RULES.iter().map(answer).collect()
 }
 
-fn architecture(image: &Image, facts: &Facts) -> Verdict {
+fn architecture(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     let Some(of_image) = &image.architecture else {
         return Verdict::Unknown("the image does not name its CPU architecture".into());
     };
@@ -138,7 +138,7 @@ fn without_gpu(facts: &Facts) -> Option<Verdict> {
     }
 }
 
-fn requirements(image: &Image, facts: &Facts) -> Verdict {
+fn requirements(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     if requirement::disabled(image) {
         return Verdict::NotApplicable("the image disables its conditions (NVIDIA_DISABLE_REQUIRE)".into());
     }
@@ -197,7 +197,7 @@ fn torch_of(image: &Image, catalog: &'static Catalog) -> Option<(String, Option<
     })
 }
 
-fn driver(image: &Image, facts: &Facts) -> Verdict {
+fn driver(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
@@ -244,7 +244,7 @@ fn runs(version: &str, from: &str, facts: &Facts) -> Verdict {
     .evidence(format!("CUDA {version} ({from})"))
 }
 
-fn gpu_code(image: &Image, facts: &Facts) -> Verdict {
+fn gpu_code(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
@@ -281,7 +281,7 @@ fn gpu_code(image: &Image, facts: &Facts) -> Verdict {
     Verdict::together(judged, "the machine has no GPU").unwrap_or_else(|verdict| verdict)
 }
 
-fn visible(image: &Image, facts: &Facts) -> Verdict {
+fn visible(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
@@ -311,12 +311,12 @@ fn visible(image: &Image, facts: &Facts) -> Verdict {
     }
 }
 
-fn machine(_image: &Image, facts: &Facts) -> Verdict {
+fn machine(_image: &Image, facts: &Facts, checks: Checks) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
     let groups = [Group::Driver, Group::Gpu, Group::Fabric, Group::Docker, Group::Toolkit];
-    let errors = CHECKS.iter().filter(|check| groups.contains(&check.group)).filter_map(|check| {
+    let errors = checks.iter().filter(|check| groups.contains(&check.group)).filter_map(|check| {
         match judge_one(check, facts) {
             Verdict::Found(found) if found.severity == Severity::Error => Some((check.id, found.message)),
             _ => None,
@@ -337,8 +337,9 @@ fn machine(_image: &Image, facts: &Facts) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use checks::testing::status;
+    use checks::CHECKS;
     use facts::testing::files::node;
+    use judge::testing::status;
 
     fn image(environment: &[(&str, &str)], labels: &[(&str, &str)]) -> Image {
         let map = |pairs: &[(&str, &str)]| {
@@ -354,7 +355,7 @@ mod tests {
     }
 
     fn answer(id: &str, image: &Image, facts: &Facts) -> Verdict {
-        judge(image, facts).into_iter().find(|judged| judged.rule.id == id).expect(id).verdict
+        judge(image, facts, CHECKS).into_iter().find(|judged| judged.rule.id == id).expect(id).verdict
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
                 let body: String = "A1B2C3D4E5F6G7H8".chars().cycle().take(length).collect();
                 let text = format!("FROM ubuntu:22.04\nRUN login {start}{body}\n");
                 let file = File::new(catalog::testing::catalog(), "Dockerfile", text, Kind::Dockerfile);
-                crate::lint(&[&RULE], &file).len()
+                crate::lint(&[&RULE], &[], &file).len()
             };
             assert_eq!((findings(*length), findings(length - 1)), (1, 0), "{start}");
         }

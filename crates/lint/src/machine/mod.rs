@@ -14,14 +14,14 @@ pub(crate) mod toolkit_without_cgroups;
 use super::daemon_edits;
 use super::read::machine::Machine;
 use super::rule::Found;
-use checks::{self, CHECKS, Subject, Verdict};
+use judge::{Subject, Verdict, judge_one};
 
 /// The findings of some checks about a file.
 fn judged(machine: &Machine, ids: &[&str]) -> Vec<Found> {
     let Some(facts) = machine.with_this_file() else { return Vec::new() };
-    let checks = CHECKS.iter().filter(|check| ids.contains(&check.id));
+    let checks = machine.checks.iter().filter(|check| ids.contains(&check.id));
     let found = checks.filter_map(|check| {
-        let verdict = checks::judge_one(check, &facts);
+        let verdict = judge_one(check, &facts);
         let key = verdict.found()?.subject.name.as_deref();
         Some(found(machine, &verdict)?.change_if(daemon_edits::change(machine, key)))
     });

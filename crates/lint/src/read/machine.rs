@@ -10,12 +10,15 @@ use facts::toolkit::Config;
 use facts::{Expected, Facts, Role, gather};
 use host::Reading;
 use host::record::Replay;
+use judge::Checks;
 
 /// A file that configures a machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
     /// What the machine is compared with.
     pub catalog: &'static Catalog,
+    /// Those of a machine; some judge such a file.
+    pub checks: Checks,
     pub kind: Kind,
     pub name: String,
     pub text: String,

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_rules_of_a_type_are_those_that_judge_it() {
         for kind in Kind::ALL {
-            let content = Content::read(&File::new(catalog(), "a", "", *kind));
+            let content = Content::read(&File::new(catalog(), "a", "", *kind), &[]);
             let judged = |rule: &Rule| match rule.judge {
                 Judge::Dockerfile(_) => content.dockerfile.is_some(),
                 Judge::Compose(_) => content.compose.is_some(),

@@ -2,7 +2,7 @@
 
 use crate::read::settings::{Held, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use checks::debug_variable_left_on::effect;
+use judge::debug_variables::effect;
 
 pub(crate) const RULE: Rule = Rule {
     id: "debugging-left-on",

@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 
 use super::read::settings::{Held, Settings};
 use super::rule::Found;
-use checks::{self, CHECKS, Verdict};
 use facts::{Fact, Facts};
+use judge::{Verdict, judge_one};
 
 /// What checks of machines say where what a file sets is set there.
 fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
@@ -42,8 +42,8 @@ fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
         let mut there = facts.clone();
         there.environment.variables = Fact::Known(set);
         there.environment.etc_environment = Fact::Known(BTreeMap::new());
-        for check in CHECKS.iter().filter(|check| ids.contains(&check.id)) {
-            let verdict = checks::judge_one(check, &there);
+        for check in settings.checks.iter().filter(|check| ids.contains(&check.id)) {
+            let verdict = judge_one(check, &there);
             let Verdict::Found(said) = verdict else { continue };
             let Some(name) = &said.subject.name else { continue };
             let Some(one) = lasting.clone().rfind(|one| one.name == *name) else { continue };

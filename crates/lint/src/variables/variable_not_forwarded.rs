@@ -161,7 +161,7 @@ mod tests {
     fn the_line_to_paste_is_quoted_for_the_shell() {
         let text = "export TORCH_CUDA_ARCH_LIST=\"9.0a;12.5\"\ndeepspeed --hostfile=h train.py\n";
         let file = File::new(catalog::testing::catalog(), "train.sh", text, Kind::Shell);
-        let found = lint(&[&RULE], &file);
+        let found = lint(&[&RULE], &[], &file);
         assert_eq!(found[0].found.fix, "Run `echo 'TORCH_CUDA_ARCH_LIST=9.0a;12.5' >> .deepspeed_env`");
     }
 }

@@ -150,8 +150,12 @@ impl Verified {
 pub struct Cause<Text = &'static str> {
     /// The cause in a few words.
     pub cause: Text,
-    /// What distinguishes it from the others: the id of a check, or a command.
-    pub check: Text,
+    /// What distinguishes it from the others: the id of a check of the machine ...
+    #[serde(default)]
+    pub check: Option<Text>,
+    /// ... or, where none looks for it, a command or what to look at.
+    #[serde(default)]
+    pub confirm: Option<Text>,
     /// What to do.
     pub fix: Text,
     /// What to type; words in capitals are to be replaced.

@@ -7,9 +7,9 @@ use anstyle::Style;
 use super::{Machine, summary};
 use crate::inspect::{Image, Judged};
 use catalog::Catalog;
-use checks::Verdict;
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::visible;
+use judge::Verdict;
 
 /// The report, with ANSI colours in it.
 pub fn text(catalog: &'static Catalog, image: &Image, machines: &[Machine], layout: Layout) -> String {

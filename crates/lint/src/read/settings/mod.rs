@@ -15,6 +15,7 @@ use crate::file::File;
 use crate::kind::Kind;
 use crate::location::Location;
 use facts::Facts;
+use judge::Checks;
 
 /// What a file sets.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(crate) struct Settings {
     pub installs_torch: bool,
     /// What is known of the machine that the file is for.
     pub facts: Option<Rc<Facts>>,
+    /// Those of a machine; some judge variables.
+    pub checks: Checks,
 }
 
 /// Variables that hold together.
@@ -134,6 +137,7 @@ impl Settings {
             returns: None,
             installs_torch: false,
             facts: file.facts.clone(),
+            checks: &[],
         }
     }
 

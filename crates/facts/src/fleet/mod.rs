@@ -1,9 +1,11 @@
 //! What is known of several machines together: each one's facts, and what only shows between them.
 
+pub mod traits;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::{Fact, Facts};
+use crate::{Fact, Facts};
 use serde::{Deserialize, Serialize};
 
 /// Several machines that are to work together.

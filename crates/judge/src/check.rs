@@ -146,10 +146,13 @@ impl Rule for Check {
     }
 }
 
+/// All checks of a machine, passed down from the program.
+pub type Checks = &'static [&'static Check];
+
 /// One check's verdict on one machine.
 #[derive(Debug, Clone)]
 pub struct CheckResult {
-    /// One of [`crate::CHECKS`].
+    /// The check.
     pub check: &'static Check,
     /// Not applicable, too, where the check's [`Applies`] excludes the machine.
     pub verdict: Verdict,
@@ -175,7 +178,7 @@ pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
 
 /// The way out of a check whose finding would only be a consequence of what one of `roots` says at error
 /// level.
-pub(crate) fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
+pub fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
     let root = roots.iter().find(
         |root| matches!(judge_one(root, facts), Verdict::Found(found) if found.severity == Severity::Error),
     );
