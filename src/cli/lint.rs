@@ -84,17 +84,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "here", help_heading = MACHINES)]
     from: Option<PathBuf>,
 
-    /// Apply the fixes that are certain, and report what remains.
-    ///
-    /// These are the `edits` of the JSON report. Prints the changes as a diff (to standard error if --format
-    /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were read.
-    #[arg(long, conflicts_with = "here", help_heading = FIX)]
-    fix: bool,
-
-    /// With --fix: print the diff and change nothing. The exit code is the one that --fix would have.
-    #[arg(long, requires = "fix", conflicts_with = "format", help_heading = FIX)]
-    dry_run: bool,
-
     /// List the rules.
     #[arg(long, help_heading = SELECTION)]
     rules: bool,
@@ -114,6 +103,20 @@ pub(super) struct Args {
     )]
     ignore: Vec<String>,
 
+    /// Apply the fixes that are certain, and report what remains.
+    ///
+    /// These are the `edits` of the JSON report. Prints the changes as a diff (to standard error if --format
+    /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were
+    /// read.
+    #[arg(long, conflicts_with = "here", help_heading = OUTPUT)]
+    fix: bool,
+
+    /// With --fix: print the diff and change nothing.
+    ///
+    /// The exit code is the one that --fix would have.
+    #[arg(long, requires = "fix", conflicts_with = "format", help_heading = OUTPUT)]
+    dry_run: bool,
+
     /// Lowest severity that makes the exit code 1.
     #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = OUTPUT)]
     fail_on: FailOn,
@@ -124,7 +127,6 @@ pub(super) struct Args {
 }
 
 const INPUT: &str = "Input";
-const FIX: &str = "Fixes";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -197,14 +199,15 @@ impl Args {
         }
         let Fixes { files: changed, mut left } = fix::fix(rules, CHECKS, files);
         let (mut written, mut unwritten) = (Vec::new(), Vec::new());
+        let text = self.format == Format::Text && !self.dry_run && !changed.is_empty();
         for file in changed {
-            match (self.dry_run, self.format) {
+            match (self.dry_run, text) {
                 (true, _) => {
                     terminal::document(&file.diff())?;
                     continue;
                 }
-                (false, Format::Text) => terminal::print(&file.diff())?,
-                (false, _) => terminal::note(file.diff().trim_end()),
+                (false, true) => terminal::print(&file.diff())?,
+                (false, false) => terminal::note(file.diff().trim_end()),
             }
             match file.write() {
                 Ok(_) => written.push(file),
@@ -213,6 +216,9 @@ impl Args {
                     unwritten.push(file);
                 }
             }
+        }
+        if text {
+            terminal::print("\n")?;
         }
         if !unwritten.is_empty() {
             left = fix::without(rules, CHECKS, files, &unwritten);

@@ -732,3 +732,21 @@ fn edits_are_in_the_reports() {
     assert_eq!(change["replacements"][0]["deletedRegion"], region);
     assert_eq!(change["replacements"][0]["insertedContent"]["text"], "shm_size");
 }
+
+/// A file that is not what it was when it was linted stays as it is, and gets no backup.
+#[test]
+fn a_file_that_changed_meanwhile_is_not_fixed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("train.env");
+    std::fs::write(&path, "NCCL_IB_DISABLE=no\n").unwrap();
+    let file = lint::fix::FixedFile {
+        name: path.display().to_string(),
+        before: "NCCL_IB_DISABLE=yes\n".into(),
+        after: "NCCL_IB_DISABLE=1\n".into(),
+        fixed: 1,
+    };
+    let error = file.write().unwrap_err();
+    assert!(error.message.contains("changed while"), "{}", error.message);
+    assert_eq!(read(dir.path(), "train.env"), "NCCL_IB_DISABLE=no\n");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
