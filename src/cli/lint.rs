@@ -12,15 +12,16 @@ use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
 use crate::cli::values;
-use diagnostic::error::Error;
+use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::rule::select;
 use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 use lint::collect::{Collected, Sources, here};
+use lint::fix::{self, Fixes};
 use lint::report::{self, Counts, Coverage, json, rules};
-use lint::{File, Finding, Kind, RULES, World};
+use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 
 /// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
 ///
@@ -50,7 +51,7 @@ pub(super) struct Args {
 
     /// File type, if neither the name nor the contents show it.
     #[arg(long = "as", value_name = "TYPE", value_parser = values::file_type, help_heading = INPUT)]
-    kind: Option<Kind>,
+    kind: Option<FileKind>,
 
     /// Build context of Dockerfiles, for the files that they install from.
     ///
@@ -102,6 +103,20 @@ pub(super) struct Args {
     )]
     ignore: Vec<String>,
 
+    /// Apply the fixes that are certain, and report what remains.
+    ///
+    /// These are the `edits` of the JSON report. Prints the changes as a diff (to standard error if --format
+    /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were
+    /// read.
+    #[arg(long, conflicts_with = "here", help_heading = OUTPUT)]
+    fix: bool,
+
+    /// With --fix: print the diff and change nothing.
+    ///
+    /// The exit code is the one that --fix would have.
+    #[arg(long, requires = "fix", conflicts_with = "format", help_heading = OUTPUT)]
+    dry_run: bool,
+
     /// Lowest severity that makes the exit code 1.
     #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = OUTPUT)]
     fail_on: FailOn,
@@ -118,7 +133,8 @@ Examples:
   envdoc lint                                     # every known file below the current directory
   envdoc lint Dockerfile ds_config.json hostfile
   envdoc lint -f compose.yaml -f compose.gpu.yaml # merged
-  envdoc lint . --from gpu1.json --format sarif > lint.sarif";
+  envdoc lint . --from gpu1.json --format sarif > lint.sarif
+  envdoc lint . --fix --dry-run                   # a diff of the fixes that are certain";
 
 /// Timeout for reading this machine with --here.
 const HERE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -152,24 +168,67 @@ impl Args {
         };
         let Collected { mut files, unreadable, skipped } = sources.files()?;
         let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
+        let world = self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
         for file in &mut files {
             file.facts.clone_from(&facts);
-            file.world =
-                self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
+            file.world.clone_from(&world);
         }
-        let mut findings: Vec<Finding> =
-            files.iter().flat_map(|file| lint::lint(&chosen, CHECKS, file)).collect();
+        let (mut findings, unwritten) = match self.fix {
+            true => self.fixed(&chosen, &mut files)?,
+            false => (files.iter().flat_map(|file| lint::lint(&chosen, CHECKS, file)).collect(), 0),
+        };
         findings.extend(unreadable.iter().flat_map(|file| lint::unreadable(&chosen, file)));
         let named = skipped.iter().filter(|file| file.named);
         findings.extend(named.clone().flat_map(|file| lint::skipped(&chosen, file)));
         let complete = named.count() == 0;
-        let names = files.iter().flat_map(|file| {
-            std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)).cloned()
-        });
-        let names: Vec<String> = names.collect();
+        let names = names(&files);
         let coverage = Coverage::of(&chosen, &files, unreadable.len(), skipped);
-        terminal::print(&self.report(&findings, &coverage, &names)?)?;
+        if !self.dry_run {
+            terminal::print(&self.report(&findings, &coverage, &names)?)?;
+        }
+        if unwritten > 0 {
+            return Ok(Kind::File.exit_code());
+        }
         Ok(self.exit_code(Counts::of(&findings), complete))
+    }
+
+    /// Applies the edits of findings: what remains, and how many files could not be written.
+    fn fixed(&self, rules: &[&'static Rule], files: &mut [File]) -> Result<(Vec<Finding>, usize), Error> {
+        if self.paths.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Error::new(Kind::Usage, "--fix cannot change standard input").hint("name the file"));
+        }
+        let Fixes { files: changed, mut left } = fix::fix(rules, CHECKS, files);
+        let (mut written, mut unwritten) = (Vec::new(), Vec::new());
+        let text = self.format == Format::Text && !self.dry_run && !changed.is_empty();
+        for file in changed {
+            match (self.dry_run, text) {
+                (true, _) => {
+                    terminal::document(&file.diff())?;
+                    continue;
+                }
+                (false, true) => terminal::print(&file.diff())?,
+                (false, false) => terminal::note(file.diff().trim_end()),
+            }
+            match file.write() {
+                Ok(_) => written.push(file),
+                Err(error) => {
+                    terminal::error(&error);
+                    unwritten.push(file);
+                }
+            }
+        }
+        if text {
+            terminal::print("\n")?;
+        }
+        if !unwritten.is_empty() {
+            left = fix::without(rules, CHECKS, files, &unwritten);
+        }
+        if !written.is_empty() {
+            let findings = report::plural(written.iter().map(|file| file.fixed).sum(), "finding");
+            let files = report::plural(written.len(), "file");
+            terminal::note(&format!("fixed {findings} in {files}; the old text is in FILE.orig"));
+        }
+        Ok((left, unwritten.len()))
     }
 
     /// What to lint: the current directory where nothing is named.
@@ -219,4 +278,12 @@ impl Args {
             _ => 1,
         }
     }
+}
+
+/// The names of all files, merged ones included.
+fn names(files: &[File]) -> Vec<String> {
+    let names = files
+        .iter()
+        .flat_map(|file| std::iter::once(&file.name).chain(file.over.iter().map(|over| &over.name)));
+    names.cloned().collect()
 }

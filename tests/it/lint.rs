@@ -656,3 +656,143 @@ fn rendered_images_have_no_findings() {
         findings(&["."], &images).iter().filter(|one| one["severity"] != "note").map(shown).collect();
     assert_eq!(found, Vec::<String>::new());
 }
+
+/// A folder with files that have certain fixes, and one whose mode must stay.
+fn broken() -> tempfile::TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    write(
+        "compose.yaml",
+        "# kept\nversion: \"3.8\"\nservices:\n  a:\n    image: b\n    shmsize: 8gb # why\n",
+    );
+    write("train.env", "NCCL_IB_DISABLE=yes\r\nA=b");
+    let mode = std::fs::Permissions::from_mode(0o640);
+    std::fs::set_permissions(dir.path().join("train.env"), mode).unwrap();
+    dir
+}
+
+fn read(dir: &Path, name: &str) -> String {
+    std::fs::read_to_string(dir.join(name)).unwrap()
+}
+
+/// `lint --fix` writes what is certain, keeps the old text and the mode, and has nothing to do a second time.
+#[test]
+fn fix_changes_files_and_keeps_the_old_ones() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = broken();
+    let (compose, env) = (read(dir.path(), "compose.yaml"), read(dir.path(), "train.env"));
+    let dry = lint(&["--fix", "--dry-run"], dir.path());
+    let diff = text(&dry.stdout);
+    assert!(diff.starts_with("--- compose.yaml\n+++ compose.yaml\n@@"), "{diff}");
+    assert!(
+        diff.contains("\n-version: \"3.8\"\n") && diff.contains("\n+    shm_size: 8gb # why\n"),
+        "{diff}"
+    );
+    assert!(diff.contains("\n-NCCL_IB_DISABLE=yes\r\n+NCCL_IB_DISABLE=1\r\n"), "{diff}");
+    assert_eq!((read(dir.path(), "compose.yaml"), dry.status.code()), (compose.clone(), Some(0)), "{diff}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+
+    let output = lint(&["--fix"], dir.path());
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("--- compose.yaml\n") && shown.contains("transport-switched-off"), "{shown}");
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    let said = text(&output.stderr);
+    assert!(said.contains("fixed 3 findings in 2 files; the old text is in FILE.orig"), "{said}");
+    let fixed = "# kept\nservices:\n  a:\n    image: b\n    shm_size: 8gb # why\n";
+    assert_eq!(read(dir.path(), "compose.yaml"), fixed);
+    assert_eq!(read(dir.path(), "train.env"), "NCCL_IB_DISABLE=1\r\nA=b");
+    assert_eq!((read(dir.path(), "compose.yaml.orig"), read(dir.path(), "train.env.orig")), (compose, env));
+    for name in ["train.env", "train.env.orig"] {
+        let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o640, "{name}");
+    }
+
+    assert_eq!(text(&lint(&["--fix", "--dry-run"], dir.path()).stdout), "");
+    lint(&["--fix"], dir.path());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 4, "the backups are not linted");
+    // An older backup is never replaced.
+    std::fs::write(dir.path().join("train.env"), "NCCL_IB_DISABLE=true\n").unwrap();
+    lint(&["--fix"], dir.path());
+    assert_eq!(read(dir.path(), "train.env.1.orig"), "NCCL_IB_DISABLE=true\n");
+}
+
+/// What cannot be written is reported as it is, and the other files are written.
+#[test]
+fn fix_reports_files_that_it_cannot_write() {
+    let dir = broken();
+    // Nothing can take the place of a name that is too long with `.orig` behind it.
+    let long = format!("{}.env", "a".repeat(250));
+    std::fs::rename(dir.path().join("train.env"), dir.path().join(&long)).unwrap();
+    let output = lint(&["--fix", "--format", "json"], dir.path());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("error: cannot") && said.contains("--- compose.yaml"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let left = report["findings"].as_array().unwrap();
+    assert!(left.iter().any(|one| one["rule"] == "variable-value-not-taken"), "{left:?}");
+    assert!(read(dir.path(), "compose.yaml").contains("shm_size"));
+    assert_eq!(read(dir.path(), &long), "NCCL_IB_DISABLE=yes\r\nA=b");
+}
+
+/// A link stays one; the file that it leads to is changed.
+#[test]
+fn fix_follows_links_and_refuses_what_is_no_file() {
+    let dir = broken();
+    std::fs::create_dir(dir.path().join("real")).unwrap();
+    std::fs::rename(dir.path().join("train.env"), dir.path().join("real/train.env")).unwrap();
+    std::os::unix::fs::symlink("real/train.env", dir.path().join("link.env")).unwrap();
+    assert_eq!(lint(&["--fix", "link.env"], dir.path()).status.code(), Some(0));
+    assert!(std::fs::symlink_metadata(dir.path().join("link.env")).unwrap().is_symlink());
+    assert_eq!(read(dir.path(), "real/train.env"), "NCCL_IB_DISABLE=1\r\nA=b");
+    for arguments in [
+        &["--fix", "-"][..],
+        &["--fix", "--here"],
+        &["--dry-run"],
+        &["--fix", "--dry-run", "--format", "json"],
+    ] {
+        assert_eq!(lint(arguments, dir.path()).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+/// The edits are in the JSON report and in SARIF, by bytes, lines and columns.
+#[test]
+fn edits_are_in_the_reports() {
+    let dir = broken();
+    let found = findings(&["compose.yaml"], dir.path());
+    let edit = &found.iter().find(|one| one["rule"] == "compose-key-refused").unwrap()["edits"][0];
+    let expected = serde_json::json!({
+        "file": "compose.yaml",
+        "start": {"byte": 55, "line": 6, "column": 5},
+        "end": {"byte": 62, "line": 6, "column": 12},
+        "text": "shm_size",
+    });
+    assert_eq!(*edit, expected);
+    let sarif = lint(&["compose.yaml", "--format", "sarif"], dir.path());
+    let log: serde_json::Value = serde_json::from_slice(&sarif.stdout).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let result = results.iter().find(|one| one["ruleId"] == "compose-key-refused").unwrap();
+    let change = &result["fixes"][0]["artifactChanges"][0];
+    assert_eq!(change["artifactLocation"]["uri"], "compose.yaml");
+    let region = serde_json::json!({"startLine": 6, "startColumn": 5, "endLine": 6, "endColumn": 12});
+    assert_eq!(change["replacements"][0]["deletedRegion"], region);
+    assert_eq!(change["replacements"][0]["insertedContent"]["text"], "shm_size");
+}
+
+/// A file that is not what it was when it was linted stays as it is, and gets no backup.
+#[test]
+fn a_file_that_changed_meanwhile_is_not_fixed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("train.env");
+    std::fs::write(&path, "NCCL_IB_DISABLE=no\n").unwrap();
+    let file = lint::fix::FixedFile {
+        name: path.display().to_string(),
+        before: "NCCL_IB_DISABLE=yes\n".into(),
+        after: "NCCL_IB_DISABLE=1\n".into(),
+        fixed: 1,
+    };
+    let error = file.write().unwrap_err();
+    assert!(error.message.contains("changed while"), "{}", error.message);
+    assert_eq!(read(dir.path(), "train.env"), "NCCL_IB_DISABLE=no\n");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}

@@ -120,15 +120,37 @@ impl FixClass {
     }
 }
 
-/// A change to a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+/// A change to a file: text in place of a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// The file, as it was named.
     pub file: String,
-    /// The line that is replaced, from 1; `None`: the text is added.
-    pub line: Option<usize>,
-    /// The text to write.
+    /// Where the replaced part begins.
+    pub start: Position,
+    /// Where it ends; the same as `start`: nothing is replaced, the text is inserted.
+    pub end: Position,
+    /// The text to write; empty: the part is deleted.
     pub text: String,
+}
+
+/// A place in a file in UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Position {
+    /// Bytes before it.
+    pub byte: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in Unicode code points.
+    pub column: usize,
+}
+
+impl Position {
+    /// The place behind so many bytes of a text.
+    pub fn of(text: &str, byte: usize) -> Position {
+        let before = &text[..byte];
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        Position { byte, line: before.matches('\n').count() + 1, column: before[line..].chars().count() + 1 }
+    }
 }
 
 /// One way to fix a finding.

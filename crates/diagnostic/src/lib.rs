@@ -20,6 +20,6 @@ pub mod visible;
 pub mod words;
 pub mod yaml;
 
-pub use finding::{Diagnostic, Edit, Fix, FixClass, Severity, Subject};
+pub use finding::{Diagnostic, Edit, Fix, FixClass, Position, Severity, Subject};
 pub use missing::{Missing, MissingKind, Unavailable};
 pub use verdict::{Judged, Verdict};

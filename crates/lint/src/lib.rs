@@ -8,11 +8,14 @@
 pub mod collect;
 mod compiles;
 mod compose;
+mod daemon_edits;
 mod deepspeed;
 pub mod detect;
 mod dockerfile;
+mod edit;
 pub mod file;
 mod files;
+pub mod fix;
 mod ignore;
 mod kind;
 mod kubernetes;
@@ -103,7 +106,8 @@ impl Content {
             Kind::Hostfile => content.hostfile = Some(hostfile(file)),
             // What pip would install, whatever the image.
             Kind::Requirements | Kind::Pyproject | Kind::Conda => {
-                content.packages = Some(PackageList { kind: file.kind, text: file.text.clone() });
+                content.packages =
+                    Some(PackageList { catalog: file.catalog, kind: file.kind, text: file.text.clone() });
                 content.dockerfile = Some(requirements(file));
             }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
@@ -211,10 +215,20 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
         },
         None => file.name.clone(),
     };
+    let own = found.file.is_none() || file.kind.lists_packages();
+    let changed = if own { Some(file.text.as_str()) } else { other_text(&found, file) };
+    found.edits = changed.map(|text| edit::edits(&found.changes, &name, text)).unwrap_or_default();
     // Reports end up in the logs of CI, which more people read than the file.
     found.message = hide_credentials(found.message);
     found.fix = hide_credentials(found.fix);
     Finding { rule, file: name, found }
+}
+
+/// The text of another file that a finding is about.
+fn other_text<'f>(found: &Found, file: &'f File) -> Option<&'f str> {
+    let path = &found.file.as_ref()?.path;
+    let over = file.over.iter().find(|one| one.name == *path).map(|one| one.text.as_str());
+    over.or_else(|| file.context.get(path)?.as_deref())
 }
 
 /// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use diagnostic::Edit;
 pub use diagnostic::Severity;
 
 use super::detect::Skipped;
+pub(crate) use super::edit::Change;
 pub(crate) use super::kind::Kind;
 pub(crate) use super::location::{Location, OtherFile};
 use super::read::compose::Compose;
@@ -246,13 +248,25 @@ pub struct Found {
     pub message: String,
     /// What to write instead; may be empty.
     pub fix: String,
+    /// What `lint --fix` changes, where that is certain to be what was meant.
+    pub edits: Vec<Edit>,
+    /// The same, as the rule knows it.
+    pub(crate) changes: Vec<Change>,
 }
 
 impl Found {
     /// Certainly fails.
     pub fn error(location: impl Into<Location>, message: impl Into<String>, fix: impl Into<String>) -> Found {
         let Location { file, line } = location.into();
-        Found { severity: Severity::Error, file, line, message: message.into(), fix: fix.into() }
+        Found {
+            severity: Severity::Error,
+            file,
+            line,
+            message: message.into(),
+            fix: fix.into(),
+            edits: Vec::new(),
+            changes: Vec::new(),
+        }
     }
 
     /// May fail.

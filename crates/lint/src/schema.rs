@@ -4,6 +4,7 @@ use catalog::Table;
 use catalog::object_keys::{ObjectKeys, Reader};
 use serde_yaml::Value;
 
+use crate::edit::Change;
 use crate::read::compose::{bare, text};
 
 /// The objects of one reader.
@@ -19,6 +20,20 @@ pub(crate) struct Fault {
     /// The keys above it and its own; items of lists by their index.
     pub path: Vec<String>,
     pub problem: Problem,
+}
+
+impl Fault {
+    /// The change of its key into another, unless the mapping has that one too.
+    pub(crate) fn rename(&self, root: &Value, new: &str, line: usize) -> Option<Change> {
+        let step = |value, key: &String| match (bare(value), key.parse::<usize>()) {
+            (Value::Sequence(items), Ok(index)) => items.get(index),
+            (Value::Mapping(map), _) => map.get(key.as_str()),
+            _ => None,
+        };
+        let (key, above) = self.path.split_last()?;
+        let mapping = above.iter().try_fold(root, step).map(bare)?;
+        mapping.get(new).is_none().then(|| Change::key(line, key, new))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -219,3 +219,115 @@ fn long_scripts_are_read_once() {
         assert_eq!(lint_script(format!("#!/bin/sh\n{text}\n")), [""; 0]);
     }
 }
+/// A file with the edits of one rule's findings, until there are none.
+fn fixed(rule: &'static Rule, file: &File) -> String {
+    let mut files = [file.clone()];
+    fix::fix(&[rule], CHECKS, &mut files);
+    let [File { text, .. }] = files;
+    text
+}
+
+fn with_text(file: &File, text: impl Into<String>) -> File {
+    File { text: text.into(), ..file.clone() }
+}
+
+/// The examples of a rule whose findings have edits in the file itself.
+fn fixable(rule: &'static Rule) -> Vec<File> {
+    let linted = |example: &&Example| {
+        !example.companions.iter().any(|(name, _)| matches!(*name, "named" | "unreadable"))
+    };
+    let files = rule.fires.iter().filter(linted).map(file);
+    files.filter(|file| lint(&[rule], CHECKS, file).iter().any(|one| !one.found.edits.is_empty())).collect()
+}
+
+/// What `lint --fix` writes has none of the findings that it fixes, and no error that was not there.
+#[test]
+fn fixes_remove_their_findings_and_nothing_else() {
+    let mut wrong = Vec::new();
+    for rule in RULES.iter().copied() {
+        for file in fixable(rule) {
+            let edited =
+                lint(&[rule], CHECKS, &file).into_iter().filter(|one| !one.found.edits.is_empty()).count();
+            let before = lint(&[rule], CHECKS, &file).len();
+            let after = with_text(&file, fixed(rule, &file));
+            let ids = |file: &File| -> BTreeSet<&str> {
+                let found =
+                    lint(RULES, CHECKS, file).into_iter().filter(|one| one.found.severity == Severity::Error);
+                found.map(|one| one.rule.id).collect()
+            };
+            let added: Vec<&str> = ids(&after).difference(&ids(&file)).copied().collect();
+            if lint(&[rule], CHECKS, &after).len() > before - edited || !added.is_empty() {
+                wrong.push(format!("{}: {added:?}\n{}\n->\n{}", rule.id, file.text, after.text));
+            }
+            if fixed(rule, &after) != after.text {
+                wrong.push(format!("{}: the second run changes\n{}", rule.id, after.text));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Line ends stay as they are, and so does a last line without one.
+#[test]
+fn fixes_keep_line_ends() {
+    for rule in RULES.iter().copied() {
+        for file in fixable(rule) {
+            let after = fixed(rule, &file);
+            let windows = with_text(&file, file.text.replace('\n', "\r\n"));
+            let edits = lint(&[rule], CHECKS, &windows).iter().any(|one| !one.found.edits.is_empty());
+            let expected = if edits { after.replace('\n', "\r\n") } else { windows.text.clone() };
+            assert_eq!(fixed(rule, &windows), expected, "{}: CRLF", rule.id);
+            let open = with_text(&file, file.text.trim_end_matches('\n'));
+            assert_eq!(fixed(rule, &open), after.trim_end_matches('\n'), "{}: no line end", rule.id);
+        }
+    }
+}
+
+/// Rules whose fix is certain in at least one of their examples.
+#[test]
+fn rules_with_certain_fixes() {
+    let ids: Vec<&str> =
+        RULES.iter().copied().filter(|rule| !fixable(rule).is_empty()).map(|rule| rule.id).collect();
+    let expected = [
+        "architecture-unknown-to-nvcc",
+        "apt-without-yes",
+        "command-not-json",
+        "compose-version-obsolete",
+        "compose-key-refused",
+        "compose-value-invalid",
+        "environment-entry-quoted",
+        "variable-value-not-taken",
+        "allocator-option-invalid",
+        "env-file-line-misread",
+        "launch-option-invalid",
+        "continuation-broken",
+        "sbatch-directive-invalid",
+        "deepspeed-key-unknown",
+        "deepspeed-value-type",
+        "requirements-line-invalid",
+        "daemon-json-refused",
+        "toolkit-key-invalid",
+        "sshd-config-refused",
+        "manifest-key-invalid",
+        "api-version-wrong",
+        "quantity-invalid",
+    ];
+    let (ids, expected): (BTreeSet<&str>, BTreeSet<&str>) = (ids.into_iter().collect(), expected.into());
+    assert_eq!(ids, expected);
+}
+
+/// Edits that overlap are made one after the other.
+#[test]
+fn overlapping_edits_take_several_passes() {
+    let text = "A=b\nPYTORCH_CUDA_ALLOC_CONF=expandable_segment:true,max_split_size_mb=512\n";
+    let mut files = [File::new(catalog::testing::catalog(), "train.env", text, Kind::Environment)];
+    let fixes = fix::fix(RULES, CHECKS, &mut files);
+    let after = "A=b\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512\n";
+    assert_eq!((files[0].text.as_str(), fixes.files.len()), (after, 1));
+    assert_eq!((fixes.files[0].before.as_str(), fixes.files[0].fixed), (text, 3));
+    assert!(fixes.left.is_empty(), "{:?}", fixes.left);
+    let diff = "--- train.env\n+++ train.env\n@@ -1,2 +1,2 @@\n A=b\n\
+        -PYTORCH_CUDA_ALLOC_CONF=expandable_segment:true,max_split_size_mb=512\n\
+        +PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512\n";
+    assert_eq!(fixes.files[0].diff(), diff);
+}

@@ -146,7 +146,7 @@ mod tests {
                 .iter()
                 .any(|remark| remark.starts_with("binary"))
         );
-        assert!(of(b"\xfd7zXZ\0rest").remarks[0].contains("unpack it with xz"));
+        assert!(of(b"\xfd7zXZ\0rest").remarks[0].contains("decompress it with xz"));
         let hole = of(&[&[0; 5000], LOG.as_bytes()].concat());
         assert_eq!((hole.remarks.as_slice(), hole.found.len()), (&["5000 NUL bytes".to_owned()][..], 1));
         let none = of(b"");

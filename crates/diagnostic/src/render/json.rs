@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind};
-use crate::finding::{Edit, Fix, FixClass};
+use crate::finding::{Edit, Fix, FixClass, Position};
 use crate::{Diagnostic, Verdict};
 
 /// One way to fix a finding.
@@ -22,20 +22,23 @@ pub struct FixEntry {
     pub class: FixClass,
 }
 
-/// A change to a file.
+/// A change to a file: text in place of a part of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct EditEntry {
     /// The file, as it was named.
     pub file: String,
-    /// The line that is replaced, from 1; null: the text is added.
-    pub line: Option<usize>,
-    /// The text to write.
+    /// Where the replaced part begins.
+    pub start: Position,
+    /// Where it ends; the same as `start`: the text is inserted.
+    pub end: Position,
+    /// The text to write; empty: the part is deleted.
     pub text: String,
 }
 
 impl From<&Edit> for EditEntry {
     fn from(edit: &Edit) -> EditEntry {
-        EditEntry { file: edit.file.clone(), line: edit.line, text: edit.text.clone() }
+        let Edit { file, start, end, text } = edit;
+        EditEntry { file: file.clone(), start: *start, end: *end, text: text.clone() }
     }
 }
 

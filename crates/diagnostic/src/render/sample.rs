@@ -2,7 +2,7 @@
 
 use crate::report::{Body, Column, Outcome, Report, RuleInfo, Section, Step};
 use crate::rule::Group;
-use crate::{Diagnostic, Edit, Fix, Missing, Severity, Subject, Verdict};
+use crate::{Diagnostic, Edit, Fix, Missing, Position, Severity, Subject, Verdict};
 
 const SYSTEM: Group = Group { id: "system", title: "System" };
 const DRIVER: Group = Group { id: "driver", title: "NVIDIA driver" };
@@ -99,8 +99,9 @@ pub(super) fn files() -> Report {
     const DOCKERFILE: Group = Group { id: "dockerfile", title: "Dockerfiles" };
     let edit = Edit {
         file: "a b/Dockerfile".into(),
-        line: Some(1),
-        text: "FROM nvidia/cuda:12.4.1-base-ubuntu22.04".into(),
+        start: Position { byte: 5, line: 1, column: 6 },
+        end: Position { byte: 23, line: 1, column: 24 },
+        text: "nvidia/cuda:12.4.1-base-ubuntu22.04".into(),
     };
     let tag = Diagnostic::error("nvidia/cuda:latest does not exist; NVIDIA publishes no `latest` tag")
         .subject(Subject { column: Some(6), ..Subject::line("a b/Dockerfile", 1) })

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use crate::report::{Outcome, Report, RuleInfo};
-use crate::{Diagnostic, Severity, Subject, Verdict};
+use crate::{Diagnostic, Edit, Severity, Subject, Verdict};
 
 /// What a URI reference to a path keeps as it is.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
@@ -31,6 +31,8 @@ pub fn report(report: &Report) -> Value {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules.iter().map(|one| rule(one)).collect::<Vec<_>>(),
             }},
+            // Of the edits of fixes.
+            "columnKind": "unicodeCodePoints",
             "results": results,
             "properties": properties,
         }],
@@ -66,11 +68,41 @@ fn result(outcome: &Outcome, index: Option<usize>) -> Option<Value> {
         "kind": kind,
         "message": {"text": text},
     });
+    let edits =
+        outcome.verdict.found().and_then(|found| found.fixes.iter().find(|fix| !fix.edits.is_empty()));
+    if let Some(fix) = edits {
+        value["fixes"] = json!([{
+            "description": {"text": fix.title},
+            "artifactChanges": fix.edits.iter().map(change).collect::<Vec<_>>(),
+        }]);
+    }
     let locations = locations(&outcome.subject);
     if !locations.is_empty() {
         value["locations"] = json!(locations);
     }
     Some(value)
+}
+
+/// What a fix changes in a file.
+fn change(edit: &Edit) -> Value {
+    let Edit { file, start, end, text } = edit;
+    json!({
+        "artifactLocation": {"uri": uri(file)},
+        "replacements": [{
+            "deletedRegion": {
+                "startLine": start.line,
+                "startColumn": start.column,
+                "endLine": end.line,
+                "endColumn": end.column,
+            },
+            "insertedContent": {"text": text},
+        }],
+    })
+}
+
+/// A path as a relative reference.
+fn uri(file: &str) -> String {
+    utf8_percent_encode(file.trim_start_matches("./"), PATH).to_string()
 }
 
 fn message(found: &Diagnostic) -> String {
@@ -86,8 +118,7 @@ fn message(found: &Diagnostic) -> String {
 fn locations(subject: &Subject) -> Vec<Value> {
     let mut location = Map::new();
     if let Some(file) = &subject.file {
-        let path = utf8_percent_encode(file.trim_start_matches("./"), PATH).to_string();
-        let mut physical = json!({"artifactLocation": {"uri": path}});
+        let mut physical = json!({"artifactLocation": {"uri": uri(file)}});
         if let Some(line) = subject.line {
             physical["region"] = json!({"startLine": line});
             if let Some(column) = subject.column {

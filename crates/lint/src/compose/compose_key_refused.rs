@@ -4,7 +4,7 @@ use catalog::object_keys::Reader;
 
 use crate::location::Location;
 use crate::read::compose::{Compose, IsStack};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Change, Found, Judge, Rule, Severity, compose};
 use crate::schema::{Fault, Problem, Schema};
 
 pub(crate) const RULE: Rule = Rule {
@@ -56,9 +56,10 @@ fn finding(file: &Compose, fault: Fault) -> Option<Found> {
     let (line, path): (Location, String) = (file.line(&keys), fault.path.join("."));
     let key = fault.path.last().map_or("", String::as_str);
     Some(match fault.problem {
-        Problem::Unknown { near: Some(near), .. } => {
+        Problem::Unknown { near: Some(ref near), .. } => {
             let message = format!("docker compose refuses the file: unknown key {path}");
-            Found::error(line, message, format!("Write `{near}`"))
+            let change = fault.rename(&file.root, near, line.line);
+            Found::error(line, message, format!("Write `{near}`")).change_if(change)
         }
         Problem::Unknown { home: Some(home), .. } => {
             let message =
@@ -72,8 +73,9 @@ fn finding(file: &Compose, fault: Fault) -> Option<Found> {
         Problem::Type { expected, actual } => {
             let message =
                 format!("docker compose refuses the file: {path} must be {expected}, but is {actual}");
-            let fix = if expected == "a string" { "Put the value in quotes" } else { "" };
-            Found::error(line, message, fix)
+            let change = (expected == "a string").then(|| quoted(line.line, key));
+            let fix = if change.is_some() { "Put the value in quotes" } else { "" };
+            Found::error(line, message, fix).change_if(change)
         }
         Problem::Word { value, allowed } => {
             let message =
@@ -87,4 +89,12 @@ fn finding(file: &Compose, fault: Fault) -> Option<Found> {
             Found::error(line, message, format!("Add `{key}`"))
         }
     })
+}
+
+/// Quotes around the value of a key, or around an item of the list below it.
+fn quoted(line: usize, key: &str) -> Change {
+    match key.parse() {
+        Ok(index) => Change::QuoteItem { line, index },
+        Err(_) => Change::quote(line, key),
+    }
 }

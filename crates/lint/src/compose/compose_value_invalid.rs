@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Change, Found, Judge, Rule, Severity, compose};
 
 use super::healthcheck_invalid::is_duration;
 
@@ -184,12 +184,13 @@ fn capabilities(service: &Service) -> Vec<Found> {
                     container",
                 service.name
             );
-            let near = CAPABILITIES.iter().find(|one| diagnostic::suggest::is_typo(&name, one));
+            let near = diagnostic::suggest::typo_of(&name, CAPABILITIES.iter().copied());
             Found::error(
                 service.line_of(key),
                 message,
                 near.map_or(String::new(), |near| format!("Write `{near}`")),
             )
+            .change_if(near.map(|near| Change::Only { old: name.clone(), new: near.to_owned() }))
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, Service, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Change, Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
     id: "environment-entry-quoted",
@@ -39,17 +39,29 @@ fn entry(service: &Service, item: &str) -> Option<Found> {
     let Some((name, value)) = item.split_once('=') else {
         let (name, value) = item.split_once(": ")?;
         let message = format!("service {}: {item:?} sets no variable; it is the name of one", service.name);
-        return Some(Found::warning(line, message, format!("Write `- {name}={value}`")));
+        let found = Found::warning(line, message, format!("Write `- {name}={value}`"));
+        return Some(found.change_if(rewritten(item, name, value)));
     };
     if name.ends_with(' ') || value.starts_with(' ') {
         let message = format!(
             "service {}: the blanks around = in {item:?} become part of name and value",
             service.name
         );
-        return Some(Found::warning(line, message, format!("Write `- {}={}`", name.trim(), value.trim())));
+        let found = Found::warning(line, message, format!("Write `- {}={}`", name.trim(), value.trim()));
+        return Some(found.change_if(rewritten(item, name.trim(), value.trim())));
     }
     let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
     let inner = value.strip_prefix(quote)?.strip_suffix(quote)?;
     let message = format!("service {}: the quotes are part of the value of {name}: {value}", service.name);
-    (!inner.contains(quote)).then(|| Found::warning(line, message, format!("Write `- {name}={inner}`")))
+    (!inner.contains(quote)).then(|| {
+        Found::warning(line, message, format!("Write `- {name}={inner}`"))
+            .change_if(rewritten(item, name, inner))
+    })
+}
+
+/// The entry without quotes and blanks, where it is one word in YAML too.
+fn rewritten(item: &str, name: &str, value: &str) -> Option<Change> {
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_./,^=-".contains(c));
+    let change = || Change::Only { old: item.to_owned(), new: format!("{name}={value}") };
+    (plain(name) && plain(value)).then(change)
 }

@@ -1,7 +1,7 @@
 //! A key that DeepSpeed does not know.
 
 use crate::read::config::Config;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 use catalog::deepspeed_keys::Section;
 
 pub(crate) const RULE: Rule = Rule {
@@ -45,7 +45,13 @@ fn unknown(config: &Config, section: &Section) -> Vec<Found> {
     // `_comment` and the like are nobody's mistake.
     let remark = |key: &str| !section.strict && (key.starts_with(['_', '/', '#']) || key.contains("comment"));
     let strange = config.json.keys(path).filter(|(key, _)| !section.keys.iter().any(|known| known == key));
-    strange.filter(|(key, _)| !remark(key)).map(|(key, line)| one(section, path, key, line)).collect()
+    let has = |near: &str| config.json.keys(path).any(|(known, _)| known == near);
+    let renamed = |key: &str, line| {
+        let near = section.nearest(key).filter(|near| !has(near))?;
+        Some(Change::key(line, key, near))
+    };
+    let found = strange.filter(|(key, _)| !remark(key));
+    found.map(|(key, line)| one(section, path, key, line).change_if(renamed(key, line))).collect()
 }
 
 /// A key with one word more or less: `train_micro_batch_per_gpu`.

@@ -2,7 +2,7 @@
 
 use crate::read::config::Config;
 use crate::read::json::Value;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "deepspeed-value-type",
@@ -98,11 +98,11 @@ fn numbers(config: &Config) -> Vec<Found> {
             Some(Value::Number(number)) if number.fract() != 0.0 => format!("{number}"),
             _ => continue,
         };
-        found.push(Found::error(
-            json.line(key),
-            format!("{key} is {what}, not a whole number; DeepSpeed fails"),
-            "Write a number without quotes",
-        ));
+        let digits = json.text(key).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let line = json.line(key);
+        let change = digits.map(|text| Change::word(line, &format!("\"{text}\""), text));
+        let message = format!("{key} is {what}, not a whole number; DeepSpeed fails");
+        found.push(Found::error(line, message, "Write a number without quotes").change_if(change));
     }
     found
 }
@@ -125,7 +125,10 @@ fn switches(config: &Config) -> Vec<Found> {
         let message = format!(
             "{key} is the string \"{text}\", which counts as true; a switch is true or false without quotes"
         );
-        found.push(Found::warning(json.line(key), message, "Remove the quotes"));
+        // What is meant by other words is likely, and not certain.
+        let meant = ["true", "false"].into_iter().find(|word| word.eq_ignore_ascii_case(text));
+        let change = meant.map(|word| Change::word(json.line(key), &format!("\"{text}\""), word));
+        found.push(Found::warning(json.line(key), message, "Remove the quotes").change_if(change));
     }
     found
 }

@@ -1,7 +1,7 @@
 //! apt-get install that stops at its question.
 
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Change, Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
     id: "apt-without-yes",
@@ -56,7 +56,13 @@ fn stage(stage: &Stage) -> Vec<Found> {
             "`{} install` without -y asks for confirmation, and aborts in a build",
             run.command.program()
         );
-        Found::warning(run.command.line, message, "Add `-y`")
+        let install = run.command.words.iter().find(|word| word.text == "install");
+        let change = install.map(|word| Change::Behind {
+            line: word.line,
+            word: "install".to_owned(),
+            text: " -y".to_owned(),
+        });
+        Found::warning(run.command.line, message, "Add `-y`").change_if(change)
     });
     found.collect()
 }

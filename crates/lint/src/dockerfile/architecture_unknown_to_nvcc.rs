@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::read::dockerfile::stage::{settings, unquoted};
 use crate::read::dockerfile::{Dockerfile, Stage};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Change, Found, Judge, Rule, Severity, dockerfile};
 use catalog::Catalog;
 use catalog::images::Flavour;
 use catalog::version;
@@ -74,7 +74,7 @@ fn of_stage(catalog: &'static Catalog, stage: &Stage) -> Vec<Found> {
             None => Some(format!("{written} is not a compute capability; write it like 9.0")),
         };
         found.extend(what.filter(|_| named.insert(written.to_owned())).map(|message| {
-            Found::error(line, message, "Remove it from the list, or use an image with a CUDA that has it")
+            finding(line, message, written, decimal(written).filter(|_| capability.is_none()))
         }));
     };
     for one in stage.instructions.iter().filter(|one| matches!(one.keyword.as_str(), "ENV" | "ARG")) {
@@ -98,6 +98,24 @@ fn of_stage(catalog: &'static Catalog, stage: &Stage) -> Vec<Found> {
         }
     }
     found
+}
+
+fn finding(line: usize, message: String, written: &str, meant: Option<String>) -> Found {
+    match meant {
+        Some(meant) => Found::error(line, message, format!("Write `{meant}`"))
+            .change(Change::word(line, written, &meant)),
+        None => {
+            Found::error(line, message, "Remove it from the list, or use an image with a CUDA that has it")
+        }
+    }
+}
+
+/// `sm_90a`, `compute_90` or `90` as PyTorch takes it: `9.0a`.
+fn decimal(written: &str) -> Option<String> {
+    let bare = written.trim_start_matches("sm_").trim_start_matches("compute_");
+    let rest = bare.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let (major, minor) = joined(bare)?;
+    ["", "a", "f", "+PTX"].contains(&rest).then(|| format!("{major}.{minor}{rest}"))
 }
 
 /// The compute capabilities in a word of CMake or nvcc.

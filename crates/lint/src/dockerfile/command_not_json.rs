@@ -2,7 +2,7 @@
 
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::instructions::Instruction;
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Change, Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
     id: "command-not-json",
@@ -57,7 +57,18 @@ fn fault(one: &Instruction) -> Option<Found> {
         _ => "every element must be a string in double quotes",
     };
     let message = format!("{keyword} is not valid JSON ({why}), so a shell runs the command `{first}`");
-    Some(Found::error(one.line, message, format!("Write `{keyword} [\"program\", \"argument\"]`")))
+    let found = Found::error(one.line, message, format!("Write `{keyword} [\"program\", \"argument\"]`"));
+    Some(found.change_if(as_json(text).map(|json| Change::word(one.line, text, &json))))
+}
+
+/// The list with double quotes and without a comma at its end, where that makes it JSON.
+fn as_json(text: &str) -> Option<String> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?.trim_end().trim_end_matches(',');
+    let quoted = match inner.contains('"') || inner.contains('\\') {
+        true => format!("[{inner}]"),
+        false => format!("[{}]", inner.replace('\'', "\"")),
+    };
+    serde_json::from_str::<Vec<String>>(&quoted).is_ok().then_some(quoted)
 }
 
 /// Whether a text is meant as a list: `['a', 'b']`, and not the test of a shell, `[ -f x ]`.

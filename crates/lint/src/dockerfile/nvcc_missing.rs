@@ -23,6 +23,11 @@ pub(crate) const RULE: Rule = Rule {
             "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n\
              RUN pip install flash-attn --no-build-isolation\n",
         ),
+        dockerfile(
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN make -C /opt/nccl-tests \
+             NVCC_GENCODE=-gencode=arch=compute_80,code=sm_80\n",
+        ),
+        dockerfile("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN cmake -B build -DGGML_CUDA=ON .\n"),
     ],
     silent: &[
         dockerfile(
@@ -36,6 +41,7 @@ pub(crate) const RULE: Rule = Rule {
              install deepspeed\n",
         ),
         dockerfile("FROM python:3.12-slim\nRUN pip install torch transformers\n"),
+        dockerfile("FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN make && cmake -DGGML_CUDA=OFF .\n"),
         dockerfile("FROM example/base:1\nRUN pip install deepspeed\n"),
         dockerfile(
             "FROM nvidia/cuda:12.1.1-devel-ubuntu22.04 AS build\nRUN pip wheel deepspeed\n\
@@ -70,6 +76,11 @@ fn finding(run: &Run, processor_only: bool) -> Option<Found> {
     if run.command.program() == "nvcc" && run.command.certain {
         return Some(Found::error(run.command.line, format!("{image} has no nvcc"), fix));
     }
+    if let Some(word) = built_with_nvcc(run) {
+        let message =
+            format!("`{}` compiles CUDA code ({word}), but {image} has no nvcc", run.command.program());
+        return Some(Found::error(run.command.line, message, fix).unless_certain(run.command.certain));
+    }
     let install = run.install.as_ref()?;
     let (location, what) = match compiles::ahead(run, install) {
         Some(what) => {
@@ -82,6 +93,25 @@ fn finding(run: &Run, processor_only: bool) -> Option<Found> {
         return None;
     }
     Some(Found::warning(location, format!("{what}, but {image} has no nvcc"), fix))
+}
+
+/// The word of make or CMake with which a project compiles CUDA code: a target of nvcc, a switch of the
+/// project, or the folder of NVIDIA's tests, which are nothing else.
+fn built_with_nvcc(run: &Run) -> Option<&str> {
+    const SWITCHES: &[&str] =
+        &["-DGGML_CUDA=", "-DLLAMA_CUDA=", "-DLLAMA_CUBLAS=", "-DWITH_CUDA=", "-DUSE_CUDA="];
+    let program = run.command.program();
+    let is_on = |value: &str| ["ON", "1", "TRUE", "YES"].iter().any(|on| on.eq_ignore_ascii_case(value));
+    let compiles = |word: &str| match program {
+        "make" => word.starts_with("NVCC_GENCODE=") || word.trim_end_matches('/').ends_with("nccl-tests"),
+        "cmake" => {
+            let switch = SWITCHES.iter().find_map(|switch| word.strip_prefix(switch));
+            switch.is_some_and(is_on) || word.starts_with("-DCMAKE_CUDA_ARCHITECTURES=")
+        }
+        _ => false,
+    };
+    let word = run.command.words.iter().filter(|word| word.known).find(|word| compiles(&word.text))?;
+    Some(word.text.split('=').next().unwrap_or_default())
 }
 
 /// What may have to be compiled: the place, and what it does.

@@ -54,6 +54,29 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ("nc", &["netcat", "netcat-openbsd", "netcat-traditional", "ncat"]),
     ("ssh-keygen", &["openssh-client", "openssh-server", "ssh", "git"]),
     ("nvtop", &["nvtop"]),
+    ("make", COMPILERS),
+    ("gcc", COMPILERS),
+    ("g++", COMPILERS),
+    ("cmake", &["cmake"]),
+];
+
+/// Packages that bring a compiler and make, or recommend what does.
+const COMPILERS: &[&str] = &[
+    "build-essential",
+    "make",
+    "gcc",
+    "g++",
+    "clang",
+    "cmake",
+    "dkms",
+    "dpkg-dev",
+    "libtool",
+    "python3-pip",
+    "python3-dev",
+    "python-dev",
+    "software-properties-common",
+    "devscripts",
+    "gfortran",
 ];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {

@@ -19,12 +19,13 @@ pub(crate) const RULE: Rule = Rule {
              https://ghp_0123456789abcdefghijABCDEFGHIJ012345@github.com/x/y\n",
         ),
         dockerfile("FROM ubuntu:22.04\nRUN git clone https://ci:k8Tq2vLx9wZb@git.example.com/x/y\n"),
+        dockerfile("FROM ubuntu:22.04\nARG HF_TOKEN\nENV HF_TOKEN=${HF_TOKEN}\nRUN ./download\n"),
         dockerfile("FROM ubuntu:22.04\nENV WANDB_API_KEY=\"0123456789abcdef0123456789abcdef01234567\"\n"),
     ],
     silent: &[
         dockerfile(
-            "FROM ubuntu:22.04\nARG HF_TOKEN\nENV HF_TOKEN=$HF_TOKEN\nENV OPENAI_API_KEY=\"\"\n\
-             ENV DB_PASSWORD=changeme TOKENIZERS_PARALLELISM=false\n",
+            "FROM ubuntu:22.04 AS build\nARG HF_TOKEN\nENV HF_TOKEN=$HF_TOKEN\nFROM ubuntu:22.04\n\
+             ENV OPENAI_API_KEY=\"\" DB_TOKEN=$OTHER DB_PASSWORD=changeme TOKENIZERS_PARALLELISM=false\n",
         ),
         dockerfile(
             "FROM ubuntu:22.04\nENV API_KEY=<your-key> X_TOKEN=your_token_here\n\
@@ -38,7 +39,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+    let mut found = handed_on(file);
     for instruction in &file.instructions {
         let bodies = instruction.heredocs.iter().map(|one| &one.text).chain([&instruction.text]);
         let shaped: Vec<Found> = bodies.filter_map(|text| shaped(text).or_else(|| login(text))).collect();
@@ -63,6 +64,35 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                     message,
                     "Set it at run time, or use `RUN --mount=type=secret` for the build",
                 ));
+            }
+        }
+    }
+    found
+}
+
+/// Secrets that an ENV takes over from an ARG: who builds gives them, and they stay in the image.
+fn handed_on(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in file.shipped() {
+        let mut arguments: Vec<String> = Vec::new();
+        for one in &stage.instructions {
+            if one.keyword == "ARG" {
+                arguments.extend(pairs(&one.text.text).into_iter().map(|(name, _)| name));
+            }
+            let values = if one.keyword == "ENV" { settings(&one.text.text) } else { Vec::new() };
+            for (name, value) in values {
+                let value = unquoted(&value.unwrap_or_default());
+                let argument = arguments.iter().find(|argument| {
+                    secret_name(argument)
+                        && (value == format!("${argument}") || value == format!("${{{argument}}}"))
+                });
+                let Some(argument) = argument else { continue };
+                let message = format!(
+                    "{name} takes the value of ARG {argument} into the image; everyone who can pull the \
+                     image can read it"
+                );
+                let fix = "Use `RUN --mount=type=secret` for the build, and set it at run time";
+                found.push(Found::warning(one.line, message, fix));
             }
         }
     }

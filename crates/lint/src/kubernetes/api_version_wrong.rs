@@ -1,7 +1,7 @@
 //! An apiVersion that has no such kind.
 
 use crate::read::manifest::{Document, Manifest};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "api-version-wrong",
@@ -63,7 +63,8 @@ fn wrong(document: &Document) -> Option<Found> {
     let Some((_, right, old)) = KINDS.iter().find(|(known, _, _)| *known == kind) else {
         let (meant, _, _) = KINDS.iter().find(|(known, _, _)| known.eq_ignore_ascii_case(kind))?;
         let message = format!("kind {kind} does not exist; kinds are case-sensitive");
-        return Some(Found::error(line("kind"), message, format!("Write `kind: {meant}`")));
+        let change = Change::value(line("kind"), "kind", kind, meant);
+        return Some(Found::error(line("kind"), message, format!("Write `kind: {meant}`")).change(change));
     };
     let group = |api: &'_ str| api.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
     // MPIJob has two versions that operators serve.

@@ -4,7 +4,7 @@ use catalog::object_keys::Reader;
 use serde_yaml::Value;
 
 use crate::read::manifest::{Document, Manifest, Pod};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 use crate::schema::{Fault, Problem, Schema};
 
 pub(crate) const RULE: Rule = Rule {
@@ -109,9 +109,10 @@ fn finding(document: &Document, fault: Fault) -> Found {
     let (line, path) = (document.line(&fault.path), fault.path.join("."));
     let key = fault.path.last().map_or("", String::as_str);
     match fault.problem {
-        Problem::Unknown { near: Some(near), .. } => {
+        Problem::Unknown { near: Some(ref near), .. } => {
             let message = format!("unknown field {path:?}; the API server refuses it");
-            Found::error(line, message, format!("Write `{near}`"))
+            let change = fault.rename(&document.value, near, line);
+            Found::error(line, message, format!("Write `{near}`")).change_if(change)
         }
         Problem::Unknown { home: Some(home), .. } => {
             let message = format!("unknown field {path:?}: `{key}` belongs to {home}");
@@ -126,8 +127,10 @@ fn finding(document: &Document, fault: Fault) -> Found {
         }
         Problem::Type { expected, actual } => {
             let message = format!("{path} must be {expected}, but is {actual}; the API server refuses it");
-            let fix = if expected == "a string" { "Put the value in quotes" } else { "" };
-            Found::error(line, message, fix)
+            if expected != "a string" {
+                return Found::error(line, message, "");
+            }
+            Found::error(line, message, "Put the value in quotes").change(Change::quote(line, key))
         }
         Problem::Word { value, allowed } => {
             let message = format!("{path}: unsupported value {value:?}; supported values: {allowed}");
@@ -162,7 +165,9 @@ fn words_for_yes(document: &Document, value: &Value, path: &mut Vec<String>, fou
         if let Some(word) = word.filter(|word| (strings || in_env) && document.is_plain(path, word)) {
             let message =
                 format!("{} is {word}, a boolean in kubectl's YAML, but must be a string", path.join("."));
-            found.push(Found::error(document.line(path), message, format!("Write \"{word}\" in quotes")));
+            let line = document.line(path);
+            let change = path.last().map(|key| Change::quote(line, key));
+            found.push(Found::error(line, message, format!("Write \"{word}\" in quotes")).change_if(change));
         }
         words_for_yes(document, inner, path, found);
         path.pop();

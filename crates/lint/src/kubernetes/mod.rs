@@ -30,12 +30,35 @@ macro_rules! job {
     };
 }
 
+/// An MPIJob of two workers as an example: a key of its specification, ranks of mpirun, GPUs of a worker.
+macro_rules! mpi {
+    ($spec:literal, $ranks:literal, $gpus:literal) => {
+        crate::rule::named(
+            "mpijob.yaml",
+            concat!(
+                "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  ",
+                $spec,
+                "\n  mpiReplicaSpecs:\n    Launcher:\n      template:\n        spec:\n",
+                "          containers:\n",
+                "            - name: a\n              image: b\n              command: [mpirun, -np, ",
+                $ranks,
+                ", ./test]\n    Worker:\n      replicas: 2\n      template:\n        spec:\n",
+                "          containers:\n            - name: a\n              image: b\n",
+                "              resources: {limits: {nvidia.com/gpu: ",
+                $gpus,
+                "}}\n"
+            ),
+        )
+    };
+}
+
 pub(crate) mod api_version_wrong;
 pub(crate) mod extended_resource_invalid;
 pub(crate) mod job_replicas_differ;
 pub(crate) mod locked_memory_missing;
 pub(crate) mod manifest_key_invalid;
 pub(crate) mod manifest_unreadable;
+pub(crate) mod mpi_slots_exceed_gpus;
 pub(crate) mod pod_gpu_count_differs;
 pub(crate) mod pod_gpu_missing;
 pub(crate) mod pod_name_invalid;

@@ -1,7 +1,7 @@
 //! Amounts of memory and processors that Kubernetes cannot read, or that mean something else.
 
 use crate::read::manifest::{Container, Manifest, Pod, scalar};
-use crate::rule::{Found, Judge, Rule, Severity};
+use crate::rule::{Change, Found, Judge, Rule, Severity};
 
 use crate::schema::is_placeholder;
 
@@ -80,7 +80,11 @@ fn fault(what: &str, value: &str, bytes: bool, line: usize) -> Option<Found> {
             true => format!("Write `{}i`, or a suffix such as Mi, Gi, M or G", unit.to_uppercase()),
             false => "Write a number with a suffix such as m, Mi, Gi".to_owned(),
         };
-        return Some(Found::error(line, message, fix));
+        // Kubernetes writes bytes without a letter: 16GB is 16G, 16GiB is 16Gi.
+        let short = value.strip_suffix('B').filter(|short| bytes && amount_of_bytes(short));
+        let change = short.map(|short| Change::word(line, value, short));
+        let fix = short.map_or(fix, |short| format!("Write `{short}`"));
+        return Some(Found::error(line, message, fix).change_if(change));
     };
     if !bytes || amount == 0.0 {
         return None;
@@ -94,6 +98,12 @@ fn fault(what: &str, value: &str, bytes: bool, line: usize) -> Option<Found> {
     }
     let message = format!("{what}: {value} is a number of bytes");
     (amount < 1_048_576.0).then(|| Found::warning(line, message, "Add a suffix: Mi, Gi"))
+}
+
+/// Whether a quantity has a suffix that counts bytes.
+fn amount_of_bytes(value: &str) -> bool {
+    let suffix = value.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    amount(value).is_some() && !suffix.is_empty() && !["n", "u", "m"].contains(&suffix)
 }
 
 /// Suffixes with their factors.

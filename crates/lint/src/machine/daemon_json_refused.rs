@@ -10,7 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("daemon_json_refused.md"),
     judge: Judge::Machine(judge),
     fires: &[
-        named("daemon.json", "{\n  \"default-runtime\": \"nvidia\",\n}\n"),
+        named("daemon.json", "{\n  \"log-driver\": \"json-file\",\n}\n"),
         named("daemon.json", "{\n  \"registry-mirror\": [\"https://mirror.example\"]\n}\n"),
     ],
     silent: &[named(

@@ -6,9 +6,12 @@ pub(crate) mod daemon_json_refused;
 pub(crate) mod daemon_value_refused;
 pub(crate) mod sshd_config_refused;
 pub(crate) mod sshd_lets_anybody_in;
+pub(crate) mod sshd_option_in_match;
 pub(crate) mod toolkit_config_refused;
 pub(crate) mod toolkit_key_invalid;
+pub(crate) mod toolkit_without_cgroups;
 
+use super::daemon_edits;
 use super::read::machine::Machine;
 use super::rule::Found;
 use judge::{Subject, Verdict, judge_one};
@@ -17,7 +20,12 @@ use judge::{Subject, Verdict, judge_one};
 fn judged(machine: &Machine, ids: &[&str]) -> Vec<Found> {
     let Some(facts) = machine.with_this_file() else { return Vec::new() };
     let checks = machine.checks.iter().filter(|check| ids.contains(&check.id));
-    checks.filter_map(|check| found(machine, &judge_one(check, &facts))).collect()
+    let found = checks.filter_map(|check| {
+        let verdict = judge_one(check, &facts);
+        let key = verdict.found()?.subject.name.as_deref();
+        Some(found(machine, &verdict)?.change_if(daemon_edits::change(machine, key)))
+    });
+    found.collect()
 }
 
 fn found(machine: &Machine, verdict: &Verdict) -> Option<Found> {

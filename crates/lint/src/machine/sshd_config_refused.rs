@@ -2,7 +2,7 @@
 
 use crate::read::machine::Machine;
 use crate::read::sshd::{Keyword, Value, keyword, names};
-use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "sshd-config-refused",
@@ -87,10 +87,13 @@ fn of_line(line: usize, name: &str, arguments: &[String], in_match: Option<usize
 
 /// A keyword that sshd does not have.
 fn unknown(line: usize, name: &str) -> Found {
-    let near = names().find(|known| diagnostic::suggest::is_typo(name, known));
+    let near = diagnostic::suggest::typo_of(name, names());
     let message = format!("sshd does not know {name} (Bad configuration option), and does not start");
     match near {
-        Some(near) => Found::error(line, message, format!("Write `{near}`")),
+        Some(near) => {
+            let change = Change::word(line, name, near);
+            Found::error(line, message, format!("Write `{near}`")).change(change)
+        }
         // Distributions add some of their own.
         None => {
             let message = format!("{name} is not an OpenSSH keyword; an unpatched sshd does not start");
@@ -106,8 +109,10 @@ fn of_value(line: usize, known: Keyword, first: &str, count: usize) -> Option<Fo
     };
     match known.value {
         Value::Words(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(first)) => {
-            let near = words.iter().find(|word| diagnostic::suggest::is_typo(first, word));
-            wrong(&words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")))
+            let near = diagnostic::suggest::typo_of(first, words.iter().copied());
+            let found =
+                wrong(&words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")));
+            found.map(|found| found.change_if(near.map(|near| Change::word(line, first, near))))
         }
         Value::Number if first.parse::<i64>().is_err() => wrong("a number", ""),
         Value::Port if first.parse::<u16>().map_or(true, |port| port == 0) => {

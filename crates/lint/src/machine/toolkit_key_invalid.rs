@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use crate::read::machine::Machine;
-use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "toolkit-key-invalid",
@@ -139,13 +139,22 @@ fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Fou
             .find(|(section, known, _)| *section == name && diagnostic::suggest::is_typo(key, known));
         let message = format!("the container toolkit ignores {key} in {place}");
         return match (near, home) {
-            (Some((_, near, _)), _) => Some(Found::warning(line, message, format!("Write `{near}`"))),
+            (Some((_, near, _)), _) => {
+                let alone = !machine.text.contains(near);
+                let change = alone.then(|| Change::word(line, key, near));
+                Some(Found::warning(line, message, format!("Write `{near}`")).change_if(change))
+            }
             (None, Some((section, _, _))) if !section.is_empty() => {
                 Some(Found::warning(line, message, format!("Move it to [{section}]")))
             }
             _ => None,
         };
     };
+    of_value(key, value, *kind, line, &place)
+}
+
+/// A key that is known, with its value.
+fn of_value(key: &str, value: &Value, kind: Kinds, line: usize, place: &str) -> Option<Found> {
     let fits = match kind {
         Text => value.is_str(),
         Truth => value.is_bool(),
@@ -161,7 +170,9 @@ fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Fou
             "{key} in {place} must be {expected}; the container toolkit refuses the \
             file"
         );
-        return Some(Found::error(line, message, ""));
+        let truth = value.as_str().filter(|text| kind == Truth && matches!(*text, "true" | "false"));
+        let change = truth.map(|text| Change::word(line, &format!("\"{text}\""), text));
+        return Some(Found::error(line, message, "").change_if(change));
     }
     words(key, value).map(|(message, fix)| Found::warning(line, message, fix))
 }

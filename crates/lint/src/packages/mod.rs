@@ -1,5 +1,9 @@
 //! Rules about lists of packages: requirements files, `pyproject.toml`, environments of conda.
 
+pub(crate) mod build_isolation_of_uv;
 pub(crate) mod conda_package_missing;
+pub(crate) mod conda_section_ignored;
+pub(crate) mod git_branch_required;
 pub(crate) mod index_undefined;
 pub(crate) mod requirements_line_invalid;
+pub(crate) mod torch_lacks_python;

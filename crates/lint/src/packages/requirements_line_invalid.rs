@@ -5,7 +5,7 @@ use pep440_rs::VersionSpecifiers;
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::read::requirements::{Line, bare, lines, option};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "requirements-line-invalid",
@@ -110,7 +110,24 @@ fn versions(line: &Line) -> Option<Found> {
         }
     };
     let message = format!("`{requirement}` is not a valid requirement ({known}); pip refuses the file");
-    Some(Found::error(line.line, message, "Write it like `name==1.0` or `name>=1.0,<2`"))
+    let change = repaired(rest).map(|new| Change::word(line.line, rest, &new));
+    Some(Found::error(line.line, message, "Write it like `name==1.0` or `name>=1.0,<2`").change_if(change))
+}
+
+/// The conditions with `==` for `=` at the beginning and a comma before each other operator, if they can be
+/// read then.
+fn repaired(rest: &str) -> Option<String> {
+    let single = rest.starts_with('=') && !rest.starts_with("==");
+    let mut out = if single { "=".to_owned() } else { String::new() };
+    for letter in rest.chars() {
+        let operator = |letter: char| "=<>!~".contains(letter);
+        let last = out.chars().next_back();
+        if operator(letter) && last.is_some_and(|last| !operator(last) && last != ',' && last != ' ') {
+            out.push(',');
+        }
+        out.push(letter);
+    }
+    Some(out).filter(|out| out.parse::<VersionSpecifiers>().is_ok())
 }
 
 /// `>=1.0<2`: an operator behind a version without a comma.

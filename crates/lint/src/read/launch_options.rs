@@ -12,6 +12,8 @@ pub(crate) struct Options {
     pub unknown: Vec<(String, usize)>,
     /// False where words that only the shell knows may hold more.
     pub complete: bool,
+    /// The words behind the program: its own.
+    pub behind: Vec<Word>,
 }
 
 /// One option.
@@ -165,6 +167,10 @@ pub(super) fn read(launcher: Launcher, words: &[Word], value: impl Fn(&Word) -> 
             options.complete &= word.known || !word.text.starts_with(['$', '`']);
             // An unknown word may be more options, or the program.
             if word.known || !word.text.starts_with('$') {
+                // `--` may part the options of another program that starts the launcher.
+                if !word.text.starts_with('-') {
+                    options.behind = words[at..].to_vec();
+                }
                 break;
             }
             continue;

@@ -1,9 +1,13 @@
 //! A list of packages as written: a requirements file, `pyproject.toml`, the environment of conda.
 
+use catalog::Catalog;
+
 use crate::kind::Kind;
 
 #[derive(Debug)]
 pub(crate) struct PackageList {
+    /// What it is compared with.
+    pub catalog: &'static Catalog,
     pub kind: Kind,
     pub text: String,
 }

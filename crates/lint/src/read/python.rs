@@ -11,7 +11,7 @@ use catalog::Catalog;
 use facts::Facts;
 
 mod parts;
-pub(crate) use parts::{Argument, Assignment, Call, Loop, Try};
+pub(crate) use parts::{Argument, Assignment, Branch, Call, Loop, Try};
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -24,6 +24,8 @@ pub(crate) struct Program {
     pub loops: Vec<Loop>,
     /// `try` with its handlers.
     pub tries: Vec<Try>,
+    /// `if` with what it guards.
+    pub branches: Vec<Branch>,
     /// Import aliases: `dist` for `torch.distributed`.
     pub imports: BTreeMap<String, String>,
     /// The facts of the target machine, if known.
@@ -43,6 +45,7 @@ impl Program {
             assignments: Vec::new(),
             loops: Vec::new(),
             tries: Vec::new(),
+            branches: Vec::new(),
             imports: BTreeMap::new(),
             facts: None,
         };
@@ -194,6 +197,7 @@ impl Program {
                 };
                 self.loops.push(Loop { over: of(left), through: of(right) });
             }
+            "if_statement" => self.branches.extend(branch(node, text)),
             "try_statement" => {
                 let Some(body) = node.child_by_field_name("body") else { return };
                 let mut cursor = node.walk();
@@ -220,6 +224,16 @@ impl Program {
             None => text.to_owned(),
         }
     }
+}
+
+/// An `if` with its first body.
+fn branch(node: Node, text: &str) -> Option<Branch> {
+    let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
+    Some(Branch {
+        condition: of(node.child_by_field_name("condition")?),
+        body: node.child_by_field_name("consequence")?.byte_range(),
+        alone: node.child_by_field_name("alternative").is_none(),
+    })
 }
 
 fn line(node: Node) -> usize {

@@ -1,5 +1,6 @@
 //! The findings for machines. The keys are stable; the schema is docs/schemas/lint.json.
 
+use diagnostic::render::json::EditEntry;
 use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,6 +71,8 @@ pub struct Entry {
     pub message: String,
     /// What to write instead; may be empty.
     pub fix: String,
+    /// What `envdoc lint --fix` changes; empty: nothing, the fix needs a person.
+    pub edits: Vec<EditEntry>,
 }
 
 /// The report.
@@ -102,5 +105,6 @@ fn entry(finding: &Finding) -> Entry {
         line: finding.found.line,
         message: finding.found.message.clone(),
         fix: finding.found.fix.clone(),
+        edits: finding.found.edits.iter().map(EditEntry::from).collect(),
     }
 }

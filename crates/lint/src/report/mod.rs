@@ -62,9 +62,9 @@ pub fn report(findings: &[Finding]) -> Report {
 fn diagnostic(finding: &Finding) -> Diagnostic {
     let Found { severity, line, message, fix, .. } = &finding.found;
     let found = Diagnostic::new(*severity, message.clone()).subject(Subject::line(&finding.file, *line));
-    match fix.is_empty() {
+    match fix.is_empty() && finding.found.edits.is_empty() {
         true => found,
-        false => found.fix(Fix::safe(fix.clone(), &[])),
+        false => found.fix(Fix { edits: finding.found.edits.clone(), ..Fix::safe(fix.clone(), &[]) }),
     }
 }
 
@@ -76,8 +76,13 @@ pub fn text(findings: &[Finding], coverage: &Coverage, layout: Layout) -> String
         return format!("{style}{sign}{style:#} no findings in {files}\n{checked}");
     }
     let words = Counts::of(findings).words();
+    let fixable = findings.iter().filter(|one| !one.found.edits.is_empty()).count();
+    let fix = match fixable {
+        0 => String::new(),
+        _ => format!("{fixable} can be fixed with envdoc lint --fix\n"),
+    };
     format!(
-        "{}\n{words} in {files}; details: envdoc explain RULE\n{checked}",
+        "{}\n{words} in {files}; details: envdoc explain RULE\n{fix}{checked}",
         by_file(&report(findings), layout)
     )
 }

@@ -22,6 +22,11 @@ pub(crate) const RULE: Rule = Rule {
             "# 8 x H100 on each node\naccelerate launch --num_machines 2 --num_processes 8 --machine_rank \
              0 --main_process_ip a train.py\n",
         ),
+        named(
+            "run.sh",
+            "# Two machines with eight H100 each\naccelerate launch --num_machines 2 --num_processes 8 \
+             --machine_rank $R --main_process_ip a train.py\n",
+        ),
         named("run.sh", "accelerate launch --num_machines 2 --num_processes 16 train.py\n"),
         named("run.sh", "accelerate launch --mixed_precision float16 train.py\n"),
     ],
@@ -97,9 +102,8 @@ fn total(launch: &Launch, machines: u64, comments: &[String]) -> Option<Found> {
     }
     let said = |comment: &String| {
         let text = comment.to_ascii_lowercase();
-        let mut marks = [" x ", "x ", " gpu", "x gpu", " × "].iter();
-        let count = marks.any(|mark| text.contains(&format!(" {processes}{mark}")));
-        count && ["each", "per node", "per machine", "nodes"].iter().any(|word| text.contains(word))
+        has_gpus(&text, processes)
+            && ["each", "per node", "per machine", "nodes"].iter().any(|word| text.contains(word))
     };
     comments.iter().any(said).then(|| {
         let message = format!(
@@ -107,6 +111,20 @@ fn total(launch: &Launch, machines: u64, comments: &[String]) -> Option<Found> {
             processes / machines
         );
         Found::warning(one.line, message, format!("Set --num_processes {}", processes * machines))
+    })
+}
+
+/// Whether a comment has a number of GPUs: `8 x H100`, `eight A100`, `8 GPUs`.
+fn has_gpus(text: &str, count: u64) -> bool {
+    const NUMBERS: &[&str] = &["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
+    const CARDS: &[&str] =
+        &["gpu", "h100", "h200", "b200", "a100", "v100", "a10", "a40", "l40", "l4", "rtx", "x"];
+    let spelled = usize::try_from(count).ok().and_then(|count| NUMBERS.get(count).copied());
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '×').collect();
+    words.windows(2).any(|pair| {
+        let number = pair[0].trim_end_matches(['x', '×']);
+        let is_count = number.parse::<u64>().ok() == Some(count) || Some(number) == spelled;
+        is_count && (pair[1] == "×" || CARDS.iter().any(|card| pair[1].starts_with(card)))
     })
 }
 

@@ -1,7 +1,7 @@
 //! A command over several lines that ends too early.
 
 use crate::read::script::Script;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "continuation-broken",
@@ -44,7 +44,9 @@ fn judge(script: &Script) -> Vec<Found> {
         if blank && (goes_on(before) || is_option(after())) {
             let message = "a blank follows the backslash, so the command ends here; the next line is a \
                 command of its own";
-            found.push(Found::error(index + 1, message, "Remove the blank"));
+            let blanks = &line[line.trim_end().len()..];
+            let change = Change::end(index + 1, &format!("\\{blanks}"), "\\");
+            found.push(Found::error(index + 1, message, "Remove the blank").change(change));
         } else if comment && goes_on(before) && is_option(after()) {
             let message = "the comment ends the command; the options below it are a command of their own";
             found.push(Found::error(

@@ -2,7 +2,7 @@
 
 use crate::read::launch::{Launch, Launcher, Launches};
 use crate::read::launch_options::names;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "launch-option-invalid",
@@ -78,11 +78,13 @@ fn unknown(launch: &Launch) -> Option<Found> {
         let all = names(launcher).into_iter().map(|known| (diagnostic::suggest::edits(known, &name), known));
         all.filter(|(distance, _)| *distance <= 2).min().map(|(_, known)| format!("--{known}"))
     };
+    let slip = diagnostic::suggest::typo_of(&name, names(launcher)).filter(|_| other.is_none());
+    let change = slip.map(|near| Change::word(*line, written, &format!("--{near}")));
     let meant = other.or_else(near);
     let message =
         format!("{} has no option {written}; it ends with `unrecognized arguments`", launch.launcher.name());
     Some(match meant {
-        Some(meant) => Found::error(*line, message, format!("Use {meant}")),
+        Some(meant) => Found::error(*line, message, format!("Use {meant}")).change_if(change),
         // A newer release may have it.
         None => Found::warning(*line, message, "Move it behind the script if it is the script's own"),
     })

@@ -1,9 +1,9 @@
 //! Options and values in #SBATCH lines that sbatch refuses or reads differently.
 
 use crate::read::sbatch::{Batch, BatchOption};
-use crate::read::sbatch_options::names;
+use crate::read::sbatch_options::{is_count, is_unreadable, names};
 use crate::read::script::Script;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 use crate::schema::is_placeholder;
 
 pub(crate) const RULE: Rule = Rule {
@@ -62,7 +62,8 @@ fn of_option(option: &BatchOption, source: &str) -> Vec<Found> {
         let message =
             format!("{} {value}: sbatch does not expand variables in #SBATCH lines", option.written);
         let fix = "Write the value itself, use %j and %x, or pass the option on the command line";
-        return vec![Found::error(option.line, message, fix)];
+        let change = pattern(option, value).map(|new| Change::word(option.line, value, &new));
+        return vec![Found::error(option.line, message, fix).change_if(change)];
     }
     if matches!(option.name, "output" | "error" | "chdir") && value.starts_with('~') {
         let message = format!("{} {value}: sbatch does not expand ~", option.written);
@@ -81,6 +82,21 @@ fn of_option(option: &BatchOption, source: &str) -> Vec<Found> {
         _ => None,
     };
     found.into_iter().collect()
+}
+
+/// A file name with sbatch's own patterns in place of variables, where there is one for each.
+fn pattern(option: &BatchOption, value: &str) -> Option<String> {
+    const PATTERNS: &[(&str, &str)] = &[
+        ("SLURM_ARRAY_TASK_ID", "%a"),
+        ("SLURM_JOB_NAME", "%x"),
+        ("SLURM_JOB_ID", "%j"),
+        ("SLURM_JOBID", "%j"),
+    ];
+    let mut new = value.to_owned();
+    for (name, pattern) in PATTERNS {
+        new = new.replace(&format!("${{{name}}}"), pattern).replace(&format!("${name}"), pattern);
+    }
+    (matches!(option.name, "output" | "error") && !new.contains('$')).then_some(new)
 }
 
 fn names_variable(value: &str) -> bool {
@@ -104,22 +120,16 @@ fn unknown(option: &BatchOption) -> Option<Found> {
         return None;
     }
     let plain = typed.replace('_', "-");
-    let near = names().find(|name| diagnostic::suggest::is_typo(&plain, name));
+    let near = diagnostic::suggest::typo_of(&plain, names());
     let message = format!("--{typed} is not an sbatch option");
     Some(match near {
         Some(near) => Found::error(
             option.line,
             format!("{message}; it refuses the script"),
             format!("Write `--{near}`"),
-        ),
-        None => Found::warning(
-            option.line,
-            format!(
-                "{message}, unless a plugin of the cluster adds \
-            it"
-            ),
-            "",
-        ),
+        )
+        .change(Change::word(option.line, &option.written, &format!("--{near}"))),
+        None => Found::warning(option.line, format!("{message}, unless a plugin of the cluster adds it"), ""),
     })
 }
 
@@ -150,16 +160,8 @@ fn time(option: &BatchOption, value: &str, source: &str) -> Option<Found> {
         days.is_empty() && parts.len() == 2 && parts[1].trim_start_matches('0').is_empty();
     let bare = days.is_empty() && parts.len() == 1 && !value.contains('-');
     let in_text = || {
-        [
-            "h",
-            " h",
-            " \
-            hour",
-            "-hour",
-            "hr",
-        ]
-        .iter()
-        .any(|unit| source.contains(&format!("{first}{unit}")))
+        let units = ["h", " h", " hour", "-hour", "hr"];
+        units.iter().any(|unit| source.contains(&format!("{first}{unit}")))
     };
     let likely = HOURS.contains(&first) || (first > 1 && in_text());
     if !likely || !(bare || minutes_and_seconds) {
@@ -175,28 +177,15 @@ fn memory(option: &BatchOption, value: &str) -> Option<Found> {
     let unit = value[digits.len()..].to_ascii_uppercase();
     let known = ["", "K", "M", "G", "T", "KB", "MB", "GB", "TB"].contains(&unit.as_str());
     let Some(number) = digits.parse::<u64>().ok().filter(|_| known) else {
-        return error(option, value, "Write a whole number with K, M, G or T: 64G");
+        // A gibibyte is what Slurm calls G.
+        let letter = unit.strip_suffix("IB").filter(|_| digits.parse::<u64>().is_ok());
+        let change = letter.map(|unit| Change::word(option.line, value, &format!("{digits}{unit}")));
+        let found = error(option, value, "Write a whole number with K, M, G or T: 64G")?;
+        return Some(found.change_if(change));
     };
     let message = format!("{} {value} is {number} MB: the default unit is megabytes", option.written);
     (unit.is_empty() && number > 0 && number < 1024)
         .then(|| Found::warning(option.line, message, format!("Write `{number}G` for gigabytes")))
-}
-
-/// A number, which may have a unit: suffix_mult in src/common/slurm_protocol_defs.c.
-fn is_count(part: &str) -> bool {
-    let end = part.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(part.len());
-    let unit = part[end..].to_ascii_lowercase();
-    let letter = unit.strip_suffix("ib").or(unit.strip_suffix('b')).unwrap_or(&unit);
-    end > 0 && (unit.is_empty() || matches!(letter, "k" | "m" | "g" | "t" | "p"))
-}
-
-/// Whether Slurm cannot read NAME, NAME:COUNT, NAME=COUNT, NAME:TYPE or NAME:TYPE:COUNT:
-/// slurm_get_next_tres in src/common/slurm_protocol_defs.c.
-fn is_unreadable(one: &str) -> bool {
-    let equals = one.contains('=');
-    let Some((name, last)) = one.rsplit_once(if equals { '=' } else { ':' }) else { return false };
-    let refused = !is_count(last) && (equals || name.contains(':'));
-    name.is_empty() || last.is_empty() || refused
 }
 
 fn gres(option: &BatchOption, value: &str) -> Option<Found> {

@@ -6,7 +6,7 @@ use diagnostic::suggest::typo_of;
 
 use crate::read::settings::{Setting, Settings};
 use crate::read::values::allocator;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "allocator-option-invalid",
@@ -59,6 +59,8 @@ struct Wrong {
     message: String,
     fix: String,
     certain: bool,
+    /// The word to replace, and the new one.
+    change: Option<(String, String)>,
 }
 
 fn wrong(options: &[ValueOption], key: &str, value: Option<&str>) -> Option<Wrong> {
@@ -72,20 +74,28 @@ fn wrong(options: &[ValueOption], key: &str, value: Option<&str>) -> Option<Wron
             "" => format!("Write `{name}:VALUE`"),
             _ => format!("Write `{name}:{assigned}`"),
         };
-        return Some(Wrong { message: format!("`{key}` is not `option:value`"), fix, certain: true });
+        let change = (!assigned.is_empty()).then(|| (key.to_owned(), format!("{name}:{assigned}")));
+        return Some(Wrong { message: format!("`{key}` is not `option:value`"), fix, certain: true, change });
     };
     let wanted = wanted(option.takes, value)?;
     let message = format!("option `{name}` does not accept `{value}`");
-    Some(Wrong { message, fix: format!("Set `{name}` to {wanted}"), certain: true })
+    let spelled = ["True", "False"].into_iter().find(|word| word.eq_ignore_ascii_case(value));
+    let spelled = spelled.filter(|_| option.takes == OptionValue::Bool);
+    let change = spelled.map(|word| (format!("{name}:{value}"), format!("{name}:{word}")));
+    Some(Wrong { message, fix: format!("Set `{name}` to {wanted}"), certain: true, change })
 }
 
 fn unknown(options: &[ValueOption], name: &str) -> Wrong {
     let near = typo_of(name, options.iter().map(|option| option.name.as_str()));
     let message = format!("there is no option `{name}`");
     match near {
-        Some(near) => Wrong { message, fix: format!("Write `{near}`"), certain: true },
+        Some(near) => {
+            let change = Some((name.to_owned(), near.to_owned()));
+            Wrong { message, fix: format!("Write `{near}`"), certain: true, change }
+        }
         None => {
-            Wrong { message, fix: "Remove it, or check it against your PyTorch".to_owned(), certain: false }
+            let fix = "Remove it, or check it against your PyTorch".to_owned();
+            Wrong { message, fix, certain: false, change: None }
         }
     }
 }
@@ -120,5 +130,8 @@ fn wanted(takes: OptionValue, value: &str) -> Option<&'static str> {
 
 fn found(one: &Setting, wrong: Wrong) -> Found {
     let message = format!("{}: {}; PyTorch fails when CUDA is initialized", one.name, wrong.message);
-    Found::error(one.location.clone(), message, wrong.fix).unless_certain(wrong.certain && one.certain)
+    let change = wrong.change.map(|(old, new)| Change::word(one.location.line, &old, &new));
+    Found::error(one.location.clone(), message, wrong.fix)
+        .change_if(change)
+        .unless_certain(wrong.certain && one.certain)
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::read::settings::{Held, Setting, Settings};
-use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "env-file-line-misread",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "lines of an env file mean the same to every reader",
     explain: include_str!("env_file_line_misread.md"),
     judge: Judge::Variables(judge),
@@ -17,10 +17,14 @@ pub(crate) const RULE: Rule = Rule {
         named("train.env", "NCCL_DEBUG=INFO\nNCCL_DEBUG=WARN\n"),
         named("train.env", "NCCL_DEBUG: INFO\n"),
         named("docker.env", "# docker run --env-file docker.env x\nNCCL_DEBUG=\"INFO\"\n"),
+        named("docker.env", "# docker run --env-file docker.env x\nA=b\nexport NCCL_DEBUG=INFO\n"),
+        named("train.env", "NCCL_IB_GID_INDEX=3\nexport NCCL_DEBUG=INFO\n"),
     ],
     silent: &[
         named("train.env", "# comment\n\nNCCL_DEBUG=INFO\nEMPTY=\nCOLOR=#fff\nHOST\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
+        named("setenv.env", "export NCCL_DEBUG=INFO\nexport NCCL_IB_GID_INDEX=3\n"),
+        named(".env", "A=b\nexport NCCL_DEBUG=INFO\n"),
     ],
 };
 
@@ -40,11 +44,18 @@ fn judge(settings: &Settings) -> Vec<Found> {
         .others
         .iter()
         .any(|(_, text)| text.trim_start().starts_with('#') && text.contains("--env-file"));
+    // compose and most libraries read `export` in .env.
+    let mixed = !sourced
+        && !settings.name.rsplit('/').next().is_some_and(|name| name.starts_with(".env"))
+        && settings.scopes.iter().flat_map(|scope| &scope.settings).any(|one| one.held == Held::Always);
     let mut seen: BTreeMap<&str, &Setting> = BTreeMap::new();
     let mut found = Vec::new();
     for one in settings.scopes.iter().flat_map(|scope| &scope.settings) {
         if !sourced && one.held == Held::Always {
             found.extend(of_docker(one, docker));
+        }
+        if one.held == Held::Script && (docker || mixed) {
+            found.push(exported(one, docker));
         }
         if let Some(first) = seen.insert(&one.name, one).filter(|first| first.value != one.value) {
             let message = format!(
@@ -56,6 +67,17 @@ fn judge(settings: &Settings) -> Vec<Found> {
     }
     found.extend(settings.others.iter().filter_map(|(line, text)| other(*line, text)));
     found
+}
+
+/// `export` in a file of plain lines.
+fn exported(one: &Setting, docker: bool) -> Found {
+    let message = format!(
+        "docker run --env-file takes only NAME=value and refuses `export {}` (variable contains whitespaces)",
+        one.name
+    );
+    let (old, new) = (format!("export {}", one.name), &one.name);
+    let change = docker.then(|| Change::word(one.location.line, &old, new));
+    Found::error(one.location.clone(), message, "Remove `export`").change_if(change).unless_certain(docker)
 }
 
 /// What `docker run --env-file` keeps and others remove.

@@ -5,7 +5,7 @@ use catalog::variables::{Status, Variable};
 
 use crate::read::settings::{Setting, Settings};
 use crate::read::values::{devices, is_stoi, is_torch_bool, with_unit, yes_or_no};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-value-not-taken",
@@ -83,17 +83,19 @@ fn number(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
     let meant = yes_or_no(value).filter(|_| row.kind.as_deref() == Some("bool"));
     if meant == Some(false) {
         let message = format!("{name}={value} is off only because NCCL reads every word as 0");
-        return Some(Found::note(one.location.clone(), message, format!("Set {name}=0")));
+        let change = Change::value(one.location.line, name, value, "0");
+        return Some(Found::note(one.location.clone(), message, format!("Set {name}=0")).change(change));
     }
     let allowed = row.allowed.as_deref().map_or_else(String::new, |allowed| format!("; allowed: {allowed}"));
     let message =
         format!("{name}={value} has the value {read}: NCCL reads a number and ignores the rest{allowed}");
-    let fix = match (meant, with_unit(value)) {
-        (Some(_), _) => format!("Set {name}=1"),
-        (None, Some(bytes)) if row.kind.as_deref() == Some("int-bytes") => format!("Set {name}={bytes}"),
-        _ => default(row),
+    let meant = match (meant, with_unit(value)) {
+        (Some(_), _) => "1".to_owned(),
+        (None, Some(bytes)) if row.kind.as_deref() == Some("int-bytes") => bytes.to_string(),
+        _ => return Some(Found::warning(one.location.clone(), message, default(row))),
     };
-    Some(Found::warning(one.location.clone(), message, fix))
+    let change = Change::value(one.location.line, name, value, &meant);
+    Some(Found::warning(one.location.clone(), message, format!("Set {name}={meant}")).change(change))
 }
 
 /// What PyTorch's process group throws an error for.
@@ -112,7 +114,11 @@ fn torch(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
          variable`",
         one.name
     );
-    (!taken).then(|| Found::warning(one.location.clone(), message, format!("Set it to {wanted}")))
+    let meant = yes_or_no(value).filter(|_| kind == "bool").map(|yes| if yes { "1" } else { "0" });
+    let change = meant.map(|meant| Change::value(one.location.line, &one.name, value, meant));
+    (!taken).then(|| {
+        Found::warning(one.location.clone(), message, format!("Set it to {wanted}")).change_if(change)
+    })
 }
 
 /// Variables with a list of interfaces or of devices.
@@ -145,5 +151,11 @@ fn interfaces(one: &Setting, value: &str) -> Option<Found> {
         true => "Separate the names with commas".to_owned(),
         false => format!("Set {}={}{}", one.name, list.marks, names.join(",")),
     };
-    Some(Found::warning(one.location.clone(), message, fix))
+    // Blanks behind commas and a star at the end of a prefix have one meaning.
+    let clear =
+        |entry: &&str| !entry.trim().trim_end_matches('*').contains([' ', ';', '^', '=', '*', '?', '[', '/']);
+    let cleaned = format!("{}{}", list.marks, names.join(","));
+    let certain = list.entries.iter().all(clear);
+    let change = certain.then(|| Change::value(one.location.line, &one.name, value, &cleaned));
+    Some(Found::warning(one.location.clone(), message, fix).change_if(change))
 }

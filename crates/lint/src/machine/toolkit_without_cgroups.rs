@@ -1,0 +1,42 @@
+//! The container toolkit gives containers no device cgroups.
+
+use toml::Table;
+
+use crate::read::machine::Machine;
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "toolkit-without-cgroups",
+    severity: Severity::Warning,
+    summary: "no-cgroups of the container toolkit is set only for rootless containers",
+    explain: include_str!("toolkit_without_cgroups.md"),
+    judge: Judge::Machine(judge),
+    fires: &[named("nvidia-container-runtime/config.toml", "[nvidia-container-cli]\nno-cgroups = true\n")],
+    silent: &[
+        named("nvidia-container-runtime/config.toml", "[nvidia-container-cli]\nno-cgroups = false\n"),
+        named(
+            "nvidia-container-runtime/config.toml",
+            "# rootless Docker\n[nvidia-container-cli]\nno-cgroups = true\n",
+        ),
+        named(
+            "/home/ci/.config/nvidia-container-runtime/config.toml",
+            "[nvidia-container-cli]\nno-cgroups = true\n",
+        ),
+    ],
+};
+
+fn judge(machine: &Machine) -> Vec<Found> {
+    let read = machine.text.parse::<Table>();
+    let (Kind::ToolkitConfig, Ok(table)) = (machine.kind, read) else { return Vec::new() };
+    let set = table.get("nvidia-container-cli").and_then(|section| section.get("no-cgroups"));
+    let text = machine.text.to_ascii_lowercase();
+    let rootless = ["rootless", "podman", "unprivileged user"].iter().any(|word| text.contains(word));
+    let of_user = machine.name.contains(".config/");
+    if set.and_then(toml::Value::as_bool) != Some(true) || rootless || of_user {
+        return Vec::new();
+    }
+    let line = machine.text.lines().position(|line| line.trim_start().starts_with("no-cgroups"));
+    let message = "no-cgroups = true is for rootless containers; under dockerd as root containers get no \
+        access to the GPU devices (`Failed to initialize NVML: Unknown Error`)";
+    vec![Found::warning(line.map_or(1, |index| index + 1), message, "Set `no-cgroups = false`")]
+}

@@ -1,0 +1,68 @@
+//! Options of a launcher behind the script that it starts.
+
+use crate::read::dockerfile::shell::Word;
+use crate::read::launch::{Launch, Launcher, Launches};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "launch-options-behind-script",
+    severity: Severity::Warning,
+    summary: "options of a launcher come before the script",
+    explain: include_str!("launch_options_behind_script.md"),
+    judge: Judge::Launch(judge),
+    fires: &[
+        named("run.sh", "torchrun train.py --standalone --nproc_per_node=8 --epochs 2\n"),
+        named("run.sh", "torchrun --nnodes=1 train.py --nproc-per-node 8 --lr 1\n"),
+        named("run.sh", "deepspeed train.py --hostfile hosts --deepspeed ds.json\n"),
+        named("run.sh", "accelerate launch train.py --num_processes 8 --num_machines 2\n"),
+        named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"train.py\", \"--nproc_per_node=8\"]\n"),
+    ],
+    silent: &[
+        named("run.sh", "torchrun --standalone --nproc_per_node=8 train.py --epochs 2\n"),
+        named("run.sh", "torchrun --nproc_per_node=8 train.py --nproc_per_node 8\n"),
+        named("run.sh", "torchrun --nnodes=2 $ARGS train.py --nproc_per_node 8\n"),
+        named("run.sh", "deepspeed --num_gpus 8 train.py --num_gpus 8\n"),
+        named("run.sh", "python train.py --nproc_per_node 8\n"),
+        named("run.sh", "accelerate launch --config_file a.yaml train.py --num_processes 8\n"),
+        named("run.sh", "torchrun run.py -- --standalone\n"),
+        named("run.sh", "srun axolotl train a.yaml --launcher torchrun -- --nproc_per_node=8 --rdzv_id a\n"),
+    ],
+};
+
+/// Options that scripts have none of their own of, by their launcher.
+fn own(launcher: Launcher) -> &'static [&'static str] {
+    match launcher {
+        Launcher::Torchrun | Launcher::DistributedLaunch => {
+            &["nproc_per_node", "standalone", "rdzv_endpoint", "rdzv_backend", "rdzv_id"]
+        }
+        Launcher::Deepspeed => &["hostfile", "include", "exclude"],
+        Launcher::Accelerate => &["num_machines", "machine_rank", "main_process_ip", "multi_gpu"],
+        Launcher::Mpirun => &[],
+    }
+}
+
+fn judge(launches: &Launches) -> Vec<Found> {
+    launches.launches.iter().filter_map(fault).collect()
+}
+
+fn fault(launch: &Launch) -> Option<Found> {
+    let options = &launch.options;
+    // Whatever a file of settings has, or words that only the shell knows, may be the launcher's part.
+    if !options.complete || options.has("config_file") || !launch.certain {
+        return None;
+    }
+    let words = options.behind.iter().take_while(|word| word.text != "--");
+    let (word, name) = words.filter_map(|word| Some((word, name(launch.launcher, word)?))).next()?;
+    let launcher = launch.launcher.name();
+    let message =
+        format!("{} is behind the script, which gets it; {launcher} starts without --{name}", word.text);
+    (!options.has(name)).then(|| {
+        Found::warning(word.line, message, format!("Write the options of {launcher} before the script"))
+    })
+}
+
+/// The launcher's option that a word is.
+fn name(launcher: Launcher, word: &Word) -> Option<&'static str> {
+    let text = word.text.strip_prefix("--")?.split('=').next()?.replace('-', "_");
+    own(launcher).iter().find(|name| **name == text).copied()
+}
