@@ -17,6 +17,32 @@ pub struct Failure {
     pub message: String,
 }
 
+/// A record of the cluster's machines that cannot be read: another version of envdoc wrote it, or it is
+/// damaged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "cannot read which machines the cluster was started on (label {label} of the volume {volume}): {reason}"
+)]
+pub struct UnreadableRecord {
+    /// The label that holds it.
+    pub label: &'static str,
+    /// Its volume.
+    pub volume: String,
+    /// In the parser's words.
+    pub reason: String,
+}
+
+impl UnreadableRecord {
+    /// What to do about it; `node` has the record.
+    pub fn fix(&self, node: &str) -> String {
+        format!(
+            "Use the version of envdoc that wrote the record, or remove it, on {node}: `docker volume rm \
+            {}`. Without it envdoc does not find nodes that were removed from cluster.yaml since",
+            self.volume
+        )
+    }
+}
+
 /// Why something on a node failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -89,6 +115,9 @@ pub enum Error {
     /// Its container does not run.
     #[error(transparent)]
     NotRunning(#[from] NotRunning),
+    /// The record of the cluster's machines cannot be read.
+    #[error(transparent)]
+    Record(#[from] UnreadableRecord),
     /// The connection to the node failed.
     #[error("{0}")]
     Connection(String),
@@ -107,6 +136,14 @@ impl Error {
             }
             Error::NotReady { last, .. } => last.cause(),
             _ => Cause::Unknown,
+        }
+    }
+
+    /// What to do about it, where that is certain; `node` is where it happened.
+    pub fn fix(&self, node: &str) -> Option<String> {
+        match self {
+            Error::Record(unreadable) => Some(unreadable.fix(node)),
+            _ => None,
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) async fn remove(plan: &ClusterPlan, engine: &Engine) {
 }
 
 /// Whether envdoc asked this engine to join, and the join did not succeed.
-pub(crate) async fn is_set(plan: &ClusterPlan, engine: &Engine) -> bool {
-    let marker = volume::labels(engine, &name(plan)).await;
-    matches!(marker, Ok(Some(labels)) if labels.get(MARKER_LABEL) == Some(&plan.name))
+pub(crate) async fn is_set(plan: &ClusterPlan, engine: &Engine) -> Result<bool, docker::Error> {
+    let marker = volume::labels(engine, &name(plan)).await?;
+    Ok(marker.is_some_and(|labels| labels.get(MARKER_LABEL) == Some(&plan.name)))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use docker::fan_out;
 
+use super::Error;
 use super::container as container_spec;
 use super::join_marker;
 use super::plan::{ClusterPlan, LABEL, Node};
@@ -55,22 +56,24 @@ pub async fn look(
     for (result, (node, _)) in all.into_iter().zip(nodes) {
         match result {
             Ok(found) => observed.push(found),
-            Err(why) => problems.push(
-                Problem::of(
-                    Step::Connect,
-                    &node.name,
-                    format!("the Docker engine ({}) failed to answer: {why}", node.engine),
-                )
-                .closed(why.is_closed())
-                .fix("Diagnose the engine on that machine: `envdoc check --only docker`"),
-            ),
+            Err(why) => problems.push(unseen(node, &why)),
         }
     }
     if problems.is_empty() { Ok(observed) } else { Err(problems) }
 }
 
+fn unseen(node: &Node, why: &Error) -> Problem {
+    if let Some(fix) = why.fix(&node.name) {
+        return Problem::of(Step::Connect, &node.name, why.to_string()).fix(fix);
+    }
+    let message = format!("the Docker engine ({}) failed to answer: {why}", node.engine);
+    Problem::of(Step::Connect, &node.name, message)
+        .closed(why.is_closed())
+        .fix("Diagnose the engine on that machine: `envdoc check --only docker`")
+}
+
 /// Asks one.
-pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, docker::Error> {
+pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<ObservedState, Error> {
     let machine = swarm::machine(engine).await?;
     let ahead = machine.time.as_deref().and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let ahead = ahead.map(|time| time.as_second() - jiff::Timestamp::now().as_second());
@@ -93,7 +96,7 @@ pub async fn one(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Result<Obs
         network: network?,
         volume: volume?,
         container: container?,
-        joining,
+        joining: joining?,
         recorded: recorded?,
         strays,
     })
@@ -137,6 +140,7 @@ pub fn former(plan: &ClusterPlan, observed: &[ObservedState]) -> Vec<Recorded> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::UnreadableRecord;
     use crate::testing::two_nodes;
 
     fn machine(number: u32) -> Machine {
@@ -151,6 +155,18 @@ mod tests {
         fn named(self, name: &str) -> Recorded {
             Recorded { name: name.to_owned(), ..self }
         }
+    }
+
+    #[test]
+    fn an_unreadable_record_is_not_blamed_on_the_engine() {
+        let record =
+            UnreadableRecord { label: "envdoc.nodes", volume: "lab-nodes-2".into(), reason: "EOF".into() };
+        let problem = unseen(&two_nodes("").nodes[0], &record.into());
+        assert!(problem.message.starts_with("cannot read which machines"), "{problem:?}");
+        assert!(problem.fix[0].contains("docker volume rm lab-nodes-2"), "{problem:?}");
+        let refused = docker::Error::ConnectionRefused("refused".into());
+        let problem = unseen(&two_nodes("").nodes[0], &refused.into());
+        assert!(problem.message.contains("failed to answer: refused"), "{problem:?}");
     }
 
     #[test]

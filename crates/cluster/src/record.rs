@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::UnreadableRecord;
 use super::plan::{ClusterPlan, Gpus, LABEL, Node};
 use docker::engine::Engine;
 use docker::swarm::Machine;
@@ -84,11 +85,21 @@ fn records(volumes: Vec<Listed>) -> Vec<(u64, Listed)> {
     records
 }
 
-/// What an engine has recorded of a cluster; nothing where it has no record that can be read.
-pub async fn read(plan: &ClusterPlan, engine: &Engine) -> Result<Vec<Recorded>, docker::Error> {
-    let last = records(volume::list(engine, LABEL, &plan.name).await?).pop();
-    let text = last.as_ref().and_then(|(_, volume)| volume.labels.get(NODES_LABEL));
-    Ok(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+/// What an engine has recorded of a cluster; nothing where it has no record.
+pub async fn read(plan: &ClusterPlan, engine: &Engine) -> Result<Vec<Recorded>, crate::Error> {
+    Ok(newest(volume::list(engine, LABEL, &plan.name).await?)?)
+}
+
+/// The newest record among the cluster's volumes.
+fn newest(volumes: Vec<Listed>) -> Result<Vec<Recorded>, UnreadableRecord> {
+    let Some((_, last)) = records(volumes).pop() else { return Ok(Vec::new()) };
+    let text = last.labels.get(NODES_LABEL).map_or("", String::as_str);
+    let unreadable = |why: serde_json::Error| UnreadableRecord {
+        label: NODES_LABEL,
+        volume: last.name.clone(),
+        reason: why.to_string(),
+    };
+    serde_json::from_str(text).map_err(unreadable)
 }
 
 /// Records these machines in place of what was recorded. The new record is there before the former one goes:
@@ -120,13 +131,28 @@ pub async fn write(plan: &ClusterPlan, engine: &Engine, all: &[Recorded]) -> Res
 mod tests {
     use super::*;
 
+    fn listed(name: &str, labels: &[(&str, &str)]) -> Listed {
+        let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Listed { name: name.to_owned(), labels: labels.collect(), created: None }
+    }
+
+    #[test]
+    fn unreadable_record_is_an_error_and_not_an_empty_record() {
+        assert_eq!(newest(vec![listed("lab-settings", &[(LABEL, "lab")])]), Ok(vec![]));
+        let readable = listed("lab-nodes-1", &[(NODES_LABEL, "[]"), (NUMBER_LABEL, "1")]);
+        assert_eq!(newest(vec![readable.clone()]), Ok(vec![]));
+        let damaged = listed("lab-nodes-2", &[(NODES_LABEL, "[{"), (NUMBER_LABEL, "2")]);
+        let why = newest(vec![readable, damaged]).unwrap_err();
+        assert!(why.to_string().contains("label envdoc.nodes of the volume lab-nodes-2"), "{why}");
+        assert!(
+            why.fix("node1").contains("on node1: `docker volume rm lab-nodes-2`"),
+            "{}",
+            why.fix("node1")
+        );
+    }
+
     #[test]
     fn records_are_sorted_numerically() {
-        let listed = |name: &str, labels: &[(&str, &str)]| Listed {
-            name: name.to_owned(),
-            labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            created: None,
-        };
         let all = vec![
             listed("lab-nodes-10", &[(NODES_LABEL, "[10]"), (NUMBER_LABEL, "10")]),
             listed("lab-nodes-9", &[(NODES_LABEL, "[9]"), (NUMBER_LABEL, "9")]),

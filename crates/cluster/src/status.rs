@@ -12,7 +12,6 @@ use super::compare;
 use super::container as container_spec;
 use super::former::{self, Former};
 use super::keys::{self, Keys};
-use super::leftovers;
 use super::lock::{self, Holder};
 use super::network;
 use super::observed_state::{self, ObservedState};
@@ -25,8 +24,10 @@ use docker::container;
 use docker::engine::Engine;
 use docker::swarm::{self, Member};
 use docker::transport::ConnectCause;
+use jobs::{UNREACHED, of_jobs};
 use node_state::{in_container, in_network, in_swarm};
 
+mod jobs;
 mod node_state;
 
 /// A node.
@@ -90,16 +91,18 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     let wanted = Wanted::of(plan);
     let observed = fan_out(nodes.iter().map(|(node, engine)| async move {
         match engine {
-            Ok(engine) => observed_state::one(plan, node, engine).await.map_err(|why| why.to_string()),
-            Err(problem) => Err(problem.message.clone()),
+            Ok(engine) => observed_state::one(plan, node, engine)
+                .await
+                .map_err(|why| (why.to_string(), why.fix(&node.name).into_iter().collect())),
+            Err(problem) => Err((problem.message.clone(), problem.fix.clone())),
         }
     }))
     .await;
     let members = match nodes.first() {
         Some((_, Ok(engine))) if plan.network.kind == NetworkKind::Overlay => {
-            swarm::members(engine).await.ok()
+            swarm::members(engine).await.map_err(|why| why.to_string())
         }
-        _ => None,
+        _ => Err(UNREACHED.to_owned()),
     };
     let reached: Vec<ObservedState> = observed.iter().flatten().cloned().collect();
     let exec = fan_out(nodes.iter().zip(&observed).map(|((_, engine), observed)| async move {
@@ -119,7 +122,7 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
         .zip(exec)
         .map(|(((node, engine), observed), exec)| match observed {
             Ok(observed) => {
-                let mut row = of(plan, node, &observed, members.as_deref(), &wanted);
+                let mut row = of(plan, node, &observed, &members, &wanted);
                 if let Some(Err(why)) = exec {
                     row.differs.push(format!("the engine cannot run a program in the container: {why}"));
                     row.fix
@@ -136,10 +139,10 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
                 }
                 row
             }
-            Err(why) => NodeStatus {
+            Err((why, fix)) => NodeStatus {
                 node: node.name.clone(),
                 differs: vec![why],
-                fix: engine.err().map(|problem| problem.fix.clone()).unwrap_or_default(),
+                fix,
                 unreached: engine.err().and_then(|problem| problem.unreached),
                 ..NodeStatus::default()
             },
@@ -157,14 +160,10 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     let overlay = plan.network.kind == NetworkKind::Overlay;
     notes.extend(reached.iter().filter(|_| overlay).filter_map(crate::swarm::other_address));
     let runs = match nodes.first() {
-        Some((_, Ok(engine))) => lock::holders(plan, engine).await.ok(),
-        _ => None,
+        Some((_, Ok(engine))) => lock::holders(plan, engine).await.map_err(|why| why.to_string()),
+        _ => Err(UNREACHED.to_owned()),
     };
-    // Without the locks nobody knows whether a job's envdoc still runs.
-    if let Some(runs) = &runs {
-        let left = running.iter().flat_map(|(node, activity)| leftovers::of(node, activity, runs));
-        notes.extend(left.map(|one| one.to_string()));
-    }
+    notes.extend(of_jobs(&running, runs.as_deref()));
     Status { nodes: rows, notes, runs: runs.unwrap_or_default() }
 }
 
@@ -219,7 +218,7 @@ fn of(
     plan: &ClusterPlan,
     node: &Node,
     observed: &ObservedState,
-    members: Option<&[Member]>,
+    members: &Result<Vec<Member>, String>,
     wanted: &Wanted,
 ) -> NodeStatus {
     let mut row = NodeStatus { node: observed.name.clone(), ..NodeStatus::default() };

@@ -168,7 +168,10 @@ fn search(
             Fact::Absent => {}
         }
     }
-    lists.push(("default", default_directories(host)));
+    match default_directories(host) {
+        Fact::Known(directories) => lists.push(("default", directories)),
+        other => return other.and_then(|_| Fact::Absent),
+    }
     lists.push(("cuda", vec!["/usr/local/cuda/lib64".into()]));
     let mut seen = Vec::new();
     let mut found = Vec::new();
@@ -206,18 +209,15 @@ fn search(
 
 /// The directories that the loader itself knows: Debian's with the name of the architecture, everybody's
 /// `lib64` and `lib`.
-fn default_directories(host: &dyn Host) -> Vec<String> {
-    let exists = |path: &str| matches!(host.stat(path).json::<Stat>(), Fact::Known(_));
-    let multiarch = if exists("/lib64/ld-linux-x86-64.so.2") {
-        "x86_64-linux-gnu"
-    } else if exists("/lib/ld-linux-aarch64.so.1") {
-        "aarch64-linux-gnu"
-    } else {
-        return ["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(str::to_owned).to_vec();
-    };
-    let mut directories = vec![format!("/lib/{multiarch}"), format!("/usr/lib/{multiarch}")];
-    directories.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(str::to_owned));
-    directories
+fn default_directories(host: &dyn Host) -> Fact<Vec<String>> {
+    let named = |path: &str, name| host.stat(path).json::<Stat>().map(|_| Some(name)).about(path);
+    let multiarch = named("/lib64/ld-linux-x86-64.so.2", "x86_64-linux-gnu")
+        .or_else(|| named("/lib/ld-linux-aarch64.so.1", "aarch64-linux-gnu"));
+    multiarch.absent_as(None).map(|name| {
+        let multiarch =
+            name.into_iter().flat_map(|name| ["/lib", "/usr/lib"].map(|dir| format!("{dir}/{name}")));
+        multiarch.chain(["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(str::to_owned)).collect()
+    })
 }
 
 /// The files of one library, each once. In a directory the one comes first that the soname (`libnccl.so.2`:
@@ -451,6 +451,14 @@ mod tests {
         assert_eq!(libraries.nccl_conf, Fact::Known(vec!["NCCL_IB_DISABLE=1".into()]));
         assert_eq!(libraries.preload, Fact::Absent);
         assert_eq!(libraries.compat, Fact::Known(Vec::new()));
+    }
+
+    #[test]
+    fn unreadable_loader_leaves_the_libraries_unknown() {
+        let loader = "/lib64/ld-linux-x86-64.so.2";
+        let host = machine(&[], &[("environment", "HOME=/root")]);
+        let host = host.failing(&[(&format!("stat {loader}"), "permission denied")]);
+        assert_eq!(gather(&host).nccl, Fact::unknown(format!("{loader}: permission denied")));
     }
 
     #[test]

@@ -19,12 +19,16 @@ impl Rdma {
     /// ports and more. One or two with Ethernet are what every server with a ConnectX card has as its
     /// ordinary network, and virtual machines of clouds.
     pub fn fabric(&self) -> Fact<bool> {
-        self.devices.as_ref().map(|devices| {
+        self.devices.as_ref().and_then(|devices| {
             let active = |layer: LinkLayer| {
                 let has = |port: &RdmaPort| port.state == PortState::Active && port.link_layer == layer;
                 devices.iter().filter(|device| device.ports().any(has)).count()
             };
-            active(LinkLayer::InfiniBand) > 0 || active(LinkLayer::Ethernet) >= 4
+            if active(LinkLayer::InfiniBand) > 0 || active(LinkLayer::Ethernet) >= 4 {
+                return Fact::Known(true);
+            }
+            let unread = |device: &RdmaDevice| Some(device.ports.decided().err()?.about(&device.name));
+            devices.iter().find_map(unread).map_or(Fact::Known(false), Fact::Unknown)
         })
     }
 }
@@ -40,11 +44,11 @@ pub struct RdmaDevice {
     pub kind: Fact<String>,
     /// Its ports; unknown when one of their files could not be read.
     pub ports: Fact<Vec<RdmaPort>>,
-    /// The card that it is a port of: its PCI address without the function, `0000:18:00`. Unknown for devices
-    /// without one.
-    pub card: Option<String>,
+    /// The card that it is a port of: its PCI address without the function, `0000:18:00`. Absent for devices
+    /// without one (soft RoCE).
+    pub card: Fact<String>,
     /// Network interfaces of the same PCI function (`device/net/*`).
-    pub interfaces: Vec<String>,
+    pub interfaces: Fact<Vec<String>>,
 }
 
 impl RdmaDevice {
@@ -134,20 +138,26 @@ fn device(host: &dyn Host, name: &str) -> RdmaDevice {
         }
         Fact::Known(ports)
     });
+    let function = format!("{dir}/device");
+    let interfaces = format!("{dir}/device/net");
     RdmaDevice {
         name: name.to_owned(),
         firmware: line(host, &format!("{dir}/fw_ver")),
         kind: line(host, &format!("{dir}/hca_type")),
         ports,
-        card: host.stat(&format!("{dir}/device")).json::<Stat>().known().and_then(|stat| card(&stat.path)),
-        interfaces: host.list(&format!("{dir}/device/net")).lines().known().cloned().unwrap_or_default(),
+        card: host.stat(&function).json::<Stat>().and_then(|stat| card(&stat.path)).about(&function),
+        interfaces: host.list(&interfaces).lines().absent_as(Vec::new()).about(&interfaces),
     }
 }
 
 /// `/sys/devices/pci0000:15/0000:15:01.0/0000:18:00.1`: `0000:18:00`.
-fn card(path: &str) -> Option<String> {
-    let (card, function) = path.rsplit('/').next()?.rsplit_once('.')?;
-    (card.matches(':').count() == 2 && function.len() == 1).then(|| card.to_owned())
+fn card(path: &str) -> Fact<String> {
+    match path.rsplit('/').next().and_then(|name| name.rsplit_once('.')) {
+        Some((card, function)) if card.matches(':').count() == 2 && function.len() == 1 => {
+            Fact::Known(card.to_owned())
+        }
+        _ => Fact::Absent,
+    }
 }
 
 fn port(host: &dyn Host, dir: &str, number: &str) -> Fact<RdmaPort> {
@@ -192,6 +202,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
+    use crate::testing::Sparse;
     use host::Ask;
     use host::record::Replay;
 
@@ -281,6 +292,27 @@ mod tests {
         assert!(
             matches!(failing.devices, Fact::Unknown(_)) && matches!(failing.verbs_nodes, Fact::Unknown(_))
         );
+    }
+
+    #[test]
+    fn card_and_interfaces_that_cannot_be_read_are_unknown() {
+        let device = "/sys/class/infiniband/mlx5_0/device";
+        let (stat, list) = (format!("stat {device}"), format!("list {device}/net"));
+        let host = Sparse::new(&[("list /sys/class/infiniband", "mlx5_0")]);
+        let of = |host: Sparse| gather(&host).devices.known().unwrap()[0].clone();
+        let absent = of(host.clone());
+        assert_eq!((absent.card, absent.interfaces), (Fact::Absent, Fact::Known(vec![])));
+        let unread = of(host.failing(&[(&stat, "permission denied"), (&list, "permission denied")]));
+        assert_eq!(unread.card, Fact::unknown(format!("{device}: permission denied")));
+        assert_eq!(unread.interfaces, Fact::unknown(format!("{device}/net: permission denied")));
+    }
+
+    #[test]
+    fn unreadable_ports_leave_open_whether_there_is_a_fabric() {
+        let host = Sparse::new(&[("list /sys/class/infiniband", "mlx5_0")]);
+        let ports = "list /sys/class/infiniband/mlx5_0/ports";
+        let rdma = gather(&host.failing(&[(ports, "permission denied")]));
+        assert_eq!(rdma.fabric(), Fact::unknown("mlx5_0: permission denied"));
     }
 
     #[test]

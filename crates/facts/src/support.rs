@@ -64,13 +64,16 @@ impl Facts {
             Fact::Absent => return no,
             Fact::Unknown(why) => return Fact::Unknown(why.clone()),
         };
-        let newer = |library: &&Library| {
-            let branch = library.version.known().and_then(|version| version.parse::<DriverVersion>().ok());
-            let cuda =
-                branch.and_then(|version| self.catalog.drivers().branch(version.branch)?.cuda.as_deref());
-            library.found_in != "cuda" && cuda.is_some_and(|cuda| at_least(cuda, minor) == Some(true))
-        };
-        let Some(library) = libraries.iter().find(newer) else { return no };
+        let mut newer = None;
+        let mut unread = None;
+        for library in libraries.iter().filter(|library| library.found_in != "cuda") {
+            match self.compat_brings(library, driver, minor) {
+                Fact::Known(true) => newer = newer.or(Some(library)),
+                Fact::Unknown(why) => unread = unread.or(Some(why)),
+                Fact::Known(false) | Fact::Absent => {}
+            }
+        }
+        let Some(library) = newer else { return unread.map_or(no, Fact::Unknown) };
         let data_centre = self.data_centre_gpus();
         match self.catalog.forward_support(driver.branch, minor, data_centre.known().copied()) {
             ForwardSupport::Works => Fact::Known(CudaSupport::Forward(library.path.clone())),
@@ -84,6 +87,22 @@ impl Facts {
                 library.path
             )),
         }
+    }
+
+    /// Whether a compat library is newer than the driver and for this CUDA version.
+    fn compat_brings(&self, library: &Library, driver: DriverVersion, minor: &str) -> Fact<bool> {
+        let version = library.version.known().and_then(|version| version.parse::<DriverVersion>().ok());
+        let Some(version) = version else {
+            return Fact::unknown(format!("the driver version of {} is not known", library.path));
+        };
+        if version <= driver {
+            return Fact::Known(false);
+        }
+        let cuda = self.catalog.drivers().branch(version.branch).and_then(|branch| branch.cuda.as_deref());
+        cuda.and_then(|cuda| at_least(cuda, minor)).map_or_else(
+            || Fact::unknown(format!("envdoc's catalog does not know which CUDA {} is for", library.path)),
+            Fact::Known,
+        )
     }
 
     /// Whether every GPU is a data-centre card, the kind on which forward compatibility works.
@@ -121,8 +140,13 @@ impl Facts {
 
     /// Whether a build of torch has code for a compute capability.
     pub fn build_runs_on(&self, release: &Release, build: &Build, capability: (u32, u32)) -> Fact<bool> {
-        if self.system.architecture.known().is_some_and(|name| name != "x86_64") {
-            return Fact::unknown("what builds of PyTorch for other processors than x86-64 contain");
+        match &self.system.architecture {
+            Fact::Known(name) if name == "x86_64" => {}
+            Fact::Known(_) => {
+                return Fact::unknown("what builds of PyTorch for other processors than x86-64 contain");
+            }
+            Fact::Absent => {}
+            Fact::Unknown(why) => return Fact::Unknown(why.clone().about("processor architecture")),
         }
         let Some(architectures) = &build.architectures else {
             return Fact::unknown(format!(
@@ -233,7 +257,41 @@ impl PythonEnvironment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::files::node;
     use catalog::testing;
+
+    #[test]
+    fn unknown_processor_leaves_open_whether_a_build_runs() {
+        let mut facts = node("580.65.06", "NVIDIA H100 80GB HBM3 9.0", &[]);
+        facts.system.architecture = Fact::Unknown("permission denied".into());
+        let release = facts.catalog.torch().release("2.5.1").unwrap();
+        let runs = facts.build_runs_on(release, &release.builds[0], (9, 0));
+        assert_eq!(runs, Fact::unknown("processor architecture: permission denied"));
+    }
+
+    #[test]
+    fn compat_library_of_unknown_version_leaves_support_unknown() {
+        let mut facts = node("470.57.02", "NVIDIA A100-SXM4-80GB 8.0", &[]);
+        let library = |version: Fact<String>| Library {
+            path: "/opt/compat/libcuda.so".into(),
+            version,
+            found_in: "LD_LIBRARY_PATH".into(),
+            directory: "/opt/compat".into(),
+        };
+        let of = |facts: &mut Facts, libraries: Vec<Library>| {
+            facts.libraries.compat = Fact::Known(libraries);
+            facts.cuda_support("12.4")
+        };
+        let version = |text: &str| library(Fact::Known(text.into()));
+        assert!(matches!(of(&mut facts, vec![]), Fact::Known(CudaSupport::No(_))));
+        assert!(matches!(of(&mut facts, vec![version("450.51.06")]), Fact::Known(CudaSupport::No(_))));
+        let unread = of(&mut facts, vec![library(Fact::Absent)]);
+        assert_eq!(unread, Fact::unknown("the driver version of /opt/compat/libcuda.so is not known"));
+        let why = "envdoc's catalog does not know which CUDA /opt/compat/libcuda.so is for";
+        assert_eq!(of(&mut facts, vec![version("9999.10.01")]), Fact::unknown(why));
+        let both = of(&mut facts, vec![library(Fact::Absent), version("550.54.15")]);
+        assert_eq!(both, Fact::Known(CudaSupport::Forward("/opt/compat/libcuda.so".into())));
+    }
 
     #[test]
     fn code_runs_on_its_own_major_and_ptx_on_newer_ones() {

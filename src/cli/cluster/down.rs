@@ -112,7 +112,7 @@ impl Args {
         nodes: &[(&Node, &Engine)],
         progress: &Progress,
     ) -> down::Downed {
-        let former = down::former(plan, nodes).await;
+        let (former, unread) = down::former(plan, nodes).await;
         let mut nodes = nodes.to_vec();
         nodes.extend(former.iter().filter_map(|one| Some((&one.node, one.engine.as_ref().ok()?))));
         let leave_swarm = self.leave_swarm || self.purge;
@@ -121,6 +121,7 @@ impl Args {
             downed.take(kept::purge(plan, &nodes, progress).await);
         }
         downed.notes.extend(kept::notes(plan, &nodes, leave_swarm).await);
+        downed.problems.extend(unread);
         downed.problems.extend(former.iter().filter_map(|one| down::not_cleaned(plan, one)));
         downed
     }

@@ -137,7 +137,7 @@ mod tests {
             mtu: 1500,
             speed: Fact::Absent,
             ipv4: Fact::Known(vec![address.into()]),
-            networks: Vec::new(),
+            networks: Fact::Known(Vec::new()),
             ipv6: Vec::new(),
             physical: true,
             kind: "ethernet".into(),

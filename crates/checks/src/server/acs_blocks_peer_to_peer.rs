@@ -2,8 +2,8 @@
 
 use crate::gpu::is_pass_through;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use facts::Facts;
 use facts::pci::{Device, Pci};
+use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
     id: "acs-blocks-peer-to-peer",
@@ -58,33 +58,55 @@ fn switch_ports(facts: &Facts) -> Result<Vec<&Device>, Verdict> {
         }
     }
     let nvlink = devices.iter().any(Device::is_nvswitch);
+    let ends = ends(&facts.pci, devices)?;
     let ports: Vec<&Device> =
-        devices.iter().filter(|port| port.is_bridge() && shared(&facts.pci, devices, port, nvlink)).collect();
+        devices.iter().filter(|port| port.is_bridge() && shared(&ends, port, nvlink)).collect();
     if ports.is_empty() {
         return Err(Verdict::NotApplicable("no GPU shares a PCIe switch with a peer".into()));
     }
     Ok(ports)
 }
 
+/// A GPU or an adapter, and the bridges above it.
+struct End<'f> {
+    device: &'f Device,
+    above: Vec<&'f Device>,
+}
+
+impl End<'_> {
+    fn is_below(&self, bridge: &str) -> bool {
+        self.above.iter().any(|above| above.address == bridge)
+    }
+}
+
+/// What exchanges data; nothing where there is only one end.
+fn ends<'f>(pci: &'f Pci, devices: &'f [Device]) -> Result<Vec<End<'f>>, Verdict> {
+    let is_end = |device: &&Device| (device.is_gpu() || device.is_adapter()) && !device.virtual_function;
+    let all: Vec<&Device> = devices.iter().filter(is_end).collect();
+    let mut ends = Vec::new();
+    for device in all.iter().copied().filter(|_| all.len() > 1) {
+        let above = pci.above(device).require("no PCI bus")?.clone();
+        ends.push(End { device, above });
+    }
+    Ok(ends)
+}
+
 /// Whether a port belongs to a switch (it has a bridge above it) below which a GPU has a peer, and leads to
 /// one of them.
-fn shared(pci: &Pci, devices: &[Device], port: &Device, nvlink: bool) -> bool {
-    let Some(switch) = &port.upstream else { return false };
-    let below = |bridge: &str, device: &&Device| pci.above(device).any(|above| above.address == bridge);
-    let ends = |device: &&Device| (device.is_gpu() || device.is_adapter()) && !device.virtual_function;
-    let below_switch: Vec<&Device> =
-        devices.iter().filter(ends).filter(|device| below(switch, device)).collect();
-    let gpus = below_switch.iter().filter(|device| device.is_gpu()).count();
+fn shared(ends: &[End<'_>], port: &Device, nvlink: bool) -> bool {
+    // Where that bridge is unknown, `ends` has reported it for the devices below.
+    let Fact::Known(switch) = &port.upstream else { return false };
+    let below_switch: Vec<&End<'_>> = ends.iter().filter(|end| end.is_below(switch)).collect();
+    let gpus = below_switch.iter().filter(|end| end.device.is_gpu()).count();
     let adapters = below_switch.len() - gpus;
     let peers = gpus > 0 && (adapters > 0 || (gpus > 1 && !nvlink));
-    peers && below_switch.iter().any(|device| below(&port.address, device))
+    peers && below_switch.iter().any(|end| end.is_below(&port.address))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::expect;
-    use facts::Fact;
     use facts::testing::{
         pci::{bridge, gpu},
         server::server,
@@ -94,7 +116,7 @@ mod tests {
     fn switch(redirects: Fact<bool>) -> Facts {
         let below = |address: &str, port: &str| {
             let mut device = gpu(address);
-            device.upstream = Some(port.into());
+            device.upstream = Fact::Known(port.into());
             device
         };
         let mut port = bridge("0000:19:00.0", Some("0000:18:00.0"));
@@ -115,6 +137,11 @@ mod tests {
         expect(&CHECK, &switch(Fact::Known(false)), "pass", "");
         expect(&CHECK, &switch(Fact::Known(true)), "warning", "1 of 3 PCIe switch ports");
         expect(&CHECK, &switch(Fact::Unknown("run with sudo".into())), "unknown", "sudo");
+        let mut unread = switch(Fact::Known(false));
+        if let Fact::Known(devices) = &mut unread.pci.devices {
+            devices[4].upstream = Fact::Unknown("0000:19:00.0: permission denied".into());
+        }
+        expect(&CHECK, &unread, "unknown", "0000:19:00.0: permission denied");
         expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU shares");
         let mut guest = switch(Fact::Known(true));
         guest.system.virtualisation = Fact::Known("kvm".into());

@@ -2,6 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
+use facts::libraries::Library;
 use facts::python::PythonEnvironment;
 
 pub(super) const CHECK: Check = Check {
@@ -25,25 +26,36 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let wheel = packages.iter().find(|package| package.name.starts_with("nvidia-cudnn-cu"));
     let wheel = wheel.ok_or_else(|| Verdict::NotApplicable("no cuDNN wheel".into()))?;
     let incomplete = wheel.name == "nvidia-cudnn-cu13" && wheel.version == "9.20.0.48";
-    let major = |version: &str| version.split('.').next().map(str::to_owned);
-    // The wheel counts builds in a fourth number that file names do not have.
-    let three = |version: &str| version.split('.').take(3).collect::<Vec<_>>().join(".");
-    let other = facts.libraries.cudnn.decided()?.into_iter().flatten().find(|library| {
-        let own = environment.site_packages.iter().any(|site| library.path.starts_with(site.as_str()));
-        let reached = library.found_in == "LD_LIBRARY_PATH" || (incomplete && library.found_in != "cuda");
-        let version = library.version.known();
-        reached
-            && !own
-            && version.is_some_and(|v| major(v) == major(&wheel.version) && three(v) != three(&wheel.version))
-    });
-    let Some(library) = other else { return Ok(Verdict::Pass) };
-    let version = library.version.known().map(String::as_str).unwrap_or("of unknown version");
+    let own = |path: &str| environment.site_packages.iter().any(|site| path.starts_with(site.as_str()));
+    let libraries = facts.libraries.cudnn.decided()?.into_iter().flatten();
+    let reached: Vec<&Library> = libraries
+        .filter(|it| it.found_in == "LD_LIBRARY_PATH" || (incomplete && it.found_in != "cuda"))
+        .filter(|library| !own(&library.path))
+        .collect();
+    let found = |wanted| reached.iter().find(|library| differs(library, &wheel.version) == wanted);
+    let Some(library) = found(Some(true)) else {
+        return match found(None) {
+            Some(library) => Err(Verdict::unknown(format!(
+                "the loader finds {} ({}), whose version is not known, so that it cannot be compared with {} \
+                 {}",
+                library.path, library.found_in, wheel.name, wheel.version
+            ))),
+            None => Ok(Verdict::Pass),
+        };
+    };
+    let version = number(library);
     let message = format!(
         "the loader finds cuDNN {version} in {}, but PyTorch in {} comes with {}; mixing the two in one \
          process fails with CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
         library.directory, environment.prefix, wheel.version
     );
-    let fix = match library.found_in.as_str() {
+    Ok(Verdict::warning(message, fix(library))
+        .evidence(format!("{} ({})", library.path, library.found_in))
+        .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
+}
+
+fn fix(library: &Library) -> Fix {
+    match library.found_in.as_str() {
         "LD_LIBRARY_PATH" => Fix::manual(format!(
             "Remove {} from LD_LIBRARY_PATH for programs that use PyTorch.",
             library.directory
@@ -51,10 +63,25 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         _ => {
             Fix::manual("Remove the system's cuDNN if nothing else needs it, or run PyTorch in a container.")
         }
-    };
-    Ok(Verdict::warning(message, fix)
-        .evidence(format!("{} ({})", library.path, library.found_in))
-        .evidence(format!("{} {} in {}", wheel.name, wheel.version, environment.prefix)))
+    }
+}
+
+/// The version in the name of a library's file: `9.5.1`; as little as `9`, or nothing.
+fn number(library: &Library) -> &str {
+    let name = || library.path.rsplit_once(".so.").map_or("", |(_, number)| number);
+    library.version.known().map_or_else(name, String::as_str)
+}
+
+/// Whether a library is another release of the wheel's major, so that the two do not mix; `None` where its
+/// name is not precise enough.
+fn differs(library: &Library, wheel: &str) -> Option<bool> {
+    let parts: Vec<&str> = number(library).split('.').filter(|part| !part.is_empty()).collect();
+    // The wheel counts builds in a fourth number that file names do not have.
+    let wheel: Vec<&str> = wheel.split('.').take(3).collect();
+    if wheel.starts_with(&parts) && parts.len() < wheel.len() {
+        return None;
+    }
+    Some(parts.first() == wheel.first() && !parts.starts_with(&wheel))
 }
 
 #[cfg(test)]
@@ -72,6 +99,9 @@ mod tests {
             (ld, "/opt/cudnn/libcudnn.so.9.5.1", "nvidia_cudnn_cu12-9.1.0.70", "warning"),
             (ld, "/opt/cudnn/libcudnn.so.9.1.0", "nvidia_cudnn_cu12-9.1.0.70", "pass"),
             (ld, "/opt/cudnn/libcudnn.so.8.9.2", "nvidia_cudnn_cu12-9.1.0.70", "pass"),
+            (ld, "/opt/cudnn/libcudnn.so.8", "nvidia_cudnn_cu12-9.1.0.70", "pass"),
+            (ld, "/opt/cudnn/libcudnn.so.9", "nvidia_cudnn_cu12-9.1.0.70", "unknown"),
+            (ld, "/opt/cudnn/libcudnn.so", "nvidia_cudnn_cu12-9.1.0.70", "unknown"),
             (plain, "/usr/lib/libcudnn.so.9.5.1", "nvidia_cudnn_cu12-9.1.0.70", "pass"),
             (plain, "/usr/lib/libcudnn.so.9.23.0", "nvidia_cudnn_cu13-9.20.0.48", "warning"),
             (ld, "/opt/cudnn/libcudnn.so.9.5.1", "numpy-2.1.3", "not-applicable"),

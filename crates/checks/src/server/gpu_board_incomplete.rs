@@ -60,12 +60,11 @@ fn by_switches(facts: &Facts, found: usize, switches: usize) -> Judged {
 
 /// Without: modules are numbered from 1 on their board. Cards that are no modules all have the same number.
 fn by_modules(facts: &Facts, found: usize) -> Judged {
-    let unknown =
-        || Err(Verdict::NotApplicable("the number of GPUs that this board should have is unknown".into()));
-    if facts.system.virtualisation != Fact::Absent {
+    let unknown = || Err(Verdict::NotApplicable("the number of GPUs that this board should have is unknown".into()));
+    if facts.system.virtualisation.decided()?.is_some() {
         return unknown();
     }
-    let Fact::Known(list) = &facts.gpu.list else { return unknown() };
+    let Some(list) = facts.gpu.list.decided()? else { return unknown() };
     let ids: BTreeSet<u32> = list.iter().filter_map(|gpu| gpu.module.known().copied()).collect();
     let Some(&highest) = ids.last() else { return unknown() };
     if ids.len() < 2 || ids.len() != list.len() || list.len() != found || ids.contains(&0) {
@@ -147,6 +146,13 @@ mod tests {
         let mut guest = board(7, 4);
         guest.system.virtualisation = Fact::Known("kvm".into());
         expect(&CHECK, &guest, "warning", "1, 2, 4, 8 or 16");
+    }
+
+    #[test]
+    fn unread_gpus_without_nvswitches_are_unknown() {
+        let mut facts = board(4, 0);
+        facts.gpu.list = Fact::Unknown("nvidia-smi: permission denied".into());
+        expect(&CHECK, &facts, "unknown", "nvidia-smi: permission denied");
     }
 
     #[test]

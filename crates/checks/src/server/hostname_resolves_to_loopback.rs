@@ -1,7 +1,7 @@
 //! The own host name leads to the loopback address, on a machine that works with others.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
-use facts::Facts;
+use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
     id: "hostname-resolves-to-loopback",
@@ -14,9 +14,11 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
-    let Some(peers) = facts.peers() else {
-        return Err(Verdict::NotApplicable("no sign that this machine is part of a cluster".into()));
-    };
+    const ALONE: &str = "no sign that this machine is part of a cluster";
+    let peers = facts.peers();
+    if peers == Fact::Absent {
+        return Err(Verdict::NotApplicable(ALONE.into()));
+    }
     if facts.environment.setting("GLOO_SOCKET_IFNAME").decided()?.is_some() {
         return Err(Verdict::NotApplicable("GLOO_SOCKET_IFNAME sets the interface".into()));
     }
@@ -27,6 +29,7 @@ fn judge(facts: &Facts) -> Judged {
     if !addresses.iter().all(loopback) {
         return Ok(Verdict::Pass);
     }
+    let peers = peers.require(ALONE)?;
     let message = format!(
         "/etc/hosts maps {name} to {}; Gloo then advertises the loopback address, and other nodes connect to \
          themselves",
@@ -40,14 +43,13 @@ fn judge(facts: &Facts) -> Judged {
     Ok(Verdict::warning(message, fix)
         .about(Subject::file("/etc/hosts"))
         .evidence(format!("{} {name} (/etc/hosts)", addresses.join(", ")))
-        .evidence(peers))
+        .evidence(peers.clone()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::expect;
-    use facts::Fact;
     use facts::testing::roles::*;
 
     fn named(addresses: &[&str]) -> Facts {
@@ -65,6 +67,9 @@ mod tests {
         expect(&CHECK, &alone, "not-applicable", "");
         let configured = with_variables(named(&["127.0.1.1"]), &[("GLOO_SOCKET_IFNAME", "eth0")]);
         expect(&CHECK, &configured, "not-applicable", "");
+        let mut unread = alone.clone();
+        unread.docker.info = Fact::Unknown("permission denied".into());
+        expect(&CHECK, &unread, "unknown", "permission denied");
         let mut unread = named(&[]);
         unread.network.hostname_in_hosts = Fact::Unknown("permission denied".into());
         expect(&CHECK, &unread, "unknown", "");

@@ -1,7 +1,7 @@
 //! Too little memory may be locked for RDMA.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use facts::{Facts, limits::Limit};
+use facts::{Fact, Facts, limits::Limit};
 
 pub(super) const CHECK: Check = Check {
     id: "memlock-too-small",
@@ -24,8 +24,10 @@ fn judge(facts: &Facts) -> Judged {
     if devices.is_empty() {
         return Err(Verdict::NotApplicable("no RDMA device".into()));
     }
-    if facts.peers().is_none() {
-        return Err(Verdict::NotApplicable("no sign that this machine uses RDMA with other nodes".into()));
+    const ALONE: &str = "no sign that this machine uses RDMA with other nodes";
+    let peers = facts.peers();
+    if peers == Fact::Absent {
+        return Err(Verdict::NotApplicable(ALONE.into()));
     }
     let container = facts.system.container.decided()?.is_some();
     if container && facts.rdma.verbs_nodes.decided()?.is_none_or(|nodes| nodes.is_empty()) {
@@ -39,6 +41,7 @@ fn judge(facts: &Facts) -> Judged {
     if *facts.limits.ipc_lock.require("no capabilities")? {
         return Err(Verdict::NotApplicable("CAP_IPC_LOCK lifts the limit for this process".into()));
     }
+    peers.require(ALONE)?;
     let message = format!(
         "the locked-memory limit is {} KiB, but RDMA locks every buffer; NCCL can fail with \"ibv_reg_mr\"",
         bytes >> 10
@@ -71,7 +74,6 @@ fn judge(facts: &Facts) -> Judged {
 mod tests {
     use super::*;
     use crate::testing::expect;
-    use facts::Fact;
     use facts::testing::roles::*;
 
     fn node() -> Facts {
@@ -91,6 +93,16 @@ mod tests {
         expect(&CHECK, &facts, "error", "64 KiB");
         facts.rdma.verbs_nodes = Fact::Absent;
         expect(&CHECK, &facts, "not-applicable", "");
+    }
+
+    #[test]
+    fn unknown_peers_leave_a_small_limit_unknown() {
+        let mut facts = node();
+        facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "Ethernet", "ACTIVE", 25)]);
+        facts.limits.memlock = Fact::Known((Limit::At(65_536), Limit::At(65_536)));
+        expect(&CHECK, &facts, "not-applicable", "no sign");
+        facts.docker.info = Fact::Unknown("permission denied".into());
+        expect(&CHECK, &facts, "unknown", "permission denied");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use facts::Facts;
 use facts::network::{Interface, OperState};
-use facts::rdma::{LinkLayer, PortState, RdmaDevice};
+use facts::rdma::{LinkLayer, PortState};
 
 pub(super) const CHECK: Check = Check {
     id: "mtu-differs",
@@ -41,19 +41,24 @@ fn judge(facts: &Facts) -> Judged {
     if up.len() < 2 {
         return Err(Verdict::NotApplicable("fewer than two physical interfaces are up".into()));
     }
-    let devices = facts.rdma.devices.require("no RDMA devices")?;
-    let groups = groups(&up, devices);
+    let (rails, networks) = (rails(facts, &up), networks(&up));
     // Two ports of one speed may be a front and a storage network; one among many is a rail that was
     // forgotten.
     let odd = |members: &[&Interface]| {
         let most = members.iter().map(|i| i.mtu).max().unwrap_or(0);
         members.len() > 2 && members.iter().filter(|i| i.mtu < most).count() == 1
     };
-    let differing = groups.iter().find(|(of, members)| match of {
+    let differing = [&rails, &networks].into_iter().flatten().flatten().find(|(of, members)| match of {
         Common::RoceSpeed(_) => odd(members),
         Common::Network(_) => members.iter().any(|i| i.mtu != members[0].mtu),
     });
-    let Some((of, members)) = differing else { return Ok(Verdict::Pass) };
+    if let Some((of, members)) = differing {
+        return Ok(finding(of, members));
+    }
+    rails.and(networks).map(|_| Verdict::Pass)
+}
+
+fn finding(of: &Common, members: &[&Interface]) -> Verdict {
     let most = members.iter().map(|interface| interface.mtu).max().unwrap_or(0);
     let small: Vec<&&Interface> = members.iter().filter(|interface| interface.mtu < most).collect();
     let names: Vec<&str> = small.iter().map(|interface| interface.name.as_str()).collect();
@@ -72,37 +77,47 @@ fn judge(facts: &Facts) -> Judged {
     for member in members {
         verdict = verdict.evidence(format!("{} MTU {}", member.name, member.mtu));
     }
-    Ok(verdict)
+    verdict
 }
 
-/// Interfaces that should have one MTU: rails of one speed, and those of one network.
-fn groups<'a>(up: &[&'a Interface], devices: &[RdmaDevice]) -> Vec<(Common, Vec<&'a Interface>)> {
-    let roce = |interface: &&&Interface| {
-        let of = devices.iter().filter(|device| device.interfaces.contains(&interface.name));
-        of.flat_map(|device| device.ports())
-            .any(|port| port.link_layer == LinkLayer::Ethernet && port.state == PortState::Active)
-    };
-    let rails: Vec<&'a Interface> =
-        up.iter().filter(roce).copied().filter(|i| i.speed.known().is_some()).collect();
-    let mut groups: Vec<(Common, Vec<&'a Interface>)> = Vec::new();
-    // Rails are of one speed; a slower port of the same maker is for something else.
-    for &rail in &rails {
-        let of = Common::RoceSpeed(rail.speed.known().unwrap_or(&0) / 1000);
-        match groups.iter_mut().find(|(name, _)| *name == of) {
-            Some((_, members)) => members.push(rail),
-            None => groups.push((of, vec![rail])),
+/// Interfaces by what they have in common.
+type Groups<'a> = Vec<(Common, Vec<&'a Interface>)>;
+
+fn put<'a>(groups: &mut Groups<'a>, of: Common, interface: &'a Interface) {
+    match groups.iter_mut().find(|(name, _)| *name == of) {
+        Some((_, members)) => members.push(interface),
+        None => groups.push((of, vec![interface])),
+    }
+}
+
+/// Rails are of one speed; a slower port of the same maker is for something else.
+fn rails<'a>(facts: &Facts, up: &[&'a Interface]) -> Result<Groups<'a>, Verdict> {
+    let devices = facts.rdma.devices.require("no RDMA devices")?;
+    let mut names: Vec<&String> = Vec::new();
+    for device in devices {
+        let mut ports = device.ports.decided()?.into_iter().flatten();
+        if ports.any(|port| port.link_layer == LinkLayer::Ethernet && port.state == PortState::Active) {
+            names.extend(device.interfaces.decided()?.into_iter().flatten());
         }
     }
+    let mut groups = Groups::new();
+    for &rail in up.iter().filter(|interface| names.contains(&&interface.name)) {
+        if let Some(speed) = rail.speed.decided()? {
+            put(&mut groups, Common::RoceSpeed(speed / 1000), rail);
+        }
+    }
+    Ok(groups)
+}
+
+/// Interfaces of one network.
+fn networks<'a>(up: &[&'a Interface]) -> Result<Groups<'a>, Verdict> {
+    let mut groups = Groups::new();
     for &interface in up {
-        for network in &interface.networks {
-            let of = Common::Network(network.to_string());
-            match groups.iter_mut().find(|(name, _)| *name == of) {
-                Some((_, members)) => members.push(interface),
-                None => groups.push((of, vec![interface])),
-            }
+        for network in interface.networks.decided()?.into_iter().flatten() {
+            put(&mut groups, Common::Network(network.clone()), interface);
         }
     }
-    groups
+    Ok(groups)
 }
 
 #[cfg(test)]
@@ -121,7 +136,7 @@ mod tests {
             rail.speed = Fact::Known(400_000);
             interfaces.push(rail);
             let mut device = rdma_device(&format!("mlx5_{at}"), "Ethernet", "ACTIVE", 400);
-            device.interfaces = vec![format!("eth{at}")];
+            device.interfaces = Fact::Known(vec![format!("eth{at}")]);
             devices.push(device);
         }
         facts.network.interfaces = Fact::Known(interfaces);
@@ -134,6 +149,26 @@ mod tests {
         expect(&CHECK, &node(&[9000, 9000, 1500]), "warning", "eth2 has MTU 1500");
         expect(&CHECK, &node(&[9000, 9000]), "pass", "");
         expect(&CHECK, &node(&[9000]), "not-applicable", "");
+    }
+
+    #[test]
+    fn what_is_unread_is_unknown_unless_a_difference_is_known() {
+        let unread = || Fact::Unknown("permission denied".into());
+        let mut facts = node(&[9000, 9000]);
+        if let Fact::Known(devices) = &mut facts.rdma.devices {
+            devices[1].interfaces = unread();
+        }
+        expect(&CHECK, &facts, "unknown", "permission denied");
+        let mut facts = node(&[9000, 9000]);
+        if let Fact::Known(interfaces) = &mut facts.network.interfaces {
+            interfaces[0].networks = unread();
+        }
+        expect(&CHECK, &facts, "unknown", "permission denied");
+        let mut facts = node(&[9000, 9000, 1500]);
+        if let Fact::Known(interfaces) = &mut facts.network.interfaces {
+            interfaces[0].networks = unread();
+        }
+        expect(&CHECK, &facts, "warning", "eth2 has MTU 1500");
     }
 
     #[test]

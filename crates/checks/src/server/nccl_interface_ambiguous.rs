@@ -2,8 +2,8 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::at_least;
-use facts::Facts;
-use facts::network::OperState;
+use facts::network::{Interface, OperState};
+use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-interface-ambiguous",
@@ -31,21 +31,34 @@ fn leaves_virbr_out(facts: &Facts) -> bool {
     any
 }
 
+/// The interfaces that may carry NCCL's traffic: up, with IPv4.
+fn usable(interfaces: &[Interface]) -> Result<Vec<&Interface>, Verdict> {
+    let mut usable = Vec::new();
+    for interface in interfaces.iter().filter(|i| i.state != OperState::Down && i.kind != "loopback") {
+        if *interface.has_ipv4().require("no IPv4 addresses")? {
+            usable.push(interface);
+        }
+    }
+    Ok(usable)
+}
+
 fn judge(facts: &Facts) -> Judged {
-    let Some(peers) = facts.peers() else {
-        return Err(Verdict::NotApplicable("no sign that this machine is part of a cluster".into()));
-    };
+    const ALONE: &str = "no sign that this machine is part of a cluster";
+    let peers = facts.peers();
+    if peers == Fact::Absent {
+        return Err(Verdict::NotApplicable(ALONE.into()));
+    }
     if facts.environment.setting("NCCL_SOCKET_IFNAME").decided()?.is_some() {
         return Err(Verdict::NotApplicable("NCCL_SOCKET_IFNAME sets the interface".into()));
     }
     let interfaces = facts.network.interfaces.require("no network interfaces")?;
-    let usable =
-        || interfaces.iter().filter(|i| i.state != OperState::Down && i.kind != "loopback" && i.has_ipv4());
-    if usable().any(|interface| interface.name.starts_with("ib")) {
+    let usable = usable(interfaces)?;
+    if usable.iter().any(|interface| interface.name.starts_with("ib")) {
         return Ok(Verdict::Pass);
     }
     let without_virbr = leaves_virbr_out(facts);
-    let candidates: Vec<&str> = usable()
+    let candidates: Vec<&str> = usable
+        .iter()
         .map(|interface| interface.name.as_str())
         .filter(|name| !(name.starts_with("docker") || without_virbr && name.starts_with("virbr")))
         .collect();
@@ -54,6 +67,7 @@ fn judge(facts: &Facts) -> Judged {
     if wrong.is_empty() {
         return Ok(Verdict::Pass);
     }
+    let peers = peers.require(ALONE)?;
     let message = format!(
         "NCCL{} would use {}, but {} lead{} only to containers or virtual machines on this node; other nodes \
          cannot connect to it",
@@ -70,14 +84,13 @@ fn judge(facts: &Facts) -> Judged {
     let fix = Fix::safe("Set the interface that reaches the other nodes, in every job:", &[&nccl, &gloo]);
     Ok(Verdict::warning(message, fix)
         .evidence(format!("interfaces with an address: {}", candidates.join(", ")))
-        .evidence(peers))
+        .evidence(peers.clone()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::expect;
-    use facts::Fact;
     use facts::testing::roles::*;
     use facts::testing::*;
 
@@ -107,5 +120,20 @@ mod tests {
         let mut unread = node(&[]);
         unread.network.interfaces = Fact::Unknown("no /sys".into());
         expect(&CHECK, &unread, "unknown", "");
+    }
+
+    #[test]
+    fn unread_addresses_or_peers_are_unknown() {
+        let mut facts = node(&["ens3", "virbr0"]);
+        if let Fact::Known(interfaces) = &mut facts.network.interfaces {
+            for interface in interfaces {
+                interface.networks = Fact::Unknown("route: permission denied".into());
+                interface.ipv4 = interface.networks.clone();
+            }
+        }
+        expect(&CHECK, &facts, "unknown", "route: permission denied");
+        let mut facts = with_variables(node(&["ens3", "virbr0"]), &[]);
+        facts.docker.info = Fact::Unknown("permission denied".into());
+        expect(&CHECK, &facts, "unknown", "permission denied");
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use diagnostic::shell;
-use facts::Facts;
 use facts::network::{Interface, OperState};
+use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-interface-missing",
@@ -37,8 +37,8 @@ fn judge(facts: &Facts) -> Judged {
         let Some(wrong) = wrong else { continue };
         let message =
             format!("{}={}: {wrong}; jobs that read it fail at startup", setting.name, setting.value);
-        let usable =
-            interfaces.iter().filter(|i| i.kind != "loopback" && i.state != OperState::Down && i.has_ipv4());
+        let usable = interfaces.iter().filter(|i| i.kind != "loopback" && i.state != OperState::Down);
+        let usable = usable.filter(|interface| interface.has_ipv4() == Fact::Known(true));
         let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
         let route = facts.network.default_route.known().map(String::as_str);
         let name = route.or(names.first().copied()).unwrap_or("eth0");
@@ -84,7 +84,6 @@ fn exact(value: &str, interfaces: &[Interface]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testing::{expect, verdict_line};
-    use facts::Fact;
     use facts::testing::roles::*;
 
     fn node(variables: &[(&str, &str)]) -> Facts {

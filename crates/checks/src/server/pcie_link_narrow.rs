@@ -67,7 +67,7 @@ pub(super) fn links(facts: &Facts) -> Result<Vec<(&Device, Link, Link)>, Verdict
 }
 
 fn port(pci: &Pci, gpu: &Device) -> Result<Option<Link>, Verdict> {
-    let port = pci.above(gpu).next();
+    let port = gpu.upstream.decided()?.and_then(|address| pci.at(address));
     port.map_or(Ok(None), |port| Ok(port.link.decided()?.copied()))
 }
 
@@ -81,7 +81,7 @@ mod tests {
     fn linked(link: Link, port: Link) -> Facts {
         let mut device = gpu("0000:1b:00.0");
         device.link = Fact::Known(link);
-        device.upstream = Some("0000:17:01.0".into());
+        device.upstream = Fact::Known("0000:17:01.0".into());
         let mut above = bridge("0000:17:01.0", None);
         above.link = Fact::Known(port);
         server(|f| f.pci.devices = Fact::Known(vec![above, device]))
@@ -99,6 +99,11 @@ mod tests {
         let mut guest = narrow.clone();
         guest.system.virtualisation = Fact::Known("kvm".into());
         expect(&CHECK, &guest, "not-applicable", "virtual machine");
+        let mut unread = linked(link(16, 16), link(16, 16));
+        if let Fact::Known(devices) = &mut unread.pci.devices {
+            devices[1].upstream = Fact::Unknown("bridge: permission denied".into());
+        }
+        expect(&CHECK, &unread, "unknown", "bridge: permission denied");
         expect(&CHECK, &server(|_| {}), "not-applicable", "no GPU reports");
         expect(&CHECK, &server(|f| first(f, |gpu| gpu.link = Fact::Unknown("x".into()))), "unknown", "x");
     }

@@ -14,17 +14,20 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
+const ALONE: &str = "the RDMA ports belong to an ordinary network card, and there is no sign that this \
+                     machine is part of a cluster";
+
 fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
     if !devices.iter().any(|device| device.ports().any(|port| port.state == PortState::Active)) {
+        for device in devices {
+            device.ports.decided()?;
+        }
         return Err(Verdict::NotApplicable("no RDMA port is active".into()));
     }
-    if facts.peers().is_none() {
-        return Err(Verdict::NotApplicable(
-            "the RDMA ports belong to an ordinary network card, and there is no sign that this machine is \
-             part of a cluster"
-                .into(),
-        ));
+    let peers = facts.peers();
+    if peers == Fact::Absent {
+        return Err(Verdict::NotApplicable(ALONE.into()));
     }
     let module = facts.driver.module.require("the driver is not loaded")?;
     // GPUDirect RDMA is for professional and data-center cards.
@@ -38,6 +41,9 @@ fn judge(facts: &Facts) -> Judged {
     if loaded.iter().any(|name| matches!(name.as_str(), "nvidia_peermem" | "nv_peer_mem")) {
         return Ok(Verdict::Pass);
     }
+    peers.require(ALONE)?;
+    // Unknown GPUs may be GeForce cards.
+    facts.gpu.list.decided()?;
     let kernel = facts.system.kernel.require("no kernel")?;
     let recent = release(kernel).is_some_and(|release| release >= (5, 12));
     let fix = Fix::safe(
@@ -83,7 +89,6 @@ fn release(kernel: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
     use crate::testing::expect;
-    use facts::Fact;
     use facts::testing::roles::*;
 
     use facts::driver::Module;
@@ -109,5 +114,21 @@ mod tests {
         let mut alone = node(false, &["nvidia"], "6.8.0");
         alone.rdma.devices = Fact::Known(vec![]);
         expect(&CHECK, &alone, "not-applicable", "");
+    }
+
+    #[test]
+    fn unread_peers_and_ports_are_unknown() {
+        let mut facts = node(false, &["nvidia"], "6.8.0");
+        facts.rdma.devices = Fact::Known(vec![rdma_device("mlx5_0", "Ethernet", "ACTIVE", 25)]);
+        expect(&CHECK, &facts, "not-applicable", "ordinary network card");
+        facts.docker.info = Fact::Unknown("permission denied".into());
+        expect(&CHECK, &facts, "unknown", "permission denied");
+        let mut gpus = node(false, &["nvidia"], "6.8.0");
+        gpus.gpu.list = Fact::Unknown("nvidia-smi: permission denied".into());
+        expect(&CHECK, &gpus, "unknown", "nvidia-smi: permission denied");
+        let mut device = rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400);
+        device.ports = Fact::Unknown("ports: permission denied".into());
+        facts.rdma.devices = Fact::Known(vec![device]);
+        expect(&CHECK, &facts, "unknown", "ports: permission denied");
     }
 }

@@ -1,6 +1,7 @@
 //! RDMA devices are there, but programs cannot open them.
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
+use diagnostic::Missing;
 use facts::Facts;
 use facts::rdma::PortState;
 
@@ -18,6 +19,9 @@ fn judge(facts: &Facts) -> Judged {
     let devices = facts.rdma.devices.require("no RDMA device")?;
     let active = devices.iter().any(|device| device.ports().any(|port| port.state == PortState::Active));
     if !active {
+        for device in devices {
+            device.ports.decided()?;
+        }
         return Err(Verdict::NotApplicable("no RDMA port is active".into()));
     }
     let nodes = facts.rdma.verbs_nodes.decided()?.map_or(0, Vec::len);
@@ -33,8 +37,8 @@ fn judge(facts: &Facts) -> Judged {
         );
         return Ok(Verdict::error(message, fix).evidence("no /dev/infiniband/uverbs*"));
     }
-    let variable = |name: &str| facts.environment.setting(name).known().is_some();
-    if facts.expected.rdma != Some(true) && !variable("MASTER_ADDR") && !variable("NCCL_IB_HCA") {
+    let set = |name: &str| Ok::<_, Missing>(facts.environment.setting(name).decided()?.is_some());
+    if facts.expected.rdma != Some(true) && !set("MASTER_ADDR")? && !set("NCCL_IB_HCA")? {
         return Err(Verdict::NotApplicable("no sign that this container is meant to use RDMA".into()));
     }
     let message = "the machine has active RDMA ports but this container has no access to them; NCCL silently \
@@ -67,5 +71,18 @@ mod tests {
         expect(&CHECK, &facts, "pass", "");
         facts.rdma.verbs_nodes = Fact::Unknown("permission denied".into());
         expect(&CHECK, &facts, "unknown", "");
+    }
+
+    #[test]
+    fn unread_ports_or_variables_are_unknown() {
+        let mut facts = gpu_container();
+        let mut device = rdma_device("mlx5_0", "InfiniBand", "ACTIVE", 400);
+        facts.rdma.devices = Fact::Known(vec![device.clone()]);
+        facts.rdma.verbs_nodes = Fact::Absent;
+        facts.environment.variables = Fact::Unknown("environ: permission denied".into());
+        expect(&CHECK, &facts, "unknown", "environ: permission denied");
+        device.ports = Fact::Unknown("ports: permission denied".into());
+        facts.rdma.devices = Fact::Known(vec![device]);
+        expect(&CHECK, &facts, "unknown", "ports: permission denied");
     }
 }

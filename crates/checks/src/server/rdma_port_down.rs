@@ -1,8 +1,9 @@
 //! An InfiniBand port is not active.
 
 use crate::{Applies, Check, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
-use facts::Facts;
+use diagnostic::Missing;
 use facts::rdma::{LinkLayer, PhysicalState, PortState, RdmaDevice};
+use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
     id: "rdma-port-down",
@@ -86,11 +87,7 @@ impl Ports<'_> {
                 active += 1;
                 continue;
             }
-            let other = |other: &&RdmaDevice| {
-                other.name != device.name && other.card.is_some() && other.card == device.card
-            };
-            let lit = |other: &RdmaDevice| other.ports().any(|port| port.state == PortState::Active);
-            if devices.iter().filter(other).any(lit) {
+            if card_is_active(device, devices)? {
                 continue;
             }
             let linked = ports.iter().any(|port| port.physical_state == PhysicalState::LinkUp);
@@ -98,6 +95,21 @@ impl Ports<'_> {
         }
         Ok(Ports { active, waiting, down })
     }
+}
+
+/// Whether another device of the same card has an active port.
+fn card_is_active(device: &RdmaDevice, devices: &[RdmaDevice]) -> Result<bool, Missing> {
+    let lit = |other: &&RdmaDevice| other.ports().any(|port| port.state == PortState::Active);
+    let mut unread = None;
+    for other in devices.iter().filter(|other| other.name != device.name).filter(lit) {
+        match (&device.card, &other.card) {
+            (Fact::Absent, _) | (_, Fact::Absent) => {}
+            (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => unread = Some(why.clone()),
+            (Fact::Known(card), Fact::Known(other)) if card == other => return Ok(true),
+            (Fact::Known(_), Fact::Known(_)) => {}
+        }
+    }
+    unread.map_or(Ok(false), Err)
 }
 
 fn show(device: &RdmaDevice) -> String {
@@ -109,7 +121,6 @@ fn show(device: &RdmaDevice) -> String {
 mod tests {
     use super::*;
     use crate::testing::expect;
-    use facts::Fact;
     use facts::testing::roles::*;
 
     fn node(states: &[&str]) -> Facts {
@@ -134,6 +145,23 @@ mod tests {
         let mut unread = node(&["ACTIVE"]);
         unread.rdma.devices = Fact::Unknown("no /sys".into());
         expect(&CHECK, &unread, "unknown", "");
+    }
+
+    #[test]
+    fn second_port_of_a_card_is_not_reported_nor_one_of_an_unknown_card() {
+        let on = |first: Fact<String>, second: Fact<String>| {
+            let mut facts = node(&["ACTIVE", "DOWN"]);
+            if let Fact::Known(devices) = &mut facts.rdma.devices {
+                (devices[0].card, devices[1].card) = (first, second);
+            }
+            facts
+        };
+        let card = |text: &str| Fact::Known(text.to_owned());
+        expect(&CHECK, &on(card("0000:18:00"), card("0000:18:00")), "pass", "");
+        expect(&CHECK, &on(card("0000:18:00"), card("0000:19:00")), "warning", "mlx5_1 has no link");
+        let unread = || Fact::Unknown("permission denied".into());
+        expect(&CHECK, &on(card("0000:18:00"), unread()), "unknown", "permission denied");
+        expect(&CHECK, &on(unread(), card("0000:18:00")), "unknown", "permission denied");
     }
 
     #[test]

@@ -32,6 +32,7 @@ fn judge(facts: &Facts) -> Judged {
     let mut own = Vec::new();
     for interface in interfaces {
         own.extend(interface.ipv4.require("no IPv4 addresses")?);
+        interface.networks.decided()?;
     }
     let parsed = |text: &&String| text.split('/').next().and_then(|address| address.parse().ok());
     if own.iter().filter_map(parsed).any(|other: Ipv4Addr| other == address) {
@@ -39,8 +40,7 @@ fn judge(facts: &Facts) -> Judged {
     }
     // An address whose network several interfaces share is in no interface's list.
     if interfaces.iter().filter(|interface| reaches(interface, address)).count() > 1 {
-        let why = format!("several interfaces share the network of {address}");
-        return Err(Verdict::unknown(why));
+        return Err(Verdict::unknown(format!("several interfaces share the network of {address}")));
     }
     let message = format!(
         "the swarm has the address {address} for this machine, which no interface has; other nodes send its \
@@ -61,7 +61,7 @@ fn judge(facts: &Facts) -> Judged {
 
 /// Whether an address is in a network that the interface is connected to.
 fn reaches(interface: &Interface, address: Ipv4Addr) -> bool {
-    interface.networks.iter().any(|network| {
+    interface.networks.known().into_iter().flatten().any(|network| {
         let parts = network.split_once('/');
         let parsed = parts
             .and_then(|(first, length)| Some((first.parse::<Ipv4Addr>().ok()?, length.parse::<u32>().ok()?)));
@@ -92,7 +92,7 @@ mod tests {
                 ipv4: Fact::Known(
                     Some((*address).to_owned()).filter(|own| !own.is_empty()).into_iter().collect(),
                 ),
-                networks: networks.iter().map(|network| (*network).to_owned()).collect(),
+                networks: Fact::Known(networks.iter().map(|network| (*network).to_owned()).collect()),
                 ipv6: Vec::new(),
                 physical: true,
                 kind: "ethernet".into(),

@@ -42,8 +42,9 @@ fn judge(facts: &Facts) -> Judged {
     }
     let mode = facts.toolkit.mode();
     let mode = mode.require("the toolkit's mode is unknown")?.as_str();
-    let new = facts.toolkit.at_least(toolkit::TOOLKIT_DEFAULTS_TO_CDI) == Fact::Known(true);
-    let cdi_mode = matches!(mode, "cdi" | "jit-cdi") || (mode == "auto" && new);
+    let new = facts.toolkit.at_least(toolkit::TOOLKIT_DEFAULTS_TO_CDI);
+    let cdi_mode =
+        matches!(mode, "cdi" | "jit-cdi") || (mode == "auto" && new.decided()?.is_some_and(|new| *new));
     if cdi_mode && docker.info_text(&["DefaultRuntime"]) == Fact::Known("nvidia".into()) {
         return Ok(Verdict::Pass);
     }
@@ -104,5 +105,6 @@ mod tests {
         assert_eq!(of("27.5.1", "systemd", "nvidia", "1.18.0", false), "pass");
         assert!(of("27.5.1", "systemd", "nvidia", "1.17.8", false).starts_with("warning: "));
         assert!(of("odd", "systemd", "runc", "1.17.8", true).starts_with("unknown: "));
+        assert!(of("27.5.1", "systemd", "nvidia", "odd", false).starts_with("unknown: "));
     }
 }

@@ -163,7 +163,14 @@ async fn one(
     let swarm = &machine.swarm;
     let member = members.iter().any(|member| member.id == swarm.node);
     // A failed join of envdoc made it a member of nothing.
-    let joining = swarm.node.is_empty() && join_marker::is_set(plan, engine).await;
+    let joining = match swarm.node.is_empty() {
+        true => join_marker::is_set(plan, engine).await,
+        false => Ok(false),
+    };
+    let joining = match joining {
+        Ok(joining) => joining,
+        Err(why) => return downed.failed(progress, STEP, &node.name, why),
+    };
     if swarm.state == State::Inactive {
         downed.done(progress, STEP, &node.name, "not in a swarm", Outcome::Unchanged);
     } else if member || joining {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use docker::fan_out;
 
+use crate::Error;
 use crate::former::{self, Former};
 use crate::join_marker;
 use crate::observed_state::{self, ObservedState};
@@ -35,19 +36,36 @@ pub struct Downed {
     pub notes: Vec<String>,
 }
 
-/// The nodes that are no longer in cluster.yaml, as the reached ones recorded them.
-pub async fn former(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> Vec<Former> {
-    let observed = fan_out(nodes.iter().map(|(node, engine)| async move {
+/// The nodes that are no longer in cluster.yaml, as the reached ones recorded them, and the records that
+/// could not be read.
+pub async fn former(plan: &ClusterPlan, nodes: &[(&Node, &Engine)]) -> (Vec<Former>, Vec<Problem>) {
+    let all = fan_out(nodes.iter().map(|(node, engine)| async move {
         let (machine, recorded) = tokio::join!(swarm::machine(engine), record::read(plan, engine));
-        Some(ObservedState {
+        Ok::<_, Error>(ObservedState {
             name: node.name.clone(),
-            machine: machine.ok()?,
-            recorded: recorded.ok()?,
+            machine: machine?,
+            recorded: recorded?,
             ..ObservedState::default()
         })
     }));
-    let observed: Vec<ObservedState> = observed.await.into_iter().flatten().collect();
-    former::connect(plan, observed_state::former(plan, &observed)).await
+    let (mut observed, mut unread) = (Vec::new(), Vec::new());
+    for (found, (node, _)) in all.await.into_iter().zip(nodes) {
+        match found {
+            Ok(found) => observed.push(found),
+            Err(why) => unread.push(not_recorded(plan, node, &why)),
+        }
+    }
+    (former::connect(plan, observed_state::former(plan, &observed)).await, unread)
+}
+
+/// The problem of a node whose record of former nodes could not be read.
+fn not_recorded(plan: &ClusterPlan, node: &Node, why: &Error) -> Problem {
+    let message = format!("nodes that were removed from cluster.yaml could not be looked up: {why}");
+    Problem::of(Step::Removed, &node.name, message).closed(why.is_closed()).fix(format!(
+        "If cluster.yaml had other nodes before, remove what `docker ps -a --filter label={LABEL}={}` shows \
+        on their machines",
+        plan.name
+    ))
 }
 
 /// The problem of a former node that was not reached.
@@ -86,7 +104,7 @@ pub async fn down(
 async fn forget_join(plan: &ClusterPlan, engine: &Engine) {
     let machine = swarm::machine(engine).await;
     let over = machine.is_ok_and(|machine| matches!(machine.swarm.state, State::Active | State::Inactive));
-    if over && join_marker::is_set(plan, engine).await {
+    if over && join_marker::is_set(plan, engine).await == Ok(true) {
         join_marker::remove(plan, engine).await;
     }
 }
@@ -218,4 +236,24 @@ async fn removed(engine: &Engine, name: &str) -> Result<(), docker::Error> {
         tokio::time::sleep(REMOVE_RETRY_INTERVAL).await;
     }
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::UnreadableRecord;
+    use crate::testing::two_nodes;
+
+    #[test]
+    fn a_record_that_cannot_be_read_is_a_problem() {
+        let plan = two_nodes("");
+        let record = UnreadableRecord {
+            label: "envdoc.nodes",
+            volume: "two-node-nodes-2".into(),
+            reason: "EOF".into(),
+        };
+        let problem = not_recorded(&plan, &plan.nodes[0], &record.into());
+        assert!(problem.message.contains("volume two-node-nodes-2"), "{problem:?}");
+        assert!(problem.fix[0].contains("=two-node`"), "{problem:?}");
+    }
 }

@@ -77,13 +77,50 @@ async fn leave(engine: &Engine, manager: &Engine) -> Result<Left, docker::Error>
 }
 
 /// Takes nodes that are gone for good off the manager's list, where it has lost contact with them.
-pub(crate) async fn forget(manager: &Engine, forgotten: &[Recorded]) {
-    let created = swarm::labels(manager).await.is_ok_and(|labels| labels.contains_key(LABEL));
-    let members = swarm::members(manager).await.unwrap_or_default();
+/// Returns what could not be done.
+pub(crate) async fn forget(manager: &Engine, forgotten: &[Recorded]) -> Vec<String> {
+    let members = match listed(manager).await {
+        Ok(members) => members,
+        Err(why) => return vec![still_listed(forgotten.iter().map(|one| one.hostname.as_str()), &why)],
+    };
     let gone = |member: &&swarm::Member| {
         !member.ready && forgotten.iter().any(|one| one.hostname == member.hostname)
     };
-    for member in members.iter().filter(gone).filter(|_| created) {
-        let _ = swarm::remove_member(manager, &member.id, false).await;
+    let mut notes = Vec::new();
+    for member in members.iter().filter(gone) {
+        if let Err(why) = swarm::remove_member(manager, &member.id, false).await {
+            notes.push(still_listed([member.hostname.as_str()].into_iter(), &why));
+        }
+    }
+    notes
+}
+
+/// The members of a swarm that envdoc created; none where it did not, or where the engine manages none.
+async fn listed(manager: &Engine) -> Result<Vec<swarm::Member>, docker::Error> {
+    if !swarm::machine(manager).await?.swarm.manager || !swarm::labels(manager).await?.contains_key(LABEL) {
+        return Ok(Vec::new());
+    }
+    swarm::members(manager).await
+}
+
+fn still_listed<'h>(hosts: impl Iterator<Item = &'h str>, why: &docker::Error) -> String {
+    let hosts: Vec<&str> = hosts.collect();
+    format!(
+        "{} may still be on the swarm manager's list: {why}. Show it and remove them: `docker node ls`, \
+        `docker node rm NODE`",
+        hosts.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_stay_on_the_list_are_named_with_the_reason() {
+        let refused = docker::Error::ConnectionRefused("connection refused".into());
+        let note = still_listed(["host3", "host4"].into_iter(), &refused);
+        assert!(note.starts_with("host3, host4 may still be"), "{note}");
+        assert!(note.contains("list: connection refused."), "{note}");
     }
 }

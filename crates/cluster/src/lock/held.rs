@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Access, Error, Holder, Lock, acquire};
+use super::{Access, Error, Lock, Obstacle, acquire};
 use crate::plan::ClusterPlan;
 use docker::engine::Engine;
 
@@ -28,8 +28,8 @@ pub struct Request<'a> {
 
 /// What happens while a run asks for a lock.
 pub enum Notice<'a> {
-    /// It waits for this run.
-    Waiting(&'a Holder),
+    /// It waits for this.
+    Waiting(&'a Obstacle),
     /// It goes on without a lock.
     Unlocked(&'a docker::Error),
 }
@@ -57,7 +57,7 @@ impl<'e> Held<'e> {
 
     async fn asked(request: Option<Request<'e>>, notice: impl Fn(Notice<'_>)) -> Result<Held<'e>, Error> {
         let Some(request) = request else { return Ok(Held(None)) };
-        match acquire(&request, |holder| notice(Notice::Waiting(holder))).await {
+        match acquire(&request, |obstacle| notice(Notice::Waiting(obstacle))).await {
             Ok(lock) => Ok(Held(Some(lock))),
             Err(Error::Engine(why)) if request.optional => {
                 notice(Notice::Unlocked(&why));

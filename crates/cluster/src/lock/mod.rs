@@ -10,7 +10,7 @@
 mod held;
 mod holder;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,11 @@ impl Error {
                  expires after {EXPIRY_SECONDS} s: `envdoc cluster status`",
                 holder.hostname, holder.process
             ),
+            Error::Unreadable(lock) => format!(
+                "Wait until that run has ended: a lock without a sign of life expires after {EXPIRY_SECONDS} \
+                 s. If no envdoc uses the cluster, remove the lock on the first node: `docker volume rm {}`",
+                lock.volume
+            ),
             Error::Engine(_) => "Check the engine of the first node: `docker info`".into(),
         }
     }
@@ -61,9 +66,45 @@ pub enum Error {
     /// Another run has it.
     #[error("{0} is {verb} this cluster", verb = .0.verb())]
     Held(Holder),
+    /// A lock whose holder cannot be read counts as held.
+    #[error("{0} has locked this cluster")]
+    Unreadable(Unreadable),
     /// The engine did not do what it should.
     #[error("cannot lock the cluster: {0}")]
     Engine(#[from] docker::Error),
+}
+
+/// A lock whose holder cannot be read: another version of envdoc made it, or it is damaged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an unknown run (cannot read the label {label} of the volume {volume}: {reason})",
+    label = HOLDER_LABEL
+)]
+pub struct Unreadable {
+    /// The lock's volume.
+    pub volume: String,
+    /// In the parser's words.
+    pub reason: String,
+}
+
+/// What keeps a run from its lock.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// Another run.
+    #[error("{0}")]
+    Run(Holder),
+    /// A run of which nothing is known.
+    #[error("{0}")]
+    Unknown(Unreadable),
+}
+
+impl From<Obstacle> for Error {
+    fn from(obstacle: Obstacle) -> Error {
+        match obstacle {
+            Obstacle::Run(holder) => Error::Held(holder),
+            Obstacle::Unknown(lock) => Error::Unreadable(lock),
+        }
+    }
 }
 
 /// A lock that is held. [`Lock::release`] ends it; dropped, it expires.
@@ -75,19 +116,21 @@ pub struct Lock<'e> {
 }
 
 /// Waits until no other run has a lock that excludes this one, and takes it.
-async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Holder)) -> Result<Lock<'e>, Error> {
+async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Obstacle)) -> Result<Lock<'e>, Error> {
     let (plan, engine, access) = (request.plan, request.engine, request.access);
     let lock = Lock::new(request);
-    let in_the_way = |holders: Vec<Holder>| {
-        holders.into_iter().find(|other| other.id != lock.holder.id && access.excludes(other.access))
+    let in_the_way = |locks: Locks| {
+        let excludes = |other: &Holder| other.id != lock.holder.id && access.excludes(other.access);
+        let run = locks.holders.into_iter().find(excludes).map(Obstacle::Run);
+        run.or_else(|| locks.unreadable.into_iter().next().map(Obstacle::Unknown))
     };
     let started = Instant::now();
     let mut last = String::new();
     loop {
-        let mut held = in_the_way(holders(plan, engine).await?);
+        let mut held = in_the_way(locks(plan, engine).await?);
         if held.is_none() {
             lock.create(0).await?;
-            held = in_the_way(holders(plan, engine).await?);
+            held = in_the_way(locks(plan, engine).await?);
             if held.is_none() {
                 lock.sweep().await;
                 return Ok(lock);
@@ -95,13 +138,18 @@ async fn acquire<'e>(request: &Request<'e>, waiting: impl Fn(&Holder)) -> Result
             lock.release().await;
             tokio::time::sleep(lock.back_off()).await;
         }
-        if let Some(holder) = held {
+        if let Some(obstacle) = held {
             if started.elapsed() >= request.limit {
-                return Err(Error::Held(holder));
+                return Err(obstacle.into());
             }
-            if holder.id != last {
-                waiting(&holder);
-                last = holder.id;
+            // Each sign of life of an unknown run has a volume of its own.
+            let id = match &obstacle {
+                Obstacle::Run(holder) => holder.id.clone(),
+                Obstacle::Unknown(_) => "unknown".to_owned(),
+            };
+            if id != last {
+                waiting(&obstacle);
+                last = id;
             }
         }
         tokio::time::sleep(POLL_INTERVAL.min(request.limit)).await;
@@ -158,9 +206,8 @@ impl<'e> Lock<'e> {
     async fn sweep(&self) {
         let Ok(all) = volume::list(self.engine, LOCK_LABEL, &self.plan.name).await else { return };
         let Ok(machine) = swarm::machine(self.engine).await else { return };
-        let alive: BTreeSet<String> =
-            alive(&all, machine.time.as_deref()).into_iter().map(|holder| holder.id).collect();
-        for one in all.iter().filter(|one| holder_of(one).is_none_or(|holder| !alive.contains(&holder.id))) {
+        let alive = alive(&all, machine.time.as_deref());
+        for one in all.iter().filter(|one| !alive.has(one)) {
             let _ = volume::remove(self.engine, &one.name).await;
         }
     }
@@ -173,34 +220,65 @@ impl<'e> Lock<'e> {
 }
 
 /// Who holds locks of a cluster now; one that changes it comes first.
-pub async fn holders(plan: &ClusterPlan, engine: &Engine) -> Result<Vec<Holder>, docker::Error> {
+pub async fn holders(plan: &ClusterPlan, engine: &Engine) -> Result<Vec<Holder>, Error> {
+    let locks = locks(plan, engine).await?;
+    match locks.unreadable.into_iter().next() {
+        Some(lock) => Err(Error::Unreadable(lock)),
+        None => Ok(locks.holders),
+    }
+}
+
+/// The locks of a cluster that have not expired.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Locks {
+    /// One that changes the cluster comes first.
+    holders: Vec<Holder>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl Locks {
+    /// Whether a volume is one of these locks.
+    fn has(&self, one: &volume::Listed) -> bool {
+        match holder_of(one) {
+            Ok(holder) => self.holders.iter().any(|known| known.id == holder.id),
+            Err(_) => self.unreadable.iter().any(|lock| lock.volume == one.name),
+        }
+    }
+}
+
+async fn locks(plan: &ClusterPlan, engine: &Engine) -> Result<Locks, docker::Error> {
     let all = volume::list(engine, LOCK_LABEL, &plan.name).await?;
     if all.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Locks::default());
     }
     let now = swarm::machine(engine).await?.time;
     Ok(alive(&all, now.as_deref()))
 }
 
-fn holder_of(one: &volume::Listed) -> Option<Holder> {
-    serde_json::from_str(one.labels.get(HOLDER_LABEL)?).ok()
+fn holder_of(one: &volume::Listed) -> Result<Holder, Unreadable> {
+    let unreadable = |reason: String| Unreadable { volume: one.name.clone(), reason };
+    let text = one.labels.get(HOLDER_LABEL).ok_or_else(|| unreadable("it is missing".into()))?;
+    serde_json::from_str(text).map_err(|why| unreadable(why.to_string()))
 }
 
 /// The holders of locks that have not expired at `now`, the engine's time.
-fn alive(all: &[volume::Listed], now: Option<&str>) -> Vec<Holder> {
+fn alive(all: &[volume::Listed], now: Option<&str>) -> Locks {
     let now = now.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(|time| time.as_second());
-    let mut holders: Vec<Holder> = Vec::new();
+    let mut locks = Locks::default();
     for one in all {
-        let holder = holder_of(one);
         let expired = now.zip(one.created).is_some_and(|(now, created)| now - created > EXPIRY_SECONDS);
-        if let Some(holder) = holder.filter(|holder| !expired && !holder.ended_here())
-            && holders.iter().all(|known| known.id != holder.id)
-        {
-            holders.push(holder);
+        if expired {
+            continue;
+        }
+        match holder_of(one) {
+            Ok(holder) if holder.ended_here() => {}
+            Ok(holder) if locks.holders.iter().any(|known| known.id == holder.id) => {}
+            Ok(holder) => locks.holders.push(holder),
+            Err(lock) => locks.unreadable.push(lock),
         }
     }
-    holders.sort_by_key(|holder| holder.access != Access::Change);
-    holders
+    locks.holders.sort_by_key(|holder| holder.access != Access::Change);
+    locks
 }
 
 #[cfg(test)]
@@ -220,7 +298,7 @@ mod tests {
         let own = Holder::own("one", "up", Access::Change);
         let at = "2026-11-23T10:00:00Z";
         let names = |all: Vec<volume::Listed>, now: &str| {
-            alive(&all, Some(now)).into_iter().map(|holder| holder.id).collect::<Vec<_>>()
+            alive(&all, Some(now)).holders.into_iter().map(|holder| holder.id).collect::<Vec<_>>()
         };
         let id = vec![own.id.clone()];
         assert_eq!(names(vec![listed(&own, at), listed(&own, at)], "2026-11-23T10:00:59.5Z"), id);
@@ -233,6 +311,25 @@ mod tests {
         // Of another machine nobody here knows whether it runs.
         let elsewhere = Holder { started: Some(("1".into(), "other".into())), ..dead };
         assert_eq!(names(vec![listed(&elsewhere, at)], at), id);
+    }
+
+    #[test]
+    fn a_lock_whose_holder_cannot_be_read_counts_as_held() {
+        let own = Holder::own("one", "up", Access::Change);
+        let at = "2026-11-23T10:00:00Z";
+        for label in [None, Some(""), Some(r#"{"id":"x1"}"#)] {
+            let mut lock = listed(&own, at);
+            lock.name = "lab-lock-x1-0".into();
+            lock.labels = label.map(|text| (HOLDER_LABEL.to_owned(), text.to_owned())).into_iter().collect();
+            let held = alive(&[lock.clone()], Some("2026-11-23T10:00:59Z"));
+            assert!(held.has(&lock), "{label:?}: {held:?}");
+            let error = Error::from(Obstacle::Unknown(held.unreadable[0].clone()));
+            assert!(error.to_string().starts_with("an unknown run (cannot read the label"), "{error}");
+            assert!(error.hint().contains("docker volume rm lab-lock-x1-0"), "{}", error.hint());
+            // Nobody knows its age: held.
+            assert!(alive(&[lock.clone()], None).has(&lock));
+            assert!(!alive(&[lock.clone()], Some("2026-11-23T10:01:01Z")).has(&lock));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::plan::{ClusterPlan, LABEL};
 
 pub(super) fn in_swarm(
     observed: &ObservedState,
-    members: Option<&[Member]>,
+    members: &Result<Vec<Member>, String>,
     differs: &mut Vec<String>,
 ) -> String {
     let swarm = &observed.machine.swarm;
@@ -37,11 +37,18 @@ pub(super) fn in_swarm(
 }
 
 /// What the manager says of a node that takes part in a swarm.
-fn as_member(observed: &ObservedState, members: Option<&[Member]>, differs: &mut Vec<String>) -> String {
+fn as_member(
+    observed: &ObservedState,
+    members: &Result<Vec<Member>, String>,
+    differs: &mut Vec<String>,
+) -> String {
     let swarm = &observed.machine.swarm;
-    let Some(members) = members else {
-        differs.push("the first node reports no swarm members".into());
-        return "active".into();
+    let members = match members {
+        Ok(members) => members,
+        Err(why) => {
+            differs.push(format!("could not read the swarm's members from the first node: {why}"));
+            return "active".into();
+        }
     };
     match members.iter().find(|member| member.id == swarm.node) {
         Some(member) if member.ready => "ready".into(),

@@ -25,7 +25,7 @@ pub(super) async fn step(work: &Work<'_>, observed: &[ObservedState]) -> Result<
     let forgotten: Vec<Recorded> =
         forgotten.into_iter().filter(|one| work.forget.contains(&one.name)).collect();
     if !forgotten.is_empty() {
-        removed::forget(manager, &forgotten).await;
+        removed::forget(manager, &forgotten).await.into_iter().for_each(|note| work.note(note));
     }
     let mut kept = Vec::new();
     for one in &former {

@@ -1,5 +1,7 @@
 //! The step `swarm`: all nodes in one.
 
+mod swarm_label;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -17,6 +19,7 @@ use crate::worker::Why;
 use docker::Cause;
 use docker::engine::Engine;
 use docker::swarm::{self as engine_swarm, State, Token};
+use swarm_label::Creator;
 
 const STEP: Step = Step::Swarm;
 /// The longest until a node that joins is ready; the engine's own attempt ends after about 30 s.
@@ -39,12 +42,8 @@ pub(super) async fn one_swarm(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     let (leader, manager) = work.leader()?;
     if decision.actions.first() == Some(&Action::Init) {
         start(work, leader, manager).await.map_err(|problem| vec![problem])?;
-    } else if engine_swarm::labels(manager).await.is_ok_and(|labels| !labels.contains_key(LABEL)) {
-        work.note(format!(
-            "using the swarm of {}, which envdoc did not create; `envdoc cluster down --leave-swarm` leaves \
-            it alone",
-            leader.name
-        ));
+    } else if let Some(note) = Creator::of(manager).await.of_used(&leader.name) {
+        work.note(note);
     }
     let token = engine_swarm::token(manager).await;
     let token = token.map_err(|why| {
@@ -77,12 +76,8 @@ async fn start(work: &Work<'_>, leader: &Node, manager: &Engine) -> Result<(), P
     match engine_swarm::init(manager, &address, &labels).await {
         Ok(()) => {
             // `down --leave-swarm` leaves only swarms that have it.
-            if !engine_swarm::labels(manager).await.is_ok_and(|labels| labels.contains_key(LABEL)) {
-                work.note(format!(
-                    "the engine of {} did not keep the label {LABEL} on its swarm; `envdoc cluster down \
-                    --leave-swarm` will leave that swarm alone",
-                    leader.name
-                ));
+            if let Some(note) = Creator::of(manager).await.of_started(&leader.name) {
+                work.note(note);
             }
             work.done(
                 STEP,
@@ -342,11 +337,8 @@ async fn forget(work: &Work<'_>, manager: &Engine, decision: &Decision) {
     if decision.stale.is_empty() {
         return;
     }
-    if !engine_swarm::labels(manager).await.is_ok_and(|labels| labels.contains_key(LABEL)) {
-        work.note(
-            "the swarm lists members that are down and have the host names of nodes; envdoc did not create \
-            this swarm and leaves them: `docker node ls`",
-        );
+    if let Some(note) = Creator::of(manager).await.keeps_stale() {
+        work.note(note);
         return;
     }
     for member in &decision.stale {

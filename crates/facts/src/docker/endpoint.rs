@@ -157,9 +157,17 @@ fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<
         Fact::Unknown(why) => return Fact::Unknown(why.clone().about(folder.to_string())),
         other => other.known().cloned().unwrap_or_default(),
     };
+    let mut unreadable = None;
     for entry in entries {
         let path = format!("{folder}/{entry}/meta.json");
-        let Fact::Known(meta) = host.read(&path).json::<Value>() else { continue };
+        let meta = match host.read(&path).json::<Value>().about(&path) {
+            Fact::Known(meta) => meta,
+            Fact::Absent => continue,
+            Fact::Unknown(why) => {
+                unreadable = Some(why);
+                continue;
+            }
+        };
         if meta.get("Name").and_then(Value::as_str) != Some(name) {
             continue;
         }
@@ -169,7 +177,10 @@ fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<
             None => Fact::unknown(format!("{path} names no Docker endpoint")),
         };
     }
-    Fact::unknown(format!("the context {name} ({from}) is not among those below {folder}"))
+    match unreadable {
+        Some(why) => Fact::Unknown(why.about(format!("context {name} ({from})"))),
+        None => Fact::unknown(format!("the context {name} ({from}) is not among those below {folder}")),
+    }
 }
 
 fn elsewhere(url: &str) -> bool {

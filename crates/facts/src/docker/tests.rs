@@ -50,6 +50,14 @@ fn the_endpoint_is_found_as_the_docker_program_finds_it() {
     readings[1].1 = r#"{"currentContext":"other"}"#;
     assert!(matches!(gathered(&readings).endpoint, Fact::Unknown(why) if why.detail.contains("other")));
 
+    let path = "/home/a/.docker/contexts/meta/0a1b/meta.json";
+    let unread = Sparse::new(&readings).failing(&[(&format!("read {path}"), Missing::denied())]);
+    let why = format!("context other (config.json): {path}: permission denied");
+    assert_eq!(
+        gather(&unread, catalog()).endpoint,
+        Fact::Unknown(Missing { detail: why, ..Missing::denied() })
+    );
+
     readings[0].1 = "HOME=/home/a\nDOCKER_HOST=tcp://127.0.0.1:2375";
     assert_eq!(gathered(&readings).endpoint.known().unwrap().from, "DOCKER_HOST");
 

@@ -2,11 +2,12 @@
 
 mod addresses;
 mod firewall;
+mod peers;
 
 use super::Fact;
 use crate::IntoFact;
 use crate::values::values;
-use host::{Host, MissingKind, Reading};
+use host::{Host, Missing, MissingKind, Reading};
 
 pub use addresses::{Address, Route, routes};
 
@@ -51,7 +52,7 @@ values! {
 pub struct Interface {
     /// `eth0`.
     pub name: String,
-    /// `operstate`; `unknown` too where it could not be read.
+    /// `operstate`; `unknown` too where there is no such file.
     pub state: OperState,
     /// MTU in bytes.
     pub mtu: u32,
@@ -61,8 +62,9 @@ pub struct Interface {
     /// another (the routes to connected networks): an address whose network two interfaces share cannot be
     /// assigned to either, and is in neither list. Unknown when `/proc/net` could not be read.
     pub ipv4: Fact<Vec<String>>,
-    /// Networks that it is connected to, `10.0.18.0/24`: routes of the main table without a gateway.
-    pub networks: Vec<String>,
+    /// Networks that it is connected to, `10.0.18.0/24`: routes of the main table without a gateway. Unknown
+    /// when `/proc/net/route` could not be read.
+    pub networks: Fact<Vec<String>>,
     /// IPv6 addresses with prefix length.
     pub ipv6: Vec<String>,
     /// Whether a device stands behind it (link `device`): neither bridge, veth, nor tunnel.
@@ -75,8 +77,11 @@ pub struct Interface {
 
 impl Interface {
     /// Whether it carries IPv4: an address, or a network that it is connected to.
-    pub fn has_ipv4(&self) -> bool {
-        !self.networks.is_empty() || self.ipv4.known().is_some_and(|addresses| !addresses.is_empty())
+    pub fn has_ipv4(&self) -> Fact<bool> {
+        let some = |list: &Fact<Vec<String>>| {
+            list.as_ref().and_then(|list| if list.is_empty() { Fact::Absent } else { Fact::Known(true) })
+        };
+        some(&self.networks).or_look(|| some(&self.ipv4)).absent_as(false)
     }
 }
 
@@ -89,40 +94,6 @@ pub struct Firewall {
     /// when the rules cannot be read. A rule for some senders only counts: those are the ones it was made
     /// for.
     pub allowed: Fact<Vec<String>>,
-}
-
-impl super::Facts {
-    /// What shows that this machine works together with others, or absent. For checks that mean something
-    /// only then; a source that could not be read shows nothing.
-    pub fn peers(&self) -> Option<String> {
-        let variable = |name: &str| self.environment.variable(name).known().map(|value| (*value).to_owned());
-        let number = |name: &str| variable(name).and_then(|value| value.parse::<u32>().ok());
-        if self.expected.rdma == Some(true) {
-            return Some("RDMA is expected".into());
-        }
-        if let Some(address) = variable("MASTER_ADDR")
-            && !matches!(address.as_str(), "localhost" | "::1")
-            && !address.starts_with("127.")
-        {
-            return Some("MASTER_ADDR is set".into());
-        }
-        for name in ["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_COMM_ID"] {
-            if variable(name).is_some_and(|value| !matches!(value.trim_start_matches('='), "lo" | "lo0")) {
-                return Some(format!("{name} is set"));
-            }
-        }
-        if number("SLURM_JOB_NUM_NODES").or_else(|| number("SLURM_NNODES")).is_some_and(|nodes| nodes > 1) {
-            return Some("a Slurm job of several nodes".into());
-        }
-        if self.docker.info_text(&["Swarm", "LocalNodeState"]).known().is_some_and(|state| state == "active")
-        {
-            return Some("this is a node of a Docker swarm".into());
-        }
-        if self.rdma.fabric() == Fact::Known(true) {
-            return Some("RDMA ports are active".into());
-        }
-        None
-    }
 }
 
 const CLASS: &str = "/sys/class/net";
@@ -181,49 +152,69 @@ fn interface(
     local: &Fact<Vec<u32>>,
     ipv6: &[(String, String)],
 ) -> Fact<(u32, Interface)> {
-    let dir = format!("{CLASS}/{name}");
-    let physical = host.stat(&format!("{dir}/device")).text().map(|_| true).absent_as(false);
-    // One that was taken down since the list was made has none of these either.
-    let numbers = number(host, &format!("{dir}/ifindex"))
-        .and_then(|index| number(host, &format!("{dir}/mtu")).map(|mtu| (index, mtu)));
-    let (index, mtu, physical) = match (numbers, physical) {
-        (Fact::Known((index, mtu)), Fact::Known(physical)) => (index, mtu, physical),
-        (Fact::Absent, _) | (_, Fact::Absent) => return Fact::Absent,
-        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => {
-            return Fact::Unknown(why.clone().about(name.to_string()));
-        }
+    let link = match link(host, &format!("{CLASS}/{name}")) {
+        Ok(Some(link)) => link,
+        Ok(None) => return Fact::Absent,
+        Err(why) => return Fact::Unknown(why.about(name)),
     };
-    let kind = line(host, &format!("{dir}/type"));
-    let master = host.stat(&format!("{dir}/master")).json::<host::Stat>();
+    let connected = |route: &&Route| route.interface == name && route.connected;
     let interface = Interface {
-        state: line(host, &format!("{dir}/operstate"))
-            .known()
-            .map_or(OperState::Unknown, |word| word.as_str().into()),
-        mtu,
-        speed: if physical { speed(host.read(&format!("{dir}/speed"))) } else { Fact::Absent },
+        state: link.state,
+        mtu: link.mtu,
+        speed: link.speed,
         ipv4: routes
             .as_ref()
             .and_then(|routes| local.as_ref().map(|local| addresses::of_interface(name, routes, local))),
-        networks: routes
-            .known()
-            .into_iter()
-            .flatten()
-            .filter(|route| route.interface == name && route.connected)
-            .map(Route::network)
-            .collect(),
+        networks: routes.as_ref().map(|routes| routes.iter().filter(connected).map(Route::network).collect()),
         ipv6: ipv6.iter().filter(|(of, _)| of == name).map(|(_, address)| address.clone()).collect(),
-        physical,
-        kind: match kind.known().map(String::as_str) {
-            Some("1") => "ethernet".into(),
-            Some("32") => "infiniband".into(),
-            Some("772") => "loopback".into(),
-            Some(other) => other.to_owned(),
-            None => "unknown".into(),
-        },
-        master: master.known().and_then(|stat| stat.path.rsplit_once('/')).map(|(_, name)| name.to_owned()),
+        physical: link.physical,
+        kind: link.kind,
+        master: link.master,
         name: name.to_owned(),
     };
-    Fact::Known((index, interface))
+    Fact::Known((link.index, interface))
+}
+
+/// What the files of an interface's directory hold.
+struct Link {
+    index: u32,
+    mtu: u32,
+    physical: bool,
+    state: OperState,
+    kind: String,
+    master: Option<String>,
+    speed: Fact<u32>,
+}
+
+/// `None` for what is no interface, or was taken down since the list was made.
+fn link(host: &dyn Host, dir: &str) -> Result<Option<Link>, Missing> {
+    let file = |name: &str| format!("{dir}/{name}");
+    let physical = host.stat(&file("device")).text().decided()?.is_some();
+    let (Some(index), Some(mtu)) =
+        (number(host, &file("ifindex")).decided()?.copied(), number(host, &file("mtu")).decided()?.copied())
+    else {
+        return Ok(None);
+    };
+    let state = line(host, &file("operstate")).about("operstate");
+    let kind = line(host, &file("type")).about("type");
+    let master = host.stat(&file("master")).json::<host::Stat>().about("master");
+    let kind = match kind.decided()?.map(String::as_str) {
+        Some("1") => "ethernet",
+        Some("32") => "infiniband",
+        Some("772") => "loopback",
+        Some(other) => other,
+        None => "unknown",
+    };
+    let master = master.decided()?.and_then(|stat| stat.path.rsplit_once('/'));
+    Ok(Some(Link {
+        index,
+        mtu,
+        physical,
+        state: state.decided()?.map_or(OperState::Unknown, |word| word.as_str().into()),
+        kind: kind.to_owned(),
+        master: master.map(|(_, name)| name.to_owned()),
+        speed: if physical { speed(host.read(&file("speed"))) } else { Fact::Absent },
+    }))
 }
 
 fn number(host: &dyn Host, path: &str) -> Fact<u32> {

@@ -1,11 +1,12 @@
 //! Tests of the group, on real text.
 
-use crate::{Missing, MissingKind};
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::testing::Sparse;
+use crate::testing::roles::{gpu_node, with_variables};
 use host::record::Replay;
+use serde_json::json;
 
 fn network(readings: &[(&str, &str)]) -> Network {
     gather(&Sparse::new(readings))
@@ -66,6 +67,56 @@ fn an_interface_that_cannot_be_read_is_not_left_out() {
 }
 
 #[test]
+fn unreadable_state_kind_or_master_is_not_guessed() {
+    let readings = [
+        ("list /sys/class/net", "eth0"),
+        ("read /sys/class/net/eth0/ifindex", "2"),
+        ("read /proc/net/route", ""),
+    ];
+    let mtu = ("read /sys/class/net/eth0/mtu", "1500");
+    let host = Sparse::new(&[readings[0], readings[1], readings[2], mtu]);
+    assert_eq!(gather(&host).interfaces.known().unwrap()[0].state, OperState::Unknown);
+    for (question, name) in [("read", "operstate"), ("read", "type"), ("stat", "master")] {
+        let key = format!("{question} /sys/class/net/eth0/{name}");
+        let found = gather(&host.clone().failing(&[(&key, "permission denied")])).interfaces;
+        assert_eq!(found, Fact::unknown(format!("eth0: {name}: permission denied")));
+    }
+}
+
+#[test]
+fn unreadable_routes_leave_networks_and_addresses_unknown() {
+    let host = Sparse::new(&[
+        ("list /sys/class/net", "eth0"),
+        ("read /sys/class/net/eth0/ifindex", "2"),
+        ("read /sys/class/net/eth0/mtu", "1500"),
+    ]);
+    let found = gather(&host.failing(&[("read /proc/net/route", "permission denied")])).interfaces;
+    let eth0 = &found.known().unwrap()[0];
+    assert_eq!(eth0.networks, Fact::unknown("permission denied"));
+    assert_eq!(eth0.has_ipv4(), Fact::unknown("permission denied"));
+}
+
+#[test]
+fn peers_are_unknown_where_a_source_is_unread_and_no_other_shows_them() {
+    let alone = gpu_node();
+    assert_eq!(alone.peers(), Fact::Absent);
+    let unread = || Missing::from("permission denied");
+    let mut environment = alone.clone();
+    environment.environment.variables = Fact::Unknown(unread());
+    assert_eq!(environment.peers(), Fact::unknown("environment: permission denied"));
+    let mut engine = alone.clone();
+    engine.docker.info = Fact::Unknown(unread());
+    assert_eq!(engine.peers(), Fact::Unknown(unread()));
+    let mut rdma = alone.clone();
+    rdma.rdma.devices = Fact::Unknown(unread());
+    assert_eq!(rdma.peers(), Fact::Unknown(unread()));
+    rdma.docker.info = Fact::Known(json!({"Swarm": {"LocalNodeState": "active"}}));
+    assert_eq!(rdma.peers(), Fact::Known("this is a node of a Docker swarm".into()));
+    let job = with_variables(engine, &[("SLURM_NNODES", "2")]);
+    assert_eq!(job.peers(), Fact::Known("a Slurm job of several nodes".into()));
+}
+
+#[test]
 fn interfaces_are_read() {
     let link = r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"path":"/sys/devices/pci0000:00/x"}"#;
     let bond = r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"path":"/sys/devices/virtual/net/bond0"}"#;
@@ -93,7 +144,7 @@ fn interfaces_are_read() {
     let eth0 = &interfaces[1];
     assert_eq!((eth0.mtu, eth0.speed.clone(), eth0.physical), (9000, Fact::Known(25_000), true));
     assert_eq!((eth0.master.as_deref(), eth0.kind.as_str()), (Some("bond0"), "ethernet"));
-    assert_eq!(eth0.networks, ["192.0.2.0/24"]);
+    assert_eq!(eth0.networks, Fact::Known(vec!["192.0.2.0/24".into()]));
     assert_eq!(found.default_route, Fact::Known("eth0".into()));
 }
 

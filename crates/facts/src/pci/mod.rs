@@ -1,8 +1,11 @@
 //! Devices on the PCI bus: GPUs, NVSwitches, network adapters, their links, ACS and IOMMU groups.
 
+mod acs;
+mod bridges;
+
 use super::Fact;
 use crate::IntoFact;
-use host::{Host, Missing, MissingKind, Reading, Stat};
+use host::{Host, Reading, Stat};
 
 /// The PCI bus.
 #[derive(Debug, Clone)]
@@ -35,8 +38,8 @@ pub struct Device {
     /// Physical function this one is a virtual function of (link `physfn`).
     pub virtual_function: bool,
     /// The bridge directly above it, `0000:17:01.0`, from its place in `/sys/devices`. It is one of the
-    /// devices too.
-    pub upstream: Option<String>,
+    /// devices too. Absent at the top; unknown where the place or that bridge could not be read.
+    pub upstream: Fact<String>,
     /// How the IOMMU treats its group: `identity` (addresses pass unchanged), `DMA`, `DMA-FQ` (translated):
     /// `/sys/kernel/iommu_groups/N/type`. Absent when the IOMMU is off or the kernel does not say. Read for
     /// GPUs and adapters.
@@ -101,10 +104,22 @@ impl Pci {
         self.devices.known().into_iter().flatten().find(|device| device.address == address)
     }
 
-    /// The bridges above a device, the nearest first.
-    pub fn above<'a>(&'a self, device: &'a Device) -> impl Iterator<Item = &'a Device> {
-        let up = |device: &'a Device| device.upstream.as_deref().and_then(|address| self.at(address));
-        std::iter::successors(up(device), move |&device| up(device))
+    /// The bridges above a device, the nearest first. Unknown where one of them could not be read.
+    pub fn above<'a>(&'a self, device: &'a Device) -> Fact<Vec<&'a Device>> {
+        let mut bridges: Vec<&Device> = Vec::new();
+        let mut upstream = &device.upstream;
+        loop {
+            let bridge = match upstream {
+                Fact::Known(address) => self.at(address),
+                Fact::Absent => None,
+                Fact::Unknown(why) => return Fact::Unknown(why.clone()),
+            };
+            match bridge {
+                Some(bridge) if !bridges.contains(&bridge) => bridges.push(bridge),
+                _ => return Fact::Known(bridges),
+            }
+            upstream = &bridges[bridges.len() - 1].upstream;
+        }
     }
 }
 
@@ -163,27 +178,21 @@ fn devices(host: &dyn Host) -> Fact<Vec<Device>> {
         let mut devices: Vec<Device> = Vec::new();
         let mut chains: Vec<Vec<String>> = Vec::new();
         for found in found {
-            let chain = chain(host, &found.address);
-            match device(host, found, chain.last().cloned()) {
+            let chain = bridges::above(host, &found.address);
+            let upstream = chain.as_ref().and_then(|chain| bridges::last(chain));
+            match device(host, found, upstream) {
                 Fact::Known(device) => devices.push(device),
                 Fact::Absent => continue,
                 Fact::Unknown(why) => return Fact::Unknown(why),
             }
-            chains.push(chain);
+            chains.extend(chain.known().cloned());
         }
-        for chain in chains {
-            for (index, address) in chain.iter().enumerate() {
-                if !devices.iter().any(|device| device.address == *address) {
-                    let upstream = index.checked_sub(1).map(|above| chain[above].clone());
-                    devices.extend(bridge(host, address, upstream).known().cloned());
-                }
-            }
-        }
+        bridges::add(host, &chains, &mut devices);
         // Peer-to-peer needs two ends, one of them a GPU.
         let ends = devices.iter().filter(|device| device.is_gpu() || device.is_adapter()).count();
         if ends > 1 && devices.iter().any(Device::is_gpu) {
             for device in devices.iter_mut().filter(|device| device.is_bridge()) {
-                device.acs_redirects = acs(host, &device.address);
+                device.acs_redirects = acs::redirects(host, &device.address);
             }
         }
         devices.sort_by(|a, b| a.address.cmp(&b.address));
@@ -191,24 +200,7 @@ fn devices(host: &dyn Host) -> Fact<Vec<Device>> {
     })
 }
 
-/// The addresses of the bridges above a device, the topmost first, from its real path:
-/// `/sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0/0000:1b:00.0`.
-fn chain(host: &dyn Host, address: &str) -> Vec<String> {
-    let stat = host.stat(&format!("{DEVICES}/{address}")).json::<Stat>();
-    let path = stat.known().map(|stat| stat.path.as_str()).unwrap_or_default();
-    let path = path.strip_prefix(DEVICES).map_or(path, |_| "");
-    path.split('/').filter(|part| is_address(part) && *part != address).map(str::to_owned).collect()
-}
-
-/// `0000:17:01.0`; domains may have more than four digits (`10000:e1:00.0` behind Intel VMD).
-fn is_address(text: &str) -> bool {
-    let parts: Vec<&str> = text.split([':', '.']).collect();
-    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    matches!(lengths[..], [domain, 2, 2, 1] if domain >= 4)
-        && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-fn device(host: &dyn Host, found: Found, upstream: Option<String>) -> Fact<Device> {
+fn device(host: &dyn Host, found: Found, upstream: Fact<String>) -> Fact<Device> {
     let Found { address, vendor, class } = found;
     hexadecimal(host, &address, "device").map(|id| {
         let group = linked(host, &address, "iommu_group").and_then(|name| number(&name));
@@ -236,30 +228,6 @@ fn device(host: &dyn Host, found: Found, upstream: Option<String>) -> Fact<Devic
             device.answers = config.map(|config| answers(&config));
         }
         device
-    })
-}
-
-/// A bridge above one of the devices: what it is and its link.
-fn bridge(host: &dyn Host, address: &str, upstream: Option<String>) -> Fact<Device> {
-    let read = |file: &str| hexadecimal(host, address, file);
-    read("vendor").and_then(|vendor| {
-        read("class").and_then(|class| {
-            read("device").map(|device| Device {
-                address: address.to_owned(),
-                vendor: vendor as u16,
-                device: device as u16,
-                class,
-                driver: Fact::Absent,
-                link: link(host, address),
-                iommu_group: Fact::Absent,
-                numa_node: Fact::Absent,
-                virtual_function: false,
-                upstream,
-                iommu_type: Fact::Absent,
-                acs_redirects: Fact::Absent,
-                answers: Fact::Absent,
-            })
-        })
     })
 }
 
@@ -330,38 +298,6 @@ fn parse_width(text: &str) -> Fact<u32> {
 /// A device that is gone answers every read with ones.
 fn answers(config: &str) -> bool {
     !config.bytes().take(8).all(|digit| digit == b'f')
-}
-
-fn acs(host: &dyn Host, address: &str) -> Fact<bool> {
-    let path = format!("{DEVICES}/{address}/config");
-    host.hex(&path).text().and_then(|config| parse_acs(&config)).about(&path)
-}
-
-/// Walks the extended capabilities from 0x100 on to Access Control Services (id 0x0d), whose control register
-/// is at +6; bit 2 of it is "P2P Request Redirect".
-fn parse_acs(config: &str) -> Fact<bool> {
-    let byte = |at: usize| config.get(at * 2..at * 2 + 2).and_then(|two| u32::from_str_radix(two, 16).ok());
-    let word = |at: usize| Some(byte(at)? | byte(at + 1)? << 8);
-    // The kernel shows 64 bytes to everybody and the rest to root only. 256 are all where there is no
-    // extended space.
-    if config.len() < 256 * 2 {
-        return Fact::Unknown(Missing::new(
-            MissingKind::Denied,
-            format!("{}: only root may read the whole configuration space", Missing::denied()),
-        ));
-    }
-    let mut at = 0x100;
-    for _ in 0..64 {
-        let (Some(id), Some(next)) = (word(at), word(at + 2)) else { return Fact::Absent };
-        if id == 0x000d {
-            return word(at + 6).map_or(Fact::Absent, |control| Fact::Known(control & 0x0004 != 0));
-        }
-        at = (next >> 4) as usize;
-        if at < 0x100 {
-            break;
-        }
-    }
-    Fact::Absent
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use super::acs::parse_acs;
 use super::*;
 use crate::testing::Sparse;
 use host::record::Replay;
@@ -69,8 +70,22 @@ fn a_gpu_is_read_with_its_link_and_the_bridges_above_it() {
     assert_eq!(gpu.link, Fact::Known(link));
     assert_eq!((&gpu.iommu_group, &gpu.numa_node), (&Fact::Known(42), &Fact::Absent));
     assert_eq!(gpu.iommu_type, Fact::Known("DMA-FQ".into()));
-    let above: Vec<&str> = pci.above(gpu).map(|bridge| bridge.address.as_str()).collect();
-    assert_eq!(above, ["0000:19:00.0", "0000:18:00.0", "0000:17:01.0"]);
+    let above = pci.above(gpu).map(|all| all.iter().map(|bridge| bridge.address.clone()).collect());
+    let expected = ["0000:19:00.0", "0000:18:00.0", "0000:17:01.0"].map(str::to_owned).to_vec();
+    assert_eq!(above, Fact::Known(expected));
+}
+
+#[test]
+fn unreadable_bridge_or_path_leaves_what_is_above_unknown() {
+    let above = |question: &str| {
+        let pci = gather(&switch().failing(&[(question, "permission denied")]));
+        let gpu = pci.gpus().next().unwrap();
+        pci.above(gpu).map(|all| all.len())
+    };
+    let bridge = format!("{DEVICES}/0000:18:00.0/class");
+    assert_eq!(above(&format!("read {bridge}")), Fact::unknown(format!("{bridge}: permission denied")));
+    let path = format!("{DEVICES}/0000:1b:00.0");
+    assert_eq!(above(&format!("stat {path}")), Fact::unknown(format!("{path}: permission denied")));
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub fn gpu(address: &str) -> Device {
         iommu_group: Fact::Absent,
         numa_node: Fact::Known(0),
         virtual_function: false,
-        upstream: None,
+        upstream: Fact::Absent,
         iommu_type: Fact::Absent,
         acs_redirects: Fact::Absent,
         answers: Fact::Known(true),
@@ -29,7 +29,7 @@ pub fn bridge(address: &str, upstream: Option<&str>) -> Device {
         device: 0xc030,
         class: 0x060400,
         driver: Fact::Absent,
-        upstream: upstream.map(str::to_owned),
+        upstream: upstream.map_or(Fact::Absent, |above| Fact::Known(above.to_owned())),
         answers: Fact::Absent,
         ..gpu(address)
     }

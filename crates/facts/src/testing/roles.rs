@@ -56,8 +56,8 @@ pub fn rdma_device(name: &str, layer: &str, state: &str, gigabits: u32) -> RdmaD
             physical_state: if state == "DOWN" { "Polling" } else { "LinkUp" }.into(),
             rate: Fact::Known(gigabits * 1000),
         }]),
-        card: None,
-        interfaces: vec![],
+        card: Fact::Absent,
+        interfaces: Fact::Known(vec![]),
     }
 }
 
@@ -69,7 +69,7 @@ pub fn interface(name: &str, physical: bool, mtu: u32, address: &str) -> Interfa
         mtu,
         speed: Fact::Absent,
         ipv4: Fact::Known(vec![address.into()]),
-        networks: vec![format!("{address} network")],
+        networks: Fact::Known(vec![format!("{address} network")]),
         ipv6: vec![],
         physical,
         kind: "ethernet".into(),

@@ -6,6 +6,7 @@ mod network;
 mod pin;
 mod silent;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,10 +166,12 @@ impl Site<'_> {
         outcome: &mut Outcome,
     ) -> Result<(), PhaseFailed> {
         let (options, progress) = (self.options, self.progress);
-        if self.nccl(containers).await {
+        let nccl = self.nccl(containers).await;
+        if nccl == Ok(true) {
             let site = nccl::workers::Site::Cluster { containers, bundle: self.bundle };
             nccl::phases::run(&site, None, options, progress, outcome).await?;
         }
+        outcome.remarks.extend(nccl.err());
         if options.torch {
             progress.phase(PhaseId::Torch, "all-reduce with the image's own torch");
             torch::reduce(containers, options.transport, mark, outcome).await?;
@@ -180,17 +183,17 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Whether NCCL is to be tried: where a container is given GPUs, or sees some.
-    async fn nccl(&self, containers: &[ContainerProbe<'_>]) -> bool {
+    /// Whether NCCL is to be tried: where a container is given GPUs, or sees some. Where that is not known,
+    /// the remark that says so.
+    async fn nccl(&self, containers: &[ContainerProbe<'_>]) -> Result<bool, String> {
         match self.options.nccl {
-            When::Always => true,
-            When::Never => false,
+            When::Always => Ok(true),
+            When::Never => Ok(false),
+            When::Auto if self.plan.nodes.iter().any(|node| node.gpus != Gpus::None) => Ok(true),
             When::Auto => {
-                let given = self.plan.nodes.iter().any(|node| node.gpus != Gpus::None);
-                let look = |one| async move {
-                    nccl::workers::ground(one).await.is_ok_and(|ground| ground.devices > 0)
-                };
-                given || fan_out(containers.iter().map(look)).await.contains(&true)
+                let look = |one| async move { nccl::workers::ground(one).await.map(|ground| ground.devices) };
+                let found = fan_out(containers.iter().map(look)).await;
+                sees_gpus(containers.iter().map(|one| one.node.name.as_str()).zip(found))
             }
         }
     }
@@ -204,5 +207,41 @@ impl Site<'_> {
         self.shared_memory(containers, outcome).await?;
         self.interface(containers, outcome).await?;
         self.names(containers, outcome).await
+    }
+}
+
+/// Whether one of the containers sees GPUs, by node; else why that is not known.
+fn sees_gpus<'n, E: fmt::Display>(
+    found: impl Iterator<Item = (&'n str, Result<usize, E>)>,
+) -> Result<bool, String> {
+    let mut unread = Vec::new();
+    for (node, devices) in found {
+        match devices {
+            Ok(0) => {}
+            Ok(_) => return Ok(true),
+            Err(why) => unread.push(format!("{node}: {why}")),
+        }
+    }
+    if unread.is_empty() {
+        return Ok(false);
+    }
+    Err(format!(
+        "NCCL was not tested, because envdoc could not check whether containers have GPUs ({}); test it \
+        anyway: `--nccl=always`",
+        unread.join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_fails_is_not_a_container_without_gpus() {
+        let of = |found: &[(&'static str, Result<usize, &'static str>)]| sees_gpus(found.iter().copied());
+        assert_eq!(of(&[("node1", Ok(0)), ("node2", Ok(0))]), Ok(false));
+        assert_eq!(of(&[("node1", Err("no answer")), ("node2", Ok(8))]), Ok(true));
+        let why = of(&[("node1", Ok(0)), ("node2", Err("no answer"))]).unwrap_err();
+        assert!(why.starts_with("NCCL was not tested") && why.contains("(node2: no answer)"), "{why}");
     }
 }
