@@ -13,6 +13,7 @@ use super::processor::Usage;
 use super::repeated::Repeated;
 use crate::flow::Counters;
 use crate::flow::rate::Way;
+use crate::reach::NodeAccess;
 use diagnose::read;
 use diagnose::root_cause::{self, Diagnosis};
 
@@ -27,6 +28,8 @@ pub struct Outcome {
     pub message: String,
     /// Where each rank is.
     pub ranks: Vec<String>,
+    /// How connecting to each node ended; empty without a cluster.
+    pub access: Vec<NodeAccess>,
     /// The phases that ran, in order; a failed one has a row for each node that it failed on.
     pub phases: Vec<Phase>,
     /// The sizes that were measured, in order.
@@ -131,6 +134,7 @@ impl Outcome {
             verdict: Verdict::Failed,
             message: String::new(),
             ranks,
+            access: Vec::new(),
             phases: Vec::new(),
             results: Vec::new(),
             transport: "tcp".into(),
