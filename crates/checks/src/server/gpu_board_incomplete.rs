@@ -60,7 +60,8 @@ fn by_switches(facts: &Facts, found: usize, switches: usize) -> Judged {
 
 /// Without: modules are numbered from 1 on their board. Cards that are no modules all have the same number.
 fn by_modules(facts: &Facts, found: usize) -> Judged {
-    let unknown = || Err(Verdict::NotApplicable("the number of GPUs that this board should have is unknown".into()));
+    let unknown =
+        || Err(Verdict::NotApplicable("the number of GPUs that this board should have is unknown".into()));
     if facts.system.virtualisation.decided()?.is_some() {
         return unknown();
     }
