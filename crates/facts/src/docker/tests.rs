@@ -52,7 +52,7 @@ fn the_endpoint_is_found_as_the_docker_program_finds_it() {
 
     let path = "/home/a/.docker/contexts/meta/0a1b/meta.json";
     let unread = Sparse::new(&readings).failing(&[(&format!("read {path}"), Missing::denied())]);
-    let why = format!("context other (config.json): {path}: permission denied");
+    let why = format!("context other (currentContext): {path}: permission denied");
     assert_eq!(
         gather(&unread, catalog()).endpoint,
         Fact::Unknown(Missing { detail: why, ..Missing::denied() })

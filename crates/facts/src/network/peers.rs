@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Fact, Facts};
+use crate::{Fact, Facts, Unavailable};
 
 impl Facts {
     /// What shows that this machine works together with others. Absent where every source was read and none
@@ -11,11 +11,19 @@ impl Facts {
     pub fn peers(&self) -> Fact<String> {
         let sign = |shown: bool, sign: &str| if shown { Fact::Known(sign.to_owned()) } else { Fact::Absent };
         let environment = self.environment.variables.as_ref().about("environment");
-        let state = self.docker.info_text(&["Swarm", "LocalNodeState"]);
         sign(self.expected.rdma == Some(true), "RDMA is expected")
             .or_look(|| environment.and_then(|all| in_variables(all).map_or(Fact::Absent, Fact::Known)))
-            .or_look(|| state.and_then(|state| sign(state == "active", "this is a node of a Docker swarm")))
+            .or_look(|| self.active_swarm_node().and_then(|is| sign(is, "this is a node of a Docker swarm")))
             .or_look(|| self.rdma.fabric().and_then(|fabric| sign(fabric, "RDMA ports are active")))
+    }
+
+    /// An engine that does not run takes part in nothing.
+    fn active_swarm_node(&self) -> Fact<bool> {
+        match self.docker.answering() {
+            Ok(_) => self.docker.info_text(&["Swarm", "LocalNodeState"]).map(|state| state == "active"),
+            Err(Unavailable::Absent(_)) => Fact::Absent,
+            Err(Unavailable::Unknown(why)) => Fact::Unknown(why),
+        }
     }
 }
 

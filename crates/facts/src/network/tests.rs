@@ -107,6 +107,9 @@ fn peers_are_unknown_where_a_source_is_unread_and_no_other_shows_them() {
     let mut engine = alone.clone();
     engine.docker.info = Fact::Unknown(unread());
     assert_eq!(engine.peers(), Fact::Unknown(unread()));
+    let mut stopped = alone.clone();
+    stopped.docker.info = Fact::Unknown(Missing::new(MissingKind::Refused, "connection refused"));
+    assert_eq!(stopped.peers(), Fact::Absent);
     let mut rdma = alone.clone();
     rdma.rdma.devices = Fact::Unknown(unread());
     assert_eq!(rdma.peers(), Fact::Unknown(unread()));
