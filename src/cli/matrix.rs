@@ -3,7 +3,7 @@
 use catalog::Catalog;
 use clap::ValueEnum;
 
-use diagnostic::error::Error;
+use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use resolve::matrix;
 use resolve::parse::{self, StackOptions};
@@ -52,6 +52,11 @@ impl Args {
         let pythons = python.map(|versions| {
             universe.pythons.iter().filter(|python| python.within(&versions.specifiers)).collect::<Vec<_>>()
         });
+        if let (Some(text), Some([])) = (&self.python, pythons.as_deref()) {
+            let known: Vec<&str> = universe.pythons.iter().map(|python| python.text.as_str()).collect();
+            let message = format!("--python {text}: the catalog has no such Python");
+            return Err(Error::new(Kind::Usage, message).hint(format!("write one of {}", known.join(", "))));
+        }
         let matrix = matrix::Matrix::new(catalog, self.python.as_deref().map(str::trim), pythons.as_deref());
         let text = match self.format {
             Format::Text => matrix::text::report(&matrix, terminal::width()),

@@ -30,7 +30,8 @@ use resolve::{self, lookup};
 /// access.
 ///
 /// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are
-/// shown; 2: envdoc could not run; 3: unknown, because what you ask for is older than the catalog.
+/// shown; 2: envdoc could not run; 3: unknown, because what you ask for is older or newer than the
+/// catalog.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -87,7 +88,7 @@ enum Format {
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if let Some(stray) = self.stray.first() {
-            return Err(unexpected(stray));
+            return Err(unexpected(catalog, stray));
         }
         let universe = &Universe::new(catalog);
         let Requirements { request, warnings, mut notes } = self.stack.requirements(universe, interrupts)?;
@@ -168,9 +169,14 @@ impl Args {
     }
 }
 
-/// A requirement that lacks its option: `torch==2.6` is `--torch 2.6`.
-fn unexpected(text: &str) -> Error {
+/// A requirement that lacks its option: `torch==2.6` is `--torch 2.6`, `8xH100` is `--gpu H100`.
+fn unexpected(catalog: &Catalog, text: &str) -> Error {
     let error = Error::new(Kind::Usage, format!("unexpected argument '{}'", text.escape_debug()));
+    let without_count = text.trim_start_matches(|first: char| first.is_ascii_digit());
+    let names = [Some(text), without_count.strip_prefix(['x', 'X'])].into_iter().flatten();
+    if let Some(gpu) = names.into_iter().find(|name| catalog.gpus().by_alias(name).is_some()) {
+        return error.hint(format!("write --gpu {}", shell::word(gpu)));
+    }
     let name = parse::package_name(text);
     let rest = text.trim_start_matches(|first: char| first.is_ascii_alphanumeric() || "._-".contains(first));
     let version = rest.strip_prefix("==").unwrap_or(rest);

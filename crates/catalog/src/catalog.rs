@@ -10,9 +10,9 @@ use super::packages::{self, Package};
 use super::{
     apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
     docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys,
-    package_order, pip_options, presets, stack_keys, sxids, systems, throttle_reasons, time_services,
-    toolkit, torch, tracebacks, variable_families, variables, xids,
+    image_variables, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces, nvidia_packages,
+    object_keys, package_order, pip_options, presets, stack_keys, sxids, systems, throttle_reasons,
+    time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -83,6 +83,8 @@ catalog! {
     pub image_variables: Table<image_variables::ImageVariable>,
     /// Mirrors, in the order of the alphabet.
     pub mirrors: Table<mirrors::Mirror>,
+    /// Names under which pip finds something else than what people mean.
+    pub misleading_packages: Table<misleading_packages::MisleadingPackage>,
     /// NCCL releases, oldest first.
     pub nccl: Table<nccl::Release>,
     /// Functions of NCCL whose lack is known to stop `import torch`.

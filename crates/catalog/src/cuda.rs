@@ -60,6 +60,9 @@ pub struct Architecture {
     /// not run there.
     #[serde(default)]
     pub tegra: bool,
+    /// What people call the chips that have it: `orin`.
+    #[serde(default)]
+    pub names: Vec<String>,
     /// The first toolkit that compiles for it.
     pub first_toolkit: Option<String>,
     /// The last toolkit that compiles for it; `None` where none is known to be the last.
@@ -150,6 +153,12 @@ impl Cuda {
     /// Whether a compute capability is that of a Tegra chip: `(8, 7)` is.
     pub fn is_tegra(&self, capability: (u32, u32)) -> bool {
         self.tegra.contains(&capability)
+    }
+
+    /// The architecture of the Tegra chip that people call so: `thor`, `Jetson Orin`.
+    pub fn tegra_named(&self, name: &str) -> Option<&Architecture> {
+        let name = name.trim().to_ascii_lowercase().replace([' ', '_'], "-");
+        self.architectures.iter().find(|row| row.names.contains(&name))
     }
 
     /// All rows on forward compatibility.

@@ -8,9 +8,9 @@ use super::file::{Contents, Table as RowTable};
 use super::{
     apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
     docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, images, mirrors, nccl, nccl_functions, network_interfaces, nvidia_packages, object_keys,
-    package_order, packages, pip_options, presets, stack_keys, sxids, systems, throttle_reasons,
-    time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    image_variables, images, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces,
+    nvidia_packages, object_keys, package_order, packages, pip_options, presets, stack_keys, sxids, systems,
+    throttle_reasons, time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -110,6 +110,7 @@ static FILES: &[File] = &[
     of::<images::python::File>(&[by(&["python", "suite"], Free)]),
     of::<images::pytorch::File>(&[by(&["torch"], Versions), named("unconfirmed", &["reference"], Free)]),
     of::<RowTable<mirrors::Mirror>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<misleading_packages::MisleadingPackage>>(&[by(&["name"], Alphabet)]),
     of::<RowTable<nccl::Release>>(&[by(&["version"], Versions)]),
     of::<RowTable<nccl_functions::NcclFunction>>(&[by(&["function"], Alphabet)]),
     of::<RowTable<network_interfaces::LocalInterfaces>>(&[by(&["prefix"], Alphabet)]),
@@ -152,8 +153,12 @@ static FILES: &[File] = &[
 ];
 
 /// A row of a package names several releases; see [`super::packages`].
-const PACKAGE: &[Table] =
-    &[by(&["releases"], Free), named("incompatible", &["releases", "with", "versions"], Free)];
+const PACKAGE: &[Table] = &[
+    by(&["releases"], Free),
+    named("incompatible", &["releases", "with", "versions"], Free),
+    named("compiled", &["releases"], Free),
+    named("indirect", &["releases", "package"], Free),
+];
 
 /// Every file of the catalog, packages last.
 pub fn all() -> impl Iterator<Item = File> {

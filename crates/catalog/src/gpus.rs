@@ -45,7 +45,7 @@ pub struct Gpu {
     /// The processor of every machine with it, where the chip or board comes with one: `aarch64` (Grace).
     pub processor: Option<String>,
     /// The oldest driver branch whose open kernel module lists it, where that record begins before the card.
-    /// Single releases of an older branch may know it all the same.
+    /// NVIDIA's lists in all releases of older branches do not have it.
     pub driver_branch_min: Option<u32>,
     /// What else is to know.
     pub note: Option<String>,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, Sources, text};
+pub use super::package_facts::{Compiled, Incompatible, Indirect};
 
 /// Releases of one package that differ in nothing but their version and day.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -52,26 +53,7 @@ pub struct Row {
     pub checked: String,
 }
 
-/// Releases that do not go together with another package although no requirement says so.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Incompatible {
-    /// The releases of this package, as a specifier.
-    pub releases: String,
-    /// The other package.
-    pub with: String,
-    /// Its releases, as a specifier.
-    pub versions: String,
-    /// What happens, or what says that they do not go together.
-    pub effect: String,
-    /// Where this was read.
-    pub source: String,
-    /// Day of the last check against the source: `2026-11-21`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub checked: String,
-}
-
-file::rows!(Row, Incompatible);
+file::rows!(Row);
 
 /// A package on PyPI, with all releases that the catalog has.
 #[derive(Debug, Deserialize, Serialize)]
@@ -86,6 +68,9 @@ pub struct Package {
     /// True where releases between those listed are left out; false where every final release since the
     /// oldest row is here.
     pub sample: bool,
+    /// True where the index has final releases before the oldest row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub older_releases: bool,
     /// What else to know of it, which no requirement says; shown where it is asked for by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
@@ -98,6 +83,12 @@ pub struct Package {
     /// What it does not go together with, beyond the requirements of the rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incompatible: Vec<Incompatible>,
+    /// What the compiled code in its wheels needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compiled: Vec<Compiled>,
+    /// What it requires of packages of the catalog through others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indirect: Vec<Indirect>,
     /// Its releases.
     pub rows: Vec<Row>,
 }
@@ -149,6 +140,8 @@ impl Package {
     pub(super) fn complete(&mut self) {
         file::complete(&mut self.rows, &self.checked, &self.sources);
         file::complete(&mut self.incompatible, &self.checked, &self.sources);
+        file::complete(&mut self.compiled, &self.checked, &self.sources);
+        file::complete(&mut self.indirect, &self.checked, &self.sources);
     }
 }
 

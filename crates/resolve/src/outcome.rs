@@ -172,7 +172,7 @@ pub struct Conflict {
     pub reasons: Vec<Reason>,
     /// Stacks that come by giving up as few wishes as will do, the cheapest first.
     pub nearest: Vec<Nearest>,
-    /// Whether a stack may exist all the same: what was asked for is older than the catalog.
+    /// Whether a stack may exist all the same: what was asked for is older or newer than the catalog.
     pub undecided: bool,
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
             criteria.prefer == Prefer::Installed
                 && criteria.installed.get("torch").is_none_or(|one| !same(one, &build.version)),
             criteria.prefer == Prefer::Stable && first_of_newest,
+            missing_facts(criteria, build),
             Reverse(build.version.clone()),
             criteria
                 .oldest_driver()
@@ -43,6 +44,16 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
         )
     });
     builds
+}
+
+/// How many facts that matter the catalog does not have of a build. Such a build is chosen only where there is
+/// no other; then the one of which the most is known.
+fn missing_facts(criteria: &Criteria, build: &Build) -> usize {
+    let architecture = criteria.architecture();
+    let wheel = architecture != "x86_64" && build.build.aarch64.is_none() && !build.on_pypi(architecture);
+    let kernels = !criteria.gpus.is_empty() && build.compiled_for(architecture).is_none();
+    let pythons = build.build.pythons.is_none();
+    [wheel, kernels, pythons].into_iter().filter(|missing| *missing).count()
 }
 
 /// How near at hand base images are; the next tier is only looked at where nothing of the one before can be

@@ -16,6 +16,8 @@ pub struct Package {
     pub name: &'static str,
     /// Its releases, newest first; yanked ones are left out.
     pub releases: Vec<Release>,
+    /// Whether the index has releases before the oldest of these.
+    pub older_releases: bool,
 }
 
 /// A release of a Python package.
@@ -50,10 +52,37 @@ pub struct Release {
     pub flash_attn: Option<&'static flash_attn::Release>,
     /// What it does not go together with, beyond its requirements.
     pub incompatible: Vec<Incompatible>,
+    /// What it requires through packages that the catalog does not have.
+    pub indirect: Vec<Indirect>,
+    /// The CUDA of its compiled code.
+    pub compiled_for: CompiledFor,
+    /// The lowest compute capability that it supports; `None`: not known.
+    pub compute_capability_min: Option<(u32, u32)>,
     /// Packages that have to be there on some Pythons, without being required.
     pub companions: Vec<(&'static str, VersionSpecifiers)>,
     /// Source of the catalog row.
     pub source: &'static str,
+}
+
+/// The CUDA whose libraries the wheels of a release load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompiledFor {
+    /// It has no such code, or is compiled when it is installed, or brings code for several.
+    AnyCuda,
+    /// One major version.
+    Cuda(u32),
+    /// Other releases of the package need a certain CUDA; of this one it was not read.
+    Unknown,
+}
+
+/// A requirement through a package that the catalog does not have.
+#[derive(Debug, Clone)]
+pub struct Indirect {
+    /// The package of the catalog.
+    pub package: &'static str,
+    pub versions: VersionSpecifiers,
+    /// The requirement that leads there: `opencv-python-headless >=4.13.0`.
+    pub through: &'static str,
 }
 
 /// What a release does not go together with.
@@ -123,16 +152,44 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         .flat_map(|row| row.releases.iter().filter_map(|(text, day)| release(catalog, name, row, text, day)))
         .collect();
     let has_wheels = rows.iter().any(|row| !row.source_only);
+    let compiled: RulesByRelease<&packages::Compiled> = package
+        .map_or(&[][..], |package| &package.compiled)
+        .iter()
+        .filter_map(|row| Some((specifiers(&row.releases)?, row)))
+        .collect();
+    let indirect: RulesByRelease<Indirect> =
+        package.map_or(&[][..], |package| &package.indirect).iter().filter_map(indirect).collect();
     for release in &mut releases {
         release.lacks_wheel = release.source_only && has_wheels;
         release.incompatible = rules_for(&rules, &release.version);
+        release.indirect = rules_for(&indirect, &release.version);
+        release.compiled_for = compiled_for(release, &compiled);
+        let of_release = rules_for(&compiled, &release.version);
+        let minimum = of_release.iter().find_map(|row| row.compute_capability_min.as_deref());
+        release.compute_capability_min = minimum.and_then(catalog::version::minor);
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
-    Package { name, releases }
+    Package { name, releases, older_releases: package.is_some_and(|package| package.older_releases) }
+}
+
+/// The CUDA of a release's wheels. Wheels without compiled code ask for no glibc.
+fn compiled_for(release: &Release, rows: &RulesByRelease<&packages::Compiled>) -> CompiledFor {
+    let any = rows.iter().all(|(_, row)| row.cuda.is_none());
+    if any || release.source_only || release.glibc.is_none() {
+        return CompiledFor::AnyCuda;
+    }
+    let cuda = rules_for(rows, &release.version).into_iter().find_map(|row| row.cuda);
+    cuda.map_or(CompiledFor::Unknown, CompiledFor::Cuda)
+}
+
+fn indirect(row: &'static packages::Indirect) -> Option<(VersionSpecifiers, Indirect)> {
+    let (package, through) = (row.package.as_str(), row.through.as_str());
+    let requirement = Indirect { package, versions: specifiers(&row.versions)?, through };
+    Some((specifiers(&row.releases)?, requirement))
 }
 
 /// The rules that are about a version.
-fn rules_for(rules: &[(VersionSpecifiers, Incompatible)], version: &Version) -> Vec<Incompatible> {
+fn rules_for<T: Clone>(rules: &[(VersionSpecifiers, T)], version: &Version) -> Vec<T> {
     rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
 }
 
@@ -159,6 +216,9 @@ fn release(
         deepspeed: None,
         flash_attn: (name == "flash-attn").then(|| catalog.flash_attn().release(text)).flatten(),
         incompatible: Vec::new(),
+        indirect: Vec::new(),
+        compiled_for: CompiledFor::AnyCuda,
+        compute_capability_min: None,
         companions: Vec::new(),
         source: &row.source,
     })
@@ -188,6 +248,9 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
             deepspeed: Some(row),
             flash_attn: None,
             incompatible: rules_for(&rules, &version),
+            indirect: Vec::new(),
+            compiled_for: CompiledFor::AnyCuda,
+            compute_capability_min: None,
             companions: companions
                 .iter()
                 .filter(|(releases, _)| releases.contains(&version))
@@ -200,6 +263,7 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
     Package {
         name: "deepspeed",
         releases: catalog.deepspeed().all().iter().rev().filter_map(release).collect(),
+        older_releases: true,
     }
 }
 

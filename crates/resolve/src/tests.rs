@@ -243,6 +243,48 @@ fn vllm_0_11_0_breaks_with_transformers_5() {
     assert!(stack(&["vllm ==0.11.0"]).packages["transformers"].starts_with("4."));
 }
 
+/// The release of a package in the stack of a request.
+fn release(words: &[&str], package: &str) -> (String, String) {
+    let found = stack(words);
+    (found.packages[package].clone(), found.torch_build)
+}
+
+#[test]
+fn compiled_packages_get_a_torch_of_their_cuda() {
+    assert_eq!(release(&["vllm", "cuda 12.6"], "vllm"), ("0.19.1".into(), "cu126".into()));
+    let (_, build) = release(&["sglang", "driver 535.54.03"], "sglang");
+    assert!(build.starts_with("cu12"), "{build}");
+    assert_eq!(release(&["sglang", "driver 535.54.03"], "sglang-kernel").0, "0.4.1");
+    assert!(release(&["xformers"], "xformers").1.starts_with("cu12"));
+    assert!(release(&["transformer-engine-cu12"], "transformer-engine-cu12").1.starts_with("cu12"));
+    assert!(release(&["vllm"], "vllm").1.starts_with("cu13"));
+}
+
+#[test]
+fn packages_that_a_gpu_cannot_run_are_not_chosen() {
+    assert_eq!(release(&["vllm", "gpu v100"], "vllm").0, "0.19.1");
+    refused(&["vllm", "gpu p100"], "package-gpu", "needs a GPU of sm_70 or newer");
+    refused(&["flash-attn ==2.8.3", "gpu t4"], "package-gpu", "needs a GPU of sm_80 or newer");
+}
+
+#[test]
+fn requirements_through_other_packages_are_met() {
+    assert_eq!(release(&["vllm", "numpy <2"], "vllm").0, "0.14.0");
+}
+
+#[test]
+fn old_vllm_gets_transformers_4() {
+    for torch in ["torch 2.4.0", "torch 2.5.1", "torch 2.6.0"] {
+        assert!(release(&["vllm", torch], "transformers").0.starts_with("4."), "{torch}");
+    }
+}
+
+#[test]
+fn of_builds_that_are_little_known_the_one_of_which_the_most_is_known() {
+    let found = stack(&["gpu t4g"]);
+    assert_ne!((found.torch.as_str(), found.torch_build.as_str()), ("2.13.0", "cu129"));
+}
+
 #[test]
 fn what_no_requirement_of_a_package_says() {
     let caution = |words: &[&str]| warned(words).unwrap().contains(&"package-caution".to_owned());

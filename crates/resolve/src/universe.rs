@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use pep440_rs::{Version, VersionSpecifiers};
 
 pub use super::python::{Python, series};
-pub use super::releases::{Package, Release};
+pub use super::releases::{CompiledFor, Package, Release};
 use crate::criteria::Criteria;
 use catalog::Catalog;
 use catalog::driver_support::DriverSupport;

@@ -6,57 +6,11 @@ use super::super::constraints::requested::cuda_within;
 use super::super::outcome::Reason;
 use super::super::request::{Base, RequirementKind, Versions};
 use super::super::universe::{Universe, series};
+use super::outside::{newer, older};
 use super::ranges::{ranges, verb};
 use catalog::images::Existence;
 use catalog::{packages, torch};
 use diagnostic::words::and;
-
-/// Whether a requirement leaves only versions older than the catalog's: they may exist and be compatible.
-pub(super) fn is_older_than_catalog(universe: &Universe, kind: &RequirementKind) -> bool {
-    let Some((oldest, requirement)) = oldest(universe, kind) else { return false };
-    older(&oldest, requirement) && reason(universe, kind).is_some()
-}
-
-/// The oldest version that the catalog has of a part, of those parts that are older than it.
-fn oldest<'k>(universe: &Universe, kind: &'k RequirementKind) -> Option<(Version, &'k Versions)> {
-    let oldest = match kind {
-        RequirementKind::Torch(_) => universe.builds.iter().map(|build| build.version.clone()).min(),
-        RequirementKind::Cuda(_) => universe.builds.iter().map(|build| build.cuda.clone()).min(),
-        RequirementKind::Python(_) => universe.pythons.iter().map(|python| python.version.clone()).min(),
-        RequirementKind::Package(name, _) => {
-            universe.package(name)?.releases.iter().map(|release| release.version.clone()).min()
-        }
-        _ => None,
-    };
-    let (RequirementKind::Torch(requirement)
-    | RequirementKind::Cuda(requirement)
-    | RequirementKind::Python(requirement)
-    | RequirementKind::Package(_, requirement)) = kind
-    else {
-        return None;
-    };
-    Some((oldest?, requirement))
-}
-
-/// Whether a version before the oldest one can be meant.
-fn older(oldest: &Version, requirement: &Versions) -> bool {
-    let named = requirement.specifiers.iter().map(|one| one.version().clone());
-    let before = requirement.specifiers.iter().filter_map(|one| just_before(one.version()));
-    let mut all = named.chain(before);
-    all.any(|version| {
-        version < *oldest && series(&version) != series(oldest) && requirement.contain(&version)
-    })
-}
-
-/// A version shortly before another: `59` of `60`, `1.20` of `1.21.0`.
-fn just_before(version: &Version) -> Option<Version> {
-    let mut numbers = version.release().to_vec();
-    while numbers.last() == Some(&0) {
-        numbers.pop();
-    }
-    *numbers.last_mut()? -= 1;
-    Some(Version::new(numbers))
-}
 
 /// Why a requirement cannot be satisfied, if the catalog has no such version.
 pub(super) fn reason(universe: &Universe, kind: &RequirementKind) -> Option<Reason> {
@@ -106,12 +60,12 @@ impl Known<'_> {
         if older(oldest, requirement) {
             return Some(format!("the catalog of {checked} begins with {name} {oldest}"));
         }
+        if newer(newest, requirement) {
+            return Some(format!("the newest {name} in the catalog of {checked} is {newest}"));
+        }
         let Some(requested) = requirement.named() else {
             return Some(format!("no {name} from {oldest} to {newest} is {text} (catalog of {checked})"));
         };
-        if requested > *newest && series(&requested) != series(newest) {
-            return Some(format!("the newest {name} in the catalog of {checked} is {newest}"));
-        }
         let (major, minor) = series(&requested);
         let of_series: Vec<String> = self
             .versions

@@ -41,7 +41,11 @@ pub(super) fn python_reasons(
         let of_image =
             builds_of(&refused.iter().collect::<Vec<_>>()).iter().any(|build| build.image.is_some());
         let message: Vec<String> = if constraint.id == "torch-wheel-for-python" && !of_image {
-            wheels(universe, &refused, does)
+            let on = match criteria.architecture() {
+                "x86_64" => String::new(),
+                other => format!("; these are the wheels for {other}"),
+            };
+            wheels(universe, &refused, does).into_iter().map(|message| message + &on).collect()
         } else {
             let mut each: Vec<String> = Vec::new();
             for sentence in refused.iter().map(Refused::sentence) {

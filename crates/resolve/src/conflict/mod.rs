@@ -11,6 +11,7 @@ mod drivers;
 mod environment;
 mod from_source;
 mod nearest;
+mod outside;
 mod packages;
 mod ranges;
 mod reasons;
@@ -23,6 +24,8 @@ use super::request::{Request, Requirement};
 use super::universe::Universe;
 use core::Searcher;
 use diagnostic::words::and;
+use outside::Outside;
+use pep440_rs::Version;
 
 /// Changes of more requirements than this at once are not looked for.
 const CHANGES: usize = 4;
@@ -58,13 +61,9 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
     let names = |core: &[Requirement]| -> Vec<String> {
         core.iter().map(|requirement| nearest::named(searcher, requirement)).collect()
     };
-    let older = |core: &[Requirement]| match core {
-        [one] => absent::is_older_than_catalog(searcher.universe, &one.kind),
-        _ => false,
-    };
-    let older: Vec<bool> = reported.iter().map(|core| older(core.as_slice())).collect();
-    let undecided = !older.is_empty() && older.iter().all(|older| *older);
-    let described = reported.iter().zip(&older).map(|(core, older)| describe(&names(core), *older));
+    let limits: Vec<Limit> = reported.iter().map(|core| Limit::of(searcher.universe, core)).collect();
+    let undecided = !limits.is_empty() && limits.iter().all(|limit| *limit != Limit::Within);
+    let described = reported.iter().zip(&limits).map(|(core, limit)| describe(&names(core), limit));
     let messages: Vec<String> = described.collect();
     let first = reported.first().map_or(Vec::new(), |core| names(core));
     let gpus = core::gpus(&requirements);
@@ -74,14 +73,43 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
     Conflict { message: messages.join(" "), requirements: first, reasons, nearest, undecided }
 }
 
-/// `older`: the requirement reaches back behind the catalog.
-fn describe(names: &[String], older: bool) -> String {
-    match names {
-        [one] if older => {
-            format!("Whether a stack satisfies {one} is unknown: it is older than the catalog.")
+/// Whether the catalog can tell that requirements are incompatible.
+#[derive(Debug, PartialEq, Eq)]
+enum Limit {
+    /// It has every release that comes into question.
+    Within,
+    /// The only requirement reaches beyond it.
+    Outside(Outside),
+    /// One of several packages has releases before those in the catalog.
+    OlderReleases { package: String, oldest: Version },
+}
+
+impl Limit {
+    fn of(universe: &Universe, core: &[Requirement]) -> Limit {
+        if let [one] = core {
+            return outside::outside(universe, &one.kind).map_or(Limit::Within, Limit::Outside);
         }
-        [one] => format!("No stack satisfies {one}."),
-        several => format!("{} are incompatible.", and(several)),
+        let older = outside::with_older_releases(universe, core);
+        older.map_or(Limit::Within, |(package, oldest)| Limit::OlderReleases { package, oldest })
+    }
+}
+
+fn describe(names: &[String], limit: &Limit) -> String {
+    match (names, limit) {
+        ([one], Limit::Outside(side)) => {
+            let side = match side {
+                Outside::Older => "older",
+                Outside::Newer => "newer",
+            };
+            format!("Whether a stack satisfies {one} is unknown: it is {side} than the catalog.")
+        }
+        (several, Limit::OlderReleases { package, oldest }) => format!(
+            "Whether {} are compatible is unknown: the catalog begins with {package} {oldest}, and none of \
+             its releases is; an older one may be.",
+            and(several)
+        ),
+        ([one], _) => format!("No stack satisfies {one}."),
+        (several, _) => format!("{} are incompatible.", and(several)),
     }
 }
 

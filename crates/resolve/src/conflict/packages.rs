@@ -55,6 +55,9 @@ pub(super) fn reasons(universe: &Universe, whole: &Request, criteria: &Criteria,
         return Reasons { all: vec![reason], of_python: false };
     }
     let mut refused = refused_by(trace);
+    if let Some(package) = refused_by_others(criteria, &refused) {
+        refused.retain(|one| one.release.package == package && names_another(criteria, one));
+    }
     let packages = names(refused.iter());
     let essential: Vec<(&str, &str)> = packages.iter().flat_map(|name| constraints(name, &refused)).collect();
     refused.retain(|one| essential.contains(&(one.release.package, one.constraint)));
@@ -70,11 +73,21 @@ pub(super) fn reasons(universe: &Universe, whole: &Request, criteria: &Criteria,
     let groups = grouped(&refused, key);
     let reported = &groups[..groups.len().min(SENTENCES)];
     let sentences = reported.iter().filter_map(|(_, group)| sentence(universe, group));
-    let none = (compiled == Some(false)).then(|| from_source::no_release_fits(&refused));
+    let none = (compiled == Some(false) && !lacks_python(criteria, &refused))
+        .then(|| from_source::no_release_fits(&refused));
     Reasons {
         all: none.into_iter().chain(sentences).collect(),
         of_python: reported.iter().flat_map(|(_, group)| group.iter()).any(|one| is_of_python(one)),
     }
+}
+
+/// Whether releases of a package that was not requested have wheels, but none for the Python: then those
+/// without any are no cause.
+fn lacks_python(criteria: &Criteria, refused: &[Refused]) -> bool {
+    refused.iter().any(|one| {
+        matches!(one.refusal, Refusal::Package(PackageRefusal::NoWheelForPython { .. }))
+            && !criteria.packages.contains_key(one.release.package)
+    })
 }
 
 fn refused_by<'a>(trace: &'a Trace) -> Vec<Refused<'a>> {
@@ -101,6 +114,19 @@ fn names_another(criteria: &Criteria, one: &Refused) -> bool {
         "torch" => !criteria.torch.is_empty(),
         name => name != one.release.package && criteria.packages.contains_key(name),
     })
+}
+
+/// A requested package of which every release that is left is refused because of another requested one: what
+/// else refuses some of its releases, or other packages, is no cause.
+fn refused_by_others<'a>(criteria: &Criteria, refused: &[Refused<'a>]) -> Option<&'a str> {
+    let because_of_another = |one: &Refused| {
+        let same = |other: &&Refused| std::ptr::eq(other.release, one.release);
+        refused.iter().filter(same).any(|other| names_another(criteria, other))
+    };
+    names(refused.iter())
+        .into_iter()
+        .filter(|name| criteria.packages.contains_key(name))
+        .find(|name| refused.iter().filter(|one| one.release.package == *name).all(because_of_another))
 }
 
 /// The constraints that are enough to refuse all releases of a package that were refused.

@@ -43,12 +43,26 @@ fn request(line: &str) -> Request {
 }
 
 #[test]
-fn releases_older_than_the_catalog_are_unknown() {
+fn releases_beyond_the_catalog_are_unknown() {
     for line in ["--with numpy==1.20.3", "--python 3.8 --with setuptools<60", "--torch 1.12", "--cuda 11.3"] {
         let conflict = conflict(line);
         assert!(conflict.undecided, "{line}: {conflict:?}");
         assert!(conflict.message.contains("is unknown: it is older than the catalog"), "{line}");
     }
+    for line in [
+        "--with transformers==99.24.0",
+        "--with transformers>=99.24",
+        "--with numpy==9",
+        "--cuda 13.9",
+        "--python 3.16",
+        "--torch 2.16",
+    ] {
+        let conflict = conflict(line);
+        assert!(conflict.undecided, "{line}: {conflict:?}");
+        assert!(conflict.message.contains("is unknown: it is newer than the catalog"), "{line}");
+    }
+    let older = conflict("--python 3.9 --torch 2.8.0 --with sglang");
+    assert!(older.undecided && older.message.contains("begins with sglang 0.5.3"), "{older:?}");
     for line in
         ["--torch 2.6.1", "--cuda 12.7", "--cuda 12.2", "--with numpy==2.0.9", "--torch 2.6 --cuda 12.1"]
     {
@@ -73,6 +87,35 @@ fn another_build_of_the_release_is_not_blamed() {
             "{line}: {text}"
         );
     }
+}
+
+#[test]
+fn the_cause_alone_is_given_where_two_packages_exclude_each_other() {
+    let conflict = conflict("--with vllm==0.11.0,transformers==5.1.0");
+    let [reason] = &conflict.reasons[..] else { panic!("{:?}", conflict.reasons) };
+    assert_eq!(reason.constraint, "package-incompatible");
+    assert!(reason.message.contains("all_special_tokens_extended"), "{reason:?}");
+}
+
+#[test]
+fn the_wheel_that_is_missing_is_named() {
+    let reasons = |line: &str| {
+        let reasons = conflict(line).reasons.into_iter().map(|reason| reason.message);
+        reasons.collect::<Vec<_>>().join(" | ")
+    };
+    let pydantic = reasons("--python 3.14 --with pydantic==2.11.7");
+    assert!(!pydantic.contains("not even compiled"), "{pydantic}");
+    assert!(pydantic.contains("have no wheel for Python 3.14"), "{pydantic}");
+    let arm = reasons("--torch 2.5.1 --python 3.13 --arch aarch64");
+    assert!(arm.starts_with("torch 2.5.1 has no wheel") && arm.contains("wheels for aarch64"), "{arm}");
+}
+
+#[test]
+fn no_release_without_a_wheel_is_compiled_against_a_newer_torch() {
+    let text = written("--torch 2.15 --with vllm");
+    assert!(!text.contains("vllm 0.0.1") && !text.contains("vllm 0.1.3 "), "{text}");
+    let compiled = resolve(universe(), &request("--torch 2.15 --with vllm --compile"));
+    assert!(matches!(compiled, Outcome::Conflict(_)));
 }
 
 /// The conflict of a request that no stack satisfies.

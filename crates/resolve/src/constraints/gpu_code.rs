@@ -6,7 +6,7 @@ use crate::request::Gpu;
 use crate::universe::Build;
 use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Refusal};
 use facts::Fact;
-use facts::support::code_for;
+use facts::support::{capabilities, code_for};
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "gpu-has-code",
@@ -18,12 +18,17 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
 };
 
 fn judge(criteria: &Criteria, build: &Build) -> Judgement {
+    if build.compiled_for(criteria.architecture()).is_none() && !criteria.gpus.is_empty() {
+        let lacking = criteria.gpus.iter().find(|gpu| known_builds_lack(criteria, build, gpu));
+        let lacking = lacking.map(|gpu| gpu.name.clone());
+        return Judgement::Unknown(Gap::Build(BuildGap::Kernels { lacking }));
+    }
     criteria.gpus.iter().map(|gpu| has(criteria, build, gpu)).fold(Judgement::Holds, Judgement::and)
 }
 
 fn has(criteria: &Criteria, build: &Build, gpu: &Gpu) -> Judgement {
     let Some(compiled) = build.compiled_for(criteria.architecture()) else {
-        return Judgement::Unknown(Gap::Build(BuildGap::Kernels));
+        return Judgement::Unknown(Gap::Build(BuildGap::Kernels { lacking: None }));
     };
     let (gpu, capability) = (gpu.name.clone(), gpu.capability);
     match code_for(criteria.catalog, compiled, build.ptx.as_deref(), capability) {
@@ -35,6 +40,21 @@ fn has(criteria: &Criteria, build: &Build, gpu: &Gpu) -> Judgement {
             has: compiled.clone(),
         })),
     }
+}
+
+/// Whether builds for the same CUDA are known, and none of them has code for the GPU.
+fn known_builds_lack(criteria: &Criteria, build: &Build, gpu: &Gpu) -> bool {
+    let on_arm = criteria.architecture() != "x86_64";
+    let releases = criteria.catalog.torch().all().iter();
+    let same_cuda =
+        releases.flat_map(|release| &release.builds).filter(|other| other.cuda == build.build.cuda);
+    let lists = same_cuda.filter_map(|other| {
+        let list = if on_arm { &other.aarch64_architectures } else { &other.architectures };
+        let ptx = other.ptx.as_deref().map(capabilities);
+        Some(code_for(criteria.catalog, &capabilities(list.as_ref()?), ptx.as_deref(), gpu.capability))
+    });
+    let mut count = 0;
+    lists.inspect(|_| count += 1).all(|code| code == Fact::Known(false)) && count > 0
 }
 
 #[cfg(test)]
@@ -62,6 +82,11 @@ mod tests {
         for pair in [[unknown.clone(), old.clone()], [old, unknown]] {
             assert!(matches!(judged(&CONSTRAINT, &pair, build("2.5.1", "cu124")), Judgement::Fails(_)));
         }
+        let unknown = judged(&CONSTRAINT, &[card("rtx-5090"), card("p100")], build("2.13.0", "cu129"));
+        let Judgement::Unknown(Gap::Build(BuildGap::Kernels { lacking: Some(name) })) = &unknown else {
+            panic!("{unknown:?}")
+        };
+        assert!(name.contains("P100"), "no known build for CUDA 12.9 has code for it: {name}");
         let tegra = [gpu("Orin", (8, 7), None)];
         assert!(matches!(judged(&CONSTRAINT, &tegra, build("2.5.1", "cu124")), Judgement::Unknown(_)));
     }

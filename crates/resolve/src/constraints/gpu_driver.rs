@@ -2,9 +2,10 @@
 
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
+use crate::host_driver::HostDriver;
 use crate::request::Gpu;
 use crate::universe::Build;
-use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Refusal};
+use crate::verdict::{BuildRefusal, Judgement, Refusal};
 use facts::driver::DriverVersion;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
@@ -17,10 +18,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     judge: Judge::Build(judge),
 };
 
-/// The build does not come into it: no stack helps a driver that does not know its GPU.
-fn judge(criteria: &Criteria, _build: &Build) -> Judgement {
+/// No stack helps a driver that does not know its GPU.
+fn judge(criteria: &Criteria, build: &Build) -> Judgement {
     if criteria.drivers.is_empty() {
-        return Judgement::Holds;
+        return one_driver_for_all(criteria, build);
     }
     // Which node has which GPU is unknown: one driver that supports it is enough.
     let any = |gpu: &&Gpu| {
@@ -30,21 +31,24 @@ fn judge(criteria: &Criteria, _build: &Build) -> Judgement {
     criteria.gpus.iter().map(any).fold(Judgement::Holds, Judgement::and)
 }
 
+/// Several drivers are those of several nodes; without any, all GPUs are taken to be in one.
+fn one_driver_for_all(criteria: &Criteria, build: &Build) -> Judgement {
+    match HostDriver::of(criteria, build).apart {
+        None => Judgement::Holds,
+        Some([(newer, first), (older, last)]) => {
+            Judgement::Fails(Refusal::Build(BuildRefusal::NoCommonDriver { newer, first, older, last }))
+        }
+    }
+}
+
 fn drives(criteria: &Criteria, driver: DriverVersion, gpu: &Gpu) -> Judgement {
     if let Some(oldest) = gpu.driver_branch_min.filter(|oldest| driver.branch < *oldest) {
-        // The proprietary module may have known the GPU before the open one did.
-        return match gpu.open_module_only {
-            true => Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu {
-                driver,
-                gpu: gpu.name.clone(),
-                branch: oldest,
-            })),
-            false => Judgement::Unknown(Gap::Build(BuildGap::GpuOnDriver {
-                driver,
-                gpu: gpu.name.clone(),
-                branch: oldest,
-            })),
-        };
+        // NVIDIA's list of GPUs in the last release of the older branch does not have it.
+        return Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu {
+            driver,
+            gpu: gpu.name.clone(),
+            branch: oldest,
+        }));
     }
     let architecture = criteria.catalog.cuda().architecture(gpu.capability);
     match architecture.and_then(|row| Some((row, row.last_driver_branch?))) {
@@ -86,7 +90,15 @@ mod tests {
             on(&[driver("550.54.14"), card("b200")]),
             Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu { branch: 570, .. }))
         ));
-        assert!(matches!(on(&[driver("470.256.02"), card("h100")]), Judgement::Unknown(_)));
+        for (old, gpu) in [("470.256.02", "h100"), ("525.147.05", "l40s"), ("535.288.01", "h200")] {
+            assert!(
+                matches!(
+                    on(&[driver(old), card(gpu)]),
+                    Judgement::Fails(Refusal::Build(BuildRefusal::DriverOlderThanGpu { .. }))
+                ),
+                "{gpu}"
+            );
+        }
         assert_eq!(on(&[driver("570.124.06"), card("b200")]), Judgement::Holds);
     }
 
@@ -101,6 +113,18 @@ mod tests {
                 "{name}"
             );
         }
+    }
+
+    #[test]
+    fn gpus_that_no_driver_supports_together_are_refused() {
+        let both = [card("k80"), card("rtx-5090")];
+        assert!(matches!(
+            on(&both),
+            Judgement::Fails(Refusal::Build(BuildRefusal::NoCommonDriver { first: 570, last: 470, .. }))
+        ));
+        // Two nodes, each with its driver.
+        let nodes = [driver("470.256.02"), driver("570.124.06")];
+        assert_eq!(on(&[&both[..], &nodes[..]].concat()), Judgement::Holds);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(crate) mod image_driver;
 mod image_torch;
 mod incompatible;
 mod nvcc;
+mod package_cuda;
+mod package_gpu;
 pub(crate) mod partners;
 mod python_obtainable;
 pub(crate) mod python_wheel;
@@ -48,7 +50,10 @@ pub(crate) const CONSTRAINTS: &[Constraint] = &[
     python_obtainable::CONSTRAINT,
     requested::PACKAGE,
     python_wheel::PACKAGE,
+    python_wheel::COMPILED,
     architecture::PACKAGE,
+    package_gpu::CONSTRAINT,
+    package_cuda::CONSTRAINT,
     flash_attn::TORCH,
     flash_attn::PYTHON,
     glibc::PACKAGE,

@@ -32,6 +32,25 @@ pub(crate) const PACKAGE: Constraint = Constraint {
     judge: Judge::PackagePython(package),
 };
 
+/// A package without a wheel that came out before torch.
+pub(crate) const COMPILED: Constraint = Constraint {
+    id: "package-compiles-with-torch",
+    description: "A package that has to be compiled because its release has no wheel is not older than the \
+        torch that it is compiled against.",
+    source: "days of release on PyPI, see the catalog's rows",
+    judge: Judge::PackageBuild(compiled),
+};
+
+fn compiled(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
+    let torch = build.release.released.as_deref().unwrap_or_default();
+    let both_known = !torch.is_empty() && !release.released.is_empty();
+    let older = release.lacks_wheel && both_known && release.released.as_str() < torch;
+    Judgement::unless(!older, || {
+        let released = release.released.clone();
+        Refusal::Package(PackageRefusal::NoWheelAndOlderThanTorch { released })
+    })
+}
+
 fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let Some(pythons) = &build.build.pythons else {
         // Of a build that was only seen: at most the Pythons of the release.

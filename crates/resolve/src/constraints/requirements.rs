@@ -39,6 +39,7 @@ fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
             by,
             package,
             versions: versions.clone(),
+            through: None,
         }))
     };
     if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&build.version)) {
@@ -82,17 +83,31 @@ fn triton(criteria: &Criteria, build: &Build, python: &Python, release: &Release
 }
 
 fn packages(_criteria: &Criteria, _environment: &Environment, one: &Release, two: &Release) -> Judgement {
-    let unmet = |one: &Release, two: &Release| {
-        one.requires(two.package).filter(|wants| !wants.contains(&two.version)).cloned()
-    };
-    let fails = |by, package, versions| {
-        Judgement::Fails(Refusal::Package(PackageRefusal::Requires { by, package, versions }))
-    };
-    if let Some(versions) = unmet(one, two) {
-        return fails(Party::Candidate, two.package, versions);
+    if let Some((versions, through)) = unmet(one, two) {
+        return fails(Party::Candidate, two.package, versions, through);
     }
     let other = || Party::Package { name: two.package, version: two.text.clone() };
-    unmet(two, one).map_or(Judgement::Holds, |versions| fails(other(), one.package, versions))
+    unmet(two, one)
+        .map_or(Judgement::Holds, |(versions, through)| fails(other(), one.package, versions, through))
+}
+
+fn fails(
+    by: Party,
+    package: &'static str,
+    versions: &VersionSpecifiers,
+    through: Option<&'static str>,
+) -> Judgement {
+    let versions = versions.clone();
+    Judgement::Fails(Refusal::Package(PackageRefusal::Requires { by, package, versions, through }))
+}
+
+/// What one release requires of the package of another, itself or through a package that is not in the
+/// catalog, if the other does not meet it.
+fn unmet<'r>(one: &'r Release, two: &Release) -> Option<(&'r VersionSpecifiers, Option<&'static str>)> {
+    let own = one.requires(two.package).map(|wants| (wants, None));
+    let indirect = one.indirect.iter().filter(|row| row.package == two.package);
+    let mut all = own.into_iter().chain(indirect.map(|row| (&row.versions, Some(row.through))));
+    all.find(|(wants, _)| !wants.contains(&two.version))
 }
 
 #[cfg(test)]
@@ -159,5 +174,18 @@ mod tests {
             assert_eq!(message, refusal(pydantic(major), one));
             assert_eq!(message.is_none(), holds, "{} {major}: {message:?}", one.name());
         }
+    }
+
+    #[test]
+    fn requirements_through_other_packages_count() {
+        let environment = environment(("2.14.0", "cu130"), "3.12", IMAGE);
+        let vllm = release("vllm", "0.33.0");
+        let judged = judged_pair(&PACKAGES, &environment, vllm, release("numpy", "1.26.4"));
+        let Judgement::Fails(Refusal::Package(PackageRefusal::Requires { through, .. })) = &judged else {
+            panic!("{judged:?}")
+        };
+        assert!(through.unwrap().starts_with("opencv-python-headless"), "{through:?}");
+        let newer = judged_pair(&PACKAGES, &environment, vllm, release("numpy", "2.2.6"));
+        assert_eq!(newer, Judgement::Holds);
     }
 }

@@ -96,7 +96,9 @@ pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
         "torchvision" | "torchaudio" => Some(torch::partner(universe, &name, version)),
         "cuda" | "cuda-toolkit" => Some(cuda::explain(universe, version)),
         "driver" | "nvidia-driver" => Some(driver::explain(universe, version)),
-        "nccl" => Some(nccl::explain(universe, version)),
+        "nccl" | "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
+            Some(nccl::explain(universe, version))
+        }
         "python" => Some(python::explain(universe, version)),
         _ => universe.package(&name).map(|package| package::explain(universe, package, version)),
     }

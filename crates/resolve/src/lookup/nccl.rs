@@ -10,7 +10,9 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
     if version.is_empty() {
         return all(universe);
     }
-    let Some(row) = universe.catalog.nccl().release(version) else { return missing(universe, version) };
+    let Some(row) = universe.catalog.nccl().release(version) else {
+        return series(universe, version).unwrap_or_else(|| missing(universe, version));
+    };
     let day = row.released.as_ref().map_or(String::new(), |day| format!(", tagged {day}"));
     let fault = row.known_bad.as_ref().map_or(String::new(), |fault| {
         let fixed = row.fixed_in.as_ref().map_or(String::new(), |one| format!(" (fixed in {one})"));
@@ -53,6 +55,21 @@ fn all(universe: &Universe) -> Explanation {
         explanation.row(&row.version, row.released.clone().unwrap_or_else(|| "day not known".to_owned()));
     }
     explanation
+}
+
+/// The releases of a series (`2.27`), if there are any.
+fn series(universe: &Universe, version: &str) -> Option<Explanation> {
+    let begins = format!("{version}.");
+    let rows = universe.catalog.nccl().all().iter().filter(|row| row.version.starts_with(&begins));
+    let versions: Vec<&str> = rows.clone().map(|row| row.version.as_str()).collect();
+    let title = format!("NCCL {version}");
+    let summary = format!("A series; the catalog has {}.", words::and(&versions));
+    let mut explanation = Explanation::new(title, summary);
+    for row in rows {
+        explanation.row(&row.version, row.released.clone().unwrap_or_else(|| "day not known".to_owned()));
+        explanation.source(&row.source);
+    }
+    (!versions.is_empty()).then_some(explanation)
 }
 
 fn missing(universe: &Universe, version: &str) -> Explanation {

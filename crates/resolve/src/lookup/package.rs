@@ -6,7 +6,7 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::Explanation;
-use crate::universe::{Package, Release};
+use crate::universe::{CompiledFor, Package, Release};
 use catalog::presets::Preset;
 use diagnostic::words;
 
@@ -82,6 +82,15 @@ fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation
     } else if let Some(pythons) = release.pythons {
         explanation.row("wheels", format!("for Python {}", pythons.join(", ")));
     }
+    if let CompiledFor::Cuda(cuda) = release.compiled_for {
+        explanation.row("CUDA", format!("compiled for CUDA {cuda}"));
+    }
+    if let Some((major, minor)) = release.compute_capability_min {
+        explanation.row("GPUs", format!("sm_{major}{minor} or newer"));
+    }
+    let through =
+        release.indirect.iter().map(|row| format!("{} {}, by {}", row.package, row.versions, row.through));
+    explanation.row("indirectly", through.collect::<Vec<_>>().join("; "));
     explanation.row("glibc", release.glibc.map_or(String::new(), |one| format!("{one} or newer")));
     explanation.source(release.source);
     if package.name == "deepspeed" {

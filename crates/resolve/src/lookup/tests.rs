@@ -122,6 +122,13 @@ fn versions_newer_than_the_catalog_are_unknown() {
 }
 
 #[test]
+fn nccl_by_its_package_and_by_its_series() {
+    assert!(summary("nvidia-nccl-cu12==2.26.2").starts_with("Exists"));
+    assert!(summary("nvidia-nccl-cu12==2.26.2.post1").contains("a post-release"));
+    assert!(summary("nccl==2.27").starts_with("A series"), "{}", summary("nccl==2.27"));
+}
+
+#[test]
 fn unknown_names_and_invalid_versions_do_not_panic() {
     for text in ["torch x", "cuda twelve", "driver new", "nccl a.b", "numpy =="] {
         let _ = explain(text);

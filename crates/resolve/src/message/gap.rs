@@ -19,12 +19,6 @@ impl BuildGap {
         let (build, cuda, major) = (&names.build.text, &names.cuda.text, names.cuda_major);
         let python = &names.python;
         match self {
-            BuildGap::GpuOnDriver { driver, gpu, branch } => {
-                format!(
-                    "whether driver {driver} supports the {gpu} (NVIDIA's open kernel module: from branch \
-                        {branch})"
-                )
-            }
             BuildGap::DriverOfCuda => format!("which driver CUDA {major} needs"),
             BuildGap::DriverOfNode { driver, gpu } => {
                 format!("whether driver {driver} on the node with the {gpu} is as new as CUDA {cuda}")
@@ -39,7 +33,10 @@ impl BuildGap {
                     needs driver \
                  {needs}, not {driver})"
             ),
-            BuildGap::Kernels => format!("which GPUs {build} has kernels for"),
+            BuildGap::Kernels { lacking: None } => format!("which GPUs {build} has kernels for"),
+            BuildGap::Kernels { lacking: Some(gpu) } => format!(
+                "whether {build} has kernels for the {gpu}; no build for CUDA {cuda} whose GPUs are known has"
+            ),
             BuildGap::KernelsOfGpu { gpu, capability } => {
                 format!("whether {build} has {}", kernels_for(gpu, *capability))
             }
@@ -105,6 +102,7 @@ impl PackageGap {
                 )
             }
             PackageGap::GlibcOfPackage => format!("which glibc the wheel of {release} for {build} needs"),
+            PackageGap::CudaOfPackage => format!("which CUDA version {release} was compiled for"),
             PackageGap::FlashAttnWheels => format!("the wheel list of {release}"),
             PackageGap::FlashAttnAbi => {
                 format!("which C++ ABI {build} has, which decides the wheel of {release}")

@@ -4,6 +4,7 @@ mod cost;
 mod forward;
 mod gap;
 mod names;
+mod package;
 mod refusal;
 
 pub(crate) use names::{Names, Phrase};

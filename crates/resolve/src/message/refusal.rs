@@ -3,16 +3,15 @@
 use diagnostic::words::{and, span};
 
 use super::forward::forward_text;
-use super::{Clause, Names, Phrase, Subject, Verb};
+use super::{Clause, Names, Subject, Verb};
 use crate::verdict::{
-    BaseRefusal, BuildRefusal, Capability, CompilerRefusal, PackageRefusal, Party, PythonRefusal, Refusal,
-    Wheels,
+    BaseRefusal, BuildRefusal, Capability, CompilerRefusal, PythonRefusal, Refusal, Wheels,
 };
 
-const HAS: Verb = ("has", "have");
+pub(super) const HAS: Verb = ("has", "have");
 const IS: Verb = ("is", "are");
 const NEEDS: Verb = ("needs", "need");
-const REQUIRES: Verb = ("requires", "require");
+pub(super) const REQUIRES: Verb = ("requires", "require");
 
 /// `sm_90`.
 pub(super) fn sm((major, minor): Capability) -> String {
@@ -21,10 +20,6 @@ pub(super) fn sm((major, minor): Capability) -> String {
 
 fn build(verb: Verb, text: String) -> Clause {
     Clause::of(Subject::Build, verb, text)
-}
-
-fn release(verb: Verb, text: String) -> Clause {
-    Clause::of(Subject::Release, verb, text)
 }
 
 impl Refusal {
@@ -51,6 +46,10 @@ impl BuildRefusal {
             }
             BuildRefusal::DriverOlderThanGpu { driver, gpu, branch } => Clause::whole(format!(
                 "driver {driver} does not support the {gpu}, which needs driver branch {branch} or newer"
+            )),
+            BuildRefusal::NoCommonDriver { newer, first, older, last } => Clause::whole(format!(
+                "no driver supports both the {newer} (branch {first} or newer) and the {older} (branch \
+                 {last} or older)"
             )),
             BuildRefusal::GpuOfOtherProcessor { gpu, processor, other } => Clause::whole(format!(
                 "the {gpu} is only in machines with an {processor} processor, not {other}"
@@ -206,59 +205,6 @@ impl CompilerRefusal {
     }
 }
 
-impl PackageRefusal {
-    fn clause(&self, names: &Names) -> Clause {
-        match self {
-            PackageRefusal::PackageRequested { package, requirement } => {
-                Clause::whole(format!("{package} {requirement} was requested"))
-            }
-            PackageRefusal::NotCompiled => {
-                release(HAS, "no wheel, and envdoc compiles packages only with --compile".to_owned())
-            }
-            PackageRefusal::ExcludesPython { requires_python } => {
-                release(REQUIRES, format!("Python {requires_python}"))
-            }
-            PackageRefusal::NoWheelForPython { python } => {
-                release(HAS, format!("no wheel for Python {python}"))
-            }
-            PackageRefusal::NoWheelForArchitecture { architecture } => {
-                release(HAS, format!("no wheel for {architecture}"))
-            }
-            PackageRefusal::NoFlashAttnForArchitecture { architecture } => {
-                release(HAS, format!("no wheel for {architecture}; --compile builds it from source"))
-            }
-            PackageRefusal::NoFlashAttnWheel { series, cuda_major, python } => {
-                let on = python.as_ref().map_or(String::new(), |python| format!(" on Python {python}"));
-                let text = format!("no wheel for torch {series} with CUDA {cuda_major}{on}");
-                release(HAS, format!("{text}; --compile builds it from source"))
-            }
-            PackageRefusal::Incompatible { package, with, effect } => {
-                incompatible(names, package, with, effect)
-            }
-            PackageRefusal::Requires { by, package, versions } => {
-                of_party(names, by, REQUIRES, format!("{package} {versions}"))
-            }
-            PackageRefusal::TritonRequired { versions } => Clause::whole(format!(
-                "{} {} triton {versions}",
-                names.build.text,
-                names.build.verb(REQUIRES)
-            )),
-            PackageRefusal::NvccDiffers { nvcc, check_can_be_skipped } => {
-                let skip = match check_can_be_skipped {
-                    true => "; DS_SKIP_CUDA_CHECK=1 skips the check but does not make them match",
-                    false => "",
-                };
-                let text = format!(
-                    "compile operators with nvcc {nvcc} next to torch for CUDA {}: both versions must \
-                     be equal or in DeepSpeed's list{skip}",
-                    names.cuda.text
-                );
-                release(("cannot", "cannot"), text)
-            }
-        }
-    }
-}
-
 fn kernels(gpu: &str, capability: Capability, has: &[Capability]) -> Clause {
     let list: Vec<String> = has.iter().map(|one| sm(*one)).collect();
     let detail = if list.is_empty() { String::new() } else { format!(", only for {}", list.join(", ")) };
@@ -280,19 +226,4 @@ pub(crate) fn wheels(pythons: &[&str], has: &str) -> Clause {
 fn range(pythons: &[String]) -> String {
     let plain: Vec<&str> = pythons.iter().map(String::as_str).filter(|one| !one.ends_with('t')).collect();
     if pythons.is_empty() { String::new() } else { span(&plain) }
-}
-
-fn incompatible(names: &Names, package: &Party, with: &Party, effect: &str) -> Clause {
-    let text = format!("not work with {}: {effect}", names.party(with).text);
-    of_party(names, package, ("does", "do"), text)
-}
-
-fn of_party(names: &Names, party: &Party, verb: Verb, text: String) -> Clause {
-    match party {
-        Party::Candidate => release(verb, text),
-        other => {
-            let Phrase { text: name, several } = names.party(other);
-            Clause::whole(format!("{name} {} {text}", if several { verb.1 } else { verb.0 }))
-        }
-    }
 }

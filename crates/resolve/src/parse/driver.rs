@@ -16,7 +16,7 @@ pub(super) fn driver(
     let bare = typed.trim_start_matches(['r', 'R', 'v']);
     if let Ok(branch) = bare.parse::<u32>() {
         known(catalog, typed, branch)?;
-        return Ok((DriverVersion { branch, minor: 0, patch: None }, floor_within(catalog, typed, branch)));
+        return Ok((DriverVersion { branch, minor: 0, patch: None }, warning(catalog, typed, branch)));
     }
     let driver: DriverVersion = bare.parse().map_err(|_| {
         let position = bare.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(bare.len());
@@ -25,7 +25,7 @@ pub(super) fn driver(
         ParameterError::at(Parameter::Driver, typed, position, message)
     })?;
     known(catalog, typed, driver.branch)?;
-    Ok((driver, None))
+    Ok((driver, unlisted(catalog, typed, driver.branch)))
 }
 
 /// Refuses what cannot be a branch; one that is between or above those of the catalog may be real.
@@ -38,6 +38,23 @@ fn known(catalog: &Catalog, typed: &str, branch: u32) -> Result<(), ParameterErr
     Err(ParameterError::of_value(Parameter::Driver, typed, format!("there is no driver branch {branch}"))
         .near(near.map(|row| row.branch.to_string()).as_deref())
         .hint("`nvidia-smi` shows the driver's version; CUDA's goes to --cuda"))
+}
+
+fn warning(catalog: &Catalog, typed: &str, branch: u32) -> Option<Warning> {
+    unlisted(catalog, typed, branch).or_else(|| floor_within(catalog, typed, branch))
+}
+
+/// A warning about a branch that the catalog does not have.
+fn unlisted(catalog: &Catalog, typed: &str, branch: u32) -> Option<Warning> {
+    let branches = catalog.drivers().all().iter().map(|row| row.branch);
+    let before = branches.clone().filter(|known| *known <= branch).max()?;
+    (before != branch).then(|| Warning {
+        id: "driver-branch-unknown".into(),
+        message: format!(
+            "The catalog has no driver branch {branch} (--driver {typed}): it is taken to support what \
+             branch {before} does. `nvidia-smi` shows the installed version."
+        ),
+    })
 }
 
 /// A warning where it matters which release of the branch it is.
@@ -78,6 +95,15 @@ mod tests {
         );
         assert!(driver(catalog(), "525").unwrap().1.unwrap().message.contains("525.60.13"));
         assert!(driver(catalog(), "525.60.13").unwrap().1.is_none());
+    }
+
+    #[test]
+    fn a_branch_that_the_catalog_does_not_have_is_named() {
+        for typed in ["999", "999.10"] {
+            let warning = driver(catalog(), typed).unwrap().1.unwrap();
+            assert!(warning.message.contains("no driver branch 999"), "{}", warning.message);
+        }
+        assert!(driver(catalog(), "580.65.06").unwrap().1.is_none());
     }
 
     #[test]

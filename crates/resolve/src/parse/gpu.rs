@@ -6,6 +6,16 @@ use crate::request::Gpu;
 use catalog::Catalog;
 use catalog::gpus;
 
+/// A list of GPUs, separated by commas, each with its text.
+pub(super) fn gpus<'t>(catalog: &Catalog, text: &'t str) -> Result<Vec<(&'t str, Gpu)>, ParameterError> {
+    let names: Vec<&str> = text.split(',').filter(|name| !name.trim().is_empty()).collect();
+    if names.is_empty() {
+        let problem = format!("{text:?} names no GPU");
+        return Err(ParameterError::new(Parameter::Gpu, problem).hint("write for example --gpu h100"));
+    }
+    names.into_iter().map(|name| Ok((name, gpu(catalog, name)?))).collect()
+}
+
 /// `h100`, `RTX 4090`, `NVIDIA A100-SXM4-80GB`, `sm_86`, `compute_86`, `8.6`.
 pub(crate) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> {
     let text = text.trim();
@@ -14,12 +24,48 @@ pub(crate) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> 
         let (major, minor) = capability;
         return Ok(of_capability(catalog, &format!("sm_{major}{minor}"), capability));
     }
-    let model = catalog.gpus().by_alias(text).or_else(|| catalog.gpus().by_name(text));
-    model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| {
-        ParameterError::new(Parameter::Gpu, format!("no GPU in the catalog is called {text:?}"))
-            .near(catalog.gpus().nearest_alias(text))
-            .hint("a compute capability will do: --gpu sm_90")
-    })
+    let ambiguous = || with_these_words(catalog, text).len() > 1;
+    let by_name = || catalog.gpus().by_name(text).filter(|_| !ambiguous());
+    let model = catalog.gpus().by_alias(text).or_else(by_name);
+    model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| unknown(catalog, text))
+}
+
+fn unknown(catalog: &Catalog, text: &str) -> ParameterError {
+    let error = |problem: String| ParameterError::new(Parameter::Gpu, problem);
+    if let Some(name) = without_count(text).filter(|name| catalog.gpus().by_alias(name).is_some()) {
+        return error(format!("{text:?} has a number of GPUs in front")).near(Some(name));
+    }
+    let several = with_these_words(catalog, text);
+    if several.len() > 1 {
+        return error(format!("{text:?} may be any of several GPUs"))
+            .hint(format!("write one of {}", several.join(", ")));
+    }
+    let tegra = catalog.cuda().tegra_named(text).and_then(|row| capability(&row.compute_capability));
+    let tegra = tegra.map(|(major, minor)| format!("sm_{major}{minor}"));
+    error(format!("no GPU in the catalog is called {text:?}"))
+        .near(tegra.as_deref().or_else(|| catalog.gpus().nearest_alias(text)))
+        .hint("a compute capability will do: --gpu sm_90")
+}
+
+/// `H100` of `8xH100`, `8 x H100`.
+fn without_count(text: &str) -> Option<&str> {
+    let rest = text.trim_start_matches(|digit: char| digit.is_ascii_digit()).trim_start();
+    let name = rest.strip_prefix(['x', 'X', '×', '*'])?;
+    (rest.len() < text.len()).then_some(name.trim())
+}
+
+/// The short names, one of each model, that have all words of a text among theirs: of `rtx 6000` those of
+/// several generations.
+fn with_these_words<'c>(catalog: &'c Catalog, text: &str) -> Vec<&'c str> {
+    let words = |text: &str| -> Vec<String> {
+        text.split(['-', ' ', '_']).filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
+    };
+    let typed = words(text);
+    let has_all = |alias: &&String| {
+        let own = words(alias);
+        typed.iter().all(|word| own.contains(word))
+    };
+    catalog.gpus().all().iter().filter_map(|gpu| Some(gpu.aliases.iter().find(has_all)?.as_str())).collect()
 }
 
 /// A GPU of the catalog under the name by which it was called; `None` where the row has no readable
@@ -130,6 +176,20 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn names_that_need_another_word() {
+        let hints = |text: &str| gpu(catalog(), text).unwrap_err().hints.join(" ");
+        assert!(hints("8xH100").contains("did you mean H100?"), "{}", hints("8xH100"));
+        assert!(hints("4 x rtx-4090").contains("did you mean rtx-4090?"));
+        for generation in ["quadro-rtx-6000", "rtx-6000-ada", "rtx-pro-6000"] {
+            assert!(hints("rtx 6000").contains(generation), "{}", hints("rtx 6000"));
+        }
+        assert!(hints("thor").contains("did you mean sm_110?"), "{}", hints("thor"));
+        assert!(hints("Jetson Orin").contains("did you mean sm_87?"));
+        assert!(gpus(catalog(), ",").is_err());
+        assert_eq!(gpus(catalog(), "h100, l4").unwrap().len(), 2);
     }
 
     #[test]

@@ -192,8 +192,10 @@ pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parse
     for name in &options.preset {
         parsed.requirements.extend(preset::requirements(universe, name)?);
     }
-    for text in options.gpu.iter().flat_map(|text| text.split(',')).filter(|text| !text.trim().is_empty()) {
-        parsed.add(Parameter::Gpu, text, RequirementKind::Gpu(gpu::gpu(universe.catalog, text)?));
+    for text in &options.gpu {
+        for (name, gpu) in gpu::gpus(universe.catalog, text)? {
+            parsed.add(Parameter::Gpu, name, RequirementKind::Gpu(gpu));
+        }
     }
     if let Some(text) = &options.driver {
         let (driver, warning) = driver::driver(universe.catalog, text)?;

@@ -91,13 +91,14 @@ fn requirement(
         return Err(ParameterError::at(WITH, text, at, message).hint(format!("write --{name}")));
     }
     let source = Source::option(WITH, item);
-    if !is_known(&name) {
+    // Whether a marker holds depends on the Python of the stack.
+    if !is_known(&name) || rest.contains(';') {
+        if !is_known(&name) {
+            other_name(universe, &name, rest).map_or(Ok(()), |(problem, hint)| {
+                Err(ParameterError::at(WITH, text, at, problem).hint(hint))
+            })?;
+        }
         return Ok(vec![Requirement { source, kind: unchecked(text, at, item)? }]);
-    }
-    if let Some(marker) = rest.find(';') {
-        let message = "a marker is not resolved";
-        let hint = format!("write {typed}{} if that applies to the Python of the stack", &rest[..marker]);
-        return Err(ParameterError::at(WITH, text, at + end + marker, message).hint(hint));
     }
     let (extras, rest) = match rest.find(']').filter(|_| rest.starts_with('[')) {
         Some(close) => rest.split_at(close + 1),
@@ -113,6 +114,18 @@ fn requirement(
         all.push(Requirement { source, kind: unchecked(text, at, &item[..end + extras.len()])? });
     }
     Ok(all)
+}
+
+/// Why a name that the catalog does not have is not what is meant, and what to write instead: pip finds
+/// something else under it, or it differs from a package of the catalog by a slip. A pinned version or an
+/// address says that it is meant.
+fn other_name(universe: &Universe, name: &str, rest: &str) -> Option<(String, String)> {
+    if let Some(row) = universe.catalog.misleading_packages().named(name) {
+        return (!rest.contains('@')).then(|| (row.problem.clone(), row.hint.clone()));
+    }
+    let near = typo_of(name, package_names()).filter(|_| !rest.contains("==") && !rest.contains('@'))?;
+    let problem = format!("the catalog has no package {name}");
+    Some((problem, format!("did you mean {near}? If not, pin its version: {name}==VERSION")))
 }
 
 fn is_known(name: &str) -> bool {
@@ -245,7 +258,12 @@ mod tests {
             ("numpy=1.26.4", 5, "did you mean numpy==1.26.4?"),
             ("numpy@1.26.4", 5, "did you mean numpy==1.26.4?"),
             ("<2", 0, ""),
-            ("numpy>=2;python_version<'3.12'", 8, "write numpy>=2 if"),
+            ("numpy,flash-atn", 6, "did you mean flash-attn?"),
+            ("numpyy>=2", 0, "did you mean numpy?"),
+            ("apex", 0, "github.com/NVIDIA/apex"),
+            ("flash_attn_3", 0, "github.com/Dao-AILab/flash-attention"),
+            ("flashinfer", 0, "write flashinfer-python"),
+            ("transformer-engine-torch==2.20.2", 0, "request transformer-engine"),
             ("transformers[torch", 12, ""),
             ("pandas==", 6, ""),
             ("evil --index-url=http://evil.example", 5, ""),
@@ -282,7 +300,9 @@ mod tests {
             };
             requirements(universe(), text).unwrap().into_iter().filter_map(of).collect()
         };
-        assert_eq!(unchecked("numpy<2,pandas>=2,<3,numyp"), ["pandas>=2,<3", "numyp"]);
+        assert_eq!(unchecked("numpy<2,pandas>=2,<3,numyp==1.0"), ["pandas>=2,<3", "numyp==1.0"]);
+        let marker = "numpy<2; python_version<'3.12'";
+        assert_eq!(unchecked(marker), [marker]);
         assert_eq!(unchecked("pandas[excel,parquet]>=2"), ["pandas[excel,parquet]>=2"]);
         assert_eq!(unchecked("x @ git+https://host.example/x.git"), ["x @ git+https://host.example/x.git"]);
         assert_eq!(unchecked("pandas<3 ; python_version<'3.12'"), ["pandas<3 ; python_version<'3.12'"]);

@@ -50,7 +50,7 @@ pub struct ConflictEntry {
     pub requirements: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,
-    /// Whether a stack may exist all the same: what was asked for is older than the catalog.
+    /// Whether a stack may exist all the same: what was asked for is older or newer than the catalog.
     pub undecided: bool,
 }
 

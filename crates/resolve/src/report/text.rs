@@ -219,7 +219,11 @@ fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
         if conflict.message.is_empty() { "no stack meets these requirements" } else { &conflict.message };
     wrapped(text, message, &format!("{style}{sign}{style:#} "), "  ", layout);
     if !conflict.requirements.is_empty() {
-        let words = if conflict.undecided { "Not in the catalog" } else { "These requirements conflict" };
+        let words = match (conflict.undecided, conflict.requirements.len()) {
+            (false, _) => "These requirements conflict",
+            (true, 1) => "Not in the catalog",
+            (true, _) => "No stack in the catalog meets all of",
+        };
         heading(text, words);
         for requirement in &conflict.requirements {
             let _ = writeln!(text, "  {requirement}");

@@ -16,17 +16,39 @@ pub(crate) enum Gap {
 /// A missing fact about the torch build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BuildGap {
-    GpuOnDriver { driver: DriverVersion, gpu: String, branch: u32 },
     DriverOfCuda,
-    DriverOfNode { driver: DriverVersion, gpu: String },
-    ForwardDrivers { needs: &'static str, driver: DriverVersion },
-    ForwardGpu { needs: &'static str, driver: DriverVersion, gpu: String },
-    Kernels,
-    KernelsOfGpu { gpu: String, capability: Capability },
-    Partner { partner: &'static str },
+    DriverOfNode {
+        driver: DriverVersion,
+        gpu: String,
+    },
+    ForwardDrivers {
+        needs: &'static str,
+        driver: DriverVersion,
+    },
+    ForwardGpu {
+        needs: &'static str,
+        driver: DriverVersion,
+        gpu: String,
+    },
+    /// `lacking`: a GPU for which no build of that CUDA whose list is known has kernels.
+    Kernels {
+        lacking: Option<String>,
+    },
+    KernelsOfGpu {
+        gpu: String,
+        capability: Capability,
+    },
+    Partner {
+        partner: &'static str,
+    },
     PythonsOfTorch,
-    PartnerWheel { partner: &'static str, version: Version },
-    TorchArchitecture { architecture: String },
+    PartnerWheel {
+        partner: &'static str,
+        version: Version,
+    },
+    TorchArchitecture {
+        architecture: String,
+    },
 }
 
 /// A missing fact about the base image.
@@ -58,6 +80,7 @@ pub(crate) enum BaseGap {
 pub(crate) enum PackageGap {
     TritonNotRequired,
     GlibcOfPackage,
+    CudaOfPackage,
     FlashAttnWheels,
     FlashAttnAbi,
     FlashAttnNightly { series: &'static str },

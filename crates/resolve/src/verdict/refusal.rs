@@ -46,19 +46,67 @@ pub(crate) enum Refusal {
 /// Why a candidate cannot be chosen: the torch build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BuildRefusal {
-    TorchRequested { requirement: String },
-    CudaRequested { requirement: String },
-    DriverOlderThanGpu { driver: DriverVersion, gpu: String, branch: u32 },
-    GpuOfOtherProcessor { gpu: String, processor: String, other: String },
-    GpuDroppedByDriver { driver: DriverVersion, gpu: String, last_branch: u32, architecture: String },
-    NoKernels { gpu: String, capability: Capability, has: Vec<Capability> },
-    DriverTooOld { needs: &'static str, has: DriverVersion, forward: Forward },
-    PtxOnly { gpu: String, driver: DriverVersion },
-    PartnerMismatch { partner: &'static str, needs: Version, requirement: String },
-    NcclForOtherCuda { package: String },
-    NoSuchNccl { requirement: String },
-    TorchaudioEnded { last: String },
-    TritonMismatch { needs: VersionSpecifiers, requirement: String },
+    TorchRequested {
+        requirement: String,
+    },
+    CudaRequested {
+        requirement: String,
+    },
+    DriverOlderThanGpu {
+        driver: DriverVersion,
+        gpu: String,
+        branch: u32,
+    },
+    GpuOfOtherProcessor {
+        gpu: String,
+        processor: String,
+        other: String,
+    },
+    /// `first` is the oldest branch of the newer GPU, `last` the last of the older one.
+    NoCommonDriver {
+        newer: String,
+        first: u32,
+        older: String,
+        last: u32,
+    },
+    GpuDroppedByDriver {
+        driver: DriverVersion,
+        gpu: String,
+        last_branch: u32,
+        architecture: String,
+    },
+    NoKernels {
+        gpu: String,
+        capability: Capability,
+        has: Vec<Capability>,
+    },
+    DriverTooOld {
+        needs: &'static str,
+        has: DriverVersion,
+        forward: Forward,
+    },
+    PtxOnly {
+        gpu: String,
+        driver: DriverVersion,
+    },
+    PartnerMismatch {
+        partner: &'static str,
+        needs: Version,
+        requirement: String,
+    },
+    NcclForOtherCuda {
+        package: String,
+    },
+    NoSuchNccl {
+        requirement: String,
+    },
+    TorchaudioEnded {
+        last: String,
+    },
+    TritonMismatch {
+        needs: VersionSpecifiers,
+        requirement: String,
+    },
 }
 
 /// Why a candidate cannot be chosen: the Python.
@@ -123,17 +171,58 @@ pub(crate) enum CompilerRefusal {
 /// Why a candidate cannot be chosen: a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PackageRefusal {
-    PackageRequested { package: &'static str, requirement: String },
+    PackageRequested {
+        package: &'static str,
+        requirement: String,
+    },
     NotCompiled,
-    ExcludesPython { requires_python: VersionSpecifiers },
-    NoWheelForPython { python: String },
-    NoWheelForArchitecture { architecture: String },
-    NoFlashAttnForArchitecture { architecture: String },
-    NoFlashAttnWheel { series: &'static str, cuda_major: u32, python: Option<String> },
-    Incompatible { package: Party, with: Party, effect: &'static str },
-    Requires { by: Party, package: &'static str, versions: VersionSpecifiers },
-    TritonRequired { versions: VersionSpecifiers },
-    NvccDiffers { nvcc: &'static str, check_can_be_skipped: bool },
+    NoWheelAndOlderThanTorch {
+        released: String,
+    },
+    ExcludesPython {
+        requires_python: VersionSpecifiers,
+    },
+    NoWheelForPython {
+        python: String,
+    },
+    NoWheelForArchitecture {
+        architecture: String,
+    },
+    OtherCuda {
+        cuda: u32,
+    },
+    GpuTooOld {
+        gpu: String,
+        capability: Capability,
+        min: Capability,
+    },
+    NoFlashAttnForArchitecture {
+        architecture: String,
+    },
+    NoFlashAttnWheel {
+        series: &'static str,
+        cuda_major: u32,
+        python: Option<String>,
+    },
+    Incompatible {
+        package: Party,
+        with: Party,
+        effect: &'static str,
+    },
+    /// `through`: a package that is not in the catalog and has the requirement.
+    Requires {
+        by: Party,
+        package: &'static str,
+        versions: VersionSpecifiers,
+        through: Option<&'static str>,
+    },
+    TritonRequired {
+        versions: VersionSpecifiers,
+    },
+    NvccDiffers {
+        nvcc: &'static str,
+        check_can_be_skipped: bool,
+    },
 }
 
 /// Whose wheels.
@@ -189,6 +278,8 @@ impl Refusal {
             }
             Refusal::Package(PackageRefusal::TritonRequired { .. })
             | Refusal::Package(PackageRefusal::NoFlashAttnWheel { .. })
+            | Refusal::Package(PackageRefusal::OtherCuda { .. })
+            | Refusal::Package(PackageRefusal::NoWheelAndOlderThanTorch { .. })
             | Refusal::Package(PackageRefusal::NvccDiffers { .. }) => vec!["torch"],
             _ => Vec::new(),
         }
