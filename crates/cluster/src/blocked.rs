@@ -115,6 +115,19 @@ pub(crate) fn overlay(
             "Restart the container on {a}, which sets up its interfaces again and stops what runs in it: \
             `docker restart {a}`"
         )),
+        Stop::NotResolved(machine) => Problem::of(
+            step,
+            a,
+            format!(
+                "{a} sends no {port}/udp (VXLAN) packet to {b}, although its container sends to {}; \
+                    meanwhile it asks for the hardware address of {machine} (ARP), which is no address of \
+                    a node, and gets no answer{reverse}. Likely cause: the Docker engine on {a} has a \
+                    wrong overlay entry for the container of {b}",
+                other.address
+            ),
+        )
+        .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
+        .fix(format!("Show whom it asks, on {a}: `ip neighbour show {machine}`")),
         Stop::NotSent => Problem::of(
             step,
             a,

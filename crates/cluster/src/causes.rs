@@ -383,7 +383,7 @@ async fn between(
     let back_connects = back.is_some_and(|back| back.connects.is_ok());
     let (trace, reverse) = (observed.trace(tried.from, tried.to), observed.trace(tried.to, tried.from));
     let stop = trace.and_then(|trace| Some((trace, trace.stop()?)));
-    if let Some(stop) = stop.filter(|(_, stop)| *stop != Stop::NotSent) {
+    if let Some(stop) = stop.filter(|(_, stop)| !matches!(stop, Stop::NotSent | Stop::NotResolved(_))) {
         let problem = blocked::overlay(STEP, one, other, stop, reverse, back_connects);
         if stop.0.may_follow_from(reverse) && !back_connects {
             // The other direction names that engine.

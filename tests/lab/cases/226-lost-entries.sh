@@ -58,11 +58,11 @@ lose node2 node1
 smoke_names "the other engine lost one" failed tcp '^tcp: the Docker engine on node2 has no overlay entry for the container of node1'
 repaired "the other engine lost one"
 
-# The entry says another machine: both ways nothing arrives (VXLAN drops what comes from another machine than its entry says), as if 4789/udp
-# were blocked, and smoke does not claim to know.
+# The entry says another machine, which does not exist: both ways nothing arrives (VXLAN drops what comes from another machine than its
+# entry says), as if 4789/udp were blocked. What shows it is whom node1 asks for.
 in_overlay node1 bridge fdb replace "$(overlay_of node2 MacAddress)" dev "$(device node1)" dst 10.77.10.99
 in_overlay node1 bridge fdb del "$(overlay_of node2 MacAddress)" dev "$(device node1)" dst 10.77.10.2 2>/dev/null
-smoke_names "an entry that names the wrong machine" failed tcp '^tcp: (node1 sends no 4789/udp .*wrong overlay entry|the Docker engine on node1 has a wrong overlay entry)'
+smoke_names "an entry that names the wrong machine" failed tcp '^tcp: node1 sends no 4789/udp .* asks for the hardware address of 10.77.10.99 .*Likely cause: the Docker engine on node1 has a wrong overlay entry for the container of node2'
 repaired "an entry that names the wrong machine"
 
 # One way alone: a connection the other way round shows that no port is blocked.

@@ -44,7 +44,8 @@ path_mtu node2 1500
 
 sshd=$(docker_on node2 top node2 -eo pid,args | awk '/sshd/ { print $1; exit }')
 on node2 kill -STOP "$sshd"
-smoke_names "sshd of a node hangs" failed ssh 'ssh from node1 to node2'
+smoke_names "sshd of a node hangs" failed ssh 'ssh from node1 to node2 fails: no answer within [0-9]+ s; the sshd of node2 \(pid [0-9]+ in the container\) is stopped by a signal'
+check_that "sshd of a node hangs: how to continue it" eval 'grep -q "cluster exec node2 -- kill -CONT" < <(jq -r ".fix[]" <<<"$answer")'
 on node2 kill -CONT "$sshd"
 
 on node2 iptables -I INPUT -i eth0 -p udp --dport 4789 -m statistic --mode random --probability 0.01 -j DROP

@@ -96,6 +96,8 @@ pub enum Answer {
     Watched {
         /// Each kind once.
         packets: Vec<Packet>,
+        /// Who asked for the hardware address of whom (ARP), without an answer.
+        unanswered: Vec<(IpAddr, IpAddr)>,
     },
     /// Of [`Task::Counters`].
     Counters(Counters),

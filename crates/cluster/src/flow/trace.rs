@@ -27,6 +27,8 @@ pub struct Trace {
     pub way: Way,
     /// The machines that the sender's machine sent it to; `None` where nobody could watch.
     pub sent_to: Option<BTreeSet<IpAddr>>,
+    /// Addresses that no node has, and that the sender's machine asked for meanwhile, without an answer.
+    pub unanswered: BTreeSet<IpAddr>,
     /// Whether the receiver's machine got some; `None` where nobody could watch.
     pub reached: Option<bool>,
     /// Who answered that it was rejected.
@@ -44,6 +46,9 @@ pub struct Trace {
 pub enum Stop {
     /// They do not leave the sender's machine.
     NotSent,
+    /// They do not leave the sender's machine, which meanwhile asks in vain for the hardware address of a
+    /// machine that is no node.
+    NotResolved(IpAddr),
     /// They leave the sender's machine without VXLAN, addressed to the container itself: the sending
     /// container has no working interface or route in the overlay, and uses its default route.
     OutsideOverlay,
@@ -67,7 +72,9 @@ impl Trace {
             return Some(Stop::Rejected(by));
         }
         let sent_to = self.sent_to.as_ref()?;
-        let Some(first) = sent_to.first() else { return Some(Stop::NotSent) };
+        let Some(first) = sent_to.first() else {
+            return Some(self.unanswered.first().map_or(Stop::NotSent, |asked| Stop::NotResolved(*asked)));
+        };
         if sent_to.contains(&self.container) {
             return Some(Stop::OutsideOverlay);
         }
@@ -96,6 +103,7 @@ impl Trace {
             }
             (one, other) => one.or(other),
         };
+        self.unanswered.extend(more.unanswered);
         self.reached = match (self.reached, more.reached) {
             (Some(one), Some(other)) => Some(one || other),
             (one, other) => one.or(other),
@@ -113,7 +121,10 @@ impl Trace {
     pub fn may_follow_from(&self, reverse: Option<&Trace>) -> bool {
         let reverse = reverse.and_then(Trace::stop);
         self.stop() == Some(Stop::AtReceiver)
-            && matches!(reverse, Some(Stop::NotSent | Stop::Elsewhere(_) | Stop::OutsideOverlay))
+            && matches!(
+                reverse,
+                Some(Stop::NotSent | Stop::NotResolved(_) | Stop::Elsewhere(_) | Stop::OutsideOverlay)
+            )
     }
 
     /// Whether datagrams arrive, though not all of them perhaps.
@@ -163,7 +174,7 @@ async fn once(
             let task = Task::Watch { run, seconds };
             let limit = WATCH_TIMEOUT + Duration::from_secs_f64(seconds);
             match host.filter(|_| watched)?.session().ask_custom(&task, limit).await {
-                Ok(Answer::Watched { packets }) => Some(packets),
+                Ok(Answer::Watched { packets, unanswered }) => Some((packets, unanswered)),
                 _ => None,
             }
         }
@@ -181,9 +192,24 @@ async fn once(
         let (from, to) = (way.from, way.to);
         let flow = measure::flow(&run, (from, to));
         let receiver = addresses[to].clone().unwrap_or_default();
-        trace(way, &flow, (observed[from].as_deref(), observed[to].as_deref()), (receiver, peers[to].address))
+        let saw = |node: usize| observed[node].as_ref().map(|(packets, _)| &packets[..]);
+        let mut trace = trace(way, &flow, (saw(from), saw(to)), (receiver, peers[to].address));
+        let asked = observed[from].as_ref().map_or(&[][..], |(_, unanswered)| unanswered);
+        trace.unanswered = strangers(asked, addresses[from].as_deref().unwrap_or_default(), &addresses);
+        trace
     };
     ways.unwrap_or_default().into_iter().map(of).collect()
+}
+
+/// Addresses that a machine with the addresses `own` asked for without an answer, and that no node has.
+fn strangers(asked: &[(IpAddr, IpAddr)], own: &[IpAddr], nodes: &[Option<Vec<IpAddr>>]) -> BTreeSet<IpAddr> {
+    // Where the addresses of a node are unknown, the address may be its own.
+    if nodes.iter().any(Option::is_none) {
+        return BTreeSet::new();
+    }
+    let known = |address: &IpAddr| nodes.iter().flatten().flatten().any(|node| node == address);
+    let of_own = asked.iter().filter(|(asker, target)| own.contains(asker) && !known(target));
+    of_own.map(|(_, target)| *target).collect()
 }
 
 fn trace(
@@ -204,6 +230,7 @@ fn trace(
         sent_to: sent
             .as_ref()
             .map(|sent| sent.iter().filter(carries).map(|packet| packet.destination).collect()),
+        unanswered: BTreeSet::new(),
         reached: got.as_ref().map(|got| got.iter().any(|packet| packet.port.is_some())),
         way,
         receiver,
@@ -282,6 +309,28 @@ mod tests {
         assert!(!dropped.may_follow_from(Some(&of(80, &vxlan, &vxlan))));
         assert!(!dropped.may_follow_from(Some(&of(0, &vxlan, &vxlan))));
         assert!(!of(0, &vxlan, &[]).may_follow_from(Some(&of(0, &[], &[]))));
+    }
+
+    #[test]
+    fn an_address_that_no_node_has_is_asked_for_in_vain() {
+        let address = |last: u8| IpAddr::from([10, 77, 10, last]);
+        let (own, nodes) = ([address(1)], [Some(vec![address(1)]), Some(vec![address(2)])]);
+        let asked = [(address(1), address(2)), (address(1), address(99)), (address(3), address(98))];
+        let found = strangers(&asked, &own, &nodes);
+        assert_eq!(found, BTreeSet::from([address(99)]));
+        assert!(strangers(&asked, &own, &[nodes[0].clone(), None]).is_empty());
+        let of = |arrived: u32, sent: &[Packet]| {
+            let seen = (Some(sent), Some(&[][..]));
+            let trace = trace(way(arrived), FLOW, seen, (vec![address(2)], CONTAINER));
+            Trace { unanswered: found.clone(), ..trace }
+        };
+        assert_eq!(of(0, &[]).stop(), Some(Stop::NotResolved(address(99))));
+        assert_eq!(of(80, &[]).stop(), None);
+        // Whoever is asked for, these packets were sent.
+        assert_eq!(of(0, &[packet([10, 77, 10, 2], Some(4789))]).stop(), Some(Stop::OnTheWay));
+        let mut twice = trace(way(0), FLOW, (Some(&[]), Some(&[])), (vec![address(2)], CONTAINER));
+        twice.add(of(0, &[]));
+        assert_eq!(twice.stop(), Some(Stop::NotResolved(address(99))));
     }
 
     #[test]

@@ -35,13 +35,17 @@ fn packets(run: &str, time: Duration, secret: &Secret) -> Result<Answer, Failure
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(STOP_INTERVAL)).map_err(failure)?;
     let finder = Finder::new(BEGINNING);
     let (mut found, mut buffer, started) = (BTreeSet::new(), [0_u8; 2048], Instant::now());
+    let mut neighbours = Neighbours::default();
     while started.elapsed() < time {
         let Ok((size, _)) = rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()) else { continue };
         if let Some(packet) = read(&buffer[..size.min(2048)], &finder, run, secret) {
             found.insert(packet);
+        } else if let Some(arp) = arp(&buffer[..size.min(2048)]) {
+            neighbours.add(arp);
         }
     }
-    Ok(Answer::Watched { packets: found.into_iter().collect() })
+    let unanswered = neighbours.unanswered();
+    Ok(Answer::Watched { packets: found.into_iter().collect(), unanswered })
 }
 
 /// With it a socket hears all interfaces at once.
@@ -69,6 +73,59 @@ fn read(packet: &[u8], finder: &Finder<'_>, run: &str, secret: &Secret) -> Optio
         _ => return None,
     };
     Some(Packet { flow: flow.to_owned(), source, destination, port })
+}
+
+/// The beginning of ARP between IPv4 addresses on Ethernet (RFC 826).
+const ARP: &[u8] = &[0, 1, 8, 0, 6, 4, 0];
+
+/// An ARP message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arp {
+    /// The sender asks for the hardware address of another one.
+    Request { sender: IpAddr, target: IpAddr },
+    /// The sender tells its own.
+    Reply { sender: IpAddr },
+}
+
+fn arp(packet: &[u8]) -> Option<Arp> {
+    let rest = packet.strip_prefix(ARP)?;
+    let address = |at: usize| -> Option<IpAddr> {
+        let bytes: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
+        Some(Ipv4Addr::from(bytes).into())
+    };
+    let (sender, target) = (address(14)?, address(24)?);
+    match rest.first()? {
+        // Not one by which a machine announces or looks for its own address.
+        1 if sender != target && !sender.is_unspecified() => Some(Arp::Request { sender, target }),
+        2 => Some(Arp::Reply { sender }),
+        _ => None,
+    }
+}
+
+/// Who asked for whom, and who answered.
+#[derive(Debug, Default)]
+struct Neighbours {
+    asked: BTreeSet<(IpAddr, IpAddr)>,
+    answered: BTreeSet<IpAddr>,
+}
+
+/// What a machine on a busy network hears.
+const NEIGHBOURS_MAX: usize = 4096;
+
+impl Neighbours {
+    fn add(&mut self, arp: Arp) {
+        if self.asked.len() + self.answered.len() >= NEIGHBOURS_MAX {
+            return;
+        }
+        match arp {
+            Arp::Request { sender, target } => drop(self.asked.insert((sender, target))),
+            Arp::Reply { sender } => drop(self.answered.insert(sender)),
+        }
+    }
+
+    fn unanswered(self) -> Vec<(IpAddr, IpAddr)> {
+        self.asked.into_iter().filter(|(_, target)| !self.answered.contains(target)).collect()
+    }
 }
 
 /// Source, destination, protocol, and the length of the IP header.
@@ -125,6 +182,25 @@ mod tests {
         assert_eq!(read(&ipv4(6, &[0; 20], secret), secret), None);
         // Somebody else's, with the name of the flow.
         assert_eq!(read(&ipv4(UDP, VXLAN, &auth::tests::secret()), secret), None);
+    }
+
+    #[test]
+    fn a_request_without_a_reply_is_unanswered() {
+        let message = |kind: u8, sender: u8, target: u8| {
+            let mut bytes = [ARP, &[kind]].concat();
+            bytes.extend([2, 66, 10, 77, 10, 1, 10, 77, 10, sender, 0, 0, 0, 0, 0, 0, 10, 77, 10, target]);
+            bytes
+        };
+        let address = |last: u8| IpAddr::from([10, 77, 10, last]);
+        let mut neighbours = Neighbours::default();
+        for (kind, sender, target) in [(1, 1, 99), (1, 1, 2), (2, 2, 1), (1, 1, 99), (1, 3, 3)] {
+            let Some(arp) = arp(&message(kind, sender, target)) else { continue };
+            neighbours.add(arp);
+        }
+        assert_eq!(neighbours.unanswered(), [(address(1), address(99))]);
+        let whole = message(1, 1, 99);
+        assert!((0..whole.len()).all(|length| arp(&whole[..length]).is_none()));
+        assert_eq!(arp(&ipv4(UDP, VXLAN, &auth::tests::secret())), None);
     }
 
     #[test]

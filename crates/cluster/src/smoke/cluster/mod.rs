@@ -5,6 +5,7 @@ mod loss;
 mod network;
 mod pin;
 mod silent;
+mod stopped;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,6 +8,7 @@ use futures_util::{StreamExt, stream};
 
 use super::Site;
 use super::pin::mispinned;
+use super::stopped::{self, Stopped};
 use crate::Error;
 use crate::causes;
 use crate::container_probe::{self, ContainerProbe, Tried};
@@ -22,6 +23,22 @@ const CAUSE_SEARCH_TIMEOUT: Duration = Duration::from_secs(90);
 const MAX_PARALLEL: usize = 32;
 /// Pairs whose cause is looked for.
 const MAX_CAUSES: usize = 6;
+
+/// What came of the logins: from which container, to which.
+type Logins = [(usize, usize, Result<(), LoginError>)];
+
+/// Of each container the SSH server that does not answer a login because it is stopped.
+async fn stopped_servers(containers: &[ContainerProbe<'_>], came: &Logins) -> Vec<Option<Stopped>> {
+    let is_silent =
+        |to: usize| came.iter().any(|one| one.1 == to && matches!(one.2, Err(LoginError::TimedOut(_))));
+    fan_out(
+        containers
+            .iter()
+            .enumerate()
+            .map(|(to, one)| async move { if is_silent(to) { stopped::sshd(one).await } else { None } }),
+    )
+    .await
+}
 
 impl Site<'_> {
     /// NCCL and Gloo use the interface by which the others reach this container.
@@ -166,11 +183,16 @@ impl Site<'_> {
                 LoginError::TimedOut,
             )
             .await;
+        let servers = stopped_servers(containers, &came).await;
         let mut failed = Vec::new();
-        for (from, to, came) in came {
-            let (one, other) = (&containers[from].node.name, &containers[to].node.name);
+        for (from, to, came) in &came {
+            let (one, other) = (&containers[*from].node.name, &containers[*to].node.name);
             if let Err(why) = came {
-                let problem = ssh::unlogged(one, other, &why);
+                let mut problem = ssh::unlogged(one, other, why);
+                if let Some(server) = servers[*to] {
+                    problem.message += &format!("; the sshd of {other} {}", server.message());
+                    problem.fix.insert(0, server.fix(other));
+                }
                 failed.push((one.clone(), problem.message));
                 if outcome.fix.is_empty() {
                     outcome.fix = problem.fix;

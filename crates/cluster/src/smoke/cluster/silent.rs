@@ -7,12 +7,11 @@ use docker::{exec, fan_out};
 use tokio::time::timeout;
 
 use super::Site;
+use super::stopped::{STATE_TIMEOUT, Stopped};
 use crate::container_probe::ContainerProbe;
 use crate::smoke::outcome::{Outcome, Status};
 use crate::smoke::phases;
 
-/// The longest that reading the state of a process may take.
-const STATE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest that a new connection to an engine may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
 /// Prints the `stat` of each process that was started from the worker's directory.
@@ -29,8 +28,8 @@ done
 enum Reason {
     /// Its process ended.
     Ended { status: i64 },
-    /// Its process has this id in the container, and is stopped by a signal or by a debugger.
-    Stopped { process: u32, debugger: bool },
+    /// Its process is stopped.
+    Stopped(Stopped),
     /// A new connection to its engine fails.
     Unreachable { why: String, hints: Vec<String> },
 }
@@ -65,7 +64,7 @@ async fn reason(one: &ContainerProbe<'_>) -> Option<Reason> {
     let listed = exec::run(one.engine, &one.node.name, &argv, STATE_TIMEOUT);
     match tokio::join!(ended, listed) {
         (Some(status), _) => Some(Reason::Ended { status }),
-        (None, Ok(ran)) => newest(&ran.stdout),
+        (None, Ok(ran)) => Stopped::newest(&ran.stdout).map(Reason::Stopped),
         (None, Err(_)) => unreachable(one).await,
     }
 }
@@ -80,20 +79,6 @@ async fn unreachable(one: &ContainerProbe<'_>) -> Option<Reason> {
     Some(Reason::Unreachable { why: blocked.message, hints: blocked.hints })
 }
 
-/// From what [`SCRIPT`] printed: whether the newest process is stopped.
-fn newest(printed: &str) -> Option<Reason> {
-    let (_, process, state) = printed.lines().filter_map(process).max_by_key(|(start, ..)| *start)?;
-    matches!(state, 'T' | 't').then_some(Reason::Stopped { process, debugger: state == 't' })
-}
-
-/// When it was started, its id and its state; the name in `12 (name) S 1 …` may contain anything.
-fn process(stat: &str) -> Option<(u64, u32, char)> {
-    let (id, rest) = stat.split_once(" (")?;
-    let fields: Vec<&str> = rest.rsplit_once(") ")?.1.split_whitespace().collect();
-    let state = fields.first()?.chars().next()?;
-    Some((fields.get(19)?.parse().ok()?, id.trim().parse().ok()?, state))
-}
-
 impl Reason {
     fn message(&self, node: &str) -> String {
         match self {
@@ -101,10 +86,7 @@ impl Reason {
                 "its worker process was killed (exit status 137, SIGKILL)".into()
             }
             Reason::Ended { status } => format!("its worker process ended with exit status {status}"),
-            Reason::Stopped { process, debugger } => {
-                let by = if *debugger { "a debugger (state t)" } else { "a signal (state T)" };
-                format!("its worker process (pid {process} in the container) is stopped by {by}")
-            }
+            Reason::Stopped(stopped) => format!("its worker process {}", stopped.message()),
             Reason::Unreachable { why, .. } => {
                 format!("a new connection to the engine of {node} fails: {why}")
             }
@@ -114,29 +96,8 @@ impl Reason {
     fn fixes(&self, node: &str) -> Vec<String> {
         match self {
             Reason::Ended { .. } => Vec::new(),
-            Reason::Stopped { process, .. } => {
-                vec![format!("Continue it: `envdoc cluster exec {node} -- kill -CONT {process}`")]
-            }
+            Reason::Stopped(stopped) => vec![stopped.fix(node)],
             Reason::Unreachable { hints, .. } => hints.clone(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn stat(id: u32, state: char, start: u64) -> String {
-        format!("{id} (ld-linux (x) y) {state} 0 {id} {id} 0 -1 {}{start} 4096 9\n", "0 ".repeat(13))
-    }
-
-    #[test]
-    fn the_newest_worker_counts() {
-        let old = stat(40, 'T', 1000);
-        assert_eq!(newest(&(old.clone() + &stat(50, 'S', 2000))), None);
-        assert_eq!(newest(&old), Some(Reason::Stopped { process: 40, debugger: false }));
-        let traced = stat(50, 't', 2000) + &old;
-        assert_eq!(newest(&traced), Some(Reason::Stopped { process: 50, debugger: true }));
-        assert_eq!(newest("no line\n"), None);
     }
 }
