@@ -2,7 +2,6 @@
 
 use catalog::Catalog;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::format::Format;
 use super::headings::OUTPUT;
@@ -73,9 +72,6 @@ Examples:
   envdoc diagnose --container trainer --kernel
   torchrun train.py 2>&1 | envdoc diagnose --follow -";
 
-/// Timeout for reading this machine.
-const HERE_TIMEOUT: Duration = Duration::from_secs(2);
-
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.follow {
@@ -139,8 +135,7 @@ impl Args {
 
     fn facts(&self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<Option<Facts>, Error> {
         if self.here {
-            let (_, facts) =
-                super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+            let (_, facts) = super::read_machine(catalog, None, None, Expected::default(), interrupts)?;
             return Ok(Some(facts));
         }
         let Some(file) = &self.from else { return Ok(None) };

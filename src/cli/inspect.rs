@@ -94,9 +94,6 @@ Examples:
   envdoc inspect team/train:1.0 --here                 # does it run on this machine?
   envdoc inspect team/train:1.0 --from gpu1.json       # ... on a recorded machine?";
 
-/// Timeout for reading this machine with --here.
-const HERE_TIMEOUT: Duration = Duration::from_secs(2);
-
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         let reference =
@@ -157,8 +154,7 @@ impl Args {
             machines.push((name(path), facts));
         }
         if self.here {
-            let (_, facts) =
-                super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+            let (_, facts) = super::read_machine(catalog, None, None, Expected::default(), interrupts)?;
             machines.push(("this machine".to_owned(), facts));
         }
         Ok(machines)

@@ -3,7 +3,6 @@
 use catalog::Catalog;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Duration;
 
 use clap::ValueEnum;
 
@@ -119,9 +118,6 @@ Examples:
   envdoc lint -f compose.yaml -f compose.gpu.yaml # merged
   envdoc lint . --from gpu1.json --format sarif > lint.sarif";
 
-/// Timeout for reading this machine with --here.
-const HERE_TIMEOUT: Duration = Duration::from_secs(2);
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     /// Errors only.
@@ -191,7 +187,7 @@ impl Args {
         if !self.here {
             return Ok(None);
         }
-        let (_, facts) = super::read_machine(catalog, None, HERE_TIMEOUT, Expected::default(), interrupts)?;
+        let (_, facts) = super::read_machine(catalog, None, None, Expected::default(), interrupts)?;
         here::add(&facts, files)?;
         here::names(files);
         Ok(Some(facts))

@@ -15,6 +15,7 @@ pub mod image;
 mod inspect;
 mod interrupts;
 mod lint;
+mod load;
 mod logs;
 mod matrix;
 mod render;
@@ -41,6 +42,7 @@ use facts::{Expected, Facts, gather};
 use host::live::Live;
 use host::record::Recorder;
 use interrupts::Interrupts;
+use load::Load;
 
 /// Environment doctor and container image builder for GPU servers.
 ///
@@ -153,18 +155,29 @@ impl Cli {
     }
 }
 
-/// Reads this machine, or the file system below a directory.
+/// The time limit ran out, for which the load may be the reason.
+fn late(limit: Duration, Load { threads, cpus }: Load) -> String {
+    format!(
+        "warning: reading this machine took longer than {:.1} s, and {threads} threads run or wait for \
+            {cpus} CPUs: what could not be checked for lack of time may be fine. Allow more time: `envdoc \
+            check --timeout 60`",
+        limit.as_secs_f64()
+    )
+}
+
+/// Reads this machine, or the file system below a directory. Without a `timeout` the load decides.
 fn read_machine(
     catalog: &'static Catalog,
     root: Option<&Path>,
-    timeout: Duration,
+    timeout: Option<Duration>,
     expected: Expected,
     interrupts: &Interrupts,
 ) -> Result<(Recorder, Facts), Error> {
-    let deadline = Instant::now() + timeout;
+    let limit = load::limit(timeout, Load::now());
+    let deadline = Instant::now() + limit;
     // Programs and engines time out a little earlier than gathering, so that the report names the one that
     // did not answer.
-    let early = deadline - timeout / 20;
+    let early = deadline - limit / 20;
     let host = match root {
         None => Live::new(early).with_engines(Arc::new(Transports::default())),
         Some(root) => Live::below(&root.to_string_lossy(), early).map_err(|error| {
@@ -175,5 +188,10 @@ fn read_machine(
     let recorder = Recorder::new(Arc::new(host));
     interrupts.end_programs();
     let facts = gather::live(&recorder, deadline, expected, catalog);
+    if Instant::now() >= deadline
+        && let Some(load) = Load::now().filter(|load| load.is_busy())
+    {
+        terminal::note(&late(limit, load));
+    }
     Ok((recorder, facts))
 }

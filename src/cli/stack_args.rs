@@ -78,17 +78,16 @@ pub struct StackArgs {
     #[arg(long, help_heading = MACHINES)]
     pub here: bool,
 
-    /// Timeout for reading this machine, in seconds.
+    /// Timeout for reading this machine, in seconds [default: 2, on a busy machine up to 8].
     #[arg(
         long,
         value_name = "SECONDS",
-        default_value = "2",
         requires = "here",
         value_parser = super::values::seconds,
         help_heading = MACHINES,
         hide_short_help = true
     )]
-    pub timeout: Duration,
+    pub timeout: Option<Duration>,
 
     /// CPU architecture: x86_64 (amd64) or aarch64 (arm64) [default: that of the machines, else x86_64].
     #[arg(long, value_name = "ARCH", help_heading = MACHINES, hide_short_help = true)]

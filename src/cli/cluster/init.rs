@@ -155,7 +155,7 @@ impl Args {
 }
 
 fn here(catalog: &'static Catalog, address: &str, interrupts: &Interrupts) -> Found {
-    match crate::cli::read_machine(catalog, None, READ_TIMEOUT, Expected::default(), interrupts) {
+    match crate::cli::read_machine(catalog, None, Some(READ_TIMEOUT), Expected::default(), interrupts) {
         Ok((_, facts)) => Found::of(address, true, &facts),
         Err(error) => Found::unseen(address, true, &error.message),
     }

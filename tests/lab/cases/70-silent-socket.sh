@@ -12,7 +12,7 @@ listen() {
 }
 AS=(env DOCKER_HOST=unix:///run/lab/odd.sock)
 listen ""
-doctor
+doctor --timeout 2
 check_that "silent: no panic" no_panic
 check_that "silent: an answer" is_json
 check_that "silent: within 2 s and a bit" within_ms 2700
