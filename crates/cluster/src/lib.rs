@@ -26,6 +26,7 @@ mod field_labels;
 pub mod flow;
 pub mod former;
 mod gossip;
+mod hosts_file;
 pub mod image;
 pub mod init;
 pub mod job_oom;

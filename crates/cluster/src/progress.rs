@@ -97,6 +97,13 @@ impl Progress {
         self.line(&format!("{style}{sign}{style:#} {step:<9} {node:<10} {message}"));
     }
 
+    /// A node's engine cannot be used. People read it in the table of the report, which has all nodes.
+    pub fn not_reached(&self, node: &str) {
+        if let Shown::Events = self.shown {
+            self.done(Step::Connect, node, "not reached", Outcome::Failed);
+        }
+    }
+
     /// Something that a person should know.
     pub fn note(&self, message: &str) {
         match self.shown {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::hosts_file;
 use super::nodes::{self, Limits};
 use super::plan::{ClusterPlan, Node};
 use super::problem::{Problem, Step};
@@ -10,6 +11,17 @@ use docker::engine::Engine;
 /// The oldest Docker that the lab runs clusters on, and its API version.
 const OLDEST_DOCKER: &str = "20.10";
 const OLDEST_API: (u32, u32) = (1, 41);
+
+/// How connecting to a node ended, for reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeAccess {
+    /// The node's name.
+    pub node: String,
+    /// Its engine's endpoint.
+    pub engine: String,
+    /// Why the engine cannot be used; `None` where it can.
+    pub problem: Option<Problem>,
+}
 
 /// Every node with its engine, or why that cannot be used. Each has its deadline, so many at once.
 pub async fn connect(plan: &ClusterPlan) -> Vec<(&Node, Result<Engine, Problem>)> {
@@ -27,7 +39,9 @@ pub async fn connect_to<'p>(
         let engine = opened.into_engine(Instant::now() + limits.each).await.map_err(|blocked| {
             let cause = blocked.cause;
             let error = blocked.error(&node.engine);
-            let mut problem = Problem::of(Step::Connect, &node.name, error.message);
+            let from = hosts_file::explanation(node, cause);
+            let from = from.map(|why| format!("; {why}")).unwrap_or_default();
+            let mut problem = Problem::of(Step::Connect, &node.name, error.message + &from);
             (problem.fix, problem.unreached) = (error.hints, Some(cause));
             problem
         });
@@ -56,6 +70,16 @@ pub fn whole<'r, 'p>(
 ) -> Result<Vec<(&'p Node, &'r Engine)>, Vec<Problem>> {
     let problems: Vec<_> = reached.iter().filter_map(|(_, engine)| engine.as_ref().err().cloned()).collect();
     if problems.is_empty() { Ok(those(reached)) } else { Err(problems) }
+}
+
+/// How connecting to each of them ended.
+pub fn access<E>(reached: &[(&Node, Result<E, Problem>)]) -> Vec<NodeAccess> {
+    let access = |(node, engine): &(&Node, Result<E, Problem>)| NodeAccess {
+        node: node.name.clone(),
+        engine: node.engine.clone(),
+        problem: engine.as_ref().err().cloned(),
+    };
+    reached.iter().map(access).collect()
 }
 
 /// Those that can be used.

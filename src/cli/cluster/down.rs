@@ -71,12 +71,11 @@ impl Args {
                 Ok(done) => done?,
                 Err(problem) => down::Downed { problems: vec![problem], ..down::Downed::default() },
             };
-            for problem in reached.iter().filter_map(|(_, engine)| engine.as_ref().err()) {
-                let mut problem = problem.clone();
+            let mut access = reach::access(&reached);
+            for problem in access.iter_mut().filter_map(|one| one.problem.as_mut()) {
                 problem.message = format!("nothing was removed here: {}", problem.message);
-                downed
-                    .problems
-                    .push(problem.fix("run `envdoc cluster down` again when the node is reachable"));
+                problem.fix.push("run `envdoc cluster down` again when the node is reachable".into());
+                downed.problems.push(problem.clone());
             }
             Some(WorkReport {
                 schema: SCHEMA,
@@ -86,6 +85,7 @@ impl Args {
                 steps: downed.steps,
                 problems: downed.problems,
                 notes: downed.notes,
+                access,
             })
         })?;
         let Some(report) = report else {

@@ -2,13 +2,14 @@
 
 use tokio::sync::Notify;
 
-use super::work::{Locking, lock_notice, lock_refused};
+use super::work::{Locking, layout, lock_notice, lock_refused};
 use super::{Reaching, Source};
 use ::cluster::jobs::{self, Ended, Job};
 use ::cluster::lock::{self, Access, Held};
 use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::reach;
 use ::cluster::report::jobs::{Prefixed, table};
+use ::cluster::report::unreached;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::engine::Engine;
@@ -108,10 +109,8 @@ impl Args {
         let every: Vec<usize> = (0..places.len()).collect();
         let (engines, gone) = engines(&reached, &every);
         let asked = &reached[..places.len()];
-        for fix in
-            asked.iter().filter_map(|(_, engine)| engine.as_ref().err()).flat_map(|problem| &problem.fix)
-        {
-            terminal::note(&format!("hint: {fix}"));
+        if asked.iter().any(|(_, engine)| engine.is_err()) {
+            terminal::note(unreached::nodes(&reach::access(asked), layout()).trim_end());
         }
         let id = lock::run_id();
         let request = self.locking.using(plan, first_engine(&reached), (&id, "exec"), Access::Run);

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use super::Source;
 use super::exec::{engines, first_engine};
-use super::work::{Locking, lock_notice, lock_refused, stopped};
+use super::work::{Locking, layout, lock_notice, lock_refused, stopped};
 use crate::cli::values;
 use ::cluster::job_oom;
 use ::cluster::jobs;
@@ -20,6 +20,7 @@ use ::cluster::oom::Watch;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::reach;
 use ::cluster::report::jobs::{Prefixed, table};
+use ::cluster::report::unreached;
 use ::cluster::request::Launcher;
 use ::cluster::watchdog::{Stall, Watchdog};
 use diagnostic::error::{Error, Kind};
@@ -106,9 +107,10 @@ impl Args {
         let reached = reach::connect(plan).await;
         let places: Vec<usize> = (0..plan.nodes.len()).collect();
         let (engines, gone) = engines(&reached, &places);
-        if let Some(gone) = gone.first() {
-            let why = gone.status.as_ref().err().map_or(String::new(), ToString::to_string);
-            return Err(Error::new(Kind::Engine, format!("{} is unreachable: {why}", gone.node))
+        if !gone.is_empty() {
+            terminal::note(unreached::nodes(&reach::access(&reached), layout()).trim_end());
+            let message = format!("{} of {} nodes cannot be used", gone.len(), plan.nodes.len());
+            return Err(Error::new(Kind::Engine, message)
                 .hint("a job requires all nodes; check them with `envdoc cluster status`"));
         }
         let id = lock::run_id();

@@ -7,8 +7,8 @@ use super::work::{Format, Locking, json, layout, locked, to_its_end};
 use ::cluster::keys::{self, Keys};
 use ::cluster::lock;
 use ::cluster::plan::ClusterPlan;
-use ::cluster::problem::{Problem, Step};
-use ::cluster::progress::{Outcome, Progress};
+use ::cluster::problem::Problem;
+use ::cluster::progress::Progress;
 use ::cluster::reach;
 use ::cluster::report::up::{SCHEMA, WorkReport, WorkStatus, planned, rest};
 use ::cluster::secrets::{self, Value};
@@ -120,6 +120,7 @@ impl Args {
             steps: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
+            access: Vec::new(),
         };
         let mut interrupted = std::pin::pin!(interrupted());
         let reached = tokio::select! {
@@ -130,14 +131,10 @@ impl Args {
             Ok(nodes) => nodes,
             Err(problems) => {
                 for problem in &problems {
-                    progress.done(
-                        Step::Connect,
-                        problem.node.as_deref().unwrap_or_default(),
-                        "not reached",
-                        Outcome::Failed,
-                    );
+                    progress.not_reached(problem.node.as_deref().unwrap_or_default());
                 }
                 report.problems = problems;
+                report.access = reach::access(&reached);
                 return Some(report);
             }
         };

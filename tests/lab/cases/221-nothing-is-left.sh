@@ -74,6 +74,31 @@ done
 head -12 <<<"$answer" | sed 's/^/        /'
 envdoc cluster init --nodes 10.77.10.1,10.77.10.2 --image lab:fleet --name lab --output "$LAB/cluster/none.yaml"
 check_that "two nodes refuse the connection: init: one line" eval 'grep -qF "(2 nodes): ssh: Connection refused" < <(tr -s "\n " " " <<<"$error")'
+# Five nodes and two causes: a table of the nodes, and a line for each cause, from every command.
+{
+    printf 'name: five\nimage: lab:fleet\nnodes:\n'
+    number=0
+    for engine in root@10.77.10.1 nosuch1.invalid root@10.77.10.2 nosuch2.invalid root@10.77.10.1:2299; do
+        number=$((number + 1))
+        printf -- '- {address: 10.77.10.%s, engine: "ssh://%s", gpus: 0, slots: 1}\n' "$number" "$engine"
+    done
+} >"$LAB/cluster/five.yaml"
+for verb in 'cluster up' 'cluster status' 'cluster down' 'cluster launch' 'cluster check' smoke; do
+    last=()
+    [ "$verb" != 'cluster launch' ] || last=(-- /workspace/train.py)
+    # shellcheck disable=SC2086
+    LIMIT=90 envdoc $verb --file "$LAB/cluster/five.yaml" "${last[@]}"
+    shown=$(printf '%s\n%s\n' "$answer" "$error" | tr -s '\n ' ' ')
+    check_that "five nodes, two causes: $verb: no success" test "$code" -ne 0
+    check_that "five nodes, two causes: $verb: a table" same "$(grep -cE '^node[1-5] .*(UNREACHABLE|not reached)' < <(printf '%s\n%s\n' "$answer" "$error"))" 5
+    for cause in 'node1, node3, node5 (3 nodes): ssh: Connection refused; for example node1: ' \
+        'node2, node4 (2 nodes): ssh: the host name cannot be resolved; for example node2: '; do
+        check_that "five nodes, two causes: $verb: ${cause%%:*}" eval 'grep -qF "$cause" <<<"$shown"'
+    done
+    # Smoke repeats it in its verdict.
+    check_that "five nodes, two causes: $verb: no line for a node alone" eval '! grep -qE "[x✗?] (connect )?node[1-5]: " <<<"$shown"'
+    [ "$verb" != 'cluster up' ] || printf '%s\n%s\n' "$answer" "$error" | cut -c1-200 | sed 's/^/        /'
+done
 host_cut node2
 host_cut node1
 in_cluster check --fail-on never

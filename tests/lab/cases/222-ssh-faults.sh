@@ -82,7 +82,7 @@ sed -i 's/address: 10.77.10.\([12]\)/name: node\1, address: node\1/' "$LAB/clust
 in_cluster check --bring --format json
 check_that "names that are right: the check passes" status_of fleet-address-unresolved pass
 sed -i 's/^10.77.10.2 node2$/10.77.10.99 node2/' /etc/hosts
-fault "this machine's /etc/hosts has a wrong address for a node" 'node2.*(No route to host|timed out)' status
+fault "this machine's /etc/hosts has a wrong address for a node" 'node2.*(No route to host|timed out); line [0-9]+ of /etc/hosts on this machine gives node2 the address 10.77.10.99' status
 sed -i 's/^10.77.10.99 node2$/10.77.10.2 node2/' /etc/hosts
 sed -i 's/^10.77.10.2 node2$/10.77.10.1 node2/' "$FLEET/node1/etc/hosts"
 in_cluster check --format json

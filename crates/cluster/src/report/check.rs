@@ -8,7 +8,7 @@ use anstyle::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::unreached::{self, Unreached};
+use super::unreached::{self, Marks, Row, Unreached};
 use crate::check::{Access, Inspection, NodeResults};
 use checks::Verdict;
 use checks::fleet::{FleetResult, TRAITS, value};
@@ -203,28 +203,22 @@ pub fn access(nodes: &[NodeResults], layout: Layout) -> String {
     if nodes.iter().all(|node| node.access == Access::Inspected) {
         return text;
     }
-    let width =
-        |of: fn(&NodeResults) -> &str| nodes.iter().map(|node| of(node).chars().count()).max().unwrap_or(0);
-    let (first, second) = (width(|node| &node.name), width(|node| &node.engine));
-    let bold = Style::new().bold();
-    let (name, engine) = ("node", "engine");
-    let _ = writeln!(text, "{bold}{name:first$}  {engine:second$}  access{bold:#}");
-    for node in nodes {
-        let word = match node.access {
-            Access::Inspected => "inspected",
-            Access::NotInspected => "connected, not inspected",
-            Access::Unreachable => "UNREACHABLE",
-            Access::Unreadable => "UNREADABLE",
-        };
-        let _ = writeln!(text, "{:first$}  {:second$}  {word}", node.name, node.engine);
-    }
+    let access = |node: &NodeResults| match node.access {
+        Access::Inspected => "inspected",
+        Access::NotInspected => "connected, not inspected",
+        Access::Unreachable => "UNREACHABLE",
+        Access::Unreadable => "UNREADABLE",
+    };
+    let rows = nodes.iter().map(|node| Row { node: &node.name, engine: &node.engine, access: access(node) });
+    unreached::table(&mut text, &rows.collect::<Vec<_>>());
     let unreached = nodes.iter().filter(|node| unknown(node)).map(|node| Unreached {
         node: &node.name,
         why: node.closed.as_deref().unwrap_or("no connection"),
         cause: node.cause,
         hints: &node.hints,
     });
-    unreached::text(&mut text, unreached, ("?", Mark::Unknown.style()), "hint: ", layout);
+    let marks = Marks { sign: "?", style: Mark::Unknown.style(), hint: "hint: " };
+    unreached::causes(&mut text, unreached, &marks, layout);
     text.push('\n');
     text
 }

@@ -3,5 +3,5 @@
 pub mod check;
 pub mod jobs;
 pub mod status;
-mod unreached;
+pub mod unreached;
 pub mod up;

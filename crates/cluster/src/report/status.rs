@@ -6,7 +6,7 @@ use anstyle::AnsiColor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::unreached::{self, Unreached};
+use super::unreached::{self, Marks, Unreached};
 use crate::lock::{Access, Holder};
 use crate::status::{NodeStatus, Status};
 use diagnostic::layout::Layout;
@@ -127,8 +127,7 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
                 let (cause, why) = (node.unreached?, node.differs.first()?);
                 Some(Unreached { node: &node.node, why, cause, hints: &node.fix })
             });
-            // Like the lines of the other nodes, whole: scripts search them.
-            unreached::text(&mut text, unreached, (arrow, red), "", Layout { width: usize::MAX, ..layout });
+            unreached::causes(&mut text, unreached, &Marks::failed(layout), unreached::whole(layout));
             for node in report.nodes.iter().filter(|node| node.unreached.is_none()) {
                 for differs in &node.differs {
                     let _ = writeln!(text, "{red}{arrow} {}:{red:#} {differs}", node.node);
@@ -149,4 +148,30 @@ pub fn text(report: &StatusReport, layout: Layout) -> String {
         let _ = writeln!(text, "note: {note}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{LAYOUT, SIX_NODES, plain, six_nodes};
+
+    #[test]
+    fn unreachable_nodes_are_a_line_for_each_cause() {
+        let row = |one: crate::reach::NodeAccess| match one.problem {
+            None => NodeStatus { node: one.node, engine: Some("20.10".into()), ..NodeStatus::default() },
+            Some(problem) => NodeStatus {
+                node: one.node,
+                differs: vec![problem.message],
+                fix: problem.fix,
+                unreached: problem.unreached,
+                ..NodeStatus::default()
+            },
+        };
+        let nodes = six_nodes().into_iter().map(row).collect();
+        let report = StatusReport::new("lab", Status { nodes, ..Status::default() });
+        let causes = &SIX_NODES[SIX_NODES.find('✗').unwrap()..];
+        let shown = plain(&text(&report, LAYOUT));
+        assert!(shown.ends_with(causes), "{shown}");
+        assert_eq!(shown.matches("not reached").count(), 5, "{shown}");
+    }
 }

@@ -1,74 +1,157 @@
-//! Nodes that cannot be reached, by cause: twelve nodes that refuse the connection are one line.
+//! Nodes that cannot be reached: a table of all nodes, then a line for each cause. Twelve nodes that refuse
+//! the connection are one line.
+
+use std::fmt::Write;
 
 use anstyle::Style;
 
+use crate::progress::{self, Outcome};
+use crate::reach::NodeAccess;
 use diagnostic::layout::{Layout, wrapped};
 use docker::transport::ConnectCause;
 
 /// A node that cannot be reached.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unreached<'r> {
-    pub(super) node: &'r str,
+pub(crate) struct Unreached<'r> {
+    pub(crate) node: &'r str,
     /// The whole reason.
-    pub(super) why: &'r str,
+    pub(crate) why: &'r str,
     /// The kind of reason, where it is a known one.
-    pub(super) cause: Option<ConnectCause>,
+    pub(crate) cause: Option<ConnectCause>,
     /// What to do.
-    pub(super) hints: &'r [String],
+    pub(crate) hints: &'r [String],
 }
 
-/// A paragraph for each cause, with the sign before it; `hint` comes before what to do.
-pub(super) fn text<'r>(
+impl<'r> Unreached<'r> {
+    /// What is known of a node that was not reached; `None` of one that was.
+    pub(crate) fn of(access: &'r NodeAccess) -> Option<Unreached<'r>> {
+        let problem = access.problem.as_ref()?;
+        let (why, hints) = (problem.message.trim(), &problem.fix);
+        Some(Unreached { node: &access.node, why, cause: problem.unreached.flatten(), hints })
+    }
+}
+
+/// A row of the table.
+pub(super) struct Row<'r> {
+    pub(super) node: &'r str,
+    pub(super) engine: &'r str,
+    /// How far envdoc got.
+    pub(super) access: &'r str,
+}
+
+/// What comes before a cause, and before what to do about it.
+pub(super) struct Marks {
+    pub(super) sign: &'static str,
+    pub(super) style: Style,
+    pub(super) hint: &'static str,
+}
+
+impl Marks {
+    /// Those of a failure.
+    pub(super) fn failed(layout: Layout) -> Marks {
+        let (sign, style) = progress::sign(Outcome::Failed, layout.unicode);
+        Marks { sign, style, hint: if layout.unicode { "  → " } else { "  -> " } }
+    }
+}
+
+/// The table of the nodes and a line for each cause; nothing where all were reached.
+pub fn nodes(access: &[NodeAccess], layout: Layout) -> String {
+    let mut text = String::new();
+    if access.iter().all(|one| one.problem.is_none()) {
+        return text;
+    }
+    let row = |one: &NodeAccess| match &one.problem {
+        None => "connected",
+        Some(problem) if problem.unreached.is_some() => "UNREACHABLE",
+        Some(_) => "connected, not usable",
+    };
+    let rows = access.iter().map(|one| Row { node: &one.node, engine: &one.engine, access: row(one) });
+    table(&mut text, &rows.collect::<Vec<_>>());
+    causes(&mut text, access.iter().filter_map(Unreached::of), &Marks::failed(layout), whole(layout));
+    text
+}
+
+/// Without line breaks, as all lines about what failed: scripts search them.
+pub(super) fn whole(layout: Layout) -> Layout {
+    Layout { width: usize::MAX, ..layout }
+}
+
+/// A row for each node.
+pub(super) fn table(text: &mut String, rows: &[Row<'_>]) {
+    let width =
+        |of: fn(&Row<'_>) -> usize, title: &str| rows.iter().map(of).max().unwrap_or(0).max(title.len());
+    let (name, engine) = ("node", "engine");
+    let first = width(|row| row.node.chars().count(), name);
+    let second = width(|row| row.engine.chars().count(), engine);
+    let bold = Style::new().bold();
+    let _ = writeln!(text, "{bold}{name:first$}  {engine:second$}  access{bold:#}");
+    for row in rows {
+        let _ = writeln!(text, "{:first$}  {:second$}  {}", row.node, row.engine, row.access);
+    }
+}
+
+/// A paragraph for each cause.
+pub(super) fn causes<'r>(
     text: &mut String,
     unreached: impl IntoIterator<Item = Unreached<'r>>,
-    (sign, style): (&str, Style),
-    hint: &str,
+    marks: &Marks,
     layout: Layout,
 ) {
+    let Marks { sign, style, hint } = marks;
     for group in by_cause(unreached) {
-        let first = &group[0];
-        wrapped(text, &message(&group), &format!("{style}{sign}{style:#} "), "  ", layout);
-        // They may name a machine: those of the first one, which the line names too.
-        for fix in first.hints {
+        wrapped(text, &group.message(), &format!("{style}{sign}{style:#} "), "  ", layout);
+        for fix in group.hints() {
             wrapped(text, fix, &format!("  {hint}"), "  ", layout);
         }
     }
 }
 
+/// Nodes that cannot be reached for the same reason.
+#[derive(Debug)]
+pub(crate) struct Group<'r>(Vec<Unreached<'r>>);
+
 /// In the order in which the causes come up first.
-fn by_cause<'r>(unreached: impl IntoIterator<Item = Unreached<'r>>) -> Vec<Vec<Unreached<'r>>> {
-    let mut groups: Vec<Vec<Unreached<'r>>> = Vec::new();
+pub(crate) fn by_cause<'r>(unreached: impl IntoIterator<Item = Unreached<'r>>) -> Vec<Group<'r>> {
+    let mut groups: Vec<Group<'r>> = Vec::new();
     for one in unreached {
         let same = |first: &Unreached<'_>| match one.cause {
             Some(_) => first.cause == one.cause,
             None => first.cause.is_none() && first.why == one.why,
         };
-        match groups.iter_mut().find(|group| same(&group[0])) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
+        match groups.iter_mut().find(|group| same(&group.0[0])) {
+            Some(group) => group.0.push(one),
+            None => groups.push(Group(vec![one])),
         }
     }
     groups
 }
 
-/// `node2: ssh: connect to host 10.0.0.2 port 22: Connection refused`, or of several nodes `node2, node3 (2
-/// nodes): ssh: Connection refused; for example node2: …`.
-fn message(group: &[Unreached<'_>]) -> String {
-    let Unreached { node, why, cause, .. } = group[0];
-    if group.len() == 1 {
-        return format!("{node}: {why}");
+impl Group<'_> {
+    /// `node2: ssh: connect to host 10.0.0.2 port 22: Connection refused`, or of several nodes `node2, node3
+    /// (2 nodes): ssh: Connection refused; for example node2: …`.
+    pub(crate) fn message(&self) -> String {
+        let Unreached { node, why, cause, .. } = self.0[0];
+        if self.0.len() == 1 {
+            return format!("{node}: {why}");
+        }
+        let names: Vec<&str> = self.0.iter().map(|one| one.node).collect();
+        let names = format!("{} ({} nodes)", names.join(", "), names.len());
+        match cause {
+            Some(cause) => format!("{names}: {cause}; for example {node}: {why}"),
+            None => format!("{names}: {why}"),
+        }
     }
-    let names: Vec<&str> = group.iter().map(|one| one.node).collect();
-    let names = format!("{} ({} nodes)", names.join(", "), names.len());
-    match cause {
-        Some(cause) => format!("{names}: {cause}; for example {node}: {why}"),
-        None => format!("{names}: {why}"),
+
+    /// What to do. It may name a machine: that of the first node, which the message names too.
+    pub(crate) fn hints(&self) -> &[String] {
+        self.0[0].hints
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{LAYOUT, SIX_NODES, plain, six_nodes};
     use docker::transport::ssh::messages::Fault;
 
     #[test]
@@ -91,9 +174,9 @@ mod tests {
             },
             hints: if index == 3 || index == 0 { &hints } else { &[] },
         });
-        let layout = Layout { width: 400, unicode: true, verbose: false, root: false };
         let mut shown = String::new();
-        text(&mut shown, unreached, ("?", Style::new()), "hint: ", layout);
+        let marks = Marks { sign: "?", style: Style::new(), hint: "hint: " };
+        causes(&mut shown, unreached, &marks, whole(LAYOUT));
         assert_eq!(
             shown,
             "? node1, node2, node3, node4, node5, node6, node7, node8, node9, node10, node11, node12 (12 \
@@ -101,5 +184,17 @@ mod tests {
              Connection refused\n  hint: No SSH server listens on that port\n? node13: ssh: Could not \
              resolve hostname node13: Name or service not known\n? node14: invalid HTTP answer\n"
         );
+    }
+
+    #[test]
+    fn a_table_of_all_nodes_comes_before_a_line_for_each_cause() {
+        assert_eq!(plain(&nodes(&six_nodes(), LAYOUT)), SIX_NODES);
+    }
+
+    #[test]
+    fn nothing_is_shown_if_all_nodes_were_reached() {
+        let reached: Vec<NodeAccess> =
+            six_nodes().into_iter().map(|one| NodeAccess { problem: None, ..one }).collect();
+        assert_eq!(nodes(&reached, LAYOUT), "");
     }
 }

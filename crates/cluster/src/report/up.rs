@@ -6,8 +6,10 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::unreached;
 use crate::problem::{Problem, Step};
 use crate::progress::{Outcome, sign};
+use crate::reach::NodeAccess;
 use diagnostic::layout::Layout;
 
 /// The version of this report's schema.
@@ -30,6 +32,10 @@ pub struct WorkReport {
     pub problems: Vec<Problem>,
     /// What should be known.
     pub notes: Vec<String>,
+    /// How connecting to each node ended. Problems of this list are shown by cause, next to a table of the
+    /// nodes.
+    #[serde(skip)]
+    pub access: Vec<NodeAccess>,
 }
 
 /// How `cluster up` or `cluster down` ended.
@@ -80,7 +86,9 @@ pub fn planned(report: &WorkReport, layout: Layout) -> String {
 
 /// Problems and notes, for people.
 pub fn rest(report: &WorkReport, layout: Layout) -> String {
-    let mut text = problems(&report.problems, layout);
+    let mut text = unreached::nodes(&report.access, layout);
+    let shown = |problem: &&Problem| report.access.iter().any(|one| one.problem.as_ref() == Some(*problem));
+    text += &problems(report.problems.iter().filter(|problem| !shown(problem)), layout);
     for note in &report.notes {
         let _ = writeln!(text, "{}", textwrap::fill(&format!("note: {note}"), layout.width));
     }
@@ -88,7 +96,7 @@ pub fn rest(report: &WorkReport, layout: Layout) -> String {
 }
 
 /// Problems, each with what to do.
-pub fn problems(problems: &[Problem], layout: Layout) -> String {
+fn problems<'p>(problems: impl Iterator<Item = &'p Problem>, layout: Layout) -> String {
     let mut text = String::new();
     for problem in problems {
         let (sign, style) = sign(Outcome::Failed, layout.unicode);
@@ -100,4 +108,29 @@ pub fn problems(problems: &[Problem], layout: Layout) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{LAYOUT, SIX_NODES, plain, six_nodes};
+
+    #[test]
+    fn unreachable_nodes_are_a_table_and_a_line_for_each_cause() {
+        let access = six_nodes();
+        let mut problems: Vec<Problem> = access.iter().filter_map(|one| one.problem.clone()).collect();
+        problems.push(Problem::of(Step::Swarm, "node1", "it is in another swarm"));
+        let report = WorkReport {
+            schema: SCHEMA,
+            envdoc: String::new(),
+            cluster: "lab".into(),
+            status: WorkStatus::Failed,
+            steps: Vec::new(),
+            problems,
+            notes: Vec::new(),
+            access,
+        };
+        let shown = plain(&rest(&report, LAYOUT));
+        assert_eq!(shown, format!("{SIX_NODES}✗ swarm node1: it is in another swarm\n"));
+    }
 }

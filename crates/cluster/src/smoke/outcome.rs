@@ -3,6 +3,8 @@
 use catalog::Catalog;
 use std::time::Instant;
 
+pub use super::captured::Captured;
+
 use super::bandwidth::{algorithm, bus};
 use super::cpu_limit;
 use super::noise::Packets;
@@ -13,6 +15,7 @@ use super::processor::Usage;
 use super::repeated::Repeated;
 use crate::flow::Counters;
 use crate::flow::rate::Way;
+use crate::reach::NodeAccess;
 use diagnose::read;
 use diagnose::root_cause::{self, Diagnosis};
 
@@ -27,6 +30,8 @@ pub struct Outcome {
     pub message: String,
     /// Where each rank is.
     pub ranks: Vec<String>,
+    /// How connecting to each node ended; empty without a cluster.
+    pub access: Vec<NodeAccess>,
     /// The phases that ran, in order; a failed one has a row for each node that it failed on.
     pub phases: Vec<Phase>,
     /// The sizes that were measured, in order.
@@ -76,15 +81,6 @@ pub struct NcclRank {
     pub library: super::nccl::Loaded,
 }
 
-/// The output of a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
-    /// Whose: `torch on node2`.
-    pub from: String,
-    /// Its lines.
-    pub lines: Vec<String>,
-}
-
 /// Measurements of the network other than bandwidth.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Network {
@@ -131,6 +127,7 @@ impl Outcome {
             verdict: Verdict::Failed,
             message: String::new(),
             ranks,
+            access: Vec::new(),
             phases: Vec::new(),
             results: Vec::new(),
             transport: "tcp".into(),

@@ -11,6 +11,8 @@ use crate::container_probe::{self, ContainerProbe};
 use crate::not_running;
 use crate::plan::Node;
 use crate::problem::Problem;
+use crate::reach::{self, NodeAccess};
+use crate::report::unreached::{self, Unreached};
 use crate::smoke::outcome::{Outcome, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::shm;
@@ -50,7 +52,9 @@ impl Site<'_> {
             }
         }
         let message = format!("{} containers run in {}", nodes.len(), self.plan.network.name);
-        outcome.finish_phase(PhaseId::Containers, start, failed, &message).map(|()| nodes)
+        let finished = outcome.finish_phase(PhaseId::Containers, start, failed, &message).map(|()| nodes);
+        not_connected(reach::access(reached), outcome);
+        finished
     }
 
     /// Whether a node's container runs in the cluster's network.
@@ -60,7 +64,8 @@ impl Site<'_> {
         engine: Result<&'w Engine, &'w Problem>,
     ) -> Result<&'w Engine, NotRunning> {
         let of = |message: String, fix: Vec<String>| NotRunning { message, fix };
-        let engine = engine.map_err(|problem| of(problem.message.clone(), problem.fix.clone()))?;
+        // What to do about these is said once for each cause.
+        let engine = engine.map_err(|problem| of(problem.message.clone(), Vec::new()))?;
         let deadline = self.options.deadline;
         let found = tokio::time::timeout(deadline, container::inspect(engine, &node.name)).await;
         let found = found.map_err(|_| {
@@ -155,6 +160,19 @@ impl Site<'_> {
     }
 }
 
+/// The reasons why engines cannot be used come first, each once with all its nodes.
+fn not_connected(access: Vec<NodeAccess>, outcome: &mut Outcome) {
+    let groups = unreached::by_cause(access.iter().filter_map(Unreached::of));
+    if !groups.is_empty() {
+        let causes: Vec<String> = groups.iter().map(unreached::Group::message).collect();
+        outcome.message = format!("{}: {}", PhaseId::Containers.id(), causes.join("; "));
+        for fix in groups.iter().flat_map(|group| group.hints()).rev() {
+            outcome.fix.insert(0, fix.clone());
+        }
+    }
+    outcome.access = access;
+}
+
 /// What to do where no program can be started because the engine has no containerd.
 fn containerd(node: &str, why: &Error) -> Option<String> {
     (why.cause() == Cause::NoContainerd).then(|| {
@@ -163,4 +181,36 @@ fn containerd(node: &str, why: &Error) -> Option<String> {
                 journalctl -u containerd; systemctl restart containerd docker`"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::six_nodes;
+
+    #[test]
+    fn a_cause_is_named_once_with_all_its_nodes() {
+        let mut outcome = Outcome::new(catalog::testing::catalog(), Vec::new());
+        outcome.fix = vec!["Create what is missing".into()];
+        not_connected(six_nodes(), &mut outcome);
+        assert_eq!(
+            outcome.message,
+            "containers: node2, node4, node6 (3 nodes): ssh: Connection refused; for example node2: the \
+             engine at ssh://10.0.0.2 cannot be used: ssh: connect to host 10.0.0.2: Connection refused; \
+             node3, node5 (2 nodes): ssh: the host name cannot be resolved; for example node3: the engine \
+             at ssh://10.0.0.3 cannot be used: ssh: Could not resolve hostname node3"
+        );
+        let fix = ["do something about node2", "do something about node3", "Create what is missing"];
+        assert_eq!(outcome.fix, fix);
+    }
+
+    #[test]
+    fn reached_nodes_change_nothing() {
+        let mut outcome = Outcome::new(catalog::testing::catalog(), Vec::new());
+        outcome.message = "containers: node2: its container is paused".into();
+        let access = six_nodes().into_iter().map(|one| NodeAccess { problem: None, ..one }).collect();
+        not_connected(access, &mut outcome);
+        assert_eq!(outcome.message, "containers: node2: its container is paused");
+        assert!(outcome.fix.is_empty());
+    }
 }

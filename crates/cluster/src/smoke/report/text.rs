@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use anstyle::AnsiColor;
 
-use crate::smoke::outcome::{Measured, Outcome, Status, Verdict};
+use crate::report::unreached;
+use crate::smoke::outcome::{Measured, Outcome, Phase, Status, Verdict};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::colour;
 
@@ -22,7 +23,10 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
         outcome.transport,
         outcome.ranks.join(", ")
     );
-    for phase in &outcome.phases {
+    text += &unreached::nodes(&outcome.access, *layout);
+    let unusable = |node: &str| outcome.access.iter().any(|one| one.node == node && one.problem.is_some());
+    let shown = |phase: &&Phase| !phase.node.as_deref().is_some_and(unusable);
+    for phase in outcome.phases.iter().filter(shown) {
         let (sign, style) = match (phase.status, layout.unicode) {
             (Status::Passed, true) => ("✓", colour(AnsiColor::Green)),
             (Status::Passed, false) => ("+", colour(AnsiColor::Green)),
@@ -61,9 +65,11 @@ pub fn report(outcome: &Outcome, layout: &Layout) -> String {
         text.push('\n');
         text += &diagnose::report::text::brief(&outcome.causes, *layout);
     }
+    let problems = outcome.access.iter().filter_map(|one| one.problem.as_ref());
+    let above: Vec<&String> = problems.flat_map(|problem| &problem.fix).collect();
     for (sign, list) in [("→", &outcome.fix), ("note:", &outcome.remarks)] {
         let sign = if sign == "→" && !layout.unicode { "->" } else { sign };
-        for message in list {
+        for message in list.iter().filter(|message| !above.contains(message)) {
             let indent = " ".repeat(sign.chars().count() + 3);
             let first = format!("  {sign} ");
             let options = textwrap::Options::new(layout.width.max(60))
@@ -106,5 +112,34 @@ fn time(seconds: f64) -> String {
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
         s if s < 1.0 => format!("{:.2} ms", s * 1e3),
         s => format!("{s:.2} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::smoke::phase::PhaseId;
+    use crate::testing::{LAYOUT, SIX_NODES, plain, six_nodes};
+    use std::time::Instant;
+
+    #[test]
+    fn unreachable_nodes_are_a_table_and_a_line_for_each_cause() {
+        let ranks: Vec<String> = (1..=6).map(|number| format!("node{number}")).collect();
+        let mut outcome = Outcome::new(catalog::testing::catalog(), ranks);
+        let mut failed = vec![("node1".to_owned(), "node1: no container of this cluster".to_owned())];
+        for one in six_nodes() {
+            let Some(problem) = one.problem else { continue };
+            failed.push((one.node.clone(), format!("{}: {}", one.node, problem.message)));
+            outcome.fix.extend(problem.fix);
+        }
+        outcome.fix.push("Create what is missing".into());
+        let _ = outcome.finish_phase(PhaseId::Containers, Instant::now(), failed, "");
+        outcome.access = six_nodes();
+        let shown = plain(&report(&outcome, &LAYOUT));
+        assert!(shown.contains(&format!("\n\n{SIX_NODES}✗ containers ")), "{shown}");
+        for once in ["do something about node2", "do something about node3", "Create what is missing"] {
+            assert_eq!(shown.matches(once).count(), 1, "{once}: {shown}");
+        }
+        assert_eq!(shown.matches("10.0.0.5 cannot").count(), 0, "{shown}");
     }
 }
