@@ -1,5 +1,5 @@
-//! How long reading a machine may take. A limit that is enough on an idle machine runs out on a busy one while
-//! envdoc itself waits for a CPU, and then shows nothing about what was read.
+//! How long reading a machine may take. A limit that is enough on an idle machine runs out on a busy one
+//! while envdoc itself waits for a CPU, and then shows nothing about what was read.
 
 use std::path::Path;
 use std::thread;
@@ -46,8 +46,8 @@ pub(super) fn limit(timeout: Option<Duration>, load: Option<Load>) -> Duration {
     timeout.unwrap_or_else(|| LIMIT.mul_f64(factor))
 }
 
-/// The number before the slash in `0.20 0.18 0.12 21/80 11206` (proc(5)). Threads that wait for a disk or a file
-/// server, which count in the load average, are not in it.
+/// The number before the slash in `0.20 0.18 0.12 21/80 11206` (proc(5)). Threads that wait for a disk or a
+/// file server, which count in the load average, are not in it.
 fn runnable(loadavg: &str) -> Option<usize> {
     loadavg.split_whitespace().nth(3)?.split_once('/')?.0.parse().ok()
 }

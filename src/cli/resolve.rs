@@ -50,7 +50,12 @@ pub(super) struct Args {
     force: bool,
 
     /// Explain whether something exists, its alternatives, and whether it is compatible: torch==2.6.0.
-    #[arg(long, value_name = "NAME[==VERSION]", conflicts_with_all = ["lock", "format"], help_heading = OUTPUT)]
+    #[arg(
+        long,
+        value_name = "NAME[==VERSION]",
+        conflicts_with_all = ["lock", "format"],
+        help_heading = OUTPUT
+    )]
     why: Option<String>,
 
     /// Output format.

@@ -506,7 +506,7 @@ fn files_outside_of_the_repository_are_not_read() {
     assert_eq!(report["skipped"], serde_json::json!([{"file": "../../secret.vars", "reason": "outside"}]));
     let output = lint(&["compose.yaml"], &dir.path().join("repo/a"));
     assert!(
-        text(&output.stdout).contains("not read: 1 file (../../secret.vars)"),
+        text(&output.stdout).contains("not read: 1 file\n    (../../secret.vars)"),
         "{}",
         text(&output.stdout)
     );
@@ -763,8 +763,8 @@ fn edits_are_in_the_reports() {
     let edit = &found.iter().find(|one| one["rule"] == "compose-key-refused").unwrap()["edits"][0];
     let expected = serde_json::json!({
         "file": "compose.yaml",
-        "start": {"byte": 55, "line": 6, "column": 5},
-        "end": {"byte": 62, "line": 6, "column": 12},
+        "start": {"byte": 54, "line": 6, "column": 5},
+        "end": {"byte": 61, "line": 6, "column": 12},
         "text": "shm_size",
     });
     assert_eq!(*edit, expected);

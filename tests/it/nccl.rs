@@ -118,7 +118,7 @@ fn library_without_nccl_symbols_is_reported() {
         message.contains("No NCCL: ") && message.contains("the library has no symbol ncclGetUniqueId"),
         "{message}"
     );
-    assert!(said["remarks"][0].as_str().unwrap().contains("could not ask Python"), "{said}");
+    assert!(said["remarks"][0].as_str().unwrap().contains("could not locate torch"), "{said}");
 }
 
 #[test]

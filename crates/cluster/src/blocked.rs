@@ -119,10 +119,10 @@ pub(crate) fn overlay(
             step,
             a,
             format!(
-                "{a} sends no {port}/udp (VXLAN) packet to {b}, although its container sends to {}; meanwhile \
-                    it asks for the hardware address of {machine} (ARP), which is no address of a node, and \
-                    gets no answer{reverse}. Likely cause: the Docker engine on {a} has a wrong overlay entry \
-                    for the container of {b}",
+                "{a} sends no {port}/udp (VXLAN) packet to {b}, although its container sends to {}; \
+                    meanwhile it asks for the hardware address of {machine} (ARP), which is no address of \
+                    a node, and gets no answer{reverse}. Likely cause: the Docker engine on {a} has a \
+                    wrong overlay entry for the container of {b}",
                 other.address
             ),
         )

@@ -1,5 +1,5 @@
-//! What this machine's `/etc/hosts` says of a node that it cannot reach: ssh shows the name alone, and a wrong
-//! line sends it to another machine.
+//! What this machine's `/etc/hosts` says of a node that it cannot reach: ssh shows the name alone, and a
+//! wrong line sends it to another machine.
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -48,8 +48,8 @@ node6  ssh://10.0.0.6  UNREACHABLE
 ✗ node2, node4, node6 (3 nodes): ssh: Connection refused; for example node2: the engine at ssh://10.0.0.2 \
 cannot be used: ssh: connect to host 10.0.0.2: Connection refused
     → do something about node2
-✗ node3, node5 (2 nodes): ssh: the host name cannot be resolved; for example node3: the engine at ssh://10.0.0.3 \
-cannot be used: ssh: Could not resolve hostname node3
+✗ node3, node5 (2 nodes): ssh: the host name cannot be resolved; for example node3: the engine at \
+ssh://10.0.0.3 cannot be used: ssh: Could not resolve hostname node3
     → do something about node3
 ";
 

@@ -46,7 +46,8 @@ impl Facts {
                 DriverSupport::Full => Fact::Known(CudaSupport::Full),
                 // Where nothing tells how new a CUDA the driver brings, it may well be new enough.
                 DriverSupport::MinorVersion { older: false } if reported.is_none() => Fact::unknown(format!(
-                    "the CUDA version of driver {driver} is unknown: neither nvidia-smi nor the catalog has it"
+                    "the CUDA version of driver {driver} is unknown: neither nvidia-smi nor the catalog \
+                        has it"
                 )),
                 DriverSupport::MinorVersion { .. } => Fact::Known(CudaSupport::MinorVersion),
                 DriverSupport::TooOld { needs } => self.forward(driver, minor, needs),

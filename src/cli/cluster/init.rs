@@ -128,10 +128,11 @@ impl Args {
             look: READ_TIMEOUT,
             content: READ_TIMEOUT,
         };
+        let consent = |missing: &_| self.bring || super::check::asked(missing);
         let runtime = runtime()?;
         runtime.block_on(async {
             tokio::select! {
-                inspected = check::machines(&plan, options, |missing| self.bring || super::check::asked(missing)) => inspected,
+                inspected = check::machines(&plan, options, consent) => inspected,
                 () = interrupted() => Err(Error::new(Kind::Interrupted, "interrupted; nothing was written")),
             }
         })

@@ -106,7 +106,7 @@ mod tests {
     fn swarm_address_that_no_interface_has_is_an_error() {
         let now: &[(&str, &[&str])] = &[("10.88.0.32/24", &["10.88.0.0/24"])];
         expect(&CHECK, &facts("10.88.0.32", now), "pass", "");
-        expect(&CHECK, &facts("10.88.0.22", now), "error", "knows this machine as 10.88.0.22");
+        expect(&CHECK, &facts("10.88.0.22", now), "error", "the address 10.88.0.22 for this machine");
         expect(&CHECK, &facts("192.0.2.7", now), "error", "192.0.2.7");
     }
 

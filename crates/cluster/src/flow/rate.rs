@@ -253,7 +253,8 @@ mod tests {
             found,
             [(
                 1,
-                "about 30 % of the packets from the other nodes to node2 are lost (300 of 1000 did not arrive)"
+                "about 30 % of the packets from the other nodes to node2 are lost (300 of 1000 did \
+                    not arrive)"
                     .to_owned()
             )]
         );

@@ -52,10 +52,13 @@ pub(super) fn alike(plan: &ClusterPlan) -> bool {
 fn missing(plan: &ClusterPlan, others: &[&str]) -> Vec<String> {
     let mut missing: Vec<String> = others.iter().map(|line| (*line).to_owned()).collect();
     if !plan.secrets.is_empty() {
-        missing.push("secrets: use Kubernetes Secrets.".into());
+        missing.push("secrets: not rendered; use the secret store of the cluster.".into());
     }
     if plan.network.infiniband {
-        missing.push("InfiniBand: depends on the RDMA device plugin of the Kubernetes cluster.".into());
+        missing.push(
+            "InfiniBand: depends on how the cluster exposes RDMA devices (Kubernetes: a device plugin)."
+                .into(),
+        );
     }
     missing
 }

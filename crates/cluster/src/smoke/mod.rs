@@ -12,6 +12,7 @@
 pub mod bandwidth;
 pub mod baseline;
 pub mod broken;
+pub mod captured;
 pub mod cluster;
 mod counters;
 pub mod cpu_limit;

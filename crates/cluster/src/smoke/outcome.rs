@@ -3,6 +3,8 @@
 use catalog::Catalog;
 use std::time::Instant;
 
+pub use super::captured::Captured;
+
 use super::bandwidth::{algorithm, bus};
 use super::cpu_limit;
 use super::noise::Packets;
@@ -77,15 +79,6 @@ pub struct NcclRank {
     pub gpu: super::nccl::Gpu,
     /// The library.
     pub library: super::nccl::Loaded,
-}
-
-/// The output of a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
-    /// Whose: `torch on node2`.
-    pub from: String,
-    /// Its lines.
-    pub lines: Vec<String>,
 }
 
 /// Measurements of the network other than bandwidth.

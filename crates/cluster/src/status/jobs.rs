@@ -4,7 +4,7 @@ use crate::activity::Activity;
 use crate::leftovers;
 use crate::lock::Holder;
 
-/// Why what only the first node knows is unknown.
+/// Why the records of the first node are unknown.
 pub(super) const UNREACHED: &str = "the first node cannot be reached";
 
 /// Processes that the envdoc of a job left. Without the locks nobody knows whether it still runs.

@@ -271,8 +271,8 @@ mod tests {
             problem.message,
             format!(
                 "Docker engines refuse limits that cluster.yaml asks for; nothing was started. node2: \
-                 memlock to unlimited (its own limit is 8192 KiB); node2: shm to 2048 MiB ({denied}; it gives 64 \
-                 MiB by itself)"
+                 memlock to unlimited (its own limit is 8192 KiB); node2: shm to 2048 MiB ({denied}; its default \
+                 is 64 MiB)"
             )
         );
         assert!(

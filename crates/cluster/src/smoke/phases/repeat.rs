@@ -138,7 +138,7 @@ impl PhaseRunner<'_> {
         Ok(())
     }
 
-    /// The ring once more, as large as is quickly done.
+    /// The ring once more, at a size that takes little time.
     async fn ring_again(
         &mut self,
         own: &[f64],

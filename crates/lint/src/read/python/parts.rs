@@ -93,9 +93,9 @@ impl Branch {
 
     /// Whether a call is in what it guards, and not in a function that is only defined there.
     pub(crate) fn guards(&self, call: &Call) -> bool {
-        let inside = self.body.start <= call.at.start && call.at.end <= self.body.end;
+        let within = self.body.start <= call.at.start && call.at.end <= self.body.end;
         let defined = self.body.start <= call.function.start && !call.function.is_empty();
-        inside && !defined
+        within && !defined
     }
 }
 
