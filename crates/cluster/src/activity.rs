@@ -131,7 +131,7 @@ fn is_starting(listed: &str) -> bool {
 }
 
 /// From what [`LIST`] printed; `command`: whether the container has a command.
-fn of(listed: &str, command: bool) -> Activity {
+pub(crate) fn of(listed: &str, command: bool) -> Activity {
     let mut lines = listed.lines();
     let own = lines.next().and_then(|line| line.trim().parse::<u32>().ok());
     let all: Vec<Process> = lines.filter_map(process).filter(|process| !process.ended).collect();

@@ -43,18 +43,27 @@ pub async fn notes(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], left_swarm: b
     notes.extend(cache_notes(caches.await.into_iter().flatten().collect()));
     let images = fan_out(nodes.iter().map(|(node, engine)| async move {
         let found = docker::image::identity(engine, plan.image_name()).await;
-        (node.name.as_str(), found.map(|image| image.is_some()).map_err(|why| why.to_string()))
+        (node.name.as_str(), found.map(|image| image.is_some()).map_err(Unchecked::from))
     }));
     notes.extend(image_notes(plan.image_name(), images.await));
     notes
 }
 
 /// What is known of each node, or why it is not.
-type Found<'n, T> = Vec<(&'n str, Result<T, String>)>;
+type Found<'n, T> = Vec<(&'n str, Result<T, Unchecked>)>;
+
+/// Why something that may remain on a node could not be checked.
+#[derive(Debug, thiserror::Error)]
+enum Unchecked {
+    #[error(transparent)]
+    Engine(#[from] docker::Error),
+    #[error("sh failed with exit status {0}")]
+    Shell(i32),
+}
 
 fn unread<T>(what: &str, found: &Found<'_, T>) -> Option<String> {
     let failed =
-        |(node, found): &(&str, Result<T, String>)| Some(format!("{node} ({})", found.as_ref().err()?));
+        |(node, found): &(&str, Result<T, Unchecked>)| Some(format!("{node} ({})", found.as_ref().err()?));
     let failed: Vec<String> = found.iter().filter_map(failed).collect();
     (!failed.is_empty()).then(|| format!("could not check {what}: {}", failed.join(", ")))
 }
@@ -65,7 +74,7 @@ fn cache_notes(found: Found<'_, u64>) -> Vec<String> {
     let sizes = found.iter().filter_map(|(node, kib)| Some((node, *kib.as_ref().ok()?)));
     let names: Vec<String> = sizes
         .filter(|(_, kib)| *kib > 0)
-        .map(|(node, kib)| format!("{node} ({})", short_size(kib << 10)))
+        .map(|(node, kib)| format!("{node} ({})", short_size(kib.saturating_mul(1024))))
         .collect();
     if !names.is_empty() {
         notes.push(format!(
@@ -81,7 +90,7 @@ fn image_notes(image: &str, found: Found<'_, bool>) -> Vec<String> {
     let mut notes: Vec<String> =
         unread(&format!("whether the image {image} remains"), &found).into_iter().collect();
     let names: Vec<&str> =
-        found.iter().filter(|(_, there)| *there == Ok(true)).map(|(node, _)| *node).collect();
+        found.iter().filter(|(_, there)| matches!(there, Ok(true))).map(|(node, _)| *node).collect();
     if !names.is_empty() {
         notes.push(format!(
             "kept the image {image} on {}, which other containers may use; remove it on each node: `docker \
@@ -158,7 +167,8 @@ pub async fn purge(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Pr
         match emptied {
             Ok(0) => {}
             Ok(kib) => {
-                let message = format!("removed envdoc from ~/.cache/envdoc ({})", short_size(kib << 10));
+                let message =
+                    format!("removed envdoc from ~/.cache/envdoc ({})", short_size(kib.saturating_mul(1024)));
                 downed.done(progress, STEP, &node.name, &message, Outcome::Changed);
             }
             Err(why) => {
@@ -171,7 +181,7 @@ pub async fn purge(plan: &ClusterPlan, nodes: &[(&Node, &Engine)], progress: &Pr
 }
 
 /// The KiB that were removed.
-async fn empty_cache(connection: &Connection) -> Result<u64, String> {
+async fn empty_cache(connection: &Connection) -> Result<u64, Unchecked> {
     let kib = cache_size(connection).await?;
     if kib > 0 {
         sh(connection, EMPTY_CACHE).await?;
@@ -179,16 +189,17 @@ async fn empty_cache(connection: &Connection) -> Result<u64, String> {
     Ok(kib)
 }
 
-async fn cache_size(connection: &Connection) -> Result<u64, String> {
+async fn cache_size(connection: &Connection) -> Result<u64, Unchecked> {
     let listed = sh(connection, CACHE_SIZE).await?;
-    Ok(listed.lines().filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok()).sum())
+    let sizes = listed.lines().filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(sizes.fold(0, u64::saturating_add))
 }
 
-async fn sh(connection: &Connection, script: &str) -> Result<String, String> {
+async fn sh(connection: &Connection, script: &str) -> Result<String, Unchecked> {
     let command = format!("sh -c {}", quoted(script));
     let ran = connection.run(&command, b"", Instant::now() + CACHE_TIMEOUT).await;
-    let ran = ran.map_err(|why| why.to_string())?;
-    if ran.status == 0 { Ok(ran.text()) } else { Err(format!("sh failed with exit status {}", ran.status)) }
+    let ran = ran?;
+    if ran.status == 0 { Ok(ran.text()) } else { Err(Unchecked::Shell(ran.status)) }
 }
 
 #[cfg(test)]
@@ -198,11 +209,20 @@ mod tests {
     #[test]
     fn what_could_not_be_read_is_noted() {
         assert_eq!(cache_notes(vec![("node1", Ok(0))]), [""; 0]);
-        let notes = cache_notes(vec![("node1", Err("timed out".into())), ("node2", Ok(2048))]);
+        let notes = cache_notes(vec![("node1", Err(Unchecked::Shell(124))), ("node2", Ok(2048))]);
         assert!(notes[0].starts_with("could not check whether a copy of envdoc remains"), "{notes:?}");
-        assert!(notes[0].ends_with(": node1 (timed out)") && notes[1].contains("on node2 ("), "{notes:?}");
+        assert!(
+            notes[0].ends_with(": node1 (sh failed with exit status 124)") && notes[1].contains("on node2 ("),
+            "{notes:?}"
+        );
         assert_eq!(image_notes("lab:1", vec![("node1", Ok(false))]), [""; 0]);
-        let notes = image_notes("lab:1", vec![("node1", Err("refused".into())), ("node2", Ok(true))]);
+        let notes = image_notes(
+            "lab:1",
+            vec![
+                ("node1", Err(docker::Error::ConnectionRefused("refused".into()).into())),
+                ("node2", Ok(true)),
+            ],
+        );
         assert_eq!(notes[0], "could not check whether the image lab:1 remains: node1 (refused)");
         assert!(notes[1].starts_with("kept the image lab:1 on node2,"), "{notes:?}");
         let note = kept_swarm("node1", Err(docker::Error::ConnectionRefused("refused".into())));

@@ -25,6 +25,8 @@ pub mod error;
 mod field_labels;
 pub mod flow;
 pub mod former;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gossip;
 mod hosts_file;
 pub mod image;

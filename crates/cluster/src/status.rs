@@ -24,7 +24,7 @@ use docker::container;
 use docker::engine::Engine;
 use docker::swarm::{self, Member};
 use docker::transport::ConnectCause;
-use jobs::{UNREACHED, of_jobs};
+use jobs::{FirstNode, of_jobs};
 use node_state::{in_container, in_network, in_swarm};
 
 mod jobs;
@@ -100,9 +100,9 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     .await;
     let members = match nodes.first() {
         Some((_, Ok(engine))) if plan.network.kind == NetworkKind::Overlay => {
-            swarm::members(engine).await.map_err(|why| why.to_string())
+            swarm::members(engine).await.map_err(FirstNode::Engine)
         }
-        _ => Err(UNREACHED.to_owned()),
+        _ => Err(FirstNode::Unreached),
     };
     let reached: Vec<ObservedState> = observed.iter().flatten().cloned().collect();
     let exec = fan_out(nodes.iter().zip(&observed).map(|((_, engine), observed)| async move {
@@ -160,8 +160,8 @@ pub async fn status(plan: &ClusterPlan, nodes: &[(&Node, Result<&Engine, &Proble
     let overlay = plan.network.kind == NetworkKind::Overlay;
     notes.extend(reached.iter().filter(|_| overlay).filter_map(crate::swarm::other_address));
     let runs = match nodes.first() {
-        Some((_, Ok(engine))) => lock::holders(plan, engine).await.map_err(|why| why.to_string()),
-        _ => Err(UNREACHED.to_owned()),
+        Some((_, Ok(engine))) => lock::holders(plan, engine).await.map_err(FirstNode::Locks),
+        _ => Err(FirstNode::Unreached),
     };
     notes.extend(of_jobs(&running, runs.as_deref()));
     Status { nodes: rows, notes, runs: runs.unwrap_or_default() }
@@ -218,7 +218,7 @@ fn of(
     plan: &ClusterPlan,
     node: &Node,
     observed: &ObservedState,
-    members: &Result<Vec<Member>, String>,
+    members: &Result<Vec<Member>, FirstNode>,
     wanted: &Wanted,
 ) -> NodeStatus {
     let mut row = NodeStatus { node: observed.name.clone(), ..NodeStatus::default() };

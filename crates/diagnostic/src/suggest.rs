@@ -26,8 +26,11 @@ pub fn nearest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
 /// names with as few, the one that is the same for longer from the beginning, where people mistype least
 /// (`h1000` means `h100` rather than `p1000`); then the first of the list.
 pub fn typo_of<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let typed = folded(typed);
-    best(names.into_iter().filter_map(|name| {
+    let (typed, contained) = (folded(typed), letters(typed));
+    let limit = limit(typed.chars().count());
+    // A file may have 100,000 unknown names, and each is compared with hundreds.
+    let possible = |name: &&str| may_be_slip(contained, letters(name), limit);
+    best(names.into_iter().filter(possible).filter_map(|name| {
         let folded = folded(name);
         slip(&typed, &folded).map(|edits| (false, edits, Reverse(alike(&typed, &folded)), name))
     }))
@@ -66,6 +69,25 @@ fn slip(typed: &str, name: &str) -> Option<usize> {
         return None;
     }
     Some(strsim::damerau_levenshtein(typed, name)).filter(|edits| *edits <= limit)
+}
+
+/// Which letters and digits a name contains, one bit each, whatever their case; `None` where it has others.
+fn letters(name: &str) -> Option<u64> {
+    name.is_ascii().then(|| {
+        name.trim().bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b' ')).fold(0, |all, byte| {
+            all | match byte {
+                b'0'..=b'9' => 1 << (byte - b'0'),
+                b'a'..=b'z' | b'A'..=b'Z' => 1 << (10 + (byte | 0x20) - b'a'),
+                _ => 1 << 36,
+            }
+        })
+    })
+}
+
+/// Whether so few edits may lead from one name to the other: each adds and removes one letter at most.
+fn may_be_slip(one: Option<u64>, other: Option<u64>, limit: usize) -> bool {
+    let more = |one: u64, other: u64| (one & !other).count_ones() as usize > limit;
+    one.zip(other).is_none_or(|(one, other)| !more(one, other) && !more(other, one))
 }
 
 /// Letters that are the same from the beginning.

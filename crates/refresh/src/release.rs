@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use pep440_rs::{Operator, Version, VersionSpecifiers};
-use pep508_rs::{ExtraName, Requirement, VersionOrUrl};
+use pep508_rs::{ExtraName, VersionOrUrl};
 
 use crate::error::Error;
 use crate::page::DistFile;
@@ -141,11 +141,8 @@ pub(crate) fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, S
     let environment = resolve::marker::environment(python)?;
     let mut requires: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for text in headers(metadata, "Requires-Dist") {
-        let requirement: Requirement<pep508_rs::VerbatimUrl> =
-            Requirement::from_str(text).map_err(|error| Error::Requirement {
-                text: text.to_owned(),
-                reason: error.message.to_string(),
-            })?;
+        let requirement = resolve::marker::requirement(text)
+            .map_err(|error| Error::Requirement { text: text.to_owned(), reason: error.to_string() })?;
         if !requirement.marker.evaluate(&environment, &[] as &[ExtraName]) {
             continue;
         }

@@ -2,12 +2,53 @@
 
 use std::str::FromStr;
 
-use pep508_rs::{ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, Requirement};
+use pep508_rs::{ExtraName, MarkerEnvironment, MarkerEnvironmentBuilder, Pep508Error, VerbatimUrl};
+
+/// A requirement as pip reads it.
+pub type Requirement = pep508_rs::Requirement<VerbatimUrl>;
+
+/// How deep parentheses may be nested: pep508_rs reads each level with a call of itself.
+pub const NESTED_MAX: usize = 100;
+
+/// Why a text is no requirement.
+#[derive(Debug, thiserror::Error)]
+pub enum RequirementError {
+    /// Not what PEP 508 allows.
+    #[error("{}", .0.message)]
+    Syntax(Box<Pep508Error<VerbatimUrl>>),
+    /// Parentheses in parentheses.
+    #[error("parentheses are nested more than {NESTED_MAX} levels deep")]
+    TooDeep,
+}
+
+/// Reads a requirement (PEP 508).
+///
+/// # Errors
+///
+/// It is none, or nests too deep to be read.
+pub fn requirement(text: &str) -> Result<Requirement, RequirementError> {
+    if deepest(text) > NESTED_MAX {
+        return Err(RequirementError::TooDeep);
+    }
+    Requirement::from_str(text).map_err(|error| RequirementError::Syntax(Box::new(error)))
+}
+
+fn deepest(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
 
 /// Whether a marker holds on Linux x86_64 with this CPython; `None` if it is not a marker.
 pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
-    let requirement: Requirement<pep508_rs::VerbatimUrl> =
-        Requirement::from_str(&format!("x ; {marker}")).ok()?;
+    let requirement = requirement(&format!("x ; {marker}")).ok()?;
     Some(requirement.marker.evaluate(&environment(python).ok()?, &[] as &[ExtraName]))
 }
 
@@ -39,4 +80,20 @@ pub fn environment(python: u32) -> Result<MarkerEnvironment, EnvironmentError> {
         sys_platform: "linux",
     })
     .map_err(|error| EnvironmentError { python, reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_parentheses_do_not_exhaust_the_stack() {
+        let nested = |levels: usize| {
+            let marker = format!("{}os_name == 'posix'{}", "(".repeat(levels), ")".repeat(levels));
+            marker_holds(&marker, 12)
+        };
+        assert_eq!((nested(NESTED_MAX), nested(NESTED_MAX + 1), nested(500_000)), (Some(true), None, None));
+        let error = requirement(&format!("x ; {}", "(".repeat(500_000))).unwrap_err();
+        assert!(matches!(error, RequirementError::TooDeep), "{error}");
+    }
 }

@@ -44,8 +44,9 @@ impl Counters {
     }
 
     /// Datagrams that programs have received, of IPv4 and IPv6.
-    pub(super) fn udp_in(snmp: &str, six: &str) -> Option<u64> {
-        Some(pair(snmp, "Udp:", "InDatagrams")? + single(six, "Udp6InDatagrams").unwrap_or_default())
+    pub(crate) fn udp_in(snmp: &str, six: &str) -> Option<u64> {
+        let four = pair(snmp, "Udp:", "InDatagrams")?;
+        Some(four.saturating_add(single(six, "Udp6InDatagrams").unwrap_or_default()))
     }
 
     /// Connections and their limit, where the table is full.
@@ -69,16 +70,16 @@ pub(super) fn read() -> Result<Counters, Failure> {
     Ok(Counters { conntrack, conntrack_dropped: dropped, ..of(&snmp, &six, &netstat) })
 }
 
-fn of(snmp: &str, six: &str, netstat: &str) -> Counters {
+pub(crate) fn of(snmp: &str, six: &str, netstat: &str) -> Counters {
     let wrong = [
         pair(snmp, "Tcp:", "InCsumErrors"),
         pair(snmp, "Udp:", "InCsumErrors"),
         single(six, "Udp6InCsumErrors"),
     ];
-    let known: Vec<u64> = wrong.into_iter().flatten().collect();
+    let known = wrong.into_iter().flatten();
     Counters {
         tcp_in: pair(snmp, "Tcp:", "InSegs"),
-        corrupted: (!known.is_empty()).then(|| known.iter().sum()),
+        corrupted: known.into_iter().reduce(u64::saturating_add),
         duplicates: pair(netstat, "TcpExt:", "TCPDSACKOldSent"),
         out_of_order: pair(netstat, "TcpExt:", "TCPOFOQueue"),
         ..Counters::default()
@@ -100,7 +101,7 @@ fn single(text: &str, name: &str) -> Option<u64> {
 }
 
 /// One line for each processor, in hexadecimal; the first line has the names.
-fn conntrack_dropped(table: &str) -> Option<u64> {
+pub(crate) fn conntrack_dropped(table: &str) -> Option<u64> {
     let mut lines = table.lines();
     let names: Vec<&str> = lines.next()?.split_whitespace().collect();
     let places: Vec<usize> = ["drop", "early_drop"]
@@ -110,9 +111,9 @@ fn conntrack_dropped(table: &str) -> Option<u64> {
     let of = |line: &str| -> u64 {
         let numbers: Vec<&str> = line.split_whitespace().collect();
         let at = |index: &usize| u64::from_str_radix(numbers.get(*index)?, 16).ok();
-        places.iter().filter_map(at).sum()
+        places.iter().filter_map(at).fold(0, u64::saturating_add)
     };
-    (!places.is_empty()).then(|| lines.map(of).sum())
+    (!places.is_empty()).then(|| lines.map(of).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]
@@ -164,5 +165,15 @@ IpExt: 0
 ";
         assert_eq!(conntrack_dropped(table), Some(27));
         assert_eq!(conntrack_dropped("entries\n00000003\n"), None);
+    }
+
+    #[test]
+    fn counts_are_added_without_overflow() {
+        let most = u64::MAX;
+        let snmp = format!("Udp: InDatagrams InCsumErrors\nUdp: {most} {most}\n");
+        let six = "Udp6InDatagrams 1\nUdp6InCsumErrors 1\n";
+        assert_eq!(Counters::udp_in(&snmp, six), Some(most));
+        assert_eq!(of(&snmp, six, "").corrupted, Some(most));
+        assert_eq!(conntrack_dropped("drop early_drop\nffffffffffffffff 1\n2 1\n"), Some(most));
     }
 }

@@ -5,14 +5,14 @@ use super::FLOW_LENGTH;
 use crate::worker::auth::{DATAGRAM_MAC_DIGITS, Secret};
 
 /// Begins each datagram; flow, number and code follow.
-pub(super) const BEGINNING: &[u8] = b"envdoc# ";
+pub(crate) const BEGINNING: &[u8] = b"envdoc# ";
 /// Bytes of a datagram: small, so that its size is no reason to lose it.
 const DATAGRAM_BYTES: usize = 172;
 /// Bytes of a number.
 const NUMBER_BYTES: usize = 4;
 
 /// A datagram.
-pub(super) fn write(flow: &str, number: u32, secret: &Secret) -> Vec<u8> {
+pub(crate) fn write(flow: &str, number: u32, secret: &Secret) -> Vec<u8> {
     let mut datagram = BEGINNING.to_vec();
     datagram.extend_from_slice(flow.as_bytes());
     datagram.extend_from_slice(&number.to_be_bytes());
@@ -22,7 +22,7 @@ pub(super) fn write(flow: &str, number: u32, secret: &Secret) -> Vec<u8> {
 }
 
 /// The flow and the number of a datagram of this run.
-pub(super) fn read<'d>(datagram: &'d [u8], secret: &Secret) -> Option<(&'d str, u32)> {
+pub(crate) fn read<'d>(datagram: &'d [u8], secret: &Secret) -> Option<(&'d str, u32)> {
     let rest = datagram.strip_prefix(BEGINNING)?;
     let flow = std::str::from_utf8(rest.get(..FLOW_LENGTH)?).ok()?;
     let (number, rest) = rest.get(FLOW_LENGTH..)?.split_at_checked(NUMBER_BYTES)?;

@@ -73,7 +73,7 @@ fn delivered() -> Option<u64> {
 }
 
 /// Source and destination of a packet, where it is one of the gossip.
-fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
+pub(crate) fn ends(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
     let (source, destination, protocol, header) = watch::ends(packet)?;
     let port = u16::from_be_bytes([*packet.get(header + 2)?, *packet.get(header + 3)?]);
     (protocol == UDP && port == PORT_OF_GOSSIP).then_some((source, destination))

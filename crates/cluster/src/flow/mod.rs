@@ -8,12 +8,12 @@
 
 mod counter;
 pub mod counters;
-mod datagram;
+pub(crate) mod datagram;
 pub mod gossip;
 pub mod measure;
 pub mod rate;
 pub mod trace;
-mod watch;
+pub(crate) mod watch;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -56,7 +56,7 @@ pub(super) fn all_protocols() -> Option<Protocol> {
 
 /// A packet from its IP header on, where it carries a datagram of the run. An ICMP error may quote too little
 /// of one to prove it: then the random name of the flow must do.
-fn read(packet: &[u8], finder: &Finder<'_>, run: &str, secret: &Secret) -> Option<Packet> {
+pub(crate) fn read(packet: &[u8], finder: &Finder<'_>, run: &str, secret: &Secret) -> Option<Packet> {
     let start = finder.find(packet)?;
     let at = start + BEGINNING.len();
     let flow = std::str::from_utf8(packet.get(at..at + FLOW_LENGTH)?).ok()?;

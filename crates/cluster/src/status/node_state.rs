@@ -4,6 +4,7 @@ use docker::container::Found;
 use docker::swarm::{Member, State};
 
 use super::NodeStatus;
+use super::jobs::FirstNode;
 use crate::not_running;
 use crate::observed_state::ObservedState;
 use crate::oom;
@@ -11,7 +12,7 @@ use crate::plan::{ClusterPlan, LABEL};
 
 pub(super) fn in_swarm(
     observed: &ObservedState,
-    members: &Result<Vec<Member>, String>,
+    members: &Result<Vec<Member>, FirstNode>,
     differs: &mut Vec<String>,
 ) -> String {
     let swarm = &observed.machine.swarm;
@@ -39,7 +40,7 @@ pub(super) fn in_swarm(
 /// What the manager says of a node that takes part in a swarm.
 fn as_member(
     observed: &ObservedState,
-    members: &Result<Vec<Member>, String>,
+    members: &Result<Vec<Member>, FirstNode>,
     differs: &mut Vec<String>,
 ) -> String {
     let swarm = &observed.machine.swarm;

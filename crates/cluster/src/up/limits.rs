@@ -108,16 +108,21 @@ async fn of_node(plan: &ClusterPlan, node: &Node, engine: &Engine) -> Vec<Refuse
 }
 
 /// The engine's own limit, from the output of [`LIMITS_SCRIPT`].
-fn own_limit(printed: &str, name: &str) -> Option<u64> {
+pub(crate) fn own_limit(printed: &str, name: &str) -> Option<u64> {
     let mut lines = printed.lines();
-    let number = |line: Option<&str>, unit: u64| line?.trim().parse::<u64>().ok().map(|number| number * unit);
+    let number = |line: Option<&str>, unit: u64| {
+        line?.trim().parse::<u64>().ok().map(|number| number.saturating_mul(unit))
+    };
     match name {
         "nofile" => number(lines.next(), 1),
         "memlock" => number(lines.nth(1), 1024),
         "shm" => {
             let options = lines.nth(3).unwrap_or_default();
             let size = options.split(',').find_map(|option| option.strip_prefix("size=")?.strip_suffix('k'));
-            Some(size.and_then(|kib| kib.parse::<u64>().ok()).map_or(SHM_DEFAULT_BYTES, |kib| kib << 10))
+            Some(
+                size.and_then(|kib| kib.parse::<u64>().ok())
+                    .map_or(SHM_DEFAULT_BYTES, |kib| kib.saturating_mul(1024)),
+            )
         }
         _ => number(lines.nth(2), 1024),
     }

@@ -9,7 +9,7 @@ pub(crate) mod former;
 mod healthy;
 mod images;
 mod joining;
-mod limits;
+pub(crate) mod limits;
 mod network;
 mod planning;
 pub(crate) mod restart;

@@ -1,7 +1,7 @@
 //! Watches the ranks of a job, and names those that make no progress: no output of the job, and none but a
 //! trace of CPU time, I/O and network traffic of the rank for a set time. It only looks.
 
-mod sample;
+pub(crate) mod sample;
 mod stall;
 
 use std::cell::Cell;

@@ -19,7 +19,7 @@ done
 
 /// A rank with its child processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rank {
+pub(crate) struct Rank {
     /// The process id of its first process, in the container.
     pub id: u32,
     /// The state of that process, as in /proc/PID/stat: `S`, `T`, `D`.
@@ -34,7 +34,7 @@ pub(super) struct Rank {
 
 /// A node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// Bytes that the container's interfaces sent and received, but for the loopback one.
     pub network: u64,
     /// Its ranks by number.
@@ -49,16 +49,18 @@ struct Process {
 
 impl Sample {
     /// From what [`SCRIPT`] printed.
-    pub(super) fn parse(printed: &str) -> Sample {
+    pub(crate) fn parse(printed: &str) -> Sample {
         let (network, processes) = printed.split_once("\n\n").unwrap_or((printed, ""));
         let processes: Vec<Process> = processes.lines().filter_map(process).collect();
         let mut ranks: BTreeMap<u32, Rank> = BTreeMap::new();
         for first in processes.iter().filter(|one| !is_child(one, &processes)) {
             let own = processes.iter().filter(|other| other.rank == first.rank);
-            let (cpu, bytes) = own.fold((0, 0), |(cpu, bytes), one| (cpu + one.of.cpu, bytes + one.of.bytes));
+            let (cpu, bytes) = own.fold((0_u64, 0_u64), |(cpu, bytes), one| {
+                (cpu.saturating_add(one.of.cpu), bytes.saturating_add(one.of.bytes))
+            });
             ranks.entry(first.rank).or_insert(Rank { cpu, bytes, ..first.of.clone() });
         }
-        Sample { network: network.lines().filter_map(traffic).sum(), ranks }
+        Sample { network: sum(network.lines().filter_map(traffic)), ranks }
     }
 }
 
@@ -71,7 +73,12 @@ fn is_child(one: &Process, all: &[Process]) -> bool {
 fn traffic(line: &str) -> Option<u64> {
     let (name, columns) = line.split_once(':')?;
     let columns: Vec<u64> = columns.split_whitespace().map_while(|text| text.parse().ok()).collect();
-    (name.trim() != "lo").then_some(*columns.first()? + *columns.get(8)?)
+    (name.trim() != "lo").then_some(columns.first()?.saturating_add(*columns.get(8)?))
+}
+
+/// What a container prints may be any number.
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
 }
 
 fn process(line: &str) -> Option<Process> {
@@ -89,8 +96,8 @@ fn process(line: &str) -> Option<Process> {
         // `0`: it runs, or the kernel keeps it to itself.
         sleeps_in: Some(sleeps_in.to_owned()).filter(|name| !name.is_empty() && name != "0"),
         // Own time, and that of children that have ended.
-        cpu: number(11)? + number(12)? + number(13)? + number(14)?,
-        bytes: moved.filter_map(|pair| pair[1].parse::<u64>().ok()).sum(),
+        cpu: sum([number(11)?, number(12)?, number(13)?, number(14)?].into_iter()),
+        bytes: sum(moved.filter_map(|pair| pair[1].parse::<u64>().ok())),
     };
     Some(Process { rank: rank.parse().ok()?, parent: fields.get(1)?.parse().ok()?, of })
 }
@@ -113,5 +120,17 @@ mod tests {
         let rank =
             Rank { id: 40, state: 'S', sleeps_in: Some("futex_wait_queue".into()), cpu: 134, bytes: 16 };
         assert_eq!(sample.ranks, BTreeMap::from([(1, rank)]));
+    }
+
+    #[test]
+    fn numbers_of_a_container_are_added_without_overflow() {
+        let most = u64::MAX;
+        let printed = format!(
+            "eth0: {most} 0 0 0 0 0 0 0 {most} 0\neth1: 1 0 0 0 0 0 0 0 1 0\n\n\
+             1\t0\trchar: {most} wchar: {most} \t40 (a) S 30 40 1 0 -1 0 0 0 0 0 {most} {most} 3 4 20 0\n\
+             1\t0\trchar: 1 wchar: 1 \t41 (b) S 40 40 1 0 -1 0 0 0 0 0 1 1 1 1 20 0\n"
+        );
+        let sample = Sample::parse(&printed);
+        assert_eq!((sample.network, sample.ranks[&1].cpu, sample.ranks[&1].bytes), (most, most, most));
     }
 }

@@ -82,7 +82,7 @@ static GIVEN: OnceLock<Secret> = OnceLock::new();
 static OWN: OnceLock<Secret> = OnceLock::new();
 
 /// The secret of this run, for the workers that it starts.
-pub(super) fn of_this_run() -> Result<Secret, getrandom::Error> {
+pub(crate) fn of_this_run() -> Result<Secret, getrandom::Error> {
     match GIVEN.get() {
         Some(secret) => Ok(secret.clone()),
         None => {

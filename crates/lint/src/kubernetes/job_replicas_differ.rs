@@ -162,7 +162,7 @@ fn of_training(document: &Document) -> Vec<Found> {
                 "Name the training container `pytorch`",
             ));
         }
-        let all: u64 = roles.values().sum();
+        let all: u64 = roles.values().copied().fold(0, u64::saturating_add);
         let nodes = nodes(&words(&pod)).filter(|(_, nodes)| *nodes != all && !roles.is_empty());
         found.extend(nodes.map(|(option, _)| {
             let message = format!(

@@ -81,7 +81,7 @@ impl Hostfile {
         self.lines
             .iter()
             .map(|line| line.host.as_ref().map(|(_, slots)| *slots))
-            .sum::<Option<u64>>()
+            .try_fold(0_u64, |sum, slots| sum.checked_add(slots?))
             .filter(|sum| *sum > 0)
     }
 }
@@ -106,6 +106,15 @@ fn one(line: usize, text: &str) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slots_whose_sum_is_too_large_are_unknown() {
+        let all = |slots: &str| Hostfile::read(&format!("a slots={slots}\nb slots=8\n")).slots();
+        assert_eq!(
+            (all("8"), all("18446744073709551615"), all("99999999999999999999")),
+            (Some(16), None, None)
+        );
+    }
 
     #[test]
     fn lines() {

@@ -95,14 +95,15 @@ impl Batch {
         let count = |value: &str| value.rsplit(':').next()?.parse::<u64>().ok();
         let gres = self.value("gres").and_then(|gres| {
             let all = gres.split(',').filter(|one| one.trim_start_matches("gres/").starts_with("gpu"));
-            all.map(|one| if one.contains(':') { count(one) } else { Some(1) }).sum::<Option<u64>>()
+            let mut counts = all.map(|one| if one.contains(':') { count(one) } else { Some(1) });
+            counts.try_fold(0_u64, |sum, count| sum.checked_add(count?))
         });
         let nodes = self.number("nodes").unwrap_or(1);
         let of = |name: &str| self.value(name).and_then(count);
         gres.filter(|count| *count > 0)
             .or_else(|| of("gpus-per-node"))
             .or_else(|| of("gpus").filter(|all| nodes > 0 && all % nodes == 0).map(|all| all / nodes))
-            .or_else(|| Some(of("gpus-per-task")? * self.number("ntasks-per-node")?))
+            .or_else(|| of("gpus-per-task")?.checked_mul(self.number("ntasks-per-node")?))
     }
 
     /// Whether any option asks for GPUs, or for all of a node.
@@ -228,6 +229,14 @@ fn here_document(command: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::read::quotes::expanded;
+
+    #[test]
+    fn counts_of_gpus_that_are_too_large_are_unknown() {
+        let gpus = |options: &str| Batch::read(&format!("#SBATCH {options}\n")).unwrap().gpus_per_node();
+        assert_eq!(gpus("--gres=gpu:8,gpu:1"), Some(9));
+        assert_eq!(gpus("--gres=gpu:18446744073709551615,gpu:1"), None);
+        assert_eq!(gpus("--gpus-per-task=18446744073709551615 --ntasks-per-node=2"), None);
+    }
 
     #[test]
     fn directives() {

@@ -51,11 +51,11 @@ fn fault(launch: &Launch) -> Option<Found> {
     let ranks = value(&["-np", "-n", "--np", "-c", "--n"])?;
     let number: u64 = ranks.text.parse().ok()?;
     let hosts = value(&["-H", "--host", "-host"])?;
-    let slots = hosts.text.split(',').map(|host| match host.split_once(':') {
+    let mut slots = hosts.text.split(',').map(|host| match host.split_once(':') {
         Some((_, slots)) => slots.parse::<u64>().ok(),
         None => Some(1),
     });
-    let slots: u64 = slots.collect::<Option<Vec<u64>>>()?.iter().sum();
+    let slots = slots.try_fold(0_u64, |sum, slots| sum.checked_add(slots?))?;
     let message = format!(
         "mpirun starts {number} ranks, but -H {} has {slots} slots; `There are not enough slots available`",
         hosts.text

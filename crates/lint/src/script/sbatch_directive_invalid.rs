@@ -268,8 +268,9 @@ fn stray_words(source: &str, batch: &Batch) -> Vec<Found> {
         let message = format!("#SBATCH {first}: an option begins with - or --; sbatch ignores the line");
         (!own).then(|| Found::error(line, message, format!("Write `#SBATCH --{first}`")))
     };
+    let texts: Vec<&str> = source.lines().collect();
     let behind = |option: &BatchOption| {
-        let line = source.lines().nth(option.line - 1)?;
+        let line = texts.get(option.line - 1)?;
         let word = line.split_whitespace().skip(1).find(|word| {
             let name = word.split('=').next().unwrap_or_default();
             word.contains('=')

@@ -1,12 +1,11 @@
 //! `--with`: packages with versions, separated by commas, which specifiers contain too.
 
-use std::str::FromStr;
-
 use diagnostic::suggest::typo_of;
 use diagnostic::visible::is_hidden;
 use pep440_rs::Version;
 
 use super::{ParameterError, versions};
+use crate::marker::{self, RequirementError};
 use crate::outcome::Warning;
 use crate::parameter::{Parameter, Source};
 use crate::request::{Requirement, RequirementKind, Versions};
@@ -155,8 +154,11 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
 /// next line of a requirements file to it.
 fn wrong_at(item: &str) -> Option<usize> {
     let strange = item.find(|c: char| c == '\\' || is_hidden(c));
-    let read = pep508_rs::Requirement::<pep508_rs::VerbatimUrl>::from_str(item.trim());
-    strange.or(read.err().map(|error| error.start.min(item.len())))
+    strange.or(match marker::requirement(item.trim()) {
+        Ok(_) => None,
+        Err(RequirementError::Syntax(error)) => Some(error.start.min(item.len())),
+        Err(RequirementError::TooDeep) => Some(0),
+    })
 }
 
 /// Whether a text is one requirement (PEP 508): no option, no second line.

@@ -168,11 +168,13 @@ impl Site<'_> {
     ) -> Result<(), PhaseFailed> {
         let (options, progress) = (self.options, self.progress);
         let nccl = self.nccl(containers).await;
-        if nccl == Ok(true) {
+        if nccl == Seen::Gpus {
             let site = nccl::workers::Site::Cluster { containers, bundle: self.bundle };
             nccl::phases::run(&site, None, options, progress, outcome).await?;
         }
-        outcome.remarks.extend(nccl.err());
+        if let Seen::Unknown(remark) = nccl {
+            outcome.remarks.push(remark);
+        }
         if options.torch {
             progress.phase(PhaseId::Torch, "all-reduce with the image's own torch");
             torch::reduce(containers, options.transport, mark, outcome).await?;
@@ -186,11 +188,11 @@ impl Site<'_> {
 
     /// Whether NCCL is to be tried: where a container is given GPUs, or sees some. Where that is not known,
     /// the remark that says so.
-    async fn nccl(&self, containers: &[ContainerProbe<'_>]) -> Result<bool, String> {
+    async fn nccl(&self, containers: &[ContainerProbe<'_>]) -> Seen {
         match self.options.nccl {
-            When::Always => Ok(true),
-            When::Never => Ok(false),
-            When::Auto if self.plan.nodes.iter().any(|node| node.gpus != Gpus::None) => Ok(true),
+            When::Always => Seen::Gpus,
+            When::Never => Seen::Nothing,
+            When::Auto if self.plan.nodes.iter().any(|node| node.gpus != Gpus::None) => Seen::Gpus,
             When::Auto => {
                 let look = |one| async move { nccl::workers::ground(one).await.map(|ground| ground.devices) };
                 let found = fan_out(containers.iter().map(look)).await;
@@ -211,22 +213,29 @@ impl Site<'_> {
     }
 }
 
+/// Whether containers see GPUs.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Gpus,
+    Nothing,
+    /// With the remark that says why.
+    Unknown(String),
+}
+
 /// Whether one of the containers sees GPUs, by node; else why that is not known.
-fn sees_gpus<'n, E: fmt::Display>(
-    found: impl Iterator<Item = (&'n str, Result<usize, E>)>,
-) -> Result<bool, String> {
+fn sees_gpus<'n, E: fmt::Display>(found: impl Iterator<Item = (&'n str, Result<usize, E>)>) -> Seen {
     let mut unread = Vec::new();
     for (node, devices) in found {
         match devices {
             Ok(0) => {}
-            Ok(_) => return Ok(true),
+            Ok(_) => return Seen::Gpus,
             Err(why) => unread.push(format!("{node}: {why}")),
         }
     }
     if unread.is_empty() {
-        return Ok(false);
+        return Seen::Nothing;
     }
-    Err(format!(
+    Seen::Unknown(format!(
         "NCCL was not tested, because envdoc could not check whether containers have GPUs ({}); test it \
         anyway: `--nccl=always`",
         unread.join("; ")
@@ -240,9 +249,9 @@ mod tests {
     #[test]
     fn a_worker_that_fails_is_not_a_container_without_gpus() {
         let of = |found: &[(&'static str, Result<usize, &'static str>)]| sees_gpus(found.iter().copied());
-        assert_eq!(of(&[("node1", Ok(0)), ("node2", Ok(0))]), Ok(false));
-        assert_eq!(of(&[("node1", Err("no answer")), ("node2", Ok(8))]), Ok(true));
-        let why = of(&[("node1", Ok(0)), ("node2", Err("no answer"))]).unwrap_err();
+        assert_eq!(of(&[("node1", Ok(0)), ("node2", Ok(0))]), Seen::Nothing);
+        assert_eq!(of(&[("node1", Err("no answer")), ("node2", Ok(8))]), Seen::Gpus);
+        let Seen::Unknown(why) = of(&[("node1", Ok(0)), ("node2", Err("no answer"))]) else { panic!() };
         assert!(why.starts_with("NCCL was not tested") && why.contains("(node2: no answer)"), "{why}");
     }
 }

@@ -42,8 +42,9 @@ impl Settings {
     /// The variables of the services of a compose file.
     pub(crate) fn of_compose(read: &Compose, file: &File) -> Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
+        let lines: Vec<&str> = file.text.lines().collect();
         let scope = |service: &Service| Scope {
-            settings: service_settings(service, file),
+            settings: service_settings(service, &lines),
             torch: torch.clone(),
             nccl: nccl.clone(),
         };
@@ -141,9 +142,12 @@ fn torch_of(stage: &Stage) -> Option<Version> {
     Version::from_str(text.split(['a', '+']).next().unwrap_or(text)).ok()
 }
 
-fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
+fn service_settings(service: &Service, lines: &[&str]) -> Vec<Setting> {
+    let environment = service.environment();
+    if environment.is_empty() {
+        return Vec::new();
+    }
     let head = service.line_of("environment");
-    let lines: Vec<&str> = file.text.lines().collect();
     let location = |name: &str| {
         let here = |line: &&str| {
             let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
@@ -155,7 +159,6 @@ fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
             _ => head.clone(),
         }
     };
-    let environment = service.environment().into_iter();
     let setting = |(name, value): (String, Option<String>)| Setting {
         location: location(&name),
         written: value.clone().unwrap_or_default(),
@@ -164,7 +167,7 @@ fn service_settings(service: &Service, file: &File) -> Vec<Setting> {
         held: Held::Always,
         certain: true,
     };
-    environment.map(setting).collect()
+    environment.into_iter().map(setting).collect()
 }
 
 /// `-e NAME=value` of docker, `-x NAME=value` of Open MPI, `--export=ALL,NAME=value` of Slurm,
