@@ -16,7 +16,7 @@ pub struct Package {
     pub name: &'static str,
     /// Its releases, newest first; yanked ones are left out.
     pub releases: Vec<Release>,
-    /// Whether the index has releases before the oldest of these.
+    /// Whether the catalog records that the index has releases before the oldest of these.
     pub older_releases: bool,
 }
 
@@ -263,7 +263,8 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
     Package {
         name: "deepspeed",
         releases: catalog.deepspeed().all().iter().rev().filter_map(release).collect(),
-        older_releases: true,
+        // Its table does not record it.
+        older_releases: false,
     }
 }
 
