@@ -57,6 +57,8 @@ type Found<'n, T> = Vec<(&'n str, Result<T, Unchecked>)>;
 enum Unchecked {
     #[error(transparent)]
     Engine(#[from] docker::Error),
+    #[error(transparent)]
+    Connection(#[from] docker::transport::ConnectError),
     #[error("sh failed with exit status {0}")]
     Shell(i32),
 }
