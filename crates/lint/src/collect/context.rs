@@ -7,42 +7,87 @@ use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
-/// Scripts in the directory of a file that are read at most.
-const SCRIPTS_LIMIT: usize = 20;
+/// Files in the directory of a file that are taken at most.
+const OTHERS_LIMIT: usize = 20;
 /// Larger files are not read.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Reads the files that the Dockerfile installs from. The context is `named`, else the nearest directory,
-/// from the Dockerfile upwards, that contains everything the file copies.
+/// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else the nearest
+/// directory, from the Dockerfile upwards, that contains everything the file copies.
 pub(super) fn fill(file: &mut File, named: Option<&Path>) {
-    if file.kind == Kind::DeepspeedConfig && file.name != "-" {
-        let path = Path::new(&file.name).with_file_name("hostfile");
-        let name = path.display().to_string();
-        file.over.extend(text(&path).map(|text| Over { name, text }));
-        let config = Path::new(&file.name);
-        let base = config.file_name().map(|base| base.to_string_lossy().into_owned());
-        file.over.extend(scripts(config, base.as_deref()));
+    if file.name == "-" && named.is_none() {
         return;
     }
-    if file.kind == Kind::Hostfile && file.name != "-" {
-        file.over.extend(scripts(Path::new(&file.name), None));
-        return;
+    match file.kind {
+        Kind::Dockerfile => build(file, named),
+        Kind::DeepspeedConfig | Kind::Hostfile | Kind::Kubernetes | Kind::Python if file.name != "-" => {
+            beside(file);
+        }
+        Kind::Compose if file.name != "-" => {
+            let names = crate::beside(file);
+            read(file, names);
+        }
+        Kind::Pyproject if file.name != "-" => {
+            let names = crate::modules(file);
+            read(file, names);
+            let entries =
+                file::entries(&folder_of(&file.name)).into_iter().filter(|path| file::is_directory(path));
+            let name = |path: PathBuf| Some(format!("{}/", path.file_name()?.to_str()?));
+            file.context.extend(entries.filter_map(name).map(|name| (name, Some(String::new()))));
+        }
+        _ => {}
     }
+}
+
+/// Adds the files of these paths from the directory of a file.
+fn read(file: &mut File, names: impl IntoIterator<Item = String>) {
+    let folder = folder_of(&file.name);
+    file.context.extend(names.into_iter().map(|name| {
+        let text = text(&folder.join(&name));
+        (name, text)
+    }));
+}
+
+/// Adds the files next to one that say more of it.
+fn beside(file: &mut File) {
+    let path = Path::new(&file.name);
+    let base = path.file_name().map(|base| base.to_string_lossy().into_owned());
+    let others = match file.kind {
+        Kind::DeepspeedConfig => {
+            let other = path.with_file_name("hostfile");
+            let hostfile = text(&other).map(|text| Over { name: other.display().to_string(), text });
+            let named = others(path, SCRIPTS_OR_PROGRAMS, |text| {
+                base.as_ref().is_some_and(|base| text.contains(base.as_str()))
+            });
+            hostfile.into_iter().chain(named).collect()
+        }
+        // Only these say what others of the folder depend on.
+        Kind::Kubernetes => others(path, MANIFESTS, |text| {
+            text.contains("kind: PersistentVolumeClaim") || text.contains("kind: ConfigMap")
+        }),
+        // Others have no option that a launcher gives.
+        Kind::Python if !file.text.contains("--local_rank") => Vec::new(),
+        Kind::Python => {
+            others(path, SCRIPTS, |text| base.as_ref().is_some_and(|base| text.contains(base.as_str())))
+        }
+        _ => others(path, SCRIPTS, |_| true),
+    };
+    file.over.extend(others);
+}
+
+/// Reads what a Dockerfile takes from its build context.
+fn build(file: &mut File, named: Option<&Path>) {
     let asks = crate::asks(file);
-    if asks.wants.is_empty() {
-        return;
-    }
     let holds = |folder: &PathBuf| asks.copies.iter().all(|path| file::exists(&folder.join(path)));
     let folder = match named {
         Some(folder) => folder.to_owned(),
-        None if file.name == "-" => return,
         None => match above(Path::new(&file.name)).into_iter().find(holds) {
             Some(folder) => folder,
             None => return,
         },
     };
     file.folder = folder.display().to_string();
-    let mut wants = asks.wants;
+    let (mut wants, looks) = (asks.wants, asks.looks);
     while !wants.is_empty() {
         for path in std::mem::take(&mut wants) {
             let text = text(&folder.join(&path));
@@ -51,20 +96,37 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>) {
         // Requirements files include others.
         wants = crate::asks(file).wants;
     }
+    for path in looks {
+        let text = text(&folder.join(&path));
+        file.context.entry(path).or_insert(text);
+    }
+    // It goes before the one of the context.
+    if let Some(own) = text(Path::new(&format!("{}.dockerignore", file.name))) {
+        file.context.insert(".dockerignore".to_owned(), Some(own));
+    }
 }
 
-/// The scripts next to `file`, or those of them whose text contains `name`.
-fn scripts(file: &Path, name: Option<&str>) -> Vec<Over> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_script = |path: &PathBuf| {
+const SCRIPTS: &[&str] = &["sh", "bash", "sbatch", "slurm"];
+const SCRIPTS_OR_PROGRAMS: &[&str] = &["sh", "bash", "sbatch", "slurm", "py"];
+const MANIFESTS: &[&str] = &["yaml", "yml"];
+
+fn folder_of(name: &str) -> PathBuf {
+    let folder = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// The files next to one, of these endings, whose text tells something.
+fn others(of: &Path, endings: &[&str], tells: impl Fn(&str) -> bool) -> Vec<Over> {
+    let is_one = |path: &PathBuf| {
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-        matches!(end, "sh" | "bash" | "sbatch" | "slurm") && file::is_file(path)
+        endings.contains(&end) && file::is_file(path) && path.file_name() != of.file_name()
     };
     let read = |path: PathBuf| {
-        let text = text(&path).filter(|text| name.is_none_or(|name| text.contains(name)))?;
+        let text = text(&path).filter(|text| tells(text))?;
         Some(Over { name: path.strip_prefix(".").unwrap_or(&path).display().to_string(), text })
     };
-    file::entries(folder).into_iter().filter(is_script).take(SCRIPTS_LIMIT).filter_map(read).collect()
+    let folder = folder_of(&of.display().to_string());
+    file::entries(&folder).into_iter().filter(is_one).filter_map(read).take(OTHERS_LIMIT).collect()
 }
 
 /// Adds the existing env files of Compose services.

@@ -3,3 +3,5 @@
 pub(crate) mod conda_package_missing;
 pub(crate) mod index_undefined;
 pub(crate) mod requirements_line_invalid;
+pub(crate) mod script_function_missing;
+pub(crate) mod several_top_level_packages;

@@ -1,11 +1,14 @@
 //! A list of packages as written: a requirements file, `pyproject.toml`, the environment of conda.
 
+use crate::file::Context;
 use crate::kind::Kind;
 
 #[derive(Debug)]
 pub(crate) struct PackageList {
     pub kind: Kind,
     pub text: String,
+    /// What lies next to it: modules that it names, and directories by their names with a slash behind.
+    pub context: Context,
 }
 
 impl PackageList {

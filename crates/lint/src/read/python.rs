@@ -7,11 +7,15 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
+use crate::file::Over;
 use catalog::Catalog;
 use facts::Facts;
 
 mod parts;
-pub(crate) use parts::{Argument, Assignment, Call, Loop, Try};
+mod ranks;
+mod structure;
+pub(crate) use parts::{Argument, Assignment, Branch, Call, Function, Loop, Try};
+use structure::Surroundings;
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -24,6 +28,18 @@ pub(crate) struct Program {
     pub loops: Vec<Loop>,
     /// `try` with its handlers.
     pub tries: Vec<Try>,
+    /// The ways of every `if`.
+    pub branches: Vec<Branch>,
+    pub functions: Vec<Function>,
+    /// `name += value`.
+    pub sums: Vec<Assignment>,
+    /// The bodies of all loops, bytes.
+    pub bodies: Vec<Range<usize>>,
+    /// The heads and bodies of `with` statements.
+    pub contexts: Vec<(String, Range<usize>)>,
+    /// The name of the file, and the scripts next to it that name it.
+    pub name: String,
+    pub scripts: Vec<Over>,
     /// Import aliases: `dist` for `torch.distributed`.
     pub imports: BTreeMap<String, String>,
     /// The facts of the target machine, if known.
@@ -43,6 +59,13 @@ impl Program {
             assignments: Vec::new(),
             loops: Vec::new(),
             tries: Vec::new(),
+            branches: Vec::new(),
+            functions: Vec::new(),
+            sums: Vec::new(),
+            bodies: Vec::new(),
+            contexts: Vec::new(),
+            name: String::new(),
+            scripts: Vec::new(),
             imports: BTreeMap::new(),
             facts: None,
         };
@@ -81,6 +104,7 @@ impl Program {
             program.import(*node, text);
         }
         for (node, around) in nodes {
+            program.structure(node, &around.function, text);
             program.node(node, around, text);
         }
         program
@@ -192,7 +216,8 @@ impl Program {
                 else {
                     return;
                 };
-                self.loops.push(Loop { over: of(left), through: of(right) });
+                let body = node.child_by_field_name("body").map_or(0..0, |body| body.byte_range());
+                self.loops.push(Loop { over: of(left), through: of(right), body });
             }
             "try_statement" => {
                 let Some(body) = node.child_by_field_name("body") else { return };
@@ -247,33 +272,6 @@ fn arguments(list: Node, text: &str) -> Vec<Argument> {
             _ => Argument { name: None, text: of(node), line: line(node), at: node.byte_range() },
         })
         .collect()
-}
-
-/// What is around an expression or a statement.
-#[derive(Debug, Clone, Default)]
-struct Surroundings {
-    /// Whether it runs under a condition, within its function.
-    conditional: bool,
-    /// The bytes of the function that it is in; empty outside functions.
-    function: Range<usize>,
-}
-
-impl Surroundings {
-    /// The same for the children of a node.
-    fn enclosed_by(self, node: Node) -> Surroundings {
-        match node.kind() {
-            "function_definition" | "lambda" => {
-                Surroundings { conditional: false, function: node.byte_range() }
-            }
-            "if_statement"
-            | "elif_clause"
-            | "else_clause"
-            | "conditional_expression"
-            | "except_clause"
-            | "boolean_operator" => Surroundings { conditional: true, ..self },
-            _ => self,
-        }
-    }
 }
 
 /// The number that a text is, products of numbers included: `60 * 60`.

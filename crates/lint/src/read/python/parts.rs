@@ -50,6 +50,29 @@ pub(crate) struct Loop {
     pub over: String,
     /// Through what: `range(args.epochs)`.
     pub through: String,
+    /// Its body, bytes.
+    pub body: Range<usize>,
+}
+
+/// One way of an `if`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Branch {
+    /// The condition as written.
+    pub condition: String,
+    /// Whether it is the way on which the condition does not hold.
+    pub otherwise: bool,
+    /// Its statements, bytes.
+    pub at: Range<usize>,
+    /// Whether it may leave the function or the loop: what follows is then for others.
+    pub leaves: bool,
+}
+
+/// A function that the script defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub name: String,
+    /// The whole definition, bytes.
+    pub at: Range<usize>,
 }
 
 /// A `try`.

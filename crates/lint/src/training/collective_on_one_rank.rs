@@ -1,0 +1,166 @@
+//! A collective that only one rank calls.
+
+use crate::read::python::{Call, Program};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "collective-on-one-rank",
+    severity: Severity::Error,
+    summary: "every rank calls collectives and DeepSpeed's save_checkpoint",
+    explain: include_str!("collective_on_one_rank.md"),
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             for epoch in range(10):\n    train(epoch)\n    if dist.get_rank() == 0:\n        save(epoch)\n\
+             \x20       dist.barrier()\n",
+        ),
+        named(
+            "train.py",
+            "import deepspeed\nmodel_engine, _, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
+             if args.global_rank == 0:\n    model_engine.save_checkpoint(\"out\")\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             def validate(model):\n    total = run(model)\n    dist.all_reduce(total)\n    return total\n\
+             def main():\n    if rank == 0:\n        print(validate(model))\nmain()\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\n\
+             from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\
+             dist.init_process_group(\"nccl\")\nmodel = FSDP(net)\nif rank == 0:\n    \
+             torch.save(model.state_dict(), \"a.pt\")\n",
+        ),
+        named(
+            "train.py",
+            "from accelerate import Accelerator\naccelerator = Accelerator()\n\
+             if accelerator.is_main_process:\n    accelerator.wait_for_everyone()\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank != 0:\n    \
+             dist.barrier()\ndownload()\nif rank == 0:\n    dist.barrier()\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank == 0:\n    \
+             download()\n    dist.barrier()\nelse:\n    dist.barrier()\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank == 0:\n    \
+             save()\ndist.barrier()\nif rank == 0:\n    dist.all_reduce(x, group=group)\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             def validate(model):\n    if world_size > 1:\n        dist.all_reduce(total)\n\
+             def main():\n    if rank == 0:\n        validate(model)\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\ndef main():\n    \
+             if rank == 0:\n        dist.barrier()\n        return\n    dist.barrier()\n",
+        ),
+    ],
+};
+
+/// Collectives, with the number of arguments before the group.
+const COLLECTIVES: &[(&str, usize)] = &[
+    ("barrier", 0),
+    ("all_reduce", 2),
+    ("reduce", 3),
+    ("broadcast", 2),
+    ("all_gather", 2),
+    ("gather", 3),
+    ("scatter", 3),
+    ("reduce_scatter", 3),
+    ("all_gather_into_tensor", 2),
+    ("reduce_scatter_tensor", 3),
+    ("all_gather_object", 2),
+    ("gather_object", 3),
+    ("broadcast_object_list", 2),
+];
+
+const FIX: &str = "Move it out of the branch, so that every rank calls it";
+
+fn judge(program: &Program) -> Vec<Found> {
+    program.calls.iter().filter_map(|call| fault(program, call)).collect()
+}
+
+fn fault(program: &Program, call: &Call) -> Option<Found> {
+    let branch = program.on_one_rank(call).filter(|branch| !branch.leaves)?;
+    let condition = branch.condition.replace('\n', " ");
+    if let Some(name) = collective(program, call).filter(|_| !others_too(program, call)) {
+        let message = format!(
+            "only the rank with `{condition}` calls {name}; it waits for the others, and the job hangs"
+        );
+        return Some(Found::error(call.line, message, FIX));
+    }
+    // A function of this script that calls one in any case.
+    let function = program.function(&call.name)?;
+    let inner = program
+        .calls
+        .iter()
+        .find(|one| one.function == function.at && !one.conditional && collective(program, one).is_some())?;
+    let elsewhere = program.calls.iter().any(|one| one.name == call.name && one.at != call.at);
+    let message = format!(
+        "only the rank with `{condition}` calls {}, which calls {} in line {}; it waits for the others, and \
+         the job hangs",
+        call.name,
+        inner.name.trim_start_matches('.'),
+        inner.line
+    );
+    (!elsewhere && !others_too(program, call)).then(|| Found::error(call.line, message, FIX))
+}
+
+/// The name of a collective of the whole run.
+fn collective(program: &Program, call: &Call) -> Option<String> {
+    let (before, last) = call.name.rsplit_once('.')?;
+    let given = call.arguments.iter().filter_map(|one| one.name.as_deref());
+    if given.into_iter().any(|name| matches!(name, "*" | "group" | "process_group")) {
+        return None;
+    }
+    let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
+    let known = COLLECTIVES.iter().find(|(name, _)| *name == last).is_some_and(|(_, most)| plain <= *most);
+    if matches!(before, "torch.distributed" | "deepspeed.comm") && known {
+        return Some(call.name.clone());
+    }
+    let made_by = |makers: &[&str]| {
+        let mut made = program.assignments.iter().filter(|one| first_name(&one.name) == before);
+        made.any(|one| {
+            program.call_at(&one.at).is_some_and(|call| {
+                makers.iter().any(|maker| call.name == *maker || call.name.ends_with(&format!(".{maker}")))
+            })
+        })
+    };
+    let together = match last {
+        "save_checkpoint" => made_by(&["deepspeed.initialize"]),
+        "state_dict" => made_by(&["FullyShardedDataParallel"]),
+        "wait_for_everyone" | "gather_for_metrics" => made_by(&["Accelerator"]),
+        _ => false,
+    };
+    together.then(|| format!("{before}.{last}"))
+}
+
+/// `engine` of `engine, _, _, _`.
+fn first_name(names: &str) -> &str {
+    names.trim_start_matches('(').split(',').next().unwrap_or_default().trim()
+}
+
+/// Whether the same is called where other ranks come by: in the other way of a branch, or under another
+/// condition on the rank.
+fn others_too(program: &Program, call: &Call) -> bool {
+    let same = program.calls.iter().filter(|one| one.name == call.name && one.at != call.at);
+    same.into_iter().any(|one| {
+        program.branches_at(&one.at, &one.function).any(|branch| {
+            let on_rank = branch.condition.contains("rank") || branch.condition.contains("main_process");
+            on_rank && (branch.otherwise || program.on_one_rank(one).is_none())
+        })
+    })
+}
