@@ -5,6 +5,7 @@
 //! [`read`] parses a file, the rules ([`RULES`]) judge it, [`ignore`] reads the ignore comments in it. An
 //! error certainly fails; a rule reports nothing about what it cannot understand.
 
+mod asks;
 pub mod collect;
 mod compiles;
 mod compose;
@@ -34,6 +35,7 @@ mod training;
 mod variables;
 mod workers;
 
+pub use asks::{Asks, asks, beside, env_files, modules};
 pub use detect::{Skipped, Unchecked};
 pub use file::{File, Over, Stack, World};
 pub use kind::Kind;
@@ -42,7 +44,7 @@ pub use read::hostfile::{Hostfile, Readers};
 pub use read::unreadable::Unreadable;
 pub use rule::{Example, Found, Rule, Severity, Subject};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use read::compose::Compose;
 use read::config::Config;
@@ -94,7 +96,8 @@ impl Content {
         match file.kind {
             Kind::Dockerfile => content.dockerfile(file),
             Kind::Compose => {
-                let read = Compose::read(file.catalog, &file.text, &file.over, file.stack);
+                let mut read = Compose::read(file.catalog, &file.text, &file.over, file.stack);
+                read.files.clone_from(&file.context);
                 content.settings = Some(Settings::of_compose(&read, file));
                 content.compose = Some(read);
             }
@@ -106,8 +109,7 @@ impl Content {
             Kind::Hostfile => content.hostfile = Some(hostfile(file)),
             // What pip would install, whatever the image.
             Kind::Requirements | Kind::Pyproject | Kind::Conda => {
-                content.packages =
-                    Some(PackageList { catalog: file.catalog, kind: file.kind, text: file.text.clone() });
+                content.packages = Some(asks::list_of(file));
                 content.dockerfile = Some(requirements(file));
             }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
@@ -115,10 +117,11 @@ impl Content {
                 let (catalog, kind) = (file.catalog, file.kind);
                 content.machine = Some(Machine { catalog, checks, kind, name, text, facts });
             }
-            Kind::Kubernetes => content.manifest = Some(Manifest::read(file.catalog, &file.text)),
+            Kind::Kubernetes => content.manifest = Some(Manifest::of(file)),
             Kind::Python => {
-                content.program =
-                    Some(Program { facts: file.facts.clone(), ..Program::read(file.catalog, &file.text) });
+                let (name, scripts, facts) = (file.name.clone(), file.over.clone(), file.facts.clone());
+                let read = Program::read(file.catalog, &file.text);
+                content.program = Some(Program { name, scripts, facts, ..read });
             }
         }
         if let Some(settings) = &mut content.settings {
@@ -203,6 +206,13 @@ pub fn unreadable(rules: &[&'static Rule], file: &Unreadable) -> Vec<Finding> {
     found.flat_map(|(rule, found)| found.into_iter().map(move |one| finding(rule, one))).collect()
 }
 
+/// The text of another file that a finding is about.
+fn other_text<'f>(found: &Found, file: &'f File) -> Option<&'f str> {
+    let path = &found.file.as_ref()?.path;
+    let over = file.over.iter().find(|one| one.name == *path).map(|one| one.text.as_str());
+    over.or_else(|| file.context.get(path)?.as_deref())
+}
+
 fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     let name = match &found.file {
         Some(other) => match other.by {
@@ -222,49 +232,6 @@ fn finding(rule: &'static Rule, mut found: Found, file: &File) -> Finding {
     found.message = hide_credentials(found.message);
     found.fix = hide_credentials(found.fix);
     Finding { rule, file: name, found }
-}
-
-/// The text of another file that a finding is about.
-fn other_text<'f>(found: &Found, file: &'f File) -> Option<&'f str> {
-    let path = &found.file.as_ref()?.path;
-    let over = file.over.iter().find(|one| one.name == *path).map(|one| one.text.as_str());
-    over.or_else(|| file.context.get(path)?.as_deref())
-}
-
-/// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.
-pub fn asks(file: &File) -> Asks {
-    // Most files install nothing from a list.
-    if file.kind != Kind::Dockerfile || !(file.text.contains(".txt") || file.text.contains(".in")) {
-        return Asks::default();
-    }
-    let Dockerfile { copies, wants, .. } = Dockerfile::read(file.catalog, &file.text, &file.context);
-    Asks { copies, wants }
-}
-
-/// The env files that the services of a compose file name, as paths relative to it.
-pub fn env_files(file: &File) -> BTreeSet<String> {
-    let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
-    let named = |service: &read::compose::Service| {
-        let items = match service.at(&["env_file"]) {
-            Some(serde_yaml::Value::Sequence(items)) => items.clone(),
-            other => other.cloned().into_iter().collect(),
-        };
-        let path = |item: &serde_yaml::Value| {
-            read::compose::text(item)
-                .or_else(|| read::compose::below(item, &["path"]).and_then(read::compose::text))
-        };
-        items.iter().filter_map(path).filter(|path| !path.contains('$')).collect::<Vec<_>>()
-    };
-    compose.services.iter().flat_map(named).collect()
-}
-
-/// What a Dockerfile asks of its build context, as paths in it.
-#[derive(Debug, Default)]
-pub struct Asks {
-    /// What it copies: the folder in which all of it lies is the context.
-    pub copies: BTreeSet<String>,
-    /// Files whose text would tell more.
-    pub wants: BTreeSet<String>,
 }
 
 fn kept(

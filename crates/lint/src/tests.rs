@@ -38,7 +38,9 @@ fn file(example: &Example) -> File {
         return file;
     }
     let companions = example.companions.iter();
-    if matches!(kind, Kind::Compose | Kind::DeepspeedConfig | Kind::Hostfile) {
+    let is_over = matches!(kind, Kind::DeepspeedConfig | Kind::Hostfile | Kind::Python | Kind::Kubernetes)
+        || kind == Kind::Compose && example.companions.iter().all(|(name, _)| name.contains(".y"));
+    if is_over {
         let over = companions.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
         file.over = over.collect();
         return file;

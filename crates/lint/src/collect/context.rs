@@ -8,54 +8,91 @@ use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
-/// Scripts in the directory of a file that are read at most.
-const SCRIPTS_LIMIT: usize = 20;
+/// Files in the directory of a file that are taken at most.
+const OTHERS_LIMIT: usize = 20;
 
-/// Reads the files that the Dockerfile installs from. The context is `named`, else the nearest directory,
-/// from the Dockerfile upwards, that contains everything the file copies. Returns what is outside of `roots`.
+/// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else the nearest
+/// directory, from the Dockerfile upwards, that contains everything the file copies. Returns what is outside
+/// of `roots`.
 pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> Vec<Skipped> {
-    if file.kind == Kind::DeepspeedConfig && file.name != "-" {
-        let mut around = roots.around(&file.name);
-        let path = Path::new(&file.name).with_file_name("hostfile");
-        let name = path.display().to_string();
-        file.over.extend(around.text(&path).map(|text| Over { name, text }));
-        let config = Path::new(&file.name);
-        let base = config.file_name().map(|base| base.to_string_lossy().into_owned());
-        file.over.extend(scripts(config, base.as_deref(), &mut around));
-        return around.outside;
+    if file.name == "-" && named.is_none() {
+        return Vec::new();
     }
-    if file.kind == Kind::Hostfile && file.name != "-" {
-        let mut around = roots.around(&file.name);
-        file.over.extend(scripts(Path::new(&file.name), None, &mut around));
-        return around.outside;
+    let around = &mut roots.around(&file.name);
+    match file.kind {
+        Kind::Dockerfile => build(file, named, around),
+        Kind::DeepspeedConfig | Kind::Hostfile | Kind::Kubernetes | Kind::Python if file.name != "-" => {
+            beside(file, around);
+        }
+        Kind::Compose if file.name != "-" => {
+            let names = crate::beside(file);
+            read(file, names, around);
+        }
+        Kind::Pyproject if file.name != "-" => {
+            let names = crate::modules(file);
+            read(file, names, around);
+            let entries =
+                file::entries(&folder_of(&file.name)).into_iter().filter(|path| file::is_directory(path));
+            let name = |path: PathBuf| Some(format!("{}/", path.file_name()?.to_str()?));
+            file.context.extend(entries.filter_map(name).map(|name| (name, Some(String::new()))));
+        }
+        _ => {}
     }
-    let asks = crate::asks(file);
-    match asks.wants.is_empty() {
-        true => Vec::new(),
-        false => build_context(file, named, asks, roots.around(&file.name)),
-    }
+    std::mem::take(&mut around.outside)
 }
 
-fn build_context(
-    file: &mut File,
-    named: Option<&Path>,
-    asks: crate::Asks,
-    mut around: Around,
-) -> Vec<Skipped> {
+/// Adds the files of these paths from the directory of a file.
+fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut Around) {
+    let folder = folder_of(&file.name);
+    file.context.extend(names.into_iter().map(|name| {
+        let text = around.text(&folder.join(&name));
+        (name, text)
+    }));
+}
+
+/// Adds the files next to one that say more of it.
+fn beside(file: &mut File, around: &mut Around) {
+    let path = Path::new(&file.name);
+    let base = path.file_name().map(|base| base.to_string_lossy().into_owned());
+    let others = match file.kind {
+        Kind::DeepspeedConfig => {
+            let other = path.with_file_name("hostfile");
+            let hostfile = around.text(&other).map(|text| Over { name: other.display().to_string(), text });
+            let named = others(path, SCRIPTS_OR_PROGRAMS, around, |text| {
+                base.as_ref().is_some_and(|base| text.contains(base.as_str()))
+            });
+            hostfile.into_iter().chain(named).collect()
+        }
+        // Only these say what others of the folder depend on.
+        Kind::Kubernetes => others(path, MANIFESTS, around, |text| {
+            text.contains("kind: PersistentVolumeClaim") || text.contains("kind: ConfigMap")
+        }),
+        // Others have no option that a launcher gives.
+        Kind::Python if !file.text.contains("--local_rank") => Vec::new(),
+        Kind::Python => others(path, SCRIPTS, around, |text| {
+            base.as_ref().is_some_and(|base| text.contains(base.as_str()))
+        }),
+        _ => others(path, SCRIPTS, around, |_| true),
+    };
+    file.over.extend(others);
+}
+
+/// Reads what a Dockerfile takes from its build context.
+fn build(file: &mut File, named: Option<&Path>, around: &mut Around) {
+    let asks = crate::asks(file);
     let holds = |folder: &PathBuf| asks.copies.iter().all(|path| file::exists(&folder.join(path)));
     let folder = match named {
         Some(folder) => folder.to_owned(),
-        None if file.name == "-" => return Vec::new(),
-        None => {
-            let mut folders = above(Path::new(&file.name)).into_iter();
-            match folders.find(|folder| around.contains(folder) && holds(folder)) {
-                Some(folder) => folder,
-                None => return Vec::new(),
-            }
-        }
+        None => match above(Path::new(&file.name))
+            .into_iter()
+            .find(|folder| around.contains(folder) && holds(folder))
+        {
+            Some(folder) => folder,
+            None => return,
+        },
     };
     file.folder = folder.display().to_string();
-    let mut wants = asks.wants;
+    let (mut wants, looks) = (asks.wants, asks.looks);
     while !wants.is_empty() {
         for path in std::mem::take(&mut wants) {
             let text = around.text(&folder.join(&path));
@@ -64,21 +101,37 @@ fn build_context(
         // Requirements files include others.
         wants = crate::asks(file).wants;
     }
-    around.outside
+    for path in looks {
+        let text = around.text(&folder.join(&path));
+        file.context.entry(path).or_insert(text);
+    }
+    // It goes before the one of the context.
+    if let Some(own) = around.text(Path::new(&format!("{}.dockerignore", file.name))) {
+        file.context.insert(".dockerignore".to_owned(), Some(own));
+    }
 }
 
-/// The scripts next to `file`, or those of them whose text contains `name`.
-fn scripts(file: &Path, name: Option<&str>, around: &mut Around) -> Vec<Over> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_script = |path: &PathBuf| {
+const SCRIPTS: &[&str] = &["sh", "bash", "sbatch", "slurm"];
+const SCRIPTS_OR_PROGRAMS: &[&str] = &["sh", "bash", "sbatch", "slurm", "py"];
+const MANIFESTS: &[&str] = &["yaml", "yml"];
+
+fn folder_of(name: &str) -> PathBuf {
+    let folder = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// The files next to one, of these endings, whose text tells something.
+fn others(of: &Path, endings: &[&str], around: &mut Around, tells: impl Fn(&str) -> bool) -> Vec<Over> {
+    let is_one = |path: &PathBuf| {
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-        matches!(end, "sh" | "bash" | "sbatch" | "slurm") && file::is_file(path)
+        endings.contains(&end) && file::is_file(path) && path.file_name() != of.file_name()
     };
     let read = |path: PathBuf| {
-        let text = around.text(&path).filter(|text| name.is_none_or(|name| text.contains(name)))?;
+        let text = around.text(&path).filter(|text| tells(text))?;
         Some(Over { name: path.strip_prefix(".").unwrap_or(&path).display().to_string(), text })
     };
-    file::entries(folder).into_iter().filter(is_script).take(SCRIPTS_LIMIT).filter_map(read).collect()
+    let folder = folder_of(&of.display().to_string());
+    file::entries(&folder).into_iter().filter(is_one).filter_map(read).take(OTHERS_LIMIT).collect()
 }
 
 /// Adds the existing env files of Compose services. Returns what is outside of `roots`.

@@ -1,6 +1,7 @@
 //! Rules for compose and stack files: one file a rule, named after the fault.
 
 pub(crate) mod address_outside_subnet;
+pub(crate) mod command_in_one_word;
 pub(crate) mod command_without_shell;
 pub(crate) mod compose_key_refused;
 pub(crate) mod compose_reference_undeclared;
@@ -9,6 +10,7 @@ pub(crate) mod compose_unreadable;
 pub(crate) mod compose_value_invalid;
 pub(crate) mod compose_version_obsolete;
 pub(crate) mod environment_entry_quoted;
+pub(crate) mod environment_hidden;
 pub(crate) mod external_network_unseen;
 pub(crate) mod gpu_count_too_small;
 pub(crate) mod gpu_request_invalid;
@@ -22,8 +24,11 @@ pub(crate) mod node_rank_repeated;
 pub(crate) mod overlay_encrypted;
 pub(crate) mod peer_unreachable;
 pub(crate) mod port_published_twice;
+pub(crate) mod published_port_inside;
 pub(crate) mod shared_memory_small;
 pub(crate) mod sshd_port_taken;
+pub(crate) mod stack_image_missing;
 pub(crate) mod stack_key_ignored;
 pub(crate) mod stack_key_rejected;
+pub(crate) mod variable_undefined;
 pub(crate) mod visible_devices_unset;

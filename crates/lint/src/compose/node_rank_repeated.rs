@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::read::compose::{Compose, Service};
+use crate::read::compose::{Compose, IsStack, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,6 +25,10 @@ pub(crate) const RULE: Rule = Rule {
         compose(
             "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=2 \
                 --master_addr=a t.py\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    environment: {WORLD_SIZE: 4, RANK: 0, MASTER_ADDR: a}\n\
+             \x20 c:\n    image: b\n    environment: {WORLD_SIZE: 4, RANK: 1, MASTER_ADDR: a}\n",
         ),
     ],
     silent: &[
@@ -89,7 +93,39 @@ fn judge(file: &Compose) -> Vec<Found> {
             first.insert(id, node);
         }
     }
+    found.extend(too_few(file, &nodes));
     found
+}
+
+/// Fewer nodes than the job has, where nobody else can join: the first one is a service of this file, in a
+/// network of its own.
+fn too_few(file: &Compose, nodes: &[Node]) -> Option<Found> {
+    let first = nodes.first()?;
+    let size = first.size.filter(|size| nodes.iter().all(|node| node.size == Some(*size)))?;
+    let one_job = nodes.iter().all(|node| node.master == first.master && node.name == first.name);
+    let master = file.services.iter().find(|one| one.name == first.master)?;
+    let alone = |service: &Service| {
+        let keys = ["network_mode", "scale", "ports", "extends"];
+        let replicas = service.at(&["deploy", "replicas"]).is_some();
+        !keys.iter().any(|key| service.at(&[key]).is_some()) && !replicas
+    };
+    let external = file.networks().any(|(_, network)| {
+        network.as_mapping().is_some_and(|map| map.contains_key("external") || map.contains_key("driver"))
+    });
+    let launcher = ["torchrun", "torch.distributed", "accelerate", "deepspeed"];
+    let started = first.name == "RANK"
+        && nodes.iter().any(|node| launcher.iter().any(|name| node.service.command().contains(name)));
+    let ranks: std::collections::BTreeSet<u64> = nodes.iter().map(|node| node.rank).collect();
+    let count = ranks.len() as u64;
+    if !one_job || external || started || file.stack != IsStack::No || !file.services.iter().all(alone) {
+        return None;
+    }
+    let message = format!(
+        "the job has {size} ranks, but {count} services of this file have a {}; {} waits for the others",
+        first.name, master.name
+    );
+    let line = first.service.line_of(first.key);
+    (count < size).then(|| Found::warning(line, message, "Add the missing services, or lower the number"))
 }
 
 fn nodes(service: &Service) -> Vec<Node<'_>> {

@@ -50,12 +50,12 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Where a service is said to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Address {
+pub(super) struct Address {
     /// The variable or option that has it.
-    name: String,
-    key: &'static str,
-    host: String,
-    port: Option<String>,
+    pub name: String,
+    pub key: &'static str,
+    pub host: String,
+    pub port: Option<String>,
 }
 
 fn judge(file: &Compose) -> Vec<Found> {
@@ -158,7 +158,7 @@ fn itself(file: &Compose, service: &Service, address: &Address) -> Option<Found>
 }
 
 /// The ports of the container that a service publishes or exposes.
-fn container_ports(service: &Service) -> Vec<String> {
+pub(super) fn container_ports(service: &Service) -> Vec<String> {
     let last = |item: String| {
         let ports = item.split('/').next()?.rsplit(':').next()?.to_owned();
         Some(ports)
@@ -200,7 +200,7 @@ const OPTIONS: &[&str] =
     &["--master_addr", "--master-addr", "--rdzv_endpoint", "--rdzv-endpoint", "--rdzv_backend_endpoint"];
 
 /// Addresses in the environment and in the command.
-fn addresses(service: &Service) -> Vec<Address> {
+pub(super) fn addresses(service: &Service) -> Vec<Address> {
     let environment = service.environment().into_iter();
     let mut found: Vec<Address> = environment
         .filter_map(|(name, value)| {

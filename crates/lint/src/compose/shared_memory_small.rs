@@ -11,6 +11,10 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Compose(judge),
     fires: &[
         compose(
+            "services:\n  a:\n    image: b\n    gpus: all\n    shm_size: 64m\n    command: torchrun \
+             --nproc_per_node=8 t.py\n",
+        ),
+        compose(
             "services:\n  a:\n    image: b\n    gpus: all\n    command: torchrun --nproc_per_node=8 \
              train.py\n",
         ),
@@ -72,8 +76,8 @@ fn finding(file: &Compose, service: &Service) -> Option<Found> {
 
 fn has_memory(file: &Compose, service: &Service) -> bool {
     // A stack ignores the two keys.
-    let keys =
-        file.stack == IsStack::No && (service.at(&["shm_size"]).is_some() || service.at(&["ipc"]).is_some());
+    let size = service.text("shm_size").is_some_and(|size| !is_default(&size));
+    let keys = file.stack == IsStack::No && (size || service.at(&["ipc"]).is_some());
     let mounted = service
         .list(&["tmpfs"])
         .iter()
@@ -87,6 +91,19 @@ fn has_memory(file: &Compose, service: &Service) -> bool {
         _ => false,
     };
     keys || mounted || long
+}
+
+/// Whether a size is not above the default: `64m`, `67108864`.
+fn is_default(size: &str) -> bool {
+    let end = size.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(size.len());
+    let Ok(number) = size[..end].parse::<u64>() else { return false };
+    let bytes = match size[end..].to_ascii_lowercase().trim_end_matches(['b', 'i']).trim() {
+        "" => number,
+        "k" => number << 10,
+        "m" => number << 20,
+        _ => return false,
+    };
+    bytes <= 64 << 20
 }
 
 /// What starts several processes, and whether they are certainly several.

@@ -1,5 +1,6 @@
 //! Rules about DeepSpeed's configuration and hostfile.
 
+pub(crate) mod auto_without_trainer;
 pub(crate) mod deepspeed_batch_mismatch;
 pub(crate) mod deepspeed_buckets_too_large;
 pub(crate) mod deepspeed_config_not_json;
@@ -12,3 +13,5 @@ pub(crate) mod deepspeed_value_type;
 pub(crate) mod hostfile_invalid;
 pub(crate) mod hostfile_name_unresolved;
 pub(crate) mod hostfile_slots_differ;
+pub(crate) mod hostfile_start_differs;
+pub(crate) mod precision_contradicts;

@@ -1,9 +1,10 @@
 //! CUDA code is to be compiled where there is no nvcc.
 
+use super::project_needs_other_python::installs_project;
 use crate::compiles;
 use crate::read::dockerfile::install::Install;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
-use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "nvcc-missing",
@@ -28,6 +29,15 @@ pub(crate) const RULE: Rule = Rule {
              NVCC_GENCODE=-gencode=arch=compute_80,code=sm_80\n",
         ),
         dockerfile("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN cmake -B build -DGGML_CUDA=ON .\n"),
+        with(
+            "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\nWORKDIR /ext\nCOPY . .\nRUN pip install \
+             --no-build-isolation .\n",
+            &[(
+                "setup.py",
+                "from torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\
+                 setup(ext_modules=[CUDAExtension(\"a\", [\"a.cu\"])])\n",
+            )],
+        ),
     ],
     silent: &[
         dockerfile(
@@ -59,7 +69,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     for stage in &file.stages {
         let (mut warned, processor_only) = (false, processor_only(stage));
         for run in stage.runs.iter().filter(|run| run.state.lacks_nvcc()) {
-            match finding(run, processor_only) {
+            match finding(file, run, processor_only) {
                 Some(one) if one.severity == Severity::Error || !std::mem::replace(&mut warned, true) => {
                     found.push(one)
                 }
@@ -70,7 +80,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-fn finding(run: &Run, processor_only: bool) -> Option<Found> {
+fn finding(file: &Dockerfile, run: &Run, processor_only: bool) -> Option<Found> {
     let image = run.state.image?.reference();
     let fix = "Use a devel image, here or in a build stage";
     if run.command.program() == "nvcc" && run.command.certain {
@@ -82,6 +92,10 @@ fn finding(run: &Run, processor_only: bool) -> Option<Found> {
         return Some(Found::error(run.command.line, message, fix).unless_certain(run.command.certain));
     }
     let install = run.install.as_ref()?;
+    if let Some(certain) = compiles_extension(file, run) {
+        let message = format!("setup.py compiles CUDA code (CUDAExtension), but {image} has no nvcc");
+        return Some(Found::error(install.line, message, fix).unless_certain(certain && install.certain));
+    }
     let (location, what) = match compiles::ahead(run, install) {
         Some(what) => {
             let message = format!("{what} is compiled here, but {image} has no nvcc");
@@ -112,6 +126,19 @@ fn built_with_nvcc(run: &Run) -> Option<&str> {
     };
     let word = run.command.words.iter().filter(|word| word.known).find(|word| compiles(&word.text))?;
     Some(word.text.split('=').next().unwrap_or_default())
+}
+
+/// Whether the project that a command installs has an extension in CUDA, and whether always.
+fn compiles_extension(file: &Dockerfile, run: &Run) -> Option<bool> {
+    if !installs_project(run) {
+        return None;
+    }
+    let places = run.state.files.candidates("setup.py");
+    let text = places.iter().find_map(|place| file.context.get(place)?.as_deref())?;
+    let extension =
+        text.lines().any(|line| line.contains("CUDAExtension(") && !line.trim_start().starts_with('#'));
+    let choice = ["is_available", "CUDA_HOME", "environ", "getenv", "nvcc", "which("];
+    extension.then(|| !choice.iter().any(|word| text.contains(word)))
 }
 
 /// What may have to be compiled: the place, and what it does.

@@ -53,8 +53,12 @@ macro_rules! mpi {
 }
 
 pub(crate) mod api_version_wrong;
+pub(crate) mod config_key_missing;
+pub(crate) mod container_command_in_one_word;
 pub(crate) mod extended_resource_invalid;
+pub(crate) mod gpu_resource_renamed;
 pub(crate) mod job_replicas_differ;
+pub(crate) mod liveness_before_loaded;
 pub(crate) mod locked_memory_missing;
 pub(crate) mod manifest_key_invalid;
 pub(crate) mod manifest_unreadable;
@@ -67,4 +71,5 @@ pub(crate) mod pod_shared_memory_small;
 pub(crate) mod quantity_invalid;
 pub(crate) mod restart_policy_refused;
 pub(crate) mod selector_mismatch;
+pub(crate) mod volume_bound_to_one_node;
 pub(crate) mod volume_mount_invalid;

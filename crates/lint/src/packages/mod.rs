@@ -6,4 +6,6 @@ pub(crate) mod conda_section_ignored;
 pub(crate) mod git_branch_required;
 pub(crate) mod index_undefined;
 pub(crate) mod requirements_line_invalid;
+pub(crate) mod script_function_missing;
+pub(crate) mod several_top_level_packages;
 pub(crate) mod torch_lacks_python;

@@ -23,6 +23,9 @@ pub(crate) struct Config {
     pub world: Option<World>,
     /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
+    /// Its name, and the scripts next to it that name it.
+    pub name: String,
+    pub beside: Vec<Over>,
 }
 
 impl Config {
@@ -34,7 +37,10 @@ impl Config {
             let size = Hostfile::read(&other.text).slots()?;
             Some(World { size, from: other.name.clone(), given: false })
         });
-        let scripts = file.over.iter().filter(|other| !other.name.ends_with("hostfile"));
+        let scripts = file
+            .over
+            .iter()
+            .filter(|other| !other.name.ends_with("hostfile") && !other.name.ends_with(".py"));
         let world_of_scripts = || {
             let mut worlds = scripts.filter_map(|other| world_of_script(file, other));
             worlds.next().filter(|first| worlds.all(|other| other.size == first.size))
@@ -47,7 +53,14 @@ impl Config {
             template,
             world: file.world.clone().or(world_of_companions).or_else(world_of_scripts),
             facts: file.facts.clone(),
+            name: file.name.clone(),
+            beside: file.over.iter().filter(|other| !other.name.ends_with("hostfile")).cloned().collect(),
         }
+    }
+
+    /// Its name without the directory.
+    pub(crate) fn base(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or_default()
     }
 
     /// The stage of ZeRO; nothing where it is left to somebody else ("auto") or is a plain switch.

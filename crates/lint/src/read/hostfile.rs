@@ -23,6 +23,21 @@ pub struct Hostfile {
     pub names: Names,
     /// The launchers that scripts next to it give it to.
     pub readers: Readers,
+    /// The starts of processes with it in those scripts.
+    pub starts: Vec<Start>,
+}
+
+/// A start of processes with a hostfile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Start {
+    /// The script and the line, from 1.
+    pub script: String,
+    /// The line in it, from 1.
+    pub line: usize,
+    /// The ranks that mpirun is to start, unless it may start more than there are slots.
+    pub ranks: Option<u64>,
+    /// Hosts that DeepSpeed is to use, with their GPUs; no GPUs are all.
+    pub include: Vec<(String, Vec<u64>)>,
 }
 
 /// Who reads a hostfile, as far as scripts show it.

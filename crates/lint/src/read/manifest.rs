@@ -6,6 +6,7 @@ use serde_yaml::Value;
 
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
+use crate::file::File;
 
 /// A file with manifests.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct Manifest {
     /// Why a document cannot be read, and where.
     pub broken: Option<(usize, String)>,
     pub documents: Vec<Document>,
+    /// Those of other files in the same folder.
+    pub others: Vec<Document>,
 }
 
 /// One manifest.
@@ -51,8 +54,15 @@ pub(crate) struct Container<'d> {
 }
 
 impl Manifest {
+    /// Of a file, with those of other files in its folder.
+    pub(crate) fn of(file: &File) -> Manifest {
+        let read = |text: &str| Manifest::read(file.catalog, text);
+        let others = file.over.iter().flat_map(|other| read(&other.text).documents).collect();
+        Manifest { others, ..read(&file.text) }
+    }
+
     pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
-        let mut manifest = Manifest { catalog, broken: None, documents: Vec::new() };
+        let mut manifest = Manifest { catalog, broken: None, documents: Vec::new(), others: Vec::new() };
         for (first, part) in parts(source) {
             if let Some(line) = too_deep(&part) {
                 manifest.broken = manifest.broken.or(Some((first + line - 1, TOO_DEEP.to_owned())));

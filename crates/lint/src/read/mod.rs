@@ -3,7 +3,9 @@
 pub(crate) mod compose;
 pub(crate) mod config;
 pub(crate) mod dockerfile;
+pub(crate) mod dockerignore;
 pub(crate) mod hostfile;
+pub(crate) mod hostfile_starts;
 pub(crate) mod json;
 pub(crate) mod launch;
 pub(crate) mod launch_options;

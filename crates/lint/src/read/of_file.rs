@@ -2,6 +2,7 @@
 
 use super::dockerfile::Dockerfile;
 use super::hostfile::{Hostfile, Readers};
+use super::hostfile_starts;
 use super::project;
 use crate::file::File;
 use crate::kind::Kind;
@@ -10,7 +11,8 @@ use crate::kind::Kind;
 pub(crate) fn hostfile(file: &File) -> Hostfile {
     let scripts = file.over.iter().map(|script| script.text.as_str());
     let readers = Readers::of(&file.name, scripts);
-    Hostfile { names: file.names.clone(), readers, ..Hostfile::read(&file.text) }
+    let starts = hostfile_starts::starts(file.catalog, &file.name, &file.over);
+    Hostfile { names: file.names.clone(), readers, starts, ..Hostfile::read(&file.text) }
 }
 
 /// A Dockerfile that installs a list of packages.

@@ -2,6 +2,7 @@
 
 use catalog::Catalog;
 
+use crate::file::Context;
 use crate::kind::Kind;
 
 #[derive(Debug)]
@@ -10,6 +11,8 @@ pub(crate) struct PackageList {
     pub catalog: &'static Catalog,
     pub kind: Kind,
     pub text: String,
+    /// What lies next to it: modules that it names, and directories by their names with a slash behind.
+    pub context: Context,
 }
 
 impl PackageList {

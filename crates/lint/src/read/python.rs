@@ -7,11 +7,15 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
+use crate::file::Over;
 use catalog::Catalog;
 use facts::Facts;
 
 mod parts;
-pub(crate) use parts::{Argument, Assignment, Branch, Call, Loop, Try};
+mod ranks;
+mod structure;
+pub(crate) use parts::{Argument, Assignment, Branch, Call, Function, Loop, Try};
+use structure::Surroundings;
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -24,8 +28,18 @@ pub(crate) struct Program {
     pub loops: Vec<Loop>,
     /// `try` with its handlers.
     pub tries: Vec<Try>,
-    /// `if` with what it guards.
+    /// The ways of every `if`.
     pub branches: Vec<Branch>,
+    pub functions: Vec<Function>,
+    /// `name += value`.
+    pub sums: Vec<Assignment>,
+    /// The bodies of all loops, bytes.
+    pub bodies: Vec<Range<usize>>,
+    /// The heads and bodies of `with` statements.
+    pub contexts: Vec<(String, Range<usize>)>,
+    /// The name of the file, and the scripts next to it that name it.
+    pub name: String,
+    pub scripts: Vec<Over>,
     /// Import aliases: `dist` for `torch.distributed`.
     pub imports: BTreeMap<String, String>,
     /// The facts of the target machine, if known.
@@ -46,6 +60,12 @@ impl Program {
             loops: Vec::new(),
             tries: Vec::new(),
             branches: Vec::new(),
+            functions: Vec::new(),
+            sums: Vec::new(),
+            bodies: Vec::new(),
+            contexts: Vec::new(),
+            name: String::new(),
+            scripts: Vec::new(),
             imports: BTreeMap::new(),
             facts: None,
         };
@@ -84,6 +104,7 @@ impl Program {
             program.import(*node, text);
         }
         for (node, around) in nodes {
+            program.structure(node, &around.function, text);
             program.node(node, around, text);
         }
         program
@@ -195,9 +216,9 @@ impl Program {
                 else {
                     return;
                 };
-                self.loops.push(Loop { over: of(left), through: of(right) });
+                let body = node.child_by_field_name("body").map_or(0..0, |body| body.byte_range());
+                self.loops.push(Loop { over: of(left), through: of(right), body });
             }
-            "if_statement" => self.branches.extend(branch(node, text)),
             "try_statement" => {
                 let Some(body) = node.child_by_field_name("body") else { return };
                 let mut cursor = node.walk();
@@ -226,16 +247,6 @@ impl Program {
     }
 }
 
-/// An `if` with its first body.
-fn branch(node: Node, text: &str) -> Option<Branch> {
-    let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
-    Some(Branch {
-        condition: of(node.child_by_field_name("condition")?),
-        body: node.child_by_field_name("consequence")?.byte_range(),
-        alone: node.child_by_field_name("alternative").is_none(),
-    })
-}
-
 fn line(node: Node) -> usize {
     node.start_position().row + 1
 }
@@ -261,33 +272,6 @@ fn arguments(list: Node, text: &str) -> Vec<Argument> {
             _ => Argument { name: None, text: of(node), line: line(node), at: node.byte_range() },
         })
         .collect()
-}
-
-/// What is around an expression or a statement.
-#[derive(Debug, Clone, Default)]
-struct Surroundings {
-    /// Whether it runs under a condition, within its function.
-    conditional: bool,
-    /// The bytes of the function that it is in; empty outside functions.
-    function: Range<usize>,
-}
-
-impl Surroundings {
-    /// The same for the children of a node.
-    fn enclosed_by(self, node: Node) -> Surroundings {
-        match node.kind() {
-            "function_definition" | "lambda" => {
-                Surroundings { conditional: false, function: node.byte_range() }
-            }
-            "if_statement"
-            | "elif_clause"
-            | "else_clause"
-            | "conditional_expression"
-            | "except_clause"
-            | "boolean_operator" => Surroundings { conditional: true, ..self },
-            _ => self,
-        }
-    }
 }
 
 /// The number that a text is, products of numbers included: `60 * 60`.

@@ -1,6 +1,8 @@
 //! Rules about the commands of shell scripts.
 
 pub(crate) mod accelerate_launch_contradicts;
+pub(crate) mod array_index_outside;
+pub(crate) mod background_not_awaited;
 pub(crate) mod bash_syntax_in_sh_script;
 pub(crate) mod command_retired;
 pub(crate) mod continuation_broken;

@@ -1,81 +1,166 @@
 //! A collective that only one rank calls.
 
-use catalog::distributed_functions::Kind;
-
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "collective-on-one-rank",
-    severity: Severity::Warning,
-    summary: "every rank calls a collective, not only the first",
+    severity: Severity::Error,
+    summary: "every rank calls collectives and DeepSpeed's save_checkpoint",
     explain: include_str!("collective_on_one_rank.md"),
     judge: Judge::Training(judge),
     fires: &[
         named(
             "train.py",
-            "import torch.distributed as dist\n\ndef save(model, rank):\n    if rank == 0:\n        \
-             write(model)\n        dist.barrier()\n",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             for epoch in range(10):\n    train(epoch)\n    if dist.get_rank() == 0:\n        save(epoch)\n\
+             \x20       dist.barrier()\n",
         ),
         named(
             "train.py",
-            "import torch\nimport torch.distributed as dist\n\ndef log(loss):\n    if dist.get_rank() == 0:\n\
-             \x20       dist.all_reduce(loss)\n        print(loss)\n",
+            "import deepspeed\nmodel_engine, _, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
+             if args.global_rank == 0:\n    model_engine.save_checkpoint(\"out\")\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             def validate(model):\n    total = run(model)\n    dist.all_reduce(total)\n    return total\n\
+             def main():\n    if rank == 0:\n        print(validate(model))\nmain()\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\n\
+             from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\
+             dist.init_process_group(\"nccl\")\nmodel = FSDP(net)\nif rank == 0:\n    \
+             torch.save(model.state_dict(), \"a.pt\")\n",
+        ),
+        named(
+            "train.py",
+            "from accelerate import Accelerator\naccelerator = Accelerator()\n\
+             if accelerator.is_main_process:\n    accelerator.wait_for_everyone()\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch.distributed as dist\n\ndef save(model, rank):\n    if rank == 0:\n        \
-             write(model)\n    dist.barrier()\n",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank != 0:\n    \
+             dist.barrier()\ndownload()\nif rank == 0:\n    dist.barrier()\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\n\ndef load(rank):\n    if rank != 0:\n        dist.barrier()\n\
-             \x20   data = read()\n    if rank == 0:\n        dist.barrier()\n",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank == 0:\n    \
+             download()\n    dist.barrier()\nelse:\n    dist.barrier()\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\n\ndef load(rank):\n    if rank == 0:\n        \
-             dist.broadcast(a, 0)\n    else:\n        dist.broadcast(b, 0)\n",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nif rank == 0:\n    \
+             save()\ndist.barrier()\nif rank == 0:\n    dist.all_reduce(x, group=group)\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\n\ndef load(rank):\n    if rank == 0:\n        \
-             dist.all_reduce(a, group=first)\n",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             def validate(model):\n    if world_size > 1:\n        dist.all_reduce(total)\n\
+             def main():\n    if rank == 0:\n        validate(model)\n",
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\nif rank == 0:\n    def hook():\n        dist.barrier()\n",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\ndef main():\n    \
+             if rank == 0:\n        dist.barrier()\n        return\n    dist.barrier()\n",
         ),
     ],
 };
 
+/// Collectives, with the number of arguments before the group.
+const COLLECTIVES: &[(&str, usize)] = &[
+    ("barrier", 0),
+    ("all_reduce", 2),
+    ("reduce", 3),
+    ("broadcast", 2),
+    ("all_gather", 2),
+    ("gather", 3),
+    ("scatter", 3),
+    ("reduce_scatter", 3),
+    ("all_gather_into_tensor", 2),
+    ("reduce_scatter_tensor", 3),
+    ("all_gather_object", 2),
+    ("gather_object", 3),
+    ("broadcast_object_list", 2),
+];
+
+const FIX: &str = "Move it out of the branch, so that every rank calls it";
+
 fn judge(program: &Program) -> Vec<Found> {
-    let functions = program.catalog.distributed_functions();
-    let collectives: Vec<&Call> =
-        program.calls.iter().filter(|call| functions.is(&call.name, Kind::Collective)).collect();
-    let alone = program.branches.iter().filter(|branch| branch.alone && branch.is_first_rank());
-    let guarded = alone.flat_map(|branch| {
-        let own = collectives.iter().filter(move |call| branch.guards(call));
-        own.map(move |call| (branch, *call))
-    });
-    // Another call of the function may be the part of the other ranks.
-    let paired =
-        |one: &Call| collectives.iter().any(|other| other.at != one.at && other.function == one.function);
-    let whole = |call: &Call| {
-        call.keyword("group").is_none() && !call.arguments.iter().any(|one| one.name.as_deref() == Some("*"))
-    };
-    let certain = guarded.filter(|(_, call)| whole(call) && !paired(call) && call.arguments.len() < 3);
-    let found = certain.map(|(branch, call)| {
-        let name = call.name.rsplit('.').next().unwrap_or_default();
+    program.calls.iter().filter_map(|call| fault(program, call)).collect()
+}
+
+fn fault(program: &Program, call: &Call) -> Option<Found> {
+    let branch = program.on_one_rank(call).filter(|branch| !branch.leaves)?;
+    let condition = branch.condition.replace('\n', " ");
+    if let Some(name) = collective(program, call).filter(|_| !others_too(program, call)) {
         let message = format!(
-            "only one rank calls {name} (`if {}`); it waits until the timeout for the ranks that do not",
-            branch.condition
+            "only the rank with `{condition}` calls {name}; it waits for the others, and the job hangs"
         );
-        Found::warning(call.line, message, format!("Call {name} on every rank, outside of the condition"))
-    });
-    let mut found: Vec<Found> = found.collect();
-    found.dedup();
-    found
+        return Some(Found::error(call.line, message, FIX));
+    }
+    // A function of this script that calls one in any case.
+    let function = program.function(&call.name)?;
+    let inner = program
+        .calls
+        .iter()
+        .find(|one| one.function == function.at && !one.conditional && collective(program, one).is_some())?;
+    let elsewhere = program.calls.iter().any(|one| one.name == call.name && one.at != call.at);
+    let message = format!(
+        "only the rank with `{condition}` calls {}, which calls {} in line {}; it waits for the others, and \
+         the job hangs",
+        call.name,
+        inner.name.trim_start_matches('.'),
+        inner.line
+    );
+    (!elsewhere && !others_too(program, call)).then(|| Found::error(call.line, message, FIX))
+}
+
+/// The name of a collective of the whole run.
+fn collective(program: &Program, call: &Call) -> Option<String> {
+    let (before, last) = call.name.rsplit_once('.')?;
+    let given = call.arguments.iter().filter_map(|one| one.name.as_deref());
+    if given.into_iter().any(|name| matches!(name, "*" | "group" | "process_group")) {
+        return None;
+    }
+    let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
+    let known = COLLECTIVES.iter().find(|(name, _)| *name == last).is_some_and(|(_, most)| plain <= *most);
+    if matches!(before, "torch.distributed" | "deepspeed.comm") && known {
+        return Some(call.name.clone());
+    }
+    let made_by = |makers: &[&str]| {
+        let mut made = program.assignments.iter().filter(|one| first_name(&one.name) == before);
+        made.any(|one| {
+            program.call_at(&one.at).is_some_and(|call| {
+                makers.iter().any(|maker| call.name == *maker || call.name.ends_with(&format!(".{maker}")))
+            })
+        })
+    };
+    let together = match last {
+        "save_checkpoint" => made_by(&["deepspeed.initialize"]),
+        "state_dict" => made_by(&["FullyShardedDataParallel"]),
+        "wait_for_everyone" | "gather_for_metrics" => made_by(&["Accelerator"]),
+        _ => false,
+    };
+    together.then(|| format!("{before}.{last}"))
+}
+
+/// `engine` of `engine, _, _, _`.
+fn first_name(names: &str) -> &str {
+    names.trim_start_matches('(').split(',').next().unwrap_or_default().trim()
+}
+
+/// Whether the same is called where other ranks come by: in the other way of a branch, or under another
+/// condition on the rank.
+fn others_too(program: &Program, call: &Call) -> bool {
+    let same = program.calls.iter().filter(|one| one.name == call.name && one.at != call.at);
+    same.into_iter().any(|one| {
+        program.branches_at(&one.at, &one.function).any(|branch| {
+            let on_rank = branch.condition.contains("rank") || branch.condition.contains("main_process");
+            on_rank && (branch.otherwise || program.on_one_rank(one).is_none())
+        })
+    })
 }

@@ -1,6 +1,6 @@
 //! The rank in the whole run is taken for the one on the node.
 
-use crate::read::python::Program;
+use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -19,6 +19,11 @@ pub(crate) const RULE: Rule = Rule {
             "train.py",
             "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
              rank = dist.get_rank()\ntorch.cuda.set_device(rank)\n",
+        ),
+        named(
+            "train.py",
+            "import os\nimport torch\nrank = int(os.environ[\"RANK\"])\ndevice = \
+             torch.device(f\"cuda:{rank}\")\n",
         ),
     ],
     silent: &[
@@ -40,34 +45,61 @@ fn judge(program: &Program) -> Vec<Found> {
     if program.spawns() {
         return Vec::new();
     }
-    let is_rank = |at: &std::ops::Range<usize>| {
-        program.call_at(at).is_some_and(|call| {
-            matches!(call.name.as_str(), "torch.distributed.get_rank" | "deepspeed.comm.get_rank")
-                && call.arguments.is_empty()
-        })
-    };
-    let fix = "int(os.environ[\"LOCAL_RANK\"])";
     let mut found = Vec::new();
-    for one in program.assignments.iter().filter(|one| one.name.ends_with("local_rank") && is_rank(&one.at)) {
+    let ranks = program.assignments.iter().filter(|one| is_rank(program, &one.at, &one.text));
+    for one in ranks.filter(|one| one.name.ends_with("local_rank")) {
         let message = format!(
             "{} is the global rank; on the second node and later it exceeds the number of GPUs",
             one.name
         );
-        found.push(Found::warning(one.line, message, fix));
-    }
-    for call in program.calls.iter().filter(|call| call.name == "torch.cuda.set_device") {
-        let Some(device) = call.argument(0, "device") else { continue };
-        let through = program.value(&device.text, &call.function, call.at.start);
-        let named_local = through.is_some_and(|one| one.name.ends_with("local_rank"));
-        let ranked = is_rank(&device.at) || through.is_some_and(|one| is_rank(&one.at));
-        if ranked && !named_local && !call.conditional {
-            let message = format!(
-                "set_device({}) uses the global rank, which exceeds the number of GPUs on the second node \
-                 and later",
-                device.text
-            );
-            found.push(Found::warning(call.line, message, format!("torch.cuda.set_device({fix})")));
-        }
+        found.push(Found::warning(one.line, message, FIX));
     }
     found
+        .extend(program.calls.iter().filter(|call| !call.conditional).find_map(|call| device(program, call)));
+    found
+}
+
+const FIX: &str = "int(os.environ[\"LOCAL_RANK\"])";
+
+/// A device that is chosen by the global rank.
+fn device(program: &Program, call: &Call) -> Option<Found> {
+    let device = match call.name.as_str() {
+        "torch.cuda.set_device" => call.argument(0, "device")?,
+        "torch.device" => call.arguments.first()?,
+        _ => return None,
+    };
+    let (name, at) = match numbered(&device.text) {
+        Some(name) => (name, &(0..0)),
+        None if call.name == "torch.device" => return None,
+        None => (device.text.as_str(), &device.at),
+    };
+    let through = program.value(name, &call.function, call.at.start);
+    let named_local = through.is_some_and(|one| one.name.ends_with("local_rank"));
+    let ranked =
+        is_rank(program, at, name) || through.is_some_and(|one| is_rank(program, &one.at, &one.text));
+    let message = format!(
+        "{}({}) uses the global rank, which exceeds the number of GPUs on the second node and later",
+        call.name.rsplit('.').next().unwrap_or_default(),
+        device.text
+    );
+    (ranked && !named_local)
+        .then(|| Found::warning(call.line, message, format!("torch.cuda.set_device({FIX})")))
+}
+
+/// The name in `f"cuda:{rank}"`.
+fn numbered(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix('f')?.trim_matches(['"', '\'']).strip_prefix("cuda:{")?;
+    inner.strip_suffix('}')
+}
+
+/// Whether an expression is the rank in the whole run.
+fn is_rank(program: &Program, at: &std::ops::Range<usize>, text: &str) -> bool {
+    let called = program.call_at(at).is_some_and(|call| {
+        matches!(call.name.as_str(), "torch.distributed.get_rank" | "deepspeed.comm.get_rank")
+            && call.arguments.is_empty()
+    });
+    let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let bare = bare.replace('\'', "\"");
+    let read = ["int(os.environ[\"RANK\"])", "int(os.getenv(\"RANK\"))", "int(os.environ.get(\"RANK\"))"];
+    called || read.contains(&bare.as_str())
 }

@@ -5,6 +5,7 @@ pub(crate) mod debugging_left_on;
 pub(crate) mod deepspeed_env_invalid;
 pub(crate) mod deepspeed_timeout_unit;
 pub(crate) mod default_made_worse;
+pub(crate) mod device_kind_wrong;
 pub(crate) mod driver_capabilities_incomplete;
 pub(crate) mod env_file_line_misread;
 pub(crate) mod failures_hidden;

@@ -13,7 +13,7 @@ use serde_yaml::Value;
 
 use std::rc::Rc;
 
-use crate::file::{Over, Stack};
+use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
 use key_lines::KeyLines;
 
@@ -30,6 +30,11 @@ pub(crate) struct Compose {
     /// Whether it is meant for `docker stack deploy`.
     pub stack: IsStack,
     pub services: Vec<Service>,
+    /// The files next to it that tell more, by their path from its directory: `.env`, the Dockerfiles of its
+    /// services.
+    pub files: Context,
+    /// The file itself, without those that are merged over it.
+    pub text: String,
     key_lines: Vec<Lines>,
 }
 
@@ -74,6 +79,8 @@ impl Compose {
             template,
             stack: IsStack::No,
             services: Vec::new(),
+            files: Context::new(),
+            text: text.to_owned(),
             key_lines: files,
         };
         let services = map(&compose.root, "services").into_iter().flatten();

@@ -7,6 +7,7 @@ use serde_yaml::Value;
 
 use super::{Compose, bare, below, text};
 use crate::location::Location;
+use crate::read::dockerfile::copied::join;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
@@ -87,6 +88,19 @@ impl Service {
         [self.list(&["entrypoint"]), self.list(&["command"])].concat().join(" ")
     }
 
+    /// The path of the Dockerfile that it is built from, from the directory of the file.
+    pub(crate) fn dockerfile(&self) -> Option<String> {
+        let build = self.at(&["build"])?;
+        let of = |key: &str| below(build, &[key]).and_then(text);
+        if below(build, &["dockerfile_inline"]).is_some() {
+            return None;
+        }
+        let folder = text(build).or_else(|| of("context")).unwrap_or_else(|| ".".to_owned());
+        let name = of("dockerfile").unwrap_or_else(|| "Dockerfile".to_owned());
+        let remote = |path: &str| path.contains("://") || path.contains('$') || path.starts_with("git@");
+        (!remote(&folder) && !remote(&name)).then(|| join(&folder, &name))
+    }
+
     /// The device requests below `deploy.resources.reservations.devices`.
     pub(crate) fn requests(&self) -> Vec<&Value> {
         match self.at(&["deploy", "resources", "reservations", "devices"]) {
@@ -141,6 +155,10 @@ impl Service {
             return Some(format!("its image {image} is built for GPUs"));
         }
         let command = self.command();
+        let device = ["--device cuda", "--device=cuda", "--device \"cuda"];
+        if device.iter().any(|option| command.contains(option)) {
+            return Some("its command has --device cuda".to_owned());
+        }
         let program = command
             .split_whitespace()
             .map(|word| word.rsplit('/').next().unwrap_or(word))

@@ -18,7 +18,6 @@ use catalog::images::Existence;
 /// A whole Dockerfile.
 #[derive(Debug)]
 pub(crate) struct Dockerfile {
-    /// What it is compared with.
     pub catalog: &'static Catalog,
     /// Its instructions, those before the first FROM included.
     pub instructions: Vec<Instruction>,
@@ -29,6 +28,7 @@ pub(crate) struct Dockerfile {
     pub copies: BTreeSet<String>,
     /// Files of the build context whose text would tell more.
     pub wants: BTreeSet<String>,
+    pub context: Context,
 }
 
 /// What a stage begins with.
@@ -37,7 +37,6 @@ pub(crate) enum From {
     /// An earlier stage, by its place.
     Stage(usize),
     Image(Expanded),
-    /// Nothing.
     Scratch,
 }
 
@@ -130,6 +129,7 @@ impl Dockerfile {
             comments: parsed.comments,
             copies: reader.copies,
             wants: reader.wants,
+            context: context.clone(),
         }
     }
 

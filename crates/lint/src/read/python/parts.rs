@@ -50,6 +50,29 @@ pub(crate) struct Loop {
     pub over: String,
     /// Through what: `range(args.epochs)`.
     pub through: String,
+    /// Its body, bytes.
+    pub body: Range<usize>,
+}
+
+/// One way of an `if`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Branch {
+    /// The condition as written.
+    pub condition: String,
+    /// Whether it is the way on which the condition does not hold.
+    pub otherwise: bool,
+    /// Its statements, bytes.
+    pub at: Range<usize>,
+    /// Whether it may leave the function or the loop: what follows is then for others.
+    pub leaves: bool,
+}
+
+/// A function that the script defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub name: String,
+    /// The whole definition, bytes.
+    pub at: Range<usize>,
 }
 
 /// A `try`.
@@ -59,44 +82,6 @@ pub(crate) struct Try {
     pub body: Range<usize>,
     /// Its handlers, bytes.
     pub handlers: Vec<Range<usize>>,
-}
-
-/// An `if`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Branch {
-    /// As written: `rank == 0`.
-    pub condition: String,
-    /// What runs where it holds, bytes.
-    pub body: Range<usize>,
-    /// Whether it has neither `elif` nor `else`.
-    pub alone: bool,
-}
-
-/// Names of the number of a rank, without what they belong to.
-const RANKS: &[&str] = &["rank", "local_rank", "global_rank", "ddp_rank", "get_rank()", "RANK", "LOCAL_RANK"];
-
-/// Names of the first rank.
-const FIRST: &[&str] =
-    &["is_main_process", "is_main_process()", "is_master", "master_process", "main_process"];
-
-impl Branch {
-    /// Whether it holds on the first rank only, alone or of each node.
-    pub(crate) fn is_first_rank(&self) -> bool {
-        let text: String = self.condition.chars().filter(|letter| !letter.is_whitespace()).collect();
-        let text = text.trim_start_matches('(').trim_end_matches(':');
-        let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-        match text.split_once("==") {
-            Some((rank, "0")) | Some(("0", rank)) => RANKS.contains(&last(rank).as_str()),
-            _ => FIRST.contains(&last(text).as_str()),
-        }
-    }
-
-    /// Whether a call is in what it guards, and not in a function that is only defined there.
-    pub(crate) fn guards(&self, call: &Call) -> bool {
-        let within = self.body.start <= call.at.start && call.at.end <= self.body.end;
-        let defined = self.body.start <= call.function.start && !call.function.is_empty();
-        within && !defined
-    }
 }
 
 impl Call {

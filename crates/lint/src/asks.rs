@@ -1,0 +1,87 @@
+//! What would have to be read for more to be known of a file.
+
+use std::collections::BTreeSet;
+
+use crate::dockerfile as rules;
+use crate::file::File;
+use crate::kind::Kind;
+use crate::packages as package_rules;
+use crate::read::compose::{Compose, Service, below, text};
+use crate::read::dockerfile::Dockerfile;
+use crate::read::packages::PackageList;
+
+/// A list of packages with what is known of the files next to it.
+pub(crate) fn list_of(file: &File) -> PackageList {
+    PackageList {
+        catalog: file.catalog,
+        kind: file.kind,
+        text: file.text.clone(),
+        context: file.context.clone(),
+    }
+}
+
+/// What would have to be read for more to be known of a Dockerfile, and what its build context must hold.
+pub fn asks(file: &File) -> Asks {
+    if file.kind != Kind::Dockerfile {
+        return Asks::default();
+    }
+    let read = Dockerfile::read(file.catalog, &file.text, &file.context);
+    let looks = looks(&read);
+    let Dockerfile { copies, wants, .. } = read;
+    Asks { copies, wants, looks }
+}
+
+/// Files of the build context that rules look at, whether they exist or not.
+fn looks(file: &Dockerfile) -> BTreeSet<String> {
+    let mut looks = BTreeSet::from([".dockerignore".to_owned()]);
+    for (_, run) in file.runs().filter(|(_, run)| rules::project_needs_other_python::installs_project(run)) {
+        looks.extend(["pyproject.toml", "setup.py"].iter().flat_map(|name| run.state.files.candidates(name)));
+    }
+    let Some(end) = file.stages.last().map(|stage| &stage.end) else { return looks };
+    for path in rules::copied_contents_misplaced::started_files(file) {
+        let others = rules::copied_contents_misplaced::shorter(&path);
+        looks.extend([path].iter().chain(&others).flat_map(|path| end.files.candidates(path)));
+    }
+    looks
+}
+
+/// The files that the console scripts of a `pyproject.toml` may name, as paths relative to it.
+pub fn modules(file: &File) -> BTreeSet<String> {
+    let scripts = package_rules::script_function_missing::scripts(&list_of(file));
+    let paths =
+        scripts.iter().flat_map(|(_, module, _)| package_rules::script_function_missing::files_of(module));
+    paths.chain(["setup.py".to_owned(), "setup.cfg".to_owned()]).collect()
+}
+
+/// The env files that the services of a compose file name, as paths relative to it.
+pub fn env_files(file: &File) -> BTreeSet<String> {
+    let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
+    let named = |service: &Service| {
+        let items = match service.at(&["env_file"]) {
+            Some(serde_yaml::Value::Sequence(items)) => items.clone(),
+            other => other.cloned().into_iter().collect(),
+        };
+        let path = |item: &serde_yaml::Value| text(item).or_else(|| below(item, &["path"]).and_then(text));
+        items.iter().filter_map(path).filter(|path| !path.contains('$')).collect::<Vec<_>>()
+    };
+    compose.services.iter().flat_map(named).collect()
+}
+
+/// The files that tell more of a compose file, as paths relative to it: `.env`, the Dockerfiles of its
+/// services.
+pub fn beside(file: &File) -> BTreeSet<String> {
+    let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
+    let built = compose.services.iter().filter_map(Service::dockerfile);
+    built.chain([".env".to_owned()]).collect()
+}
+
+/// What a Dockerfile asks of its build context, as paths in it.
+#[derive(Debug, Default)]
+pub struct Asks {
+    /// What it copies: the folder in which all of it lies is the context.
+    pub copies: BTreeSet<String>,
+    /// Files whose text would tell more.
+    pub wants: BTreeSet<String>,
+    /// Files that may not exist, and tell more if they do, or do not.
+    pub looks: BTreeSet<String>,
+}

@@ -1,0 +1,96 @@
+//! A whole command in one word of a list.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{Compose, Service, text};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "command-in-one-word",
+    severity: Severity::Error,
+    summary: "lists of entrypoint and command have one item for each word",
+    explain: include_str!("command_in_one_word.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  a:\n    image: pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\n    gpus: all\n    \
+             command: [\"python train.py --epochs 3\"]\n",
+        ),
+        compose("services:\n  a:\n    image: example/a\n    command:\n      - python train.py\n"),
+        compose("services:\n  a:\n    image: example/a\n    entrypoint: [\"python -m app\"]\n"),
+    ],
+    silent: &[
+        compose("services:\n  a:\n    image: example/a\n    command: [\"python\", \"train.py\"]\n"),
+        compose("services:\n  a:\n    image: example/a\n    command: python train.py\n"),
+        compose(
+            "services:\n  a:\n    image: example/a\n    entrypoint: [bash, -c]\n    command: [\"python \
+             t.py\"]\n",
+        ),
+        compose("services:\n  a:\n    image: example/a\n    command: [bash, -c, \"python t.py\"]\n"),
+    ],
+};
+
+/// Programs that people start, so that the rest of the word is certainly their arguments.
+pub(crate) const PROGRAMS: &[&str] = &[
+    "python",
+    "python3",
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "bash",
+    "sh",
+    "mpirun",
+    "vllm",
+    "uvicorn",
+    "gunicorn",
+    "jupyter",
+    "node",
+    "npm",
+    "nvidia-smi",
+    "sleep",
+    "tail",
+    "ray",
+    "pip",
+    "uv",
+    "streamlit",
+    "celery",
+];
+
+/// Images without a shell as entrypoint.
+const PLAIN: &[&str] =
+    &["python:", "pytorch/pytorch:", "nvidia/cuda:", "ubuntu:", "debian:", "nvcr.io/nvidia/pytorch:"];
+
+fn judge(file: &Compose) -> Vec<Found> {
+    let own = file.services.iter().filter(|one| !one.extends_elsewhere);
+    own.filter_map(fault).collect()
+}
+
+fn fault(service: &Service) -> Option<Found> {
+    let key = if service.at(&["entrypoint"]).is_some() { "entrypoint" } else { "command" };
+    let Some(Value::Sequence(items)) = service.at(&[key]) else { return None };
+    let word = text(items.first()?)?;
+    let program = program_of(&word)?;
+    let image = service.text("image").unwrap_or_default();
+    let certain = key == "entrypoint" || PLAIN.iter().any(|start| image.starts_with(start));
+    let message = format!(
+        "service {}: the first item of {key} is {word:?}; the container looks for a program of that \
+         name, not \
+         for {program}",
+        service.name
+    );
+    let fix = format!("Write {key} as one string, or one item for each word: `[{}]`", listed(&word));
+    Some(Found::error(service.line_of(key), message, fix).unless_certain(certain))
+}
+
+/// The program of a word that holds a whole command.
+pub(crate) fn program_of(word: &str) -> Option<&str> {
+    let (first, rest) = word.trim().split_once(char::is_whitespace)?;
+    let base = first.rsplit('/').next().unwrap_or(first);
+    (PROGRAMS.contains(&base) && !rest.trim().is_empty()).then_some(base)
+}
+
+/// The words as items of a list.
+pub(crate) fn listed(word: &str) -> String {
+    let words: Vec<String> = word.split_whitespace().map(|one| format!("\"{one}\"")).collect();
+    words.join(", ")
+}

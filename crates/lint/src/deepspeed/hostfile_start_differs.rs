@@ -1,0 +1,89 @@
+//! A start that asks for more than the hostfile has.
+
+use std::rc::Rc;
+
+use crate::read::hostfile::{Hostfile, Start};
+use crate::rule::{Found, Judge, Location, OtherFile, Rule, Severity, named_with};
+use facts::Facts;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "hostfile-start-differs",
+    severity: Severity::Error,
+    summary: "launchers ask for hosts and slots that the hostfile has",
+    explain: include_str!("hostfile_start_differs.md"),
+    judge: Judge::Hostfile(judge),
+    fires: &[
+        named_with(
+            "hostfile",
+            "node1 slots=4\nnode2 slots=4\n",
+            &[("run.sh", "mpirun -np 16 --hostfile hostfile ./train\n")],
+        ),
+        named_with(
+            "hostfile",
+            "node1 slots=4\nnode2 slots=4\n",
+            &[("run.sh", "deepspeed --hostfile=hostfile --include=node1:0,1@node3:0 train.py\n")],
+        ),
+    ],
+    silent: &[
+        named_with(
+            "hostfile",
+            "node1 slots=4\nnode2 slots=4\n",
+            &[
+                (
+                    "run.sh",
+                    "mpirun -np 8 --hostfile hostfile ./train\nmpirun -np 16 --hostfile other ./train\n",
+                ),
+                ("more.sh", "mpirun -np 16 --hostfile hostfile --oversubscribe ./train\n"),
+                ("ds.sh", "deepspeed --hostfile hostfile --include \"node1@node2:0,3\" train.py\n"),
+            ],
+        ),
+        named_with(
+            "hostfile",
+            "node1\nnode2\n",
+            &[("run.sh", "mpirun -np 16 --hostfile hostfile ./train\n")],
+        ),
+    ],
+};
+
+fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
+    file.starts.iter().filter_map(|start| ranks(file, start).or_else(|| included(file, start))).collect()
+}
+
+fn place(start: &Start) -> Location {
+    let file = OtherFile { path: start.script.clone(), by: None };
+    Location { file: Some(Rc::new(file)), line: start.line }
+}
+
+/// More ranks than slots.
+fn ranks(file: &Hostfile, start: &Start) -> Option<Found> {
+    let (ranks, slots) = (start.ranks?, file.slots()?);
+    let message = format!(
+        "mpirun starts {ranks} ranks, but the hostfile has {slots} slots; `There are not enough slots \
+         available`"
+    );
+    (ranks > slots).then(|| Found::error(place(start), message, "Raise the slots, or add --oversubscribe"))
+}
+
+/// A host or a GPU of `--include` that is not there.
+fn included(file: &Hostfile, start: &Start) -> Option<Found> {
+    let hosts: Vec<&(String, u64)> = file.lines.iter().filter_map(|line| line.host.as_ref()).collect();
+    if hosts.is_empty() || hosts.len() != file.lines.len() {
+        return None;
+    }
+    for (name, gpus) in &start.include {
+        let Some((_, slots)) = hosts.iter().find(|(known, _)| known == name) else {
+            let message = format!(
+                "--include names {name}, which is not in the hostfile; deepspeed: `Hostname '{name}' not \
+                 found in \
+                 hostfile`"
+            );
+            return Some(Found::error(place(start), message, "Use a name of the hostfile"));
+        };
+        if let Some(gpu) = gpus.iter().find(|gpu| *gpu >= slots) {
+            let message =
+                format!("--include names GPU {gpu} of {name}, which has {slots} slots; they count from 0");
+            return Some(Found::error(place(start), message, "Use a slot of the hostfile"));
+        }
+    }
+    None
+}

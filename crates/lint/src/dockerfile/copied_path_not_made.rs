@@ -1,0 +1,178 @@
+//! COPY --from of a path at which the stage has nothing.
+
+use std::collections::BTreeSet;
+
+use crate::read::dockerfile::copied::join;
+use crate::read::dockerfile::instructions::Instruction;
+use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "copied-path-not-made",
+    severity: Severity::Error,
+    summary: "COPY --from names a path that the stage makes",
+    explain: include_str!("copied_path_not_made.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile(
+            "FROM python:3.12-slim AS build\nRUN python -m venv /opt/venv\nRUN /opt/venv/bin/pip install \
+             numpy\n\
+             FROM python:3.12-slim\nCOPY --from=build /venv /venv\n",
+        ),
+        dockerfile(
+            "FROM python:3.12 AS build\nWORKDIR /src\nCOPY . .\nRUN pip wheel -w wheels .\n\
+             FROM python:3.12-slim\nCOPY --from=build /wheels /wheels\n",
+        ),
+    ],
+    silent: &[
+        dockerfile(
+            "FROM python:3.12-slim AS build\nRUN python -m venv /opt/venv\nFROM python:3.12-slim\n\
+             COPY --from=build /opt/venv /opt/venv\n",
+        ),
+        dockerfile(
+            "FROM python:3.12 AS build\nWORKDIR /src\nCOPY . .\nRUN pip wheel -w wheels . && mv wheels \
+             /wheels\n\
+             FROM python:3.12-slim\nCOPY --from=build /wheels /wheels\n",
+        ),
+        dockerfile(
+            "FROM python:3.12 AS build\nWORKDIR /src\nCOPY . .\nRUN pip wheel -w wheels .\n\
+             FROM python:3.12-slim\nCOPY --from=build /src/wheels /wheels\n",
+        ),
+        dockerfile(
+            "FROM python:3.12 AS build\nRUN make\nFROM python:3.12-slim\nCOPY --from=build /venv /venv\n",
+        ),
+    ],
+};
+
+/// Directories that base images have.
+const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/lib", "/etc", "/root", "/home", "/var", "/sbin", "/tmp", "/opt/conda", "/opt/nvidia"];
+
+/// Images that have nothing but the system and Python.
+const BARE: &[&str] = &["python:", "ubuntu:", "debian:", "nvidia/cuda:", "pytorch/pytorch:"];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let mut found = Vec::new();
+    for stage in &file.stages {
+        for one in stage.instructions.iter().filter(|one| one.keyword == "COPY" && one.json.is_none()) {
+            let Some(made) = one.flag("from").and_then(|name| named(file, name)) else { continue };
+            let words: Vec<&str> = one.text.text.split_whitespace().collect();
+            let Some((_, sources)) = words.split_last() else { continue };
+            found.extend(sources.iter().find_map(|source| fault(file, made, one, source)));
+        }
+    }
+    found
+}
+
+/// An earlier stage by its name or number.
+fn named<'f>(file: &'f Dockerfile, name: &str) -> Option<&'f Stage> {
+    let lower = name.to_ascii_lowercase();
+    let by_name = file.stages.iter().rev().find(|stage| stage.name.as_deref() == Some(lower.as_str()));
+    by_name.or_else(|| file.stages.get(name.parse::<usize>().ok()?))
+}
+
+fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Option<Found> {
+    let path = source.trim_end_matches('/');
+    let plain = path.starts_with('/') && path.len() > 1 && !path.contains(['$', '*', '?', '[', '"', '\'']);
+    let system = SYSTEM.iter().any(|start| path == *start || path.starts_with(&format!("{start}/")));
+    if !plain || system {
+        return None;
+    }
+    let chain = chain(file, made);
+    let outputs: BTreeSet<String> =
+        chain.iter().flat_map(|stage| stage.runs.iter().flat_map(outputs)).collect();
+    let base = path.rsplit('/').next()?;
+    let is_environment = |name: &str| matches!(name, "venv" | ".venv" | "env" | "virtualenv");
+    let environment = |made: &&String| {
+        let own = made.rsplit('/').next().unwrap_or_default();
+        is_environment(base) && is_environment(own)
+    };
+    let near = outputs.iter().find(|made| {
+        let own = made.rsplit('/').next().unwrap_or_default();
+        (own == base || environment(made)) && made.as_str() != path
+    })?;
+    let says = chain.iter().flat_map(|stage| &stage.instructions).any(|one| says(one, path));
+    let within = outputs.iter().any(|made| path == made || is_below(path, made) || is_below(made, path));
+    if says || within {
+        return None;
+    }
+    let first = chain.last()?;
+    let bare = match &first.from {
+        From::Image(image) => image.known && BARE.iter().any(|start| image.text.starts_with(start)),
+        From::Stage(_) | From::Scratch => false,
+    };
+    let stage = one.flag("from").unwrap_or_default();
+    let message = format!("stage {stage} has no {path}: it makes {near}; the COPY fails with `not found`");
+    let found = Found::error(one.line, message, format!("Write `COPY --from={stage} {near} …`"));
+    Some(found.unless_certain(bare && !made.end.opaque))
+}
+
+/// Whether a path is one below a directory.
+fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether an instruction names a path, or puts what nobody sees here into a directory above it.
+fn says(one: &Instruction, path: &str) -> bool {
+    let names = |text: &str| {
+        text.match_indices(path).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            !before.is_some_and(|letter| letter.is_alphanumeric() || "/.-_}".contains(letter))
+        })
+    };
+    let target = one.text.text.split_whitespace().next_back().unwrap_or_default().trim_end_matches('/');
+    let places = matches!(one.keyword.as_str(), "COPY" | "ADD" | "WORKDIR");
+    let hidden = target.contains('$') || !target.is_empty() && is_below(path, target);
+    names(&one.text.text) || one.heredocs.iter().any(|body| names(&body.text.text)) || places && hidden
+}
+
+/// A stage with those that it goes on from, the first one last.
+fn chain<'f>(file: &'f Dockerfile, made: &'f Stage) -> Vec<&'f Stage> {
+    let mut chain = vec![made];
+    while let Some(From::Stage(index)) = chain.last().map(|stage| stage.from.clone()) {
+        match file.stages.get(index) {
+            Some(stage) if chain.len() <= file.stages.len() => chain.push(stage),
+            _ => break,
+        }
+    }
+    chain
+}
+
+/// The directories that a command makes.
+fn outputs(run: &Run) -> Vec<String> {
+    let words: Vec<&str> = run.command.words.iter().map(|word| word.text.as_str()).collect();
+    let value = |names: &[&str]| {
+        words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+            Some((name, value)) if names.contains(&name) => Some(value),
+            _ => names.contains(word).then(|| words.get(at + 1).copied())?,
+        })
+    };
+    let program = run.command.program();
+    let made: Vec<&str> = match program {
+        "pip" | "pip3" | "python" | "python3" if words.contains(&"wheel") => {
+            value(&["-w", "--wheel-dir"]).into_iter().collect()
+        }
+        "pip" | "pip3" if words.contains(&"download") => value(&["-d", "--dest"]).into_iter().collect(),
+        "python" | "python3" if words.contains(&"venv") => words.last().copied().into_iter().collect(),
+        "virtualenv" => words.last().copied().into_iter().collect(),
+        "uv" if words.get(1) == Some(&"venv") => {
+            vec![
+                words
+                    .get(2..)
+                    .unwrap_or_default()
+                    .iter()
+                    .rfind(|word| word.starts_with('/'))
+                    .copied()
+                    .unwrap_or(".venv"),
+            ]
+        }
+        "uv" if words.get(1) == Some(&"sync") => match run.state.variables.get("UV_PROJECT_ENVIRONMENT") {
+            Some(value) => return value.text.clone().into_iter().collect(),
+            None => vec![".venv"],
+        },
+        _ => Vec::new(),
+    };
+    let plain =
+        made.into_iter().filter(|path| !path.contains('$') && !path.starts_with('-') && !path.is_empty());
+    plain.map(|path| join(&run.state.files.workdir, path)).filter(|path| path.starts_with('/')).collect()
+}

@@ -1,0 +1,42 @@
+//! A whole command in one word of the JSON form.
+
+use crate::compose::command_in_one_word::{listed, program_of};
+use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::start::{command, entrypoint};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "exec-form-in-one-word",
+    severity: Severity::Error,
+    summary: "the JSON form of CMD and ENTRYPOINT has one item for each word",
+    explain: include_str!("exec_form_in_one_word.md"),
+    judge: Judge::Dockerfile(judge),
+    fires: &[
+        dockerfile("FROM python:3.12-slim\nCMD [\"python train.py\"]\n"),
+        dockerfile("FROM python:3.12-slim\nENTRYPOINT [\"python -m app\"]\nCMD [\"--help\"]\n"),
+    ],
+    silent: &[
+        dockerfile("FROM python:3.12-slim\nCMD [\"python\", \"train.py\"]\n"),
+        dockerfile("FROM python:3.12-slim\nENTRYPOINT [\"bash\", \"-c\"]\nCMD [\"python train.py\"]\n"),
+        dockerfile("FROM python:3.12-slim\nCMD python train.py\n"),
+    ],
+};
+
+/// Images without a shell as entrypoint.
+const PLAIN: &[&str] = &["python:", "pytorch/pytorch:", "nvidia/cuda:", "ubuntu:", "debian:"];
+
+fn judge(file: &Dockerfile) -> Vec<Found> {
+    let entry = entrypoint(file);
+    let Some(one) = entry.or_else(|| command(file)) else { return Vec::new() };
+    let Some(word) = one.json.as_ref().and_then(|words| words.first()) else { return Vec::new() };
+    let Some(program) = program_of(word) else { return Vec::new() };
+    let base = file.shipped().last().map(|stage| stage.from.clone());
+    let plain = matches!(base, Some(crate::read::dockerfile::From::Image(image))
+        if image.known && PLAIN.iter().any(|start| image.text.starts_with(start)));
+    let message = format!(
+        "the first item of {} is {word:?}; the container looks for a program of that name, not for {program}",
+        one.keyword
+    );
+    let fix = format!("Write `{} [{}]`", one.keyword, listed(word));
+    vec![Found::error(one.line, message, fix).unless_certain(entry.is_some() || plain)]
+}

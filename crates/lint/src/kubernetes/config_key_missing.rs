@@ -1,0 +1,119 @@
+//! A file of a mounted ConfigMap that the ConfigMap does not have.
+
+use serde_yaml::Value;
+
+use crate::read::compose::{below, text};
+use crate::read::manifest::{Container, Document, Manifest, scalar};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "config-key-missing",
+    severity: Severity::Error,
+    summary: "commands name files that the mounted ConfigMap has",
+    explain: include_str!("config_key_missing.md"),
+    judge: Judge::Manifest(judge),
+    fires: &[named(
+        "pod.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: |\n    {}\n---\n\
+         apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+         image: b\n\
+         \x20     command: [\"deepspeed\", \"train.py\", \"--deepspeed_config\", \"/cfg/deepspeed.json\"]\n\
+         \x20     volumeMounts:\n        - {name: c, mountPath: /cfg}\n  volumes:\n    - name: c\n      \
+         configMap: {name: cfg}\n",
+    )],
+    silent: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: |\n    \
+             {}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: \
+             b\n      command: [\"deepspeed\", \"train.py\", \"--config\", \"/cfg/ds_config.json\"]\n\
+             \x20     volumeMounts:\n        - {name: c, mountPath: /cfg}\n  volumes:\n    - name: c\n      \
+             configMap: {name: cfg}\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  a: b\n---\napiVersion: v1\n\
+             kind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n      \
+             command: [\"cat\", \"/cfg/x.json\"]\n      volumeMounts:\n        - {name: c, mountPath: /cfg}\n\
+             \x20 volumes:\n    - name: c\n      configMap: {name: cfg, items: [{key: a, path: x.json}]}\n",
+        ),
+    ],
+};
+
+fn judge(file: &Manifest) -> Vec<Found> {
+    let maps: Vec<&Document> =
+        file.documents.iter().chain(&file.others).filter(|one| one.kind == "ConfigMap").collect();
+    let pods = file.pods();
+    let mut found = Vec::new();
+    for pod in &pods {
+        found.extend(pod.containers().iter().filter_map(|container| fault(container, &maps)));
+    }
+    found
+}
+
+fn fault(container: &Container, maps: &[&Document]) -> Option<Found> {
+    let items = below(container.value, &["volumeMounts"])?.as_sequence()?;
+    let mounts: Vec<(String, String, bool)> = items
+        .iter()
+        .filter_map(|one| {
+            let part = below(one, &["subPath"]).or(below(one, &["subPathExpr"])).is_some();
+            Some((scalar(one, &["name"])?, scalar(one, &["mountPath"])?, part))
+        })
+        .collect();
+    for (name, path, part) in &mounts {
+        let volumes = container.pod.volumes();
+        let Some((_, _, volume)) = volumes.iter().find(|(_, known, _)| known == name) else { continue };
+        let Some(source) = below(volume, &["configMap"]).filter(|_| !part) else { continue };
+        let Some(keys) = keys(source, maps) else { continue };
+        let folder = format!("{}/", path.trim_end_matches('/'));
+        // Something else may be mounted below it.
+        if mounts.iter().any(|(_, other, _)| other.starts_with(&folder)) {
+            continue;
+        }
+        for (key, at, word) in words(container) {
+            let Some(file) = word.strip_prefix(&folder) else { continue };
+            let plain = file.contains('.') && !file.contains(['/', '$', '*', '{']);
+            if plain && !keys.iter().any(|known| known == file) {
+                let map = scalar(source, &["name"]).unwrap_or_default();
+                let message =
+                    format!("{word} does not exist: the ConfigMap {map} at {path} has {}", keys.join(", "));
+                let fix = "Name a key of the ConfigMap, or add the key";
+                return Some(Found::error(container.line(&[key, &at.to_string()]), message, fix));
+            }
+        }
+    }
+    None
+}
+
+/// The words of command and arguments that are a path, with the key and item in which they stand. In a script
+/// of a shell a path may be one that is written.
+fn words(container: &Container) -> Vec<(&'static str, usize, String)> {
+    let mut found = Vec::new();
+    for key in ["command", "args"] {
+        let items = below(container.value, &[key]).and_then(Value::as_sequence).into_iter().flatten();
+        for (at, word) in
+            items.filter_map(text).enumerate().filter(|(_, word)| !word.contains(char::is_whitespace))
+        {
+            let path = word.split_once('=').map_or(word.as_str(), |(_, path)| path).to_owned();
+            found.push((key, at, path));
+        }
+    }
+    found
+}
+
+/// The files that a ConfigMap makes; nothing where it is not known, or named twice.
+fn keys(source: &Value, maps: &[&Document]) -> Option<Vec<String>> {
+    let name = scalar(source, &["name"])?;
+    if let Some(items) = below(source, &["items"]).and_then(Value::as_sequence) {
+        return items.iter().map(|one| scalar(one, &["path"])).collect();
+    }
+    let mut named = maps.iter().filter(|one| one.name == name);
+    let map = named.next().filter(|_| named.next().is_none())?;
+    let of = |key: &str| {
+        let entries = map.at(&[key]).and_then(Value::as_mapping).into_iter().flatten();
+        entries.filter_map(|(key, _)| text(key)).collect::<Vec<_>>()
+    };
+    Some([of("data"), of("binaryData")].concat()).filter(|keys| !keys.is_empty())
+}

@@ -1,0 +1,70 @@
+//! A training step that leaves out DeepSpeed's engine.
+
+use crate::read::python::Program;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "engine-bypassed",
+    severity: Severity::Warning,
+    summary: "DeepSpeed's engine runs backward and step",
+    explain: include_str!("engine_bypassed.md"),
+    judge: Judge::Training(judge),
+    fires: &[named(
+        "train.py",
+        "import deepspeed\nengine, optimizer, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
+         for x in loader:\n    loss = engine(x)\n    loss.backward()\n    optimizer.step()\n",
+    )],
+    silent: &[
+        named(
+            "train.py",
+            "import deepspeed\nengine, _, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
+             for x in loader:\n    loss = engine(x)\n    engine.backward(loss)\n    engine.step()\n",
+        ),
+        named(
+            "train.py",
+            "import deepspeed\nif args.deepspeed:\n    model, optimizer, _, _ = \
+             deepspeed.initialize(model=net, config=\"ds.json\")\nfor x in loader:\n    loss = model(x)\n    \
+             if args.deepspeed:\n        model.backward(loss)\n        model.step()\n    else:\n        \
+             loss.backward()\n        optimizer.step()\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    let mut made = program.assignments.iter().filter(|one| {
+        program.call_at(&one.at).is_some_and(|call| call.name == "deepspeed.initialize" && !call.conditional)
+    });
+    let (Some(one), None) = (made.next(), made.next()) else { return Vec::new() };
+    let engine = one.name.trim_start_matches('(').split(',').next().unwrap_or_default().trim();
+    let last = engine.rsplit('.').next().unwrap_or_default();
+    let of_engine = |method: &str| {
+        program.calls.iter().any(|call| {
+            call.name.rsplit_once('.').is_some_and(|(before, name)| {
+                name == method
+                    && (before.ends_with(last) || before.contains("engine") || before.contains("model"))
+            })
+        })
+    };
+    if engine.is_empty() || of_engine("backward") || of_engine("step") || of_engine("train_batch") {
+        return Vec::new();
+    }
+    let backward = program.calls.iter().find(|call| {
+        call.name.ends_with("loss.backward")
+            && call.arguments.is_empty()
+            && program.loop_at(&call.at).is_some()
+    });
+    let step = backward.and_then(|backward| {
+        let body = program.loop_at(&backward.at)?;
+        program.calls.iter().find(|call| {
+            let inside = body.start <= call.at.start && call.at.end <= body.end;
+            inside && (call.name.ends_with("optimizer.step") || call.name.ends_with("optim.step"))
+        })
+    });
+    let Some((backward, step)) = backward.zip(step) else { return Vec::new() };
+    let message = format!(
+        "{} and {} bypass the engine of DeepSpeed, which reduces the gradients and counts the accumulation",
+        backward.name, step.name
+    );
+    let fix = format!("Call `{engine}.backward(loss)` and `{engine}.step()`");
+    vec![Found::warning(backward.line, message, fix)]
+}
