@@ -3,7 +3,7 @@
 # The same cluster as a Slurm job with enroot and pyxis: sbatch slurm.sh train.py [ARGUMENT ...]
 # Tested: read by bash and shellcheck; not run on a Slurm cluster.
 # Not in here: shared memory and limits: they are the machines' own under enroot.
-# Not in here: InfiniBand: depends on the RDMA device plugin of the Kubernetes cluster.
+# Not in here: InfiniBand: depends on how the cluster exposes RDMA devices (Kubernetes: a device plugin).
 #SBATCH --job-name=infiniband
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1

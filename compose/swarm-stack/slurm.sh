@@ -3,7 +3,7 @@
 # The same cluster as a Slurm job with enroot and pyxis: sbatch slurm.sh train.py [ARGUMENT ...]
 # Tested: read by bash and shellcheck; not run on a Slurm cluster.
 # Not in here: shared memory and limits: they are the machines' own under enroot.
-# Not in here: secrets: use Kubernetes Secrets.
+# Not in here: secrets: not rendered; use the secret store of the cluster.
 #SBATCH --job-name=swarm-stack
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1

@@ -216,14 +216,17 @@ mod tests {
     fn a_block_is_named_with_its_direction() {
         let dropped = messages(&[machine(1, 16, 8, 16), machine(2, 8, 16, 0)]);
         assert_eq!(dropped.len(), 1);
-        assert!(dropped[0].starts_with("node2 drops incoming 7946/udp from node1, by which"), "{dropped:?}");
+        assert!(
+            dropped[0].starts_with("node2 drops incoming 7946/udp from node1, which Docker engines use"),
+            "{dropped:?}"
+        );
         assert!(
             dropped[0].ends_with("gave none to a program; from node2 to node1 they arrive"),
             "{dropped:?}"
         );
         let lost = messages(&[machine(1, 0, 8, 0), machine(2, 8, 8, 8)]);
         assert_eq!(lost.len(), 1);
-        assert!(lost[0].starts_with("7946/udp from node2 to node1, by which"), "{lost:?}");
+        assert!(lost[0].starts_with("7946/udp from node2 to node1, which Docker engines use"), "{lost:?}");
         assert!(lost[0].ends_with("of node1; from node1 to node2 they arrive"), "{lost:?}");
     }
 

@@ -69,7 +69,7 @@ pub fn env_files(file: &File) -> BTreeSet<String> {
 
 /// The files that tell more of a compose file, as paths relative to it: `.env`, the Dockerfiles of its
 /// services.
-pub fn beside(file: &File) -> BTreeSet<String> {
+pub fn nearby(file: &File) -> BTreeSet<String> {
     let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
     let built = compose.services.iter().filter_map(Service::dockerfile);
     built.chain([".env".to_owned()]).collect()

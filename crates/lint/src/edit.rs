@@ -5,8 +5,6 @@ use std::ops::Range;
 
 use diagnostic::{Edit, Position};
 
-use crate::rule::Found;
-
 /// Text in place of some bytes of a file; an empty range: the text is inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Replacement {
@@ -95,22 +93,6 @@ impl Change {
             }
         };
         Some(Replacement { range, text: new })
-    }
-}
-
-impl Found {
-    /// Adds a change of the file that is certain to remove the finding, and to be what was meant.
-    pub(crate) fn change(mut self, change: Change) -> Found {
-        self.changes.push(change);
-        self
-    }
-
-    /// Adds a change, if there is one.
-    pub(crate) fn change_if(self, change: Option<Change>) -> Found {
-        match change {
-            Some(change) => self.change(change),
-            None => self,
-        }
     }
 }
 

@@ -17,6 +17,7 @@ mod edit;
 pub mod file;
 mod files;
 pub mod fix;
+mod found_changes;
 mod ignore;
 mod kind;
 mod kubernetes;
@@ -35,7 +36,7 @@ mod training;
 mod variables;
 mod workers;
 
-pub use asks::{Asks, asks, beside, env_files, modules};
+pub use asks::{Asks, asks, env_files, modules, nearby};
 pub use detect::{Skipped, Unchecked};
 pub use file::{File, Over, Stack, World};
 pub use kind::Kind;

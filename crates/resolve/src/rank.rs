@@ -46,8 +46,8 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
     builds
 }
 
-/// How many facts that matter the catalog does not have of a build. Such a build is chosen only where there is
-/// no other; then the one of which the most is known.
+/// How many facts that matter the catalog does not have of a build. Such a build is chosen only where there
+/// is no other; then the one of which the most is known.
 fn missing_facts(criteria: &Criteria, build: &Build) -> usize {
     let architecture = criteria.architecture();
     let wheel = architecture != "x86_64" && build.build.aarch64.is_none() && !build.on_pypi(architecture);

@@ -82,11 +82,13 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
     (
         "lint",
         &[
+            ("collect/context.rs", "users' Kubernetes manifests"),
             ("compose/sshd_port_taken.rs", "users' compose files"),
             ("dockerfile/apt_without_update.rs", "users' Dockerfiles"),
             ("dockerfile/cache_left_in_layer.rs", "users' Dockerfiles"),
             ("dockerfile/private_key_in_image.rs", "users' Dockerfiles"),
             ("dockerfile/ssh_root_login.rs", "users' Dockerfiles"),
+            ("kubernetes/gpu_resource_renamed.rs", "users' Kubernetes manifests"),
             ("script/started_image_without_torch.rs", "users' scripts"),
         ],
     ),

@@ -362,7 +362,7 @@ mod tests {
                     outcome.network.packets[0] = sent(480);
                     outcome.network.repeated.paced = vec![Packets { sent: 9000, resent: 1 }; 3];
                 },
-                "0.48 % at full rate: full queues",
+                "0.48 % at full rate: likely congestion",
             ),
         ];
         for (change, message) in cases {

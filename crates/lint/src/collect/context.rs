@@ -22,10 +22,10 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> Vec<
     match file.kind {
         Kind::Dockerfile => build(file, named, around),
         Kind::DeepspeedConfig | Kind::Hostfile | Kind::Kubernetes | Kind::Python if file.name != "-" => {
-            beside(file, around);
+            nearby(file, around);
         }
         Kind::Compose if file.name != "-" => {
-            let names = crate::beside(file);
+            let names = crate::nearby(file);
             read(file, names, around);
         }
         Kind::Pyproject if file.name != "-" => {
@@ -51,7 +51,7 @@ fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut A
 }
 
 /// Adds the files next to one that say more of it.
-fn beside(file: &mut File, around: &mut Around) {
+fn nearby(file: &mut File, around: &mut Around) {
     let path = Path::new(&file.name);
     let base = path.file_name().map(|base| base.to_string_lossy().into_owned());
     let others = match file.kind {
@@ -120,14 +120,14 @@ fn folder_of(name: &str) -> PathBuf {
     folder.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// The files next to one, of these endings, whose text tells something.
-fn others(of: &Path, endings: &[&str], around: &mut Around, tells: impl Fn(&str) -> bool) -> Vec<Over> {
+/// The files next to one, of these endings, whose text is_wanted something.
+fn others(of: &Path, endings: &[&str], around: &mut Around, is_wanted: impl Fn(&str) -> bool) -> Vec<Over> {
     let is_one = |path: &PathBuf| {
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
         endings.contains(&end) && file::is_file(path) && path.file_name() != of.file_name()
     };
     let read = |path: PathBuf| {
-        let text = around.text(&path).filter(|text| tells(text))?;
+        let text = around.text(&path).filter(|text| is_wanted(text))?;
         Some(Over { name: path.strip_prefix(".").unwrap_or(&path).display().to_string(), text })
     };
     let folder = folder_of(&of.display().to_string());

@@ -54,11 +54,11 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     };
     let place = end.pythons.environments.iter().map(|(place, _)| place).find(|place| is_used(place))?;
     let mounts = mounts(service);
-    let inside = |target: &str, place: &str| {
+    let within = |target: &str, place: &str| {
         place == target || place.strip_prefix(target).is_some_and(|rest| rest.starts_with('/'))
     };
-    let (_, target) = mounts.iter().find(|(from_host, target)| *from_host && inside(target, place))?;
-    let kept = mounts.iter().any(|(_, other)| other.len() > target.len() && inside(other, place));
+    let (_, target) = mounts.iter().find(|(from_host, target)| *from_host && within(target, place))?;
+    let kept = mounts.iter().any(|(_, other)| other.len() > target.len() && within(other, place));
     let message = format!(
         "service {}: the mount at {target} hides {place} of the image, whose programs it runs",
         service.name

@@ -50,12 +50,12 @@ fn fault(file: &Compose, service: &Service, address: &Address) -> Option<Found> 
     if other.at(&["network_mode"]).is_some() || file.stack == IsStack::Yes || other.extends_elsewhere {
         return None;
     }
-    let inside = container_ports(other);
+    let within = container_ports(other);
     let (_, target) = published(other).into_iter().find(|(host, _)| host == port)?;
     // The program may listen on more ports than it publishes: one that its own command or environment names.
     let named = other.command().contains(port)
         || other.environment().values().flatten().any(|value| value.contains(port));
-    if target == port || named || inside.iter().any(|one| one == port || one.contains(['-', '$'])) {
+    if target == port || named || within.iter().any(|one| one == port || one.contains(['-', '$'])) {
         return None;
     }
     let message = format!(

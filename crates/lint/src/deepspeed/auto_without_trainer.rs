@@ -55,9 +55,9 @@ fn judge(config: &Config) -> Vec<Found> {
     let mut auto =
         auto.filter(|(path, _)| NUMBERS.contains(&path.as_str()) || path.starts_with("optimizer.params."));
     let Some((path, (line, _))) = auto.next() else { return Vec::new() };
-    let programs = config.beside.iter().filter(|one| one.name.ends_with(".py"));
-    let found = programs.filter_map(|beside| {
-        let program = Program::read(config.catalog, &beside.text);
+    let programs = config.nearby.iter().filter(|one| one.name.ends_with(".py"));
+    let found = programs.filter_map(|nearby| {
+        let program = Program::read(config.catalog, &nearby.text);
         let filled = ["transformers", "accelerate", "lightning", "pytorch_lightning", "trl"];
         let other =
             program.imports.values().any(|full| filled.contains(&full.split('.').next().unwrap_or_default()));
@@ -74,7 +74,7 @@ fn judge(config: &Config) -> Vec<Found> {
             "{path} is \"auto\", but {} gives the file to deepspeed.initialize (line {}), which takes a \
              number; \
              only transformers and accelerate fill it in",
-            beside.name, call.line
+            nearby.name, call.line
         );
         (!other).then(|| Found::error(*line, message, "Write the number"))
     });

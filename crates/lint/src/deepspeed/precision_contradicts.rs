@@ -52,12 +52,12 @@ fn judge(config: &Config) -> Vec<Found> {
         if !config.json.is_true(&path) {
             return None;
         }
-        let (file, line, certain) = config.beside.iter().find_map(|beside| {
-            let place = match beside.name.ends_with(".py") {
-                true => in_program(config, &beside.text, other),
-                false => in_script(config, &beside.text, other, own),
+        let (file, line, certain) = config.nearby.iter().find_map(|nearby| {
+            let place = match nearby.name.ends_with(".py") {
+                true => in_program(config, &nearby.text, other),
+                false => in_script(config, &nearby.text, other, own),
             };
-            place.map(|(line, certain)| (beside.name.as_str(), line, certain))
+            place.map(|(line, certain)| (nearby.name.as_str(), line, certain))
         })?;
         let message = format!(
             "{own} is enabled, but line {line} of {file} asks for {other}; transformers refuses a \

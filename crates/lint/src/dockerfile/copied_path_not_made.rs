@@ -91,9 +91,9 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
         let own = made.rsplit('/').next().unwrap_or_default();
         (own == base || environment(made)) && made.as_str() != path
     })?;
-    let says = chain.iter().flat_map(|stage| &stage.instructions).any(|one| says(one, path));
+    let mentions = chain.iter().flat_map(|stage| &stage.instructions).any(|one| mentions(one, path));
     let within = outputs.iter().any(|made| path == made || is_below(path, made) || is_below(made, path));
-    if says || within {
+    if mentions || within {
         return None;
     }
     let first = chain.last()?;
@@ -113,7 +113,7 @@ fn is_below(path: &str, directory: &str) -> bool {
 }
 
 /// Whether an instruction names a path, or puts what nobody sees here into a directory above it.
-fn says(one: &Instruction, path: &str) -> bool {
+fn mentions(one: &Instruction, path: &str) -> bool {
     let names = |text: &str| {
         text.match_indices(path).any(|(at, _)| {
             let before = text[..at].chars().next_back();

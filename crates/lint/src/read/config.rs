@@ -25,7 +25,7 @@ pub(crate) struct Config {
     pub facts: Option<Rc<Facts>>,
     /// Its name, and the scripts next to it that name it.
     pub name: String,
-    pub beside: Vec<Over>,
+    pub nearby: Vec<Over>,
 }
 
 impl Config {
@@ -54,7 +54,7 @@ impl Config {
             world: file.world.clone().or(world_of_companions).or_else(world_of_scripts),
             facts: file.facts.clone(),
             name: file.name.clone(),
-            beside: file.over.iter().filter(|other| !other.name.ends_with("hostfile")).cloned().collect(),
+            nearby: file.over.iter().filter(|other| !other.name.ends_with("hostfile")).cloned().collect(),
         }
     }
 

@@ -56,8 +56,8 @@ fn judge(program: &Program) -> Vec<Found> {
     let step = backward.and_then(|backward| {
         let body = program.loop_at(&backward.at)?;
         program.calls.iter().find(|call| {
-            let inside = body.start <= call.at.start && call.at.end <= body.end;
-            inside && (call.name.ends_with("optimizer.step") || call.name.ends_with("optim.step"))
+            let within = body.start <= call.at.start && call.at.end <= body.end;
+            within && (call.name.ends_with("optimizer.step") || call.name.ends_with("optim.step"))
         })
     });
     let Some((backward, step)) = backward.zip(step) else { return Vec::new() };
