@@ -483,6 +483,22 @@ fn env_files_and_facts() {
     );
 }
 
+/// A Dockerfile in the working directory that copies all of it has that directory as its context.
+#[test]
+fn the_working_directory_is_the_context_of_a_dockerfile_that_copies_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| std::fs::write(dir.path().join(path), text).unwrap();
+    write(
+        "Dockerfile",
+        "FROM python:3.12-slim\nCOPY . /app\nWORKDIR /app\nRUN pip install -r requirements.txt\n",
+    );
+    write("requirements.txt", "torch==2.6.1\n");
+    for name in ["Dockerfile", "./Dockerfile", "."] {
+        let output = lint(&[name], dir.path());
+        assert!(text(&output.stdout).contains("2.6.1"), "{name}: {}", text(&output.stdout));
+    }
+}
+
 /// What a file names outside of its repository is not read, and the report says so.
 #[test]
 fn files_outside_of_the_repository_are_not_read() {

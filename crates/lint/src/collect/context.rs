@@ -80,7 +80,14 @@ fn nearby(file: &mut File, around: &mut Around) {
 /// Reads what a Dockerfile takes from its build context.
 fn build(file: &mut File, named: Option<&Path>, around: &mut Around) {
     let asks = crate::asks(file);
-    let holds = |folder: &PathBuf| asks.copies.iter().all(|path| file::exists(&folder.join(path)));
+    // `COPY .` names the folder itself, and the working directory has the empty name.
+    let holds = |folder: &PathBuf| {
+        let there = |path: &String| match folder.join(path) {
+            path if path.as_os_str().is_empty() => true,
+            path => file::exists(&path),
+        };
+        asks.copies.iter().all(there)
+    };
     let folder = match named {
         Some(folder) => folder.to_owned(),
         None => match above(Path::new(&file.name))
