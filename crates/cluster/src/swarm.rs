@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(moved(&[]), None);
         let problem = moved(&[address(9)]).unwrap();
         assert!(problem.fix[2].contains("on node1: `docker node rm --force host2`"), "{:?}", problem.fix);
-        assert!(problem.message.contains("knows node2 as 10.0.18.2, which"), "{}", problem.message);
+        assert!(problem.message.contains("the address 10.0.18.2 for node2, which"), "{}", problem.message);
         assert!(problem.message.contains("it has 10.0.18.9"), "{}", problem.message);
         let mut observed = super::tests::node(2, State::Active, "b", false, &[]);
         observed.machine.swarm.address = "10.0.18.2".into();
