@@ -81,7 +81,7 @@ engine_restart_on node2
 ENGINE_ARGUMENTS=()
 ask_for && sed -i 's/shm: 64m, memlock: 8m, nofile: 1024/shm: 256m, memlock: unlimited, nofile: 1000000000/' "$LAB/cluster/cluster.yaml"
 fault "memlock, nofile and shm that are refused" \
-    'node1: memlock to unlimited.*node1: nofile to 1000000000.*node2: memlock to unlimited.*node2: nofile to 1000000000.*node2: shm to 256 MiB \(.*shm above 128 MiB; it gives 64 MiB by itself\)' up
+    'node1: memlock to unlimited.*node1: nofile to 1000000000.*node2: memlock to unlimited.*node2: nofile to 1000000000.*node2: shm to 256 MiB \(.*shm above 128 MiB; its default is 64 MiB\)' up
 check_that "memlock, nofile and shm: one problem" same "$(jq -s 'last.problems | length' <<<"$answer")" 1
 check_that "memlock, nofile and shm: nothing was started" same "$(docker_on node1 info --format '{{.Swarm.LocalNodeState}}') $(docker_on node1 ps -aq | wc -l) $(docker_on node2 ps -aq | wc -l)" "inactive 0 0"
 block=$(jq -rs 'last.problems[0].fix[0]' <<<"$answer" | sed -n 's/.*`limits: \(.*\)`$/\1/p')
