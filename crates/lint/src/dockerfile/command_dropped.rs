@@ -30,8 +30,22 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 /// What a script writes for its arguments.
-const ARGUMENTS: &[&str] =
-    &["$@", "${@", "$*", "${*", "$1", "${1", "$2", "$#", "${#", "shift", "getopts", "BASH_ARGV", "source "];
+const ARGUMENTS: &[&str] = &[
+    "$@",
+    "${@",
+    "$*",
+    "${*",
+    "$1",
+    "${1",
+    "$2",
+    "$#",
+    "${#",
+    "shift",
+    "getopts",
+    "BASH_ARGV",
+    "source ",
+    ". ",
+];
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let (Some(entry), Some(command)) = (start::entrypoint(file), start::command(file)) else {

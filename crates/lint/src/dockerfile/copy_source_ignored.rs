@@ -46,7 +46,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         };
         let (_, sources) = words.split_last()?;
         let (source, line) = sources.iter().find_map(|source| {
-            let plain = !source.contains(['$', '*', '?', '[', '"', '\'', '\\']) && !source.contains("://");
+            let remote = source.contains("://") || source.starts_with("git@");
+            let plain = !source.contains(['$', '*', '?', '[', '"', '\'', '\\']) && !remote;
             let path = join("", source.trim_start_matches('/'));
             Some((source, ignored.by(&path).filter(|_| plain && !path.is_empty())?))
         })?;
