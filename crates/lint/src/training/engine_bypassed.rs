@@ -62,7 +62,8 @@ fn judge(program: &Program) -> Vec<Found> {
     });
     let Some((backward, step)) = backward.zip(step) else { return Vec::new() };
     let message = format!(
-        "{} and {} bypass the engine of DeepSpeed, which reduces the gradients and counts the accumulation",
+        "{} and {} bypass the engine of DeepSpeed, which scales the loss, counts micro-batches and advances \
+         the scheduler",
         backward.name, step.name
     );
     let fix = format!("Call `{engine}.backward(loss)` and `{engine}.step()`");
