@@ -15,7 +15,6 @@ pub mod image;
 mod inspect;
 mod interrupts;
 mod lint;
-mod load;
 mod logs;
 mod matrix;
 mod render;
@@ -40,9 +39,9 @@ use diagnostic::terminal;
 use docker::transport::Transports;
 use facts::{Expected, Facts, gather};
 use host::live::Live;
+use host::load::{self, Load};
 use host::record::Recorder;
 use interrupts::Interrupts;
-use load::Load;
 
 /// Environment doctor and container image builder for GPU servers.
 ///

@@ -127,7 +127,7 @@ pub(crate) fn overlay(
             ),
         )
         .fix("Reattach the container, which announces it to every engine: `envdoc cluster up`")
-        .fix(format!("Show whom it asks, on {a}: `ip neighbour show {machine}`")),
+        .fix(format!("Show the ARP entry on {a}: `ip neighbour show {machine}`")),
         Stop::NotSent => Problem::of(
             step,
             a,

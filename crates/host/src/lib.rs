@@ -8,6 +8,7 @@ pub mod addresses;
 pub mod closed;
 pub mod file;
 pub mod live;
+pub mod load;
 pub mod process;
 pub mod program;
 pub mod record;

@@ -114,6 +114,24 @@ fn configuration(variables: &BTreeMap<String, String>) -> Option<String> {
 
 /// `contexts/tls/SHA256-OF-NAME/docker/`, which stands only where the context has certificates.
 fn context_certificates(host: &dyn Host, dir: &str, name: &str) -> Fact<String> {
+    context(host, dir, name).and_then(|Context { entry, .. }| {
+        let certificates = format!("{dir}/contexts/tls/{entry}/docker");
+        host.stat(&certificates).json::<Stat>().map(|_| certificates)
+    })
+}
+
+/// A context as Docker keeps it.
+struct Context {
+    /// The name of its folder, SHA256-OF-NAME.
+    entry: String,
+    /// The path of its `meta.json`.
+    path: String,
+    /// What that file holds.
+    meta: Value,
+}
+
+/// The context of a name. Absent where none has it; unknown where one that cannot be read may be it.
+fn context(host: &dyn Host, dir: &str, name: &str) -> Fact<Context> {
     let folder = format!("{dir}/contexts/meta");
     let entries = match host.list(&folder).lines().absent_as(Vec::new()).about(&folder) {
         Fact::Known(entries) => entries,
@@ -122,19 +140,13 @@ fn context_certificates(host: &dyn Host, dir: &str, name: &str) -> Fact<String> 
     let mut unreadable = None;
     for entry in entries {
         let path = format!("{folder}/{entry}/meta.json");
-        let meta = match host.read(&path).json::<Value>().about(&path) {
-            Fact::Known(meta) => meta,
-            Fact::Absent => continue,
-            Fact::Unknown(why) => {
-                unreadable = Some(why);
-                continue;
+        match host.read(&path).json::<Value>().about(&path) {
+            Fact::Known(meta) if meta.get("Name").and_then(Value::as_str) == Some(name) => {
+                return Fact::Known(Context { entry, path, meta });
             }
-        };
-        if meta.get("Name").and_then(Value::as_str) != Some(name) {
-            continue;
+            Fact::Known(_) | Fact::Absent => {}
+            Fact::Unknown(why) => unreadable = Some(why),
         }
-        let certificates = format!("{dir}/contexts/tls/{entry}/docker");
-        return host.stat(&certificates).json::<Stat>().map(|_| certificates);
     }
     unreadable.map_or(Fact::Absent, Fact::Unknown)
 }
@@ -152,34 +164,17 @@ fn current_context(host: &dyn Host, dir: &str) -> Fact<String> {
 /// `contexts/meta/SHA256-OF-NAME/meta.json`:
 /// `{"Name":"gpu","Metadata":{},"Endpoints":{"docker":{"Host":"ssh://root@gpu","SkipTLSVerify":false}}}`.
 fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<Endpoint> {
-    let folder = format!("{dir}/contexts/meta");
-    let entries = match host.list(&folder).lines() {
-        Fact::Unknown(why) => return Fact::Unknown(why.clone().about(folder.to_string())),
-        other => other.known().cloned().unwrap_or_default(),
-    };
-    let mut unreadable = None;
-    for entry in entries {
-        let path = format!("{folder}/{entry}/meta.json");
-        let meta = match host.read(&path).json::<Value>().about(&path) {
-            Fact::Known(meta) => meta,
-            Fact::Absent => continue,
-            Fact::Unknown(why) => {
-                unreadable = Some(why);
-                continue;
+    match context(host, dir, name) {
+        Fact::Known(Context { path, meta, .. }) => {
+            match meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str) {
+                Some(url) => Fact::Known(Endpoint::new(url, format!("context {name}"))),
+                None => Fact::unknown(format!("{path} names no Docker endpoint")),
             }
-        };
-        if meta.get("Name").and_then(Value::as_str) != Some(name) {
-            continue;
         }
-        let url = meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str);
-        return match url {
-            Some(url) => Fact::Known(Endpoint::new(url, format!("context {name}"))),
-            None => Fact::unknown(format!("{path} names no Docker endpoint")),
-        };
-    }
-    match unreadable {
-        Some(why) => Fact::Unknown(why.about(format!("context {name} ({from})"))),
-        None => Fact::unknown(format!("the context {name} ({from}) is not among those below {folder}")),
+        Fact::Unknown(why) => Fact::Unknown(why.about(format!("context {name} ({from})"))),
+        Fact::Absent => {
+            Fact::unknown(format!("the context {name} ({from}) is not among those below {dir}/contexts/meta"))
+        }
     }
 }
 

@@ -102,7 +102,7 @@ fn fault(file: &Dockerfile, made: &Stage, one: &Instruction, source: &str) -> Op
         From::Stage(_) | From::Scratch => false,
     };
     let stage = one.flag("from").unwrap_or_default();
-    let message = format!("stage {stage} has no {path}: it makes {near}; the COPY fails with `not found`");
+    let message = format!("stage {stage} creates {near}, not {path}; the COPY fails with `not found`");
     let found = Found::error(one.line, message, format!("Write `COPY --from={stage} {near} …`"));
     Some(found.unless_certain(bare && !made.end.opaque))
 }

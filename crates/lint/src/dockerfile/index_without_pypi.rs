@@ -24,18 +24,18 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "requirements.txt",
-            "--index-url https://download.pytorch.org/whl/cu124\n--extra-index-url https://mirror.example/simple\n\
-             torch==2.5.1\ntransformers==4.46.3\n",
+            "--index-url https://download.pytorch.org/whl/cu124\n\
+             --extra-index-url https://pip.example/simple\ntorch==2.5.1\ntransformers==4.46.3\n",
         ),
         named(
             "requirements.txt",
             "--index-url https://download.pytorch.org/whl/cu124\ntorch==2.5.1\ntorchvision==0.20.1\nnumpy\n",
         ),
         dockerfile(
-            "FROM python:3.12\nENV PIP_EXTRA_INDEX_URL=https://mirror.example/simple\nRUN pip install torch \
+            "FROM python:3.12\nENV PIP_EXTRA_INDEX_URL=https://pip.example/simple\nRUN pip install torch \
              deepspeed --index-url https://download.pytorch.org/whl/cu121\n",
         ),
-        named("requirements.txt", "--index-url https://mirror.example/simple\ntorch==2.5.1\ntransformers\n"),
+        named("requirements.txt", "--index-url https://pip.example/simple\ntorch==2.5.1\ntransformers\n"),
     ],
 };
 

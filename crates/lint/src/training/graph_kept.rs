@@ -66,7 +66,7 @@ fn kept(program: &Program, backward: &Call) -> Option<Found> {
     }
     let step = Step { program, loss, body, function: &backward.function };
     let (line, name) = step.appended().or_else(|| step.summed())?;
-    let message = format!("{name} keeps the graph of {loss} of every step; memory grows until it is used up");
+    let message = format!("{name} keeps the graph of {loss} of every step; memory grows until it runs out");
     Some(Found::warning(line, message, format!("Use {loss}.item() or {loss}.detach()")))
 }
 

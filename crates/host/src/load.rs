@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use host::file;
+use crate::file;
 
 /// Without `--timeout`, on an idle machine.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -16,16 +16,16 @@ const BUSY: f64 = 2.0;
 
 /// What shares the CPUs of this machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Load {
+pub struct Load {
     /// Threads that run or wait for a CPU now.
-    pub(super) threads: usize,
+    pub threads: usize,
     /// CPUs that envdoc may use.
-    pub(super) cpus: usize,
+    pub cpus: usize,
 }
 
 impl Load {
     /// `None` where the kernel does not tell.
-    pub(super) fn now() -> Option<Load> {
+    pub fn now() -> Option<Load> {
         let threads = runnable(&file::text_of(Path::new("/proc/loadavg")).ok()?)?;
         Some(Load { threads, cpus: thread::available_parallelism().ok()?.get() })
     }
@@ -35,13 +35,13 @@ impl Load {
     }
 
     /// Whether threads wait for CPUs more than they run.
-    pub(super) fn is_busy(self) -> bool {
+    pub fn is_busy(self) -> bool {
         self.per_cpu() >= BUSY
     }
 }
 
 /// What `--timeout` says, or else as much more than on an idle machine as threads share each CPU.
-pub(super) fn limit(timeout: Option<Duration>, load: Option<Load>) -> Duration {
+pub fn limit(timeout: Option<Duration>, load: Option<Load>) -> Duration {
     let factor = load.map_or(1.0, |load| load.per_cpu().clamp(1.0, FACTOR_MAX));
     timeout.unwrap_or_else(|| LIMIT.mul_f64(factor))
 }
