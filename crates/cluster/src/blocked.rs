@@ -62,7 +62,11 @@ pub(crate) fn overlay(
             ),
         )
         .fix(format!("Find the rule that drops it, on {b}: `iptables -L INPUT -n -v; nft list ruleset`"))
-        .fix(watch(b)),
+        .fix(watch(b))
+        .fix(format!(
+            "If no rule drops it, restart the Docker engine on {b}, which sets up its overlay again and \
+                restarts its containers: `systemctl restart docker`"
+        )),
         Stop::Rejected(by) => Problem::of(
             step,
             b,

@@ -7,7 +7,7 @@ use super::plan::{ClusterPlan, Node};
 use super::probe::{self, Probe};
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
-use super::stale_entries;
+use super::stale_entries::{self, StaleEntry};
 use crate::flow::measure::{self, Peer};
 use crate::flow::rate;
 use crate::flow::trace::{self, Stop, Trace};
@@ -332,6 +332,15 @@ fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tri
     )
 }
 
+/// The entry that the sender's engine lacks, where packets stop at the receiver and that engine cannot name
+/// the other container either: no firewall takes a name away, and where the engines disagree about a
+/// container VXLAN drops what arrives. Docker 20.10 stays in that state (seen once in lab case 230).
+fn entry_before_firewall(tried: &Tried, back: Option<&Tried>, stop: Stop) -> Option<StaleEntry> {
+    let name = tried.name.as_ref().err()?;
+    let told = back.is_some_and(|back| back.name.is_ok());
+    (stop == Stop::AtReceiver && told).then(|| StaleEntry::Name(name.instead.clone()))
+}
+
 /// `from` and `to` look from the machines' own networks.
 async fn between(
     plan: &ClusterPlan,
@@ -388,6 +397,9 @@ async fn between(
         if stop.0.may_follow_from(reverse) && !back_connects {
             // The other direction names that engine.
             return Cause::Guessed(unexplained(one, other, tried));
+        }
+        if let Some(entry) = entry_before_firewall(tried, back, stop.1).filter(|_| !reattached) {
+            return Cause::StaleEntry(entry.problem(STEP, one, other, tried, reattached));
         }
         return match stop.1 {
             Stop::Elsewhere(_) => Cause::StaleEntry(problem),
@@ -570,6 +582,7 @@ async fn datagram(from: &Probe<'_>, to: &Probe<'_>, address: &str) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::container_probe::Unresolved;
     use crate::stale_entries::to_reattach;
 
     fn problem(message: &str) -> Problem {
@@ -593,6 +606,28 @@ mod tests {
             message,
             ["7946/tcp is blocked", "4789/udp is left", "the engine of 2 lost 1", "7946/tcp is blocked"]
         );
+    }
+
+    #[test]
+    fn a_lost_name_is_the_cause_before_a_firewall() {
+        let tried = |named: bool| Tried {
+            from: 0,
+            to: 1,
+            name: match named {
+                true => Ok(()),
+                false => Err(Unresolved { message: "no such name".to_owned(), instead: Vec::new() }),
+            },
+            connects: Err(Failure { why: Why::TimedOut, message: String::new() }),
+            neighbour: Some(true),
+            packet: None,
+            ssh: None,
+        };
+        let cause = |name, back, stop| entry_before_firewall(&tried(name), Some(&tried(back)), stop);
+        assert_eq!(cause(false, true, Stop::AtReceiver), Some(StaleEntry::Name(Vec::new())));
+        // A firewall leaves the names alone; without any names the gossip may be blocked.
+        assert_eq!(cause(true, true, Stop::AtReceiver), None);
+        assert_eq!(cause(false, false, Stop::AtReceiver), None);
+        assert_eq!(cause(false, true, Stop::OnTheWay), None);
     }
 
     #[test]
