@@ -337,8 +337,8 @@ fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tri
 /// container VXLAN drops what arrives. Docker 20.10 stays in that state (seen once in lab case 230).
 fn entry_before_firewall(tried: &Tried, back: Option<&Tried>, stop: Stop) -> Option<StaleEntry> {
     let name = tried.name.as_ref().err()?;
-    let told = back.is_some_and(|back| back.name.is_ok());
-    (stop == Stop::AtReceiver && told).then(|| StaleEntry::Name(name.instead.clone()))
+    let back_resolves = back.is_some_and(|back| back.name.is_ok());
+    (stop == Stop::AtReceiver && back_resolves).then(|| StaleEntry::Name(name.instead.clone()))
 }
 
 /// `from` and `to` look from the machines' own networks.

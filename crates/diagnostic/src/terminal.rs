@@ -1,6 +1,7 @@
 //! Standard output and standard error: the only place that writes to them. Nothing that a terminal acts on
 //! gets there but lines, tabs and our colours; see [`crate::visible`].
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -69,12 +70,28 @@ pub fn error(error: &Error) {
 
 /// Lines after the first are indented: none of them looks like an error or a hint of its own.
 fn continued(text: &str) -> String {
-    let mut lines = text.split('\n');
-    let first = block(lines.next().unwrap_or_default()).into_owned();
+    let mut lines = text.split('\n').map(shortened);
+    let first = block(&lines.next().unwrap_or_default()).into_owned();
     lines.fold(first, |text, line| {
         let indent = if line.starts_with("  ") { "" } else { "  " };
-        text + "\n" + indent + &block(line)
+        text + "\n" + indent + &block(&line)
     })
+}
+
+/// How much of a line of an error is shown, in characters: its beginning and its end, where parsers say the
+/// place.
+const LINE_SHOWN: (usize, usize) = (1000, 200);
+
+/// A line of an error without its middle, where it quotes a value of a file whole.
+fn shortened(line: &str) -> Cow<'_, str> {
+    let (first, last) = LINE_SHOWN;
+    let count = line.chars().count();
+    if count <= first + last {
+        return Cow::Borrowed(line);
+    }
+    let head: String = line.chars().take(first).collect();
+    let tail: String = line.chars().skip(count - last).collect();
+    Cow::Owned(format!("{head} … ({} characters left out) … {tail}", count - first - last))
 }
 
 /// A foreground colour.
@@ -115,4 +132,22 @@ pub fn unicode() -> bool {
         .unwrap_or_default()
         .to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_quotes_a_large_value_keeps_its_beginning_and_the_place() {
+        let error = format!("not a map: \"{}\" at line 1\nshort", "x".repeat(100_000));
+        let shown = continued(&error);
+        assert!(
+            shown.starts_with("not a map: \"xxx") && shown.ends_with("xxx\" at line 1\n  short"),
+            "{shown}"
+        );
+        assert!(shown.contains("(98823 characters left out)") && shown.len() < 1300, "{shown}");
+        let usual = "y".repeat(1200);
+        assert_eq!(continued(&usual), usual);
+    }
 }

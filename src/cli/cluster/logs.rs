@@ -3,22 +3,28 @@
 use docker::fan_out;
 use futures_util::StreamExt;
 
-use super::Source;
-use super::exec::{chosen, engines};
-use super::work::until_interrupted;
+use super::exec::chosen;
+use super::work::{layout, until_interrupted};
+use super::{Reaching, Source};
 use ::cluster::jobs::Lines;
 use ::cluster::reach;
-use ::cluster::report::jobs::{Prefixed, table};
+use ::cluster::report::jobs::Prefixed;
+use ::cluster::report::unreached;
 use diagnostic::error::{Error, Kind};
 use diagnostic::terminal;
 use docker::container;
 
 /// Show the output of the containers, with the node's name before each line.
+///
+/// Exit code: 0; 1 if a node is unreachable or its log cannot be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     source: Source,
+
+    #[command(flatten)]
+    reaching: Reaching,
 
     /// Name of a node, several separated by commas, or `all`.
     #[arg(value_name = "NODE", default_value = "all")]
@@ -44,30 +50,31 @@ impl Args {
         let places = chosen(&plan, &self.node)?;
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let shown = until_interrupted(async {
-            let reached = reach::connect(&plan).await;
-            let (engines, mut gone) = engines(&reached, &places);
-            let all = fan_out(engines.iter().map(|(node, engine)| async {
-                let result = self.of(engine, node, &prefixed).await;
-                (node.clone(), result)
-            }));
-            for (node, result) in all.await {
-                if let Err(why) = result {
-                    gone.push(cluster::jobs::Ended {
-                        node,
-                        status: Err(cluster::jobs::Error::Engine(why)),
-                        seconds: 0.0,
-                        stopped: false,
-                    });
-                }
+            let nodes = places.iter().map(|index| &plan.nodes[*index]);
+            let reached = reach::connect_to(nodes, self.reaching.limits()).await;
+            let all_reached = reached.iter().all(|(_, engine)| engine.is_ok());
+            if !all_reached {
+                terminal::note(unreached::nodes(&reach::access(&reached), layout()).trim_end());
             }
-            gone
+            let open = reached.iter().filter_map(|(node, engine)| Some((node, engine.as_ref().ok()?)));
+            let all = fan_out(open.map(|(node, engine)| async {
+                let result = self.of(engine, &node.name, &prefixed).await;
+                (&node.name, result)
+            }));
+            let unread: Vec<String> = all
+                .await
+                .into_iter()
+                .filter_map(|(node, result)| {
+                    Some(format!("{node}: its log cannot be read: {}", result.err()?))
+                })
+                .collect();
+            if !unread.is_empty() {
+                terminal::note(&unread.join("\n"));
+            }
+            all_reached && unread.is_empty()
         })?;
         match shown {
-            Some(gone) if gone.is_empty() => Ok(0),
-            Some(gone) => {
-                terminal::note(table(&gone).trim_end());
-                Ok(1)
-            }
+            Some(complete) => Ok(u8::from(!complete)),
             None if self.follow => Ok(0),
             None => Err(Error::new(Kind::Interrupted, "interrupted")),
         }

@@ -83,7 +83,7 @@ check_that "two nodes refuse the connection: init: one line" eval 'grep -qF "(2 
         printf -- '- {address: 10.77.10.%s, engine: "ssh://%s", gpus: 0, slots: 1}\n' "$number" "$engine"
     done
 } >"$LAB/cluster/five.yaml"
-for verb in 'cluster up' 'cluster status' 'cluster down' 'cluster launch' 'cluster check' smoke; do
+for verb in 'cluster up' 'cluster status' 'cluster down' 'cluster launch' 'cluster logs' 'cluster check' smoke; do
     last=()
     [ "$verb" != 'cluster launch' ] || last=(-- /workspace/train.py)
     # shellcheck disable=SC2086

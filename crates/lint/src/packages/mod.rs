@@ -1,10 +1,12 @@
 //! Rules about lists of packages: requirements files, `pyproject.toml`, environments of conda.
 
 pub(crate) mod build_isolation_of_uv;
+pub(crate) mod conda_environment_invalid;
 pub(crate) mod conda_package_missing;
 pub(crate) mod conda_section_ignored;
 pub(crate) mod git_branch_required;
 pub(crate) mod index_undefined;
+pub(crate) mod pyproject_invalid;
 pub(crate) mod requirements_line_invalid;
 pub(crate) mod script_function_missing;
 pub(crate) mod several_top_level_packages;

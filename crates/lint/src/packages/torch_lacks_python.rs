@@ -46,7 +46,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(list: &PackageList) -> Vec<Found> {
     let (sets, python) = match list.kind {
         Kind::Conda => (project::conda(&list.text), of_conda(&list.text)),
-        Kind::Pyproject => (project::pyproject(&list.text), of_project(&list.text)),
+        Kind::Pyproject => (project::pyproject(&list.text).unwrap_or_default(), of_project(&list.text)),
         _ => return Vec::new(),
     };
     let Some(series) = python else { return Vec::new() };

@@ -18,7 +18,7 @@ pub(crate) fn hostfile(file: &File) -> Hostfile {
 /// A Dockerfile that installs a list of packages.
 pub(crate) fn requirements(file: &File) -> Dockerfile {
     let sets = match file.kind {
-        Kind::Pyproject => project::pyproject(&file.text),
+        Kind::Pyproject => project::pyproject(&file.text).unwrap_or_default(),
         Kind::Conda => project::conda(&file.text),
         _ => vec![file.text.clone()],
     };

@@ -39,10 +39,13 @@ const OTHER_INDEX: &str = "--index-url https://index.invalid/simple";
 /// The most lines of all sets together; a file of 1000 lines may have as many sets.
 const LINES_LIMIT: usize = 1 << 20;
 
-/// The requirements of `pyproject.toml`: those of the project, then each extra and group on its own. Nothing
-/// where it cannot be read, or where only tools other than pip know them.
-pub(crate) fn pyproject(text: &str) -> Vec<String> {
-    let Ok(Pyproject { project, groups, tool }) = toml::from_str(text) else { return Vec::new() };
+/// The requirements of `pyproject.toml`: those of the project, then each extra and group on its own. None
+/// where only tools other than pip know them.
+///
+/// # Errors
+/// When the file is not TOML, or its dependencies, extras or groups are not lists.
+pub(crate) fn pyproject(text: &str) -> Result<Vec<String>, toml::de::Error> {
+    let Pyproject { project, groups, tool } = toml::from_str(text)?;
     let Project { dependencies, optional } = project.unwrap_or_default();
     let sets = std::iter::once(dependencies).chain(optional.into_values()).chain(groups.into_values());
     let elsewhere = tool.is_some_and(|tool| has_sources(&tool));
@@ -56,7 +59,7 @@ pub(crate) fn pyproject(text: &str) -> Vec<String> {
         lines.extend(elsewhere.then(|| OTHER_INDEX.to_owned()));
         lines.join("\n")
     });
-    sets.collect()
+    Ok(sets.collect())
 }
 
 /// Whether a tool's table names other indexes or sources.
@@ -137,12 +140,16 @@ mod tests {
     fn projects() {
         let text = "[project]\nname = \"a\"\ndependencies = [\n  \"torch==2.6.0\",\n  \"numpy<2\",\n]\n\
             [project.optional-dependencies]\ndev = [\"pytest\"]\n";
-        let sets = pyproject(text);
+        let sets = pyproject(text).unwrap();
         assert_eq!(shown(&sets), [vec![(4, "torch==2.6.0"), (5, "numpy<2")], vec![(8, "pytest")]]);
         let other = format!("{text}[tool.uv.sources]\ntorch = {{ index = \"x\" }}\n");
-        assert!(pyproject(&other)[0].ends_with(OTHER_INDEX));
-        assert_eq!(pyproject("[tool.poetry.dependencies]\ntorch = \"2.6.0\"\n"), Vec::<String>::new());
-        assert_eq!(pyproject("dependencies = ["), Vec::<String>::new());
+        assert!(pyproject(&other).unwrap()[0].ends_with(OTHER_INDEX));
+        assert_eq!(
+            pyproject("[tool.poetry.dependencies]\ntorch = \"2.6.0\"\n").unwrap(),
+            Vec::<String>::new()
+        );
+        assert!(pyproject("dependencies = [").is_err());
+        assert!(pyproject("[project]\ndependencies = \"torch\"\n").is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A training script in Python, read with a real parser and never run: its calls, assignments, loops and what
 //! it catches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -44,6 +44,8 @@ pub(crate) struct Program {
     pub imports: BTreeMap<String, String>,
     /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
+    /// Lines, from 1, of what the parser does not understand, and of what is nested deeper than is read.
+    pub unparsed: BTreeSet<usize>,
 }
 
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
@@ -51,7 +53,7 @@ pub(crate) struct Program {
 const DEPTH_MAX: usize = 400;
 
 impl Program {
-    /// Reads a script; what the parser cannot read is left out.
+    /// Reads a script; what the parser cannot read is left out, and its lines are in `unparsed`.
     pub(crate) fn read(catalog: &'static Catalog, text: &str) -> Program {
         let mut program = Program {
             catalog,
@@ -68,6 +70,7 @@ impl Program {
             scripts: Vec::new(),
             imports: BTreeMap::new(),
             facts: None,
+            unparsed: BTreeSet::new(),
         };
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
@@ -85,6 +88,10 @@ impl Program {
             let here = around.last().cloned().unwrap_or_default();
             if down {
                 nodes.push((node, here.clone()));
+                let too_deep = around.len() >= DEPTH_MAX && node.child_count() > 0;
+                if node.is_error() || node.is_missing() || too_deep {
+                    program.unparsed.insert(node.start_position().row + 1);
+                }
             }
             if down && around.len() < DEPTH_MAX && cursor.goto_first_child() {
                 around.push(here.enclosed_by(node));

@@ -12,6 +12,7 @@ pub(crate) mod graph_kept;
 pub(crate) mod loader_options_contradict;
 pub(crate) mod loader_workers_by_cores;
 pub(crate) mod local_rank_option_old;
+pub(crate) mod python_not_parsed;
 pub(crate) mod set_epoch_missing;
 pub(crate) mod timeout_unit_wrong;
 pub(crate) mod world_size_from_devices;
