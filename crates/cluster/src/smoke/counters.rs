@@ -39,13 +39,32 @@ pub(super) fn segments_since(before: Option<Packets>) -> Option<Packets> {
     })
 }
 
+/// What the scheduler gave this thread since it began, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ThreadTimes {
+    ran: f64,
+    waited: f64,
+}
+
+impl ThreadTimes {
+    /// Of this thread; `None` where the kernel does not tell (CONFIG_SCHED_INFO).
+    pub(super) fn now() -> Option<ThreadTimes> {
+        let text = host::file::read(Path::new("/proc/thread-self/schedstat")).ok()??;
+        let mut nanoseconds = text.split_whitespace().map(str::parse::<u64>);
+        let mut seconds = || Some(nanoseconds.next()?.ok()? as f64 / 1e9);
+        Some(ThreadTimes { ran: seconds()?, waited: seconds()? })
+    }
+
+    /// Seconds since then in which this thread was ready to run and waited for a processor.
+    pub(super) fn waited_since(before: Option<ThreadTimes>) -> f64 {
+        before.zip(ThreadTimes::now()).map_or(0.0, |(before, now)| (now.waited - before.waited).max(0.0))
+    }
+}
+
 /// Seconds that this thread has run, or was ready to run and waited for a processor; `None` where the kernel
-/// does not tell (CONFIG_SCHED_INFO).
+/// does not tell.
 pub(super) fn busy_seconds() -> Option<f64> {
-    let text = host::file::read(Path::new("/proc/thread-self/schedstat")).ok()??;
-    let mut nanoseconds = text.split_whitespace().map(str::parse::<u64>);
-    let (ran, waited) = (nanoseconds.next()?.ok()?, nanoseconds.next()?.ok()?);
-    Some(ran.saturating_add(waited) as f64 / 1e9)
+    ThreadTimes::now().map(|times| times.ran + times.waited)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::cpu_limit;
 use super::noise::Packets;
 use super::processor::{self, Usage};
 use super::reduce::reduce;
-use super::ring::{Pace, Ring};
+use super::ring::{Pace, Ring, Streamed};
 use crate::worker::auth::{self, Refusal, Secret, Seen};
 use crate::worker::tcp;
 
@@ -139,6 +139,8 @@ pub enum Answer {
         /// Seconds until everything had come from the left, or had gone to the right where nothing was to
         /// come.
         seconds: f64,
+        /// Seconds of it that are not the network's: [`super::ring::Streamed::waited`].
+        waited: f64,
         /// The TCP segments of this network namespace meanwhile.
         packets: Option<Packets>,
     },
@@ -195,8 +197,9 @@ pub async fn answer(task: Task, deadline: Duration) -> Answer {
             blocking(move |ring, _, _| {
                 let before = segments();
                 let pace = rate.map(Pace::new);
-                let seconds = ring.stream(bytes, (sends, receives), pace)?.as_secs_f64();
-                Ok(Answer::Streamed { seconds, packets: segments_since(before) })
+                let Streamed { elapsed, waited } = ring.stream(bytes, (sends, receives), pace)?;
+                let packets = segments_since(before);
+                Ok(Answer::Streamed { seconds: elapsed.as_secs_f64(), waited, packets })
             })
             .await
         }
@@ -404,8 +407,8 @@ async fn loopback(bytes: usize, deadline: Duration) -> Result<Answer, Broken> {
     let mut ring =
         Ring::new(0, 1, right.map_err(failed)?, left.map_err(failed)?, deadline).map_err(failed)?;
     let streamed = tokio::task::spawn_blocking(move || ring.stream(bytes, (true, true), None)).await;
-    let seconds = streamed.map_err(|error| of_no_rank(&error.to_string()))??.as_secs_f64();
-    Ok(Answer::Streamed { seconds, packets: None })
+    let Streamed { elapsed, waited } = streamed.map_err(|error| of_no_rank(&error.to_string()))??;
+    Ok(Answer::Streamed { seconds: elapsed.as_secs_f64(), waited, packets: None })
 }
 
 fn of_no_rank(message: &str) -> Broken {

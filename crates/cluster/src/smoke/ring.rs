@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use super::broken::{self, Fault};
+use super::counters::ThreadTimes;
 use super::pace::PACED_BLOCK_BYTES;
 pub use super::pace::Pace;
 use super::pattern;
@@ -45,6 +46,16 @@ pub enum Broken {
         /// What happened to the connection.
         why: Fault,
     },
+}
+
+/// How long a stream took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Streamed {
+    /// Until everything had come from the left, or had gone to the right where nothing was to come.
+    pub elapsed: Duration,
+    /// Seconds of it that are not the network's: until the first byte came, which is when the other rank
+    /// began, and in which a thread of the stream was ready to run and waited for a processor.
+    pub waited: f64,
 }
 
 /// A rank of a ring.
@@ -184,33 +195,45 @@ impl Ring {
     }
 
     /// Sends so many bytes to the right, or takes as many from the left, or both at once: what the path
-    /// carries. Gives back how long it took until everything had come, or had gone.
+    /// carries.
     pub fn stream(
         &mut self,
         bytes: usize,
         (sends, receives): (bool, bool),
         pace: Option<Pace>,
-    ) -> Result<Duration, Broken> {
+    ) -> Result<Streamed, Broken> {
         let start = Instant::now();
         let (rank, world) = (self.rank, self.world);
         let right = &mut self.right;
         std::thread::scope(|scope| {
-            let sending = sends.then(|| scope.spawn(move || send_zeros(rank, world, right, bytes, pace)));
+            let sending = sends.then(|| {
+                scope.spawn(move || {
+                    let before = ThreadTimes::now();
+                    send_zeros(rank, world, right, bytes, pace).map(|()| ThreadTimes::waited_since(before))
+                })
+            });
             let mut left = if receives { bytes } else { 0 };
             let scratch: &mut [u8] = bytemuck::cast_slice_mut(&mut self.scratch);
+            let failed = |error: std::io::Error| receiving_failed(rank, world, &error);
+            let mut waited = 0.0;
+            if left > 0 {
+                self.left.peek(&mut [0]).map_err(failed)?;
+                waited += start.elapsed().as_secs_f64();
+            }
+            let before = ThreadTimes::now();
             while left > 0 {
                 let now = left.min(scratch.len());
-                self.left
-                    .read_exact(&mut scratch[..now])
-                    .map_err(|error| receiving_failed(rank, world, &error))?;
+                self.left.read_exact(&mut scratch[..now]).map_err(failed)?;
                 left -= now;
             }
             let came = start.elapsed();
-            let Some(sending) = sending else { return Ok(came) };
+            waited += ThreadTimes::waited_since(before);
+            let Some(sending) = sending else { return Ok(Streamed { elapsed: came, waited }) };
             let sent = sending
                 .join()
                 .unwrap_or_else(|_| Err(Broken::Sending { rank: (rank + 1) % world, why: panicked() }));
-            sent.map(|()| if receives { came } else { start.elapsed() })
+            waited += sent?;
+            Ok(Streamed { elapsed: if receives { came } else { start.elapsed() }, waited })
         })
     }
 
@@ -483,6 +506,21 @@ mod tests {
             });
         }
         assert_eq!(reduced(3, 1000, None), vec![(0, None); 3]);
+    }
+
+    #[test]
+    fn a_late_sender_is_not_the_time_of_the_path() {
+        let mut ranks = ring(2, STALL);
+        let [sends, receives] = &mut ranks[..] else { panic!("two ranks") };
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                sends.stream(1 << 18, (true, false), None)
+            });
+            let Streamed { elapsed, waited } = receives.stream(1 << 18, (false, true), None).unwrap();
+            assert!(late.join().unwrap().is_ok());
+            assert!(waited >= 0.28 && elapsed.as_secs_f64() >= waited, "{elapsed:?} {waited}");
+        });
     }
 
     #[test]

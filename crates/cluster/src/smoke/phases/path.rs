@@ -75,7 +75,7 @@ impl PhaseRunner<'_> {
     ) -> Result<Vec<(f64, Option<Packets>)>, PhaseFailed> {
         let task = Task::Stream { bytes, sends: true, receives: true, rate };
         let of = |answer| match answer {
-            Answer::Streamed { seconds, packets } => (bytes as f64 / seconds, packets),
+            Answer::Streamed { seconds, packets, .. } => (bytes as f64 / seconds, packets),
             _ => (0.0, None),
         };
         Ok(self.all(task, phase, start).await?.into_iter().map(of).collect())
