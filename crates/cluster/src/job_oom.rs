@@ -8,7 +8,7 @@ use crate::oom::{Finding, inspect};
 const KILLED_STATUS: i64 = 137;
 
 /// What there is to say after a job, each a line.
-pub fn lines(found: &[(String, Finding)], ended: &[Ended], first: &FirstFailure) -> Vec<String> {
+pub(crate) fn lines(found: &[(String, Finding)], ended: &[Ended], first: &FirstFailure) -> Vec<String> {
     found.iter().flat_map(|(node, finding)| of_node(node, finding, ended, first)).collect()
 }
 
