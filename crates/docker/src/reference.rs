@@ -37,6 +37,24 @@ pub fn split(name: &str) -> (&str, &str) {
     }
 }
 
+/// Whether a text is a host, with a port or without: `nvcr.io`, `127.0.0.1:5000`, `[::1]:5000`.
+fn is_host(text: &str) -> bool {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let name = || {
+        host.split('.').all(|label| {
+            label.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && label.ends_with(|c: char| c.is_ascii_alphanumeric())
+                && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        })
+    };
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    address.map_or_else(name, |address| address.parse::<std::net::Ipv6Addr>().is_ok())
+        && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0) && !port.starts_with('+'))
+}
+
 fn invalid(text: &str, expected: &'static str) -> Error {
     Error::Invalid { text: text.to_owned(), expected }
 }
@@ -63,6 +81,9 @@ impl Reference {
             return Err(invalid(tag, "a tag: letters, digits, '.', '_' and '-', at most 128"));
         }
         let host = registry(path);
+        if !is_host(host) {
+            return Err(invalid(host, "a registry: a host name or address, with a port or without"));
+        }
         let repository = path.strip_prefix(host).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path);
         let registry = if host == "index.docker.io" { "docker.io" } else { host };
         let repository = match registry {
@@ -139,6 +160,7 @@ mod tests {
             ("nvcr.io/nvidia/pytorch:25.01-py3", "nvcr.io", "nvidia/pytorch", "25.01-py3"),
             ("localhost/a", "localhost", "a", "latest"),
             ("127.0.0.1:5000/a/b:v1", "127.0.0.1:5000", "a/b", "v1"),
+            ("[::1]:5000/a:v1", "[::1]:5000", "a", "v1"),
         ];
         for (text, registry, repository, tag) in cases {
             let read = Reference::parse(text).unwrap();
@@ -162,7 +184,21 @@ mod tests {
 
     #[test]
     fn rejects_invalid_image_references() {
-        for text in ["", "Python", "a b", "a:", "a/", "/a", "a@sha256:12", "a:-x", "https://nvcr.io/a"] {
+        for text in [
+            "",
+            "Python",
+            "a b",
+            "a:",
+            "a/",
+            "/a",
+            "a@sha256:12",
+            "a:-x",
+            "https://nvcr.io/a",
+            "bob:password/a",
+            "r.example:99999/a",
+            "r..example/a",
+            "r.example/../a",
+        ] {
             assert!(Reference::parse(text).is_err(), "{text}");
         }
     }

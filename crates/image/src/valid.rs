@@ -4,7 +4,11 @@
 use diagnostic::error::{Error, Kind};
 
 use crate::request::ImageRequest;
+use diagnostic::visible::is_hidden;
+use docker::reference::Reference;
 use resolve::parse::is_requirement;
+
+mod command;
 
 /// Where a value ends up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +19,10 @@ enum ValueKind {
     Path,
     /// A path in the image, from its root on.
     AbsolutePath,
-    /// An image or a registry.
+    /// An image.
     ImageName,
+    /// A registry, with the path that its images have there.
+    Registry,
     /// A URL that becomes a word of a shell command.
     Url,
     /// A package with its version: never an option of pip.
@@ -25,6 +31,8 @@ enum ValueKind {
     Repository,
     /// The key of a label.
     LabelKey,
+    /// A shell command, one of several that an instruction joins with `&&`.
+    Command,
 }
 
 impl ValueKind {
@@ -33,31 +41,40 @@ impl ValueKind {
             text.chars().all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter))
         };
         match self {
-            ValueKind::Line => !text.chars().any(char::is_control),
+            ValueKind::Line => !text.chars().any(is_hidden),
             ValueKind::Path => only("._/@+~*-") && !text.starts_with('-'),
             ValueKind::AbsolutePath => only("._/@+-") && text.starts_with('/'),
             ValueKind::ImageName => {
-                only("._/:@-") && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+                only("._/:@-")
+                    && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+                    && !text.split('/').any(|part| matches!(part, "" | "." | ".."))
             }
+            ValueKind::Registry => !text.contains('@') && Reference::parse(&format!("{text}/image")).is_ok(),
             ValueKind::Url => only("._~:/?#[]@!&*+,=%-") && !text.starts_with('-'),
             ValueKind::Package => is_requirement(text),
             ValueKind::Repository => {
-                only("._/-") && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+                only("._/-") && Reference::parse(text).is_ok_and(|name| name.tag == "latest")
             }
             ValueKind::LabelKey => only("._/-"),
+            ValueKind::Command => command::is_single(text.trim()),
         }
     }
 
     fn expected(self) -> &'static str {
         match self {
-            ValueKind::Line => "one line without control characters",
+            ValueKind::Line => "one line without control characters and marks of writing direction",
             ValueKind::Path => "a path of letters, digits and ._/@+~*- that does not begin with -",
             ValueKind::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
             ValueKind::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
+            ValueKind::Registry => "a registry such as ghcr.io/me: a host, a port, a path, no login",
             ValueKind::Url => "a URL without spaces, quotes and other characters of the shell",
             ValueKind::Package => "one package such as numpy<2 or NAME @ URL (PEP 508)",
-            ValueKind::Repository => "a name of letters, digits and ._/- that begins with a letter or digit",
+            ValueKind::Repository => "a name of lower-case letters, digits and ._/-, without a tag",
             ValueKind::LabelKey => "a key of letters, digits and ._/-",
+            ValueKind::Command => {
+                "one command on one line, without a comment, a here-document or a backslash at its end; \
+                    copy a script with `copy` and run it for more"
+            }
         }
     }
 
@@ -71,8 +88,8 @@ impl ValueKind {
     }
 }
 
-/// Refuses a request with a value that would become something else in the files made of it. `env`, `apt` and
-/// `user` are checked where they are used; `run`, `entrypoint` and `command` are commands by their purpose.
+/// Refuses a request with a value that would become something else in the files made of it. `apt` and
+/// `user` are checked where they are used; `entrypoint` and `command` are written as JSON.
 pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
     let mirrors = &request.mirrors;
     ValueKind::ImageName.check("name", &request.name)?;
@@ -89,6 +106,8 @@ pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
     ValueKind::Url.check("proxy", &request.proxy)?;
     ValueKind::AbsolutePath.check("workdir", &request.workdir)?;
     ValueKind::Path.check("copy", request.copy.iter().flat_map(|copy| [&copy.from, &copy.to]))?;
+    ValueKind::Line.check("env", request.env.values())?;
+    ValueKind::Command.check("run", &request.run)?;
     ValueKind::LabelKey.check("labels", request.labels.keys())?;
     ValueKind::Line.check("labels", request.labels.values())
 }
@@ -98,7 +117,7 @@ pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
 pub(crate) fn pipeline(name: &String, context: &String, registry: Option<&str>) -> Result<(), Error> {
     ValueKind::Repository.check("name", [name])?;
     ValueKind::Path.check("context", [context])?;
-    ValueKind::ImageName.check("--registry", registry.map(str::to_owned).iter())
+    ValueKind::Registry.check("--registry", registry.map(str::to_owned).iter())
 }
 
 #[cfg(test)]
@@ -134,6 +153,15 @@ mod tests {
             ("mirrors", r#"mirrors: {pip_index: "https://a.example/$(evil)"}"#),
             ("mirrors", r#"mirrors: {apt: "https://a.example/ --evil"}"#),
             ("proxy", r#"proxy: "http://p.example\nRUN evil""#),
+            ("packages", r#"packages: ["evil @ https://e.example/x --hash=sha256:00 --index-url=http://e"]"#),
+            ("env", r#"env: {A: "x\rRUN evil"}"#),
+            ("env", "env: {A: \"x\u{202e}y\"}"),
+            ("labels", "labels: {a: \"x\u{2028}y\"}"),
+            ("run", "run: [\"echo one\\npip install x\"]"),
+            ("run", r#"run: ['echo two \']"#),
+            ("run", r#"run: ["cat <<EOF"]"#),
+            ("run", r#"run: ["pip install x # why", "pip install y"]"#),
+            ("name", r#"name: "a/../../b""#),
         ] {
             assert!(refused(yaml).starts_with(&format!("`{key}`: ")), "{yaml}: {}", refused(yaml));
         }
@@ -145,6 +173,8 @@ mod tests {
             name: team/rl-train.v2
             description: "Training, with DeepSpeed's operators: $HOME stays text"
             workdir: /workspace/app-1
+            env: {NOTE: "a value, with: signs"}
+            run: ["make -C /src && echo '# done' >> /etc/motd", "test $((1 << 2)) -eq 4", "cat <<< text"]
             labels: {org.opencontainers.image.source: "https://example.org/a?b=c#d"}
             base_image: registry.example:5000/team/base:1.2@sha256:00ff
             wheels: wheels/linux
@@ -168,5 +198,12 @@ mod tests {
         assert!(!pipeline("rl", "d${{ secrets.X }}", None));
         assert!(!pipeline("rl", "images/rl", Some("r.example/$(evil)")));
         assert!(!pipeline("rl", "images/rl", Some("r.example/a\"evil")));
+        for registry in ["bob:password@r.example/x", "bob@r.example", "r.example:99999/p", "r.example/..//p"]
+        {
+            assert!(!pipeline("rl", "images/rl", Some(registry)), "{registry}");
+        }
+        assert!(
+            pipeline("rl", "images/rl", Some("localhost:5000")) && pipeline("rl", "images/rl", Some("me"))
+        );
     }
 }

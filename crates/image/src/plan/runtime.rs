@@ -57,12 +57,9 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
             ))
             .hint("pass it at container start: docker run --env-file"));
         }
-        let well_formed =
-            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !value.contains('\n');
+        let well_formed = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !well_formed || name.is_empty() {
-            return Err(usage_error(format!(
-                "`env`: {name:?} is not a valid variable name, or its value has several lines"
-            )));
+            return Err(usage_error(format!("`env`: {name:?} is not a valid variable name")));
         }
     }
     let suspected = |name: &str| ["TOKEN", "PASS", "SECRET", "KEY"].iter().any(|word| name.contains(word));

@@ -154,11 +154,29 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
 /// next line of a requirements file to it.
 fn wrong_at(item: &str) -> Option<usize> {
     let strange = item.find(|c: char| c == '\\' || is_hidden(c));
-    strange.or(match marker::requirement(item.trim()) {
+    strange.or_else(|| behind_address(item)).or(match marker::requirement(item.trim()) {
         Ok(_) => None,
         Err(RequirementError::Syntax(error)) => Some(error.start.min(item.len())),
         Err(RequirementError::TooDeep) => Some(0),
     })
+}
+
+/// Where something other than a marker follows the address in `NAME @ URL`: pip takes `--hash` and other
+/// options there.
+fn behind_address(item: &str) -> Option<usize> {
+    let (before, address) = item.split_once('@').filter(|(_, address)| address.contains("://"))?;
+    let start = before.len() + 1 + address.len() - address.trim_start().len();
+    let blank = start + item[start..].find(char::is_whitespace)?;
+    let rest = item[blank..].trim_start();
+    (!rest.is_empty() && !rest.starts_with(';')).then(|| item.len() - rest.len())
+}
+
+/// Whether an address holds a login: it would be written into locks, requirements files and images.
+fn has_login(item: &str) -> bool {
+    let addresses = item.split("://").skip(1);
+    let logins = addresses.filter_map(|rest| rest.split(['/', '?', '#']).next()?.rsplit_once('@'));
+    // `git@` is the user of everybody.
+    logins.map(|(login, _)| login).any(|login| login != "git")
 }
 
 /// Whether a text is one requirement (PEP 508): no option, no second line.
@@ -169,6 +187,11 @@ pub fn is_requirement(text: &str) -> bool {
 /// What pip reads and the resolver does not.
 fn unchecked(text: &str, at: usize, item: &str) -> Result<RequirementKind, ParameterError> {
     match wrong_at(item) {
+        None if has_login(item) => {
+            let message = "the address has a login, which would stand in every file made of it";
+            let hint = "let pip read it from ~/.netrc or a keyring, and leave it out here";
+            Err(ParameterError::at(WITH, text, at, message).hint(hint))
+        }
         None => Ok(RequirementKind::Unchecked(item.to_owned())),
         Some(wrong) => {
             let message = "pip reads no requirement here (PEP 508)";
@@ -224,6 +247,25 @@ mod tests {
             .into_iter()
             .map(|requirement| requirement.source.to_string())
             .collect()
+    }
+
+    #[test]
+    fn an_address_is_followed_by_nothing_but_a_marker() {
+        for text in [
+            "pwn @ https://e.example/x --hash=sha256:00 --index-url=http://evil",
+            "pwn @ https://e.example/x.whl --config-settings=a=b",
+            "pwn @ https://bob:secret@e.example/x.whl",
+            "pwn @ git+https://token@git.example/x.git",
+        ] {
+            assert!(requirements(universe(), text).is_err(), "{text}");
+        }
+        for text in [
+            "own @ https://e.example/x.whl",
+            "own@https://e.example/x.whl ; python_version < '3.13'",
+            "own[extra] @ git+ssh://git@git.example/x.git@v1#subdirectory=a",
+        ] {
+            assert!(requirements(universe(), text).is_ok(), "{text}");
+        }
     }
 
     #[test]
