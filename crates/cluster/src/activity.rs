@@ -190,6 +190,14 @@ pub(crate) fn of(listed: &str, command: bool) -> Activity {
     }
 }
 
+/// Whether a mark is one that envdoc gives ([`crate::lock::run_id`]). Any process of the container may have
+/// another text in its environment, and the commands that stop a job contain its mark.
+fn is_run_id(mark: &str) -> bool {
+    (1..=64).contains(&mark.len())
+        && mark.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && !mark.starts_with('-')
+}
+
 /// `12 (name) S 1 …`, the mark and the arguments; the name may contain anything.
 fn process(line: &str) -> Option<Process> {
     let (stat, rest) = line.split_once('\t').unwrap_or((line, ""));
@@ -204,7 +212,7 @@ fn process(line: &str) -> Option<Process> {
         ended: matches!(fields.first(), Some(&("Z" | "X")))
             || command.trim().is_empty() && fields.get(20) == Some(&"0"),
         name: name.to_owned(),
-        mark: (!mark.is_empty()).then(|| mark.to_owned()),
+        mark: is_run_id(mark).then(|| mark.to_owned()),
         command: command.to_owned(),
     })
 }
@@ -212,6 +220,14 @@ fn process(line: &str) -> Option<Process> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_marks_of_envdoc_get_into_commands() {
+        assert!(is_run_id(&crate::lock::run_id()));
+        for mark in ["", "x; reboot #", "$(reboot)", "a b", "-e", "../a"] {
+            assert!(!is_run_id(mark), "{mark}");
+        }
+    }
 
     fn line(id: u32, parent: u32, name: &str, command: &str) -> String {
         let rest = "0 ".repeat(17);
