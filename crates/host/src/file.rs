@@ -144,7 +144,10 @@ pub(crate) fn bounded(path: &Path) -> io::Result<Vec<u8>> {
 
 fn whole(from: impl Read, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(limit_bytes + 1).read_to_end(&mut bytes)?;
+    from.take(limit_bytes + 1).read_to_end(&mut bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::new(error.kind(), "it has no end: reading it waits for more"),
+        _ => error,
+    })?;
     match bytes.len() as u64 > limit_bytes {
         true => Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
@@ -190,6 +193,8 @@ const SKIPPED: &[&str] = &[".git", "node_modules", "target", ".venv", "venv", "_
 pub struct Below {
     /// Every file, in the order of their names.
     pub files: Vec<PathBuf>,
+    /// What is neither a file nor a directory: links, which are not followed, pipes, sockets, devices.
+    pub others: Vec<PathBuf>,
     /// Directories that cannot be listed, and why.
     pub unreadable: Vec<(PathBuf, io::Error)>,
 }
@@ -208,6 +213,7 @@ pub fn below(directory: &Path) -> io::Result<Option<Below>> {
         }
     }
     found.files.sort();
+    found.others.sort();
     found.unreadable.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(Some(found))
 }
@@ -220,7 +226,8 @@ fn list(folder: &Path, found: &mut Below, open: &mut Vec<PathBuf>) -> io::Result
         match entry.file_type()? {
             kind if kind.is_dir() && !skipped => open.push(entry.path()),
             kind if kind.is_file() => found.files.push(entry.path()),
-            _ => {}
+            kind if kind.is_dir() => {}
+            _ => found.others.push(entry.path()),
         }
     }
     Ok(())

@@ -22,8 +22,13 @@ pub enum Unchecked {
     CloudFormation,
     /// Not text: an image with a name such as `dockerfile-stages.png`.
     Binary,
-    /// Another file names it, and it is outside of the directories to lint: it was not read.
+    /// Another file names it, or a link leads to it, and it is outside of the directories to lint: it was not
+    /// read.
     Outside,
+    /// A link to a directory, which is not followed.
+    LinkedDirectory,
+    /// Another file names it, and it is too large to be read along.
+    TooLarge,
     /// Neither its name nor its contents show a type that rules check.
     UnknownType,
 }
@@ -37,6 +42,8 @@ impl Unchecked {
             Unchecked::CloudFormation => "cloudformation",
             Unchecked::Binary => "binary",
             Unchecked::Outside => "outside",
+            Unchecked::LinkedDirectory => "linked-directory",
+            Unchecked::TooLarge => "too-large",
         }
     }
 
@@ -47,6 +54,8 @@ impl Unchecked {
             Unchecked::Kubernetes => "template of a Kubernetes manifest",
             Unchecked::CloudFormation => "CloudFormation template",
             Unchecked::Binary => "binary file",
+            Unchecked::LinkedDirectory => "link to a directory, not followed",
+            Unchecked::TooLarge => "file larger than 1 MiB that another file names, not read",
             Unchecked::Outside => "file outside the linted directory and its repository, not read",
         }
     }

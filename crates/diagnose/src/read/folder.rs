@@ -1,5 +1,6 @@
 //! What to read where folders are named.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,8 @@ const NO_LOGS: &[&str] = &[
     "zip",
 ];
 
-/// The sources that paths stand for: files, folders with all that is below them, `-` for standard input.
+/// The sources that paths stand for: files, folders with all that is below them and the files that links in
+/// them lead to, `-` for standard input. Links to folders are not followed.
 /// Hidden files and what is plainly no log are left out of folders, which one source per folder says.
 pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
@@ -67,7 +69,12 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
         };
         sources.extend(below.unreadable.iter().map(|(folder, error)| unreadable(folder, error)));
         let (mut hidden, mut others) = (0, Vec::new());
-        for file in below.files {
+        let real: BTreeSet<PathBuf> =
+            below.files.iter().filter_map(|file| file::canonical(file).ok()).collect();
+        // `latest.log` is a link to one of the others; in /var/log/containers of Kubernetes all are links.
+        let links = below.others.into_iter().filter(|link| !file::is_directory(link));
+        let links = links.filter(|link| file::canonical(link).map_or(true, |target| !real.contains(&target)));
+        for file in below.files.into_iter().chain(links) {
             let relative = file.strip_prefix(path).unwrap_or(&file);
             let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
             if relative.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {

@@ -17,14 +17,17 @@ pub fn read(source: &Source) -> Result<Read, Error> {
     read_among(source, false)
 }
 
-/// Reads a source to its end. One that cannot be opened is [`Read::unread`] with `others`, unless it does not
-/// exist: then its name is wrong.
+/// Reads a source to its end. One that cannot be opened is [`Read::unread`] with `others`.
 pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
     match source {
         Source::File(path) => match host::file::open_ending(path) {
             Ok(file) => Ok(stream(&path.display().to_string(), file)),
-            Err(error) if others && error.kind() != ErrorKind::NotFound => {
-                Ok(Read::missing(path.display().to_string(), &error.to_string()))
+            Err(error) if others => {
+                let why = match error.kind() {
+                    ErrorKind::NotFound => "no such file".to_owned(),
+                    _ => error.to_string(),
+                };
+                Ok(Read::missing(path.display().to_string(), &why))
             }
             Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
         },
@@ -52,6 +55,39 @@ fn start<'s>(mut stream: Box<dyn io::Read + 's>) -> (Vec<u8>, Box<dyn io::Read +
     (first.clone(), Box::new(Cursor::new(first).chain(rest)))
 }
 
+/// The most that is read of what a packed log unpacks to, in bytes: a few megabytes may unpack to terabytes.
+const UNPACKED_LIMIT_BYTES: u64 = 2 << 30;
+
+/// A stream that ends with an error behind so many bytes.
+struct Limited<R> {
+    stream: R,
+    left: u64,
+    limit: u64,
+}
+
+impl<R: io::Read> Limited<R> {
+    fn new(stream: R, limit: u64) -> Limited<R> {
+        Limited { stream, left: limit, limit }
+    }
+}
+
+impl<R: io::Read> io::Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            let mib = self.limit >> 20;
+            let message = format!("it unpacks to more than {mib} MiB; what is behind them was not read");
+            return match self.stream.read(&mut [0])? {
+                0 => Ok(0),
+                _ => Err(io::Error::other(message)),
+            };
+        }
+        let room = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let count = self.stream.read(&mut buffer[..room])?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
 /// An error that came when the start was read, handed out in its place.
 struct Failed(Option<io::Error>);
 
@@ -74,7 +110,7 @@ pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
     }
     let (first, mut reader) = match packing {
         Packing::Plain => (first, raw),
-        _ => start(packing.undone(raw)),
+        _ => start(Box::new(Limited::new(packing.undone(raw), UNPACKED_LIMIT_BYTES))),
     };
     if let Some(format) = formats::of(&first) {
         return formats::read(name, format, reader);
@@ -108,6 +144,19 @@ mod tests {
     }
 
     const LOG: &str = "step 1\nRuntimeError: CUDA error: out of memory\n训练失败\n";
+
+    #[test]
+    fn a_limited_stream_ends_with_an_error_where_more_would_come() {
+        let read = |bytes: &[u8], limit| {
+            let mut text = Vec::new();
+            let result = Limited::new(bytes, limit).read_to_end(&mut text);
+            (text.len(), result.err().map(|error| error.to_string()))
+        };
+        assert_eq!(read(&[b'a'; 100], 100), (100, None));
+        let (count, error) = read(&vec![b'a'; 3 << 20], 2 << 20);
+        assert_eq!(count, 2 << 20);
+        assert_eq!(error.as_deref(), Some("it unpacks to more than 2 MiB; what is behind them was not read"));
+    }
 
     #[test]
     fn reads_plain_compressed_and_utf16_logs() {
@@ -159,7 +208,7 @@ mod tests {
         assert!(error.message.starts_with("cannot read /nowhere/train.log: "), "{error}");
         assert!(read(&Source::File("/".into())).is_err());
         let error = read(&Source::File("/dev/zero".into())).unwrap_err();
-        assert_eq!(error.message, "cannot read /dev/zero: it is a device, which has no end");
+        assert_eq!(error.message, "cannot read /dev/zero: it is a device, not a file");
         assert!(read(&Source::File("/dev/null".into())).is_ok());
     }
 
@@ -168,9 +217,10 @@ mod tests {
         let sources =
             [Source::File("/dev/zero".into()), Source::Bytes { name: "log".into(), bytes: vec![b'x'] }];
         let reads = crate::read::read_all(&sources).unwrap();
-        assert_eq!(reads[0].unread.as_deref(), Some("it is a device, which has no end"));
+        assert_eq!(reads[0].unread.as_deref(), Some("it is a device, not a file"));
         assert_eq!((reads[1].unread.as_ref(), reads[1].lines), (None, 1));
         let missing = [Source::File("/nowhere/train.log".into()), sources[1].clone()];
-        assert!(crate::read::read_all(&missing).is_err(), "a wrong name is an error");
+        let reads = crate::read::read_all(&missing).unwrap();
+        assert_eq!((reads[0].unread.as_deref(), reads[1].lines), (Some("no such file"), 1));
     }
 }

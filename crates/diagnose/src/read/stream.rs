@@ -14,6 +14,9 @@ pub(super) fn read_rest(blocks: &mut Blocks, reader: &mut dyn io::Read, what: &s
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                 return blocks.remark(format!("{what} ends early at byte {} (unpacked)", blocks.bytes()));
             }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return blocks.remark(format!("{what} has no end: read up to byte {}", blocks.bytes()));
+            }
             Err(error) => {
                 return blocks.remark(format!("{what} read failed at byte {}: {error}", blocks.bytes()));
             }

@@ -16,18 +16,25 @@ pub(super) fn whole(path: &Path) -> io::Result<fs::File> {
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
     // Another file may be there by now.
     judge(path, &file.metadata()?)?;
-    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    // Files of the kernel such as /proc/kmsg wait for more at their end; a file of a disk never waits.
+    if is_open_already(path) {
+        rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    }
     Ok(file)
 }
 
 /// Where a process finds what it has open already: standard input, `<(command)` of a shell.
 const OPEN_ALREADY: &[&str] = &["/dev/stdin", "/dev/fd", "/proc/self/fd"];
 
+fn is_open_already(path: &Path) -> bool {
+    OPEN_ALREADY.iter().any(|known| path.starts_with(known))
+}
+
 fn judge(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     let kind = metadata.file_type();
     let what = match () {
         () if kind.is_socket() => "socket",
-        () if OPEN_ALREADY.iter().any(|known| path.starts_with(known)) => return Ok(()),
+        () if is_open_already(path) => return Ok(()),
         () if kind.is_fifo() => "named pipe",
         () if kind.is_block_device() => "device",
         () if kind.is_char_device() && metadata.rdev() != NULL_DEVICE => "device",
@@ -36,9 +43,10 @@ fn judge(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is a {what}, not a file")))
 }
 
-/// A file that the user named and that has an end.
+/// A file that the user named and that has an end. Reading one that would wait for more is an error
+/// ([`io::ErrorKind::WouldBlock`]).
 pub fn open_ending(path: &Path) -> io::Result<fs::File> {
-    ending(fs::File::open(path)?)
+    ending(whole(path)?)
 }
 
 /// Standard input, where it has an end.
@@ -55,10 +63,10 @@ fn ending(file: fs::File) -> io::Result<fs::File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let endless = kind.is_char_device() && !file.is_terminal() && metadata.rdev() != NULL_DEVICE;
-    if endless || kind.is_block_device() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, which has no end"));
+    match endless || kind.is_block_device() {
+        true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a device, not a file")),
+        false => Ok(file),
     }
-    Ok(file)
 }
 
 /// Numbers of /dev/null, major 1 and minor 3: a device that ends at once.
@@ -70,11 +78,21 @@ mod tests {
 
     /// Without a writer, opening a named pipe waits for one.
     #[test]
+    fn a_file_that_waits_for_more_is_an_error() {
+        // Readable for root alone, and empty of news where a logger reads it too.
+        if let Ok(file) = open_ending(Path::new("/proc/kmsg")) {
+            let read = std::io::copy(&mut io::Read::take(file, 1 << 24), &mut io::sink());
+            assert!(read.is_ok() || read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock));
+        }
+        assert_eq!(text_of(Path::new("/proc/self/comm")).unwrap().lines().count(), 1);
+    }
+
+    #[test]
     fn named_pipes_and_sockets_are_refused_and_open_pipes_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("x.env");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
-        for read in [text_of(&pipe), text_up_to(&pipe, 9)] {
+        for read in [text_of(&pipe), text_up_to(&pipe, 9), open_ending(&pipe).map(|_| String::new())] {
             assert_eq!(read.unwrap_err().to_string(), "it is a named pipe, not a file");
         }
         assert!(read_bytes(&pipe).is_err() && read(&pipe).is_err() && read_private(&pipe).is_err());

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::roots::{Around, Roots};
-use crate::{File, Kind, Over, Skipped};
+use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
@@ -12,11 +12,11 @@ const PARENTS_LIMIT: usize = 3;
 const OTHERS_LIMIT: usize = 20;
 
 /// Reads the files that say more of a file. The build context of a Dockerfile is `named`, else the nearest
-/// directory, from the Dockerfile upwards, that contains everything the file copies. Returns what is outside
-/// of `roots`.
-pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> Vec<Skipped> {
+/// directory, from the Dockerfile upwards, that contains everything the file copies. Returns what was not
+/// read.
+pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotRead {
     if file.name == "-" && named.is_none() {
-        return Vec::new();
+        return NotRead::default();
     }
     let around = &mut roots.around(&file.name);
     match file.kind {
@@ -38,7 +38,21 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> Vec<
         }
         _ => {}
     }
-    std::mem::take(&mut around.outside)
+    NotRead::of(around)
+}
+
+/// What other files name and was not read: outside of the roots or too large; not readable.
+#[derive(Debug, Default)]
+pub(super) struct NotRead {
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) unreadable: Vec<Unreadable>,
+}
+
+impl NotRead {
+    fn of(around: &mut Around) -> NotRead {
+        let Around { skipped, unreadable, .. } = around;
+        NotRead { skipped: std::mem::take(skipped), unreadable: std::mem::take(unreadable) }
+    }
 }
 
 /// Adds the files of these paths from the directory of a file.
@@ -141,9 +155,9 @@ fn others(of: &Path, endings: &[&str], around: &mut Around, is_wanted: impl Fn(&
     file::entries(&folder).into_iter().filter(is_one).filter_map(read).take(OTHERS_LIMIT).collect()
 }
 
-/// Adds the existing env files of Compose services. Returns what is outside of `roots`.
-pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> Vec<Skipped> {
-    let (mut more, mut outside): (Vec<File>, Vec<Skipped>) = Default::default();
+/// Adds the existing env files of Compose services. Returns what was not read.
+pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> NotRead {
+    let (mut more, mut all): (Vec<File>, NotRead) = Default::default();
     for file in files.iter().filter(|file| file.kind == Kind::Compose && file.name != "-") {
         let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
         let mut around = roots.around(&file.name);
@@ -155,10 +169,12 @@ pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> Vec<Skipped> {
                 more.push(File::new(file.catalog, name, text, Kind::Environment));
             }
         }
-        outside.extend(around.outside);
+        let NotRead { skipped, unreadable } = NotRead::of(&mut around);
+        all.skipped.extend(skipped);
+        all.unreadable.extend(unreadable);
     }
     files.extend(more);
-    outside
+    all
 }
 
 /// The directory of a file and its parents, up to the root of the repository. Those above the working

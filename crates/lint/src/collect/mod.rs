@@ -16,6 +16,7 @@ use host::file::{self, Below};
 use crate::detect::{Detected, detect};
 use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized};
 use crate::{File, Kind, Over, Skipped, Stack, Unchecked, Unreadable};
+use context::NotRead;
 use roots::Roots;
 
 /// Larger files are not linted: no file that people write is, and every rule reads the whole of it.
@@ -62,10 +63,17 @@ impl Sources {
         }
         collected.files.extend(self.merged()?);
         let roots = Roots::new(self.paths.iter().chain(&self.context));
+        let mut not_read: Vec<NotRead> = Vec::new();
         for file in &mut collected.files {
-            collected.skipped.extend(context::fill(file, self.context.as_deref(), &roots));
+            not_read.push(context::fill(file, self.context.as_deref(), &roots));
         }
-        collected.skipped.extend(context::env_files(&mut collected.files, &roots));
+        not_read.push(context::env_files(&mut collected.files, &roots));
+        for NotRead { skipped, unreadable } in not_read {
+            collected.skipped.extend(skipped);
+            let known = collected.unreadable.clone();
+            let new = unreadable.into_iter().filter(|one| known.iter().all(|other| other.name != one.name));
+            collected.unreadable.extend(new);
+        }
         Ok(collected)
     }
 
@@ -104,6 +112,10 @@ impl Sources {
         for path in &below.files {
             self.below(path, &mut found);
         }
+        let root = file::canonical(Path::new(name)).ok();
+        for path in &below.others {
+            self.other(path, root.as_deref(), &mut found);
+        }
         if found.files.is_empty() && found.unreadable.is_empty() {
             return Err(nothing(name, &found.skipped));
         }
@@ -111,6 +123,27 @@ impl Sources {
         collected.unreadable.extend(found.unreadable);
         collected.skipped.extend(found.skipped);
         Ok(())
+    }
+
+    /// Adds what a link of a directory leads to, unless that is outside of the directory; a pipe, a socket or
+    /// a device is a file that cannot be read.
+    fn other(&self, path: &Path, root: Option<&Path>, found: &mut Collected) {
+        let name = shown(path);
+        let skipped = |why| Skipped { name: name.clone(), why, named: false };
+        if file::is_directory(path) {
+            return found.skipped.push(skipped(Unchecked::LinkedDirectory));
+        }
+        match file::canonical(path) {
+            Ok(real) if root.is_some_and(|root| real.starts_with(root)) => self.below(path, found),
+            Ok(_) => found.skipped.push(skipped(Unchecked::Outside)),
+            Err(_) if kind_of_name(&name).is_none() => {
+                found.skipped.push(skipped(Unchecked::UnknownType));
+            }
+            Err(error) => {
+                let why = format!("link to a file that cannot be opened: {error}");
+                found.unreadable.push(Unreadable { name, why, directory: false });
+            }
+        }
     }
 
     /// Adds a file of a directory.

@@ -1,11 +1,12 @@
 //! Which files a linted file may bring in. A file of a stranger may name any path of this machine, and a
 //! report shows parts of what it read.
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use host::file;
 
-use crate::{Skipped, Unchecked};
+use crate::{Skipped, Unchecked, Unreadable};
 
 /// Larger files are not read along with others.
 const FILE_LIMIT_BYTES: u64 = 1 << 20;
@@ -39,7 +40,7 @@ impl Roots {
             }
             roots.push(folder);
         }
-        Around { roots, outside: Vec::new() }
+        Around { roots, skipped: Vec::new(), unreadable: Vec::new() }
     }
 }
 
@@ -47,8 +48,10 @@ impl Roots {
 #[derive(Debug)]
 pub(super) struct Around {
     roots: Vec<PathBuf>,
-    /// Files that were not read.
-    pub(super) outside: Vec<Skipped>,
+    /// Files that were not read: outside of the directories, or too large.
+    pub(super) skipped: Vec<Skipped>,
+    /// Files that could not be read.
+    pub(super) unreadable: Vec<Unreadable>,
 }
 
 impl Around {
@@ -58,20 +61,37 @@ impl Around {
         file::canonical(path).is_ok_and(|real| self.roots.iter().any(|root| real.starts_with(root)))
     }
 
-    /// The text of a small file in one of the directories.
+    /// The text of a small file in one of the directories. What is there and is not read is noted.
     pub(super) fn text(&mut self, path: &Path) -> Option<String> {
-        let small = file::size(path).is_some_and(|bytes| bytes <= FILE_LIMIT_BYTES);
-        if !small {
+        if !file::exists(path) || file::is_directory(path) {
             return None;
         }
+        let name = || path.strip_prefix(".").unwrap_or(path).display().to_string();
         if !self.contains(path) {
-            let name = path.strip_prefix(".").unwrap_or(path).display().to_string();
-            if self.outside.iter().all(|one| one.name != name) {
-                self.outside.push(Skipped { name, why: Unchecked::Outside, named: false });
-            }
+            self.skip(name(), Unchecked::Outside);
             return None;
         }
-        file::text_up_to(path, FILE_LIMIT_BYTES).ok()
+        match file::text_up_to(path, FILE_LIMIT_BYTES) {
+            Ok(text) => return Some(text),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                self.skip(name(), Unchecked::TooLarge);
+            }
+            // Scripts and programs may be binaries.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+            Err(error) => {
+                let one = Unreadable { name: name(), why: error.to_string(), directory: false };
+                if self.unreadable.iter().all(|other| other.name != one.name) {
+                    self.unreadable.push(one);
+                }
+            }
+        }
+        None
+    }
+
+    fn skip(&mut self, name: String, why: Unchecked) {
+        if self.skipped.iter().all(|one| one.name != name) {
+            self.skipped.push(Skipped { name, why, named: false });
+        }
     }
 }
 
@@ -98,7 +118,7 @@ mod tests {
         let read = |given: &[PathBuf], file: &str, name: &str| {
             let mut around = Roots::new(given.iter()).around(at(file).to_str().unwrap());
             let text = around.text(&at(file).parent().unwrap().join(name));
-            (text.is_some(), around.outside.len())
+            (text.is_some(), around.skipped.len())
         };
         assert_eq!(read(&[], "repo/a/compose.yaml", "../x.env"), (true, 0));
         assert_eq!(read(&[], "repo/a/compose.yaml", "../../secret.env"), (false, 1));
@@ -106,5 +126,23 @@ mod tests {
         assert_eq!(read(&[], "repo/a/compose.yaml", "none.env"), (false, 0));
         assert_eq!(read(&[], "plain/a/compose.yaml", "../x.env"), (false, 1));
         assert_eq!(read(&[at("plain")], "plain/a/compose.yaml", "../x.env"), (true, 0));
+    }
+
+    #[test]
+    fn files_that_are_named_and_not_read_are_noted() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        write(&at("compose.yaml"));
+        file::write(&at("large.env"), &"A=1\n".repeat(1 << 19), true).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("zero.env")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket.env")).unwrap();
+        let mut around = Roots::default().around(at("compose.yaml").to_str().unwrap());
+        for name in ["large.env", "zero.env", "socket.env", "socket.env", "none.env"] {
+            assert_eq!(around.text(&at(name)), None, "{name}");
+        }
+        let skipped: Vec<Unchecked> = around.skipped.iter().map(|one| one.why).collect();
+        assert_eq!(skipped, [Unchecked::TooLarge, Unchecked::Outside]);
+        let [socket] = &around.unreadable[..] else { panic!("{:?}", around.unreadable) };
+        assert!(socket.name.ends_with("socket.env") && socket.why == "it is a socket, not a file");
     }
 }
