@@ -1,6 +1,6 @@
 //! Names of services, networks, volumes, secrets and configs that the file does not declare.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
@@ -40,8 +40,13 @@ fn judge(file: &Compose) -> Vec<Found> {
     if is_part(file) {
         return Vec::new();
     }
-    file.services.iter().filter(|one| !one.extends_elsewhere).flat_map(|one| of_service(file, one)).collect()
+    let declared = KINDS.map(|kind| (kind, declared(file, kind))).into();
+    let whole = file.services.iter().filter(|one| !one.extends_elsewhere);
+    whole.flat_map(|one| of_service(file, one, &declared)).collect()
 }
+
+/// What the top level of a file declares by name.
+const KINDS: [&str; 5] = ["services", NETWORKS, "volumes", "secrets", "configs"];
 
 /// Whether other files belong to it, which may declare more.
 pub(super) fn is_part(file: &Compose) -> bool {
@@ -50,10 +55,11 @@ pub(super) fn is_part(file: &Compose) -> bool {
     file.broken.is_some() || file.top("include").is_some() || !file.services.iter().all(whole)
 }
 
-fn of_service(file: &Compose, service: &Service) -> Vec<Found> {
+fn of_service(file: &Compose, service: &Service, declared: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Found> {
     let mut found = Vec::new();
+    let none = BTreeSet::new();
     let mut check = |kind: &str, key: &str, name: &str| {
-        let declared: BTreeSet<String> = declared(file, kind);
+        let declared = declared.get(kind).unwrap_or(&none);
         if name.contains('$') || declared.contains(name) || (kind == NETWORKS && name == "default") {
             return;
         }

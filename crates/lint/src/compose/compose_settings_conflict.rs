@@ -1,6 +1,6 @@
 //! Settings of a service that exclude each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
@@ -192,26 +192,42 @@ fn cycle(file: &Compose) -> Option<Found> {
         .iter()
         .map(|one| (one.name.as_str(), dependencies(one).into_iter().map(|(name, _)| name).collect()))
         .collect();
+    let mut seen = BTreeSet::new();
     file.services.iter().find_map(|service| {
-        let mut path = vec![service.name.clone()];
-        let mut open: Vec<String> = graph.get(service.name.as_str())?.clone();
-        while let Some(next) = open.pop() {
-            if next == service.name {
-                let message = format!(
-                    "services depend on each other: {}; docker compose refuses the file",
-                    path.join(", ")
-                );
-                return Some(Found::error(
-                    service.line_of("depends_on"),
-                    message,
-                    "Remove one of the dependencies",
-                ));
-            }
-            if !path.contains(&next) {
-                open.extend(graph.get(next.as_str()).cloned().unwrap_or_default());
-                path.push(next);
-            }
-        }
-        None
+        let path = cycle_from(&graph, &service.name, &mut seen)?;
+        let first = file.services.iter().find(|service| path.contains(&service.name.as_str()))?;
+        let start = path.iter().position(|name| *name == first.name)?;
+        let names = [&path[start..], &path[..start]].concat();
+        let message =
+            format!("services depend on each other: {}; docker compose refuses the file", names.join(", "));
+        let fix = "Remove one of the dependencies";
+        Some(Found::error(first.line_of("depends_on"), message, fix))
     })
+}
+
+/// The services of a cycle that is reached from one, without recursion. `seen`: those from which none is.
+fn cycle_from<'g>(
+    graph: &'g BTreeMap<&'g str, Vec<String>>,
+    from: &str,
+    seen: &mut BTreeSet<&'g str>,
+) -> Option<Vec<&'g str>> {
+    let enter = |name: &str| graph.get_key_value(name).map(|(name, next)| (*name, next.iter()));
+    let mut path = vec![enter(from).filter(|(name, _)| seen.insert(name))?];
+    let mut on_path: BTreeSet<&str> = path.iter().map(|(name, _)| *name).collect();
+    while let Some((name, next)) = path.last_mut() {
+        let Some(other) = next.next() else {
+            on_path.remove(*name);
+            path.pop();
+            continue;
+        };
+        if on_path.contains(other.as_str()) {
+            let names = path.iter().map(|(name, _)| *name);
+            return Some(names.skip_while(|name| *name != other).collect());
+        }
+        if let Some(entered) = enter(other).filter(|(name, _)| seen.insert(name)) {
+            on_path.insert(entered.0);
+            path.push(entered);
+        }
+    }
+    None
 }

@@ -5,7 +5,8 @@ mod lines;
 mod sources;
 
 use catalog::Catalog;
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::str::FromStr;
 
@@ -54,6 +55,8 @@ pub(crate) struct Scope {
     pub torch: Option<Version>,
     /// The NCCL that reads them, where it is known.
     pub nccl: Option<Version>,
+    /// Where each name is set last, made when it is first asked for.
+    last: OnceCell<BTreeMap<String, usize>>,
 }
 
 /// A variable that is set.
@@ -112,8 +115,11 @@ impl Scope {
 
     /// Where it is set, where that is certain.
     pub(crate) fn setting(&self, name: &str) -> Option<&Setting> {
-        let found = self.settings.iter().rev().find(|one| one.name == name && one.held != Held::Unexported);
-        found.filter(|one| one.certain)
+        let last = self.last.get_or_init(|| {
+            let set = self.settings.iter().enumerate().filter(|(_, one)| one.held != Held::Unexported);
+            set.map(|(index, one)| (one.name.clone(), index)).collect()
+        });
+        self.settings.get(*last.get(name)?).filter(|one| one.certain)
     }
 
     /// Whether it is set anywhere.

@@ -1,6 +1,6 @@
 //! Variables of images, services and scripts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -47,6 +47,7 @@ impl Settings {
             settings: service_settings(service, &lines),
             torch: torch.clone(),
             nccl: nccl.clone(),
+            ..Scope::default()
         };
         Settings { scopes: read.services.iter().map(scope).collect(), ..Settings::empty(file) }
     }
@@ -90,7 +91,7 @@ impl Settings {
             lines.collect::<Vec<_>>()
         });
         Settings {
-            scopes: vec![Scope { settings: found, torch, nccl }],
+            scopes: vec![Scope { settings: found, torch, nccl, ..Scope::default() }],
             written: read.commands.iter().flat_map(written).chain(documents).collect(),
             uses: read.uses.clone(),
             launches: read.commands.iter().filter_map(launch).collect(),
@@ -148,17 +149,11 @@ fn service_settings(service: &Service, lines: &[&str]) -> Vec<Setting> {
         return Vec::new();
     }
     let head = service.line_of("environment");
-    let location = |name: &str| {
-        let here = |line: &&str| {
-            let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
-            line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['=', ':', '"', '\'']))
-        };
-        let found = lines.get(head.line..).and_then(|rest| rest.iter().position(here));
-        match (&head.file, found) {
-            (None, Some(skip)) => (head.line + skip + 1).into(),
-            _ => head.clone(),
-        }
+    let own = match &head.file {
+        None => entry_lines(lines, head.line),
+        Some(_) => BTreeMap::new(),
     };
+    let location = |name: &str| own.get(name).map_or_else(|| head.clone(), |line| (*line).into());
     let setting = |(name, value): (String, Option<String>)| Setting {
         location: location(&name),
         written: value.clone().unwrap_or_default(),
@@ -168,6 +163,29 @@ fn service_settings(service: &Service, lines: &[&str]) -> Vec<Setting> {
         certain: true,
     };
     environment.into_iter().map(setting).collect()
+}
+
+/// The lines of the entries below the key `environment` in line `head`, by their names; none where they stand
+/// in the line of the key.
+fn entry_lines<'l>(lines: &[&'l str], head: usize) -> BTreeMap<&'l str, usize> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let key = lines.get(head.saturating_sub(1)).map_or(0, |line| indent(line));
+    let below = lines.iter().enumerate().skip(head).take_while(|(_, line)| {
+        let text = line.trim_start();
+        // Items of a list may stand as far left as their key.
+        text.is_empty()
+            || text.starts_with('#')
+            || indent(line) > key
+            || (indent(line) == key && text.starts_with("- "))
+    });
+    let mut found = BTreeMap::new();
+    for (index, line) in below {
+        let text = line.trim_start().trim_start_matches("- ").trim_start().trim_start_matches(['"', '\'']);
+        if let Some(end) = text.find(['=', ':', '"', '\'']) {
+            found.entry(&text[..end]).or_insert(index + 1);
+        }
+    }
+    found
 }
 
 /// `-e NAME=value` of docker, `-x NAME=value` of Open MPI, `--export=ALL,NAME=value` of Slurm,
