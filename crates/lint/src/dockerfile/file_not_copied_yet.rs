@@ -2,7 +2,7 @@
 
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::shell::Command;
-use crate::read::dockerfile::{Dockerfile, From, Stage};
+use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -64,12 +64,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn stage(stage: &Stage) -> Option<Found> {
-    for run in &stage.runs {
-        let before = &stage.instructions[..=run.instruction];
-        // Other things that bring files.
-        if run.state.opaque || brings_any(stage, before, run.instruction) {
+    // From here on there may be files of any name.
+    let brought = stage.instructions.iter().position(brings_any);
+    let fetched = stage.runs.iter().find(|run| fetches(run)).map(|run| run.instruction);
+    let unknown_from = brought.into_iter().chain(fetched).min().unwrap_or(usize::MAX);
+    for run in stage.runs.iter().take_while(|run| run.instruction < unknown_from) {
+        if run.state.opaque {
             return None;
         }
+        let before = &stage.instructions[..=run.instruction];
         for name in needs(&run.command) {
             let base = name.rsplit('/').next().unwrap_or_default();
             let later = stage.instructions[run.instruction + 1..].iter().find(|one| copies(one, base))?;
@@ -85,31 +88,30 @@ fn stage(stage: &Stage) -> Option<Found> {
     None
 }
 
-/// Whether instructions may have brought a file of any name.
-fn brings_any(stage: &Stage, before: &[Instruction], index: usize) -> bool {
-    let instructions = before.iter().any(|one| {
-        let copy = matches!(one.keyword.as_str(), "COPY" | "ADD");
-        let text = one.text.text.as_str();
-        let sources = text.trim_end().rsplit_once(char::is_whitespace).map_or("", |(sources, _)| sources);
-        let directory = sources.split_whitespace().any(|word| {
-            let base = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            !base.contains('.') || word.ends_with('/') || base == "."
-        });
-        (copy
-            && (directory
-                || (one.flag("from").is_some() && !text.contains("uv"))
-                || text.contains(['*', '?', '$'])))
-            || one.flags.iter().any(|flag| {
-                flag.starts_with("--mount") && (flag.contains("type=bind") || flag.contains("source=."))
-            })
+/// Whether an instruction may bring a file of any name.
+fn brings_any(one: &Instruction) -> bool {
+    let copy = matches!(one.keyword.as_str(), "COPY" | "ADD");
+    let text = one.text.text.as_str();
+    let sources = text.trim_end().rsplit_once(char::is_whitespace).map_or("", |(sources, _)| sources);
+    let directory = sources.split_whitespace().any(|word| {
+        let base = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        !base.contains('.') || word.ends_with('/') || base == "."
     });
-    let fetched = stage.runs.iter().filter(|run| run.instruction <= index).any(|run| {
-        matches!(
-            run.command.program(),
-            "git" | "tar" | "unzip" | "wget" | "curl" | "cp" | "mv" | "svn" | "rsync"
-        ) || !run.command.writes.is_empty()
-    });
-    instructions || fetched
+    let mounts = |flag: &String| {
+        flag.starts_with("--mount") && (flag.contains("type=bind") || flag.contains("source=."))
+    };
+    (copy
+        && (directory
+            || (one.flag("from").is_some() && !text.contains("uv"))
+            || text.contains(['*', '?', '$'])))
+        || one.flags.iter().any(mounts)
+}
+
+/// Whether a command may bring a file of any name.
+fn fetches(run: &Run) -> bool {
+    let program = run.command.program();
+    matches!(program, "git" | "tar" | "unzip" | "wget" | "curl" | "cp" | "mv" | "svn" | "rsync")
+        || !run.command.writes.is_empty()
 }
 
 /// Whether an instruction copies a file of this name.

@@ -54,7 +54,30 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 /// The pinned packages of one Python, by name.
-type Pinned<'s> = BTreeMap<&'s str, &'s Requirement>;
+#[derive(Default)]
+struct Pinned<'s> {
+    all: BTreeMap<&'s str, &'s Requirement>,
+    /// Those of which the catalog knows what the release requires.
+    known: BTreeMap<&'s str, &'s Requirement>,
+}
+
+impl<'s> Pinned<'s> {
+    fn insert(&mut self, catalog: &'static Catalog, one: &'s Requirement) {
+        self.all.insert(&one.name, one);
+        match row(catalog, one) {
+            Some(_) => self.known.insert(&one.name, one),
+            None => self.known.remove(one.name.as_str()),
+        };
+    }
+
+    /// Those that require `one`, or that it requires.
+    fn related(&self, catalog: &'static Catalog, one: &Requirement) -> BTreeMap<&'s str, &'s Requirement> {
+        let mut found = self.known.clone();
+        let required = row(catalog, one).into_iter().flat_map(|row| row.requires.keys());
+        found.extend(required.filter_map(|name| self.all.get_key_value(name.as_str())));
+        found
+    }
+}
 
 fn stage(stage: &Stage) -> Vec<Found> {
     let mut pythons: BTreeMap<String, Pinned> = BTreeMap::new();
@@ -71,7 +94,7 @@ fn stage(stage: &Stage) -> Vec<Found> {
             found.extend(contradictions(run, install, there));
         }
         for one in install.requirements.iter().filter(|one| one.pin.is_some() && !one.default) {
-            there.insert(&one.name, one);
+            there.insert(run.state.catalog, one);
         }
     }
     found
@@ -82,13 +105,14 @@ fn contradictions(run: &Run, install: &Install, there: &Pinned) -> Vec<Found> {
     let pinned = install.requirements.iter().filter(|one| one.pin.is_some() && !one.default);
     let mut found = Vec::new();
     for one in pinned {
-        let before = there.get(one.name.as_str()).filter(|before| before.pin != one.pin);
+        let before = there.all.get(one.name.as_str()).filter(|before| before.pin != one.pin);
         if let Some(before) = before.filter(|_| !FAMILY.contains(&one.name.as_str())) {
             let message = format!("{} replaces {} from {}", shown(one), shown(before), before.location());
             found.push(Found::note(one, message, "Pin one release, in one place"));
         }
         // What this command names itself is another rule's.
-        let others = there.values().filter(|other| install.requirement(&other.name).is_none());
+        let related = there.related(catalog, one);
+        let others = related.values().filter(|other| install.requirement(&other.name).is_none());
         found.extend(others.filter_map(|other| pair(catalog, one, other)));
     }
     found

@@ -46,6 +46,8 @@ pub(crate) struct Program {
     pub facts: Option<Rc<Facts>>,
     /// Lines, from 1, of what the parser does not understand, and of what is nested deeper than is read.
     pub unparsed: BTreeSet<usize>,
+    /// The first call of each place: start and end, in bytes.
+    pub call_places: BTreeMap<(usize, usize), usize>,
 }
 
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
@@ -71,6 +73,7 @@ impl Program {
             imports: BTreeMap::new(),
             facts: None,
             unparsed: BTreeSet::new(),
+            call_places: BTreeMap::new(),
         };
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
@@ -114,6 +117,9 @@ impl Program {
             program.structure(node, &around.function, text);
             program.node(node, around, text);
         }
+        for (index, call) in program.calls.iter().enumerate() {
+            program.call_places.entry((call.at.start, call.at.end)).or_insert(index);
+        }
         program
     }
 
@@ -153,7 +159,7 @@ impl Program {
 
     /// The call that a piece of text is, whole.
     pub(crate) fn call_at(&self, at: &Range<usize>) -> Option<&Call> {
-        self.calls.iter().find(|call| call.at == *at)
+        self.call_places.get(&(at.start, at.end)).and_then(|index| self.calls.get(*index))
     }
 
     fn import(&mut self, node: Node, text: &str) {
