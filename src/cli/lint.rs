@@ -14,7 +14,7 @@ use crate::cli::values;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
 use diagnostic::rule::select;
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 use lint::collect::{Collected, Sources, here};
@@ -194,7 +194,7 @@ impl Args {
             return Err(Error::new(Kind::Usage, "--fix cannot change standard input").hint("name the file"));
         }
         let Fixes { files: changed, mut left } = fix::fix(rules, CHECKS, files);
-        let (mut written, mut unwritten) = (Vec::new(), Vec::new());
+        let (mut written, mut unwritten, mut backups) = (Vec::new(), Vec::new(), Vec::new());
         let text = self.format == Format::Text && !self.dry_run && !changed.is_empty();
         for file in changed {
             match (self.dry_run, text) {
@@ -206,7 +206,10 @@ impl Args {
                 (false, false) => terminal::note(file.diff().trim_end()),
             }
             match file.write() {
-                Ok(_) => written.push(file),
+                Ok(backup) => {
+                    backups.push(visible::path(&backup));
+                    written.push(file);
+                }
                 Err(error) => {
                     terminal::error(&error);
                     unwritten.push(file);
@@ -222,7 +225,8 @@ impl Args {
         if !written.is_empty() {
             let findings = report::plural(written.iter().map(|file| file.fixed).sum(), "finding");
             let files = report::plural(written.len(), "file");
-            terminal::note(&format!("fixed {findings} in {files}; the old text is in FILE.orig"));
+            let backups = backups.join(", ");
+            terminal::note(&format!("fixed {findings} in {files}; the old text is in {backups}"));
         }
         Ok((left, unwritten.len()))
     }

@@ -1,6 +1,7 @@
 //! `envdoc cluster init`.
 
 use catalog::Catalog;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,6 +68,12 @@ impl Args {
         {
             return Err(Error::new(Kind::Usage, format!("--nodes names {} twice", twice.1))
                 .hint("list each machine once"));
+        }
+        let loopback = |node: &&String| node.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let own = self.nodes.iter().find(|node| *node == "localhost" || loopback(node));
+        if let Some(node) = own.filter(|_| self.nodes.len() > 1) {
+            return Err(Error::new(Kind::Usage, format!("--nodes: {node} is a loopback address"))
+                .hint("give the address under which the other nodes reach this machine"));
         }
         let (found, unreachable) = self.found(catalog, interrupts)?;
         let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
