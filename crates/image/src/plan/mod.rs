@@ -9,11 +9,15 @@ mod base;
 mod expectations;
 mod labels;
 mod operators;
+mod package_manager;
 mod packages;
+mod pip;
 mod python;
+mod python_source;
 mod runtime;
 mod step;
 mod system;
+mod uv;
 
 use std::collections::BTreeMap;
 
@@ -194,7 +198,7 @@ struct PlanContext<'a> {
     resolution: &'a Resolution,
     stack: &'a Stack,
     base: &'a base::Base,
-    python: &'a python::Python,
+    python: &'a python_source::Python,
     /// The packages of the lock, where it still fits.
     locked: Option<&'a [LockedPackage]>,
 }

@@ -9,6 +9,7 @@ pub(crate) mod hostfile_starts;
 pub(crate) mod json;
 pub(crate) mod launch;
 pub(crate) mod launch_options;
+pub(crate) mod launcher;
 pub(crate) mod line_index;
 pub(crate) mod machine;
 pub(crate) mod manifest;
