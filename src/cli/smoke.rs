@@ -316,7 +316,7 @@ impl Args {
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());
         let progress = self.progress_handler(&live);
-        let running = nccl::phases::run_here(gpus, options, Progress(&progress), &mut outcome);
+        let running = nccl::here::run(gpus, options, Progress(&progress), &mut outcome);
         let finished = runtime.block_on(until_interrupted(running));
         live.end();
         match finished {

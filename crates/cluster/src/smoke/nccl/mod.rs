@@ -5,11 +5,12 @@
 //! it. [`search`] finds the library ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`]
 //! is the GPU, [`rank`] does what is asked of a rank, [`error`] names what fails there, [`words`] says what
 //! result codes mean. [`workers`] starts the ranks, [`phases`] are the phases of the test, [`transport_used`]
-//! its last one.
+//! its last one; [`here`] runs them on this machine.
 
 pub mod elf;
 pub mod error;
 pub mod gpu;
+pub mod here;
 pub mod library;
 mod logs;
 pub mod phases;

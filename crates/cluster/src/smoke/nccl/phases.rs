@@ -11,10 +11,8 @@ use super::logs::logs;
 use super::transport_used;
 use super::workers::{Rank, Site, Workers};
 use super::{Answer, Opened, Task};
-use crate::oom;
 use crate::smoke::bandwidth::size;
 use crate::smoke::gpu::{Gpu, Loaded};
-use crate::smoke::memory_kills;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome, PhaseFailed, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::{CHECKED_COUNTS, Options, PEER_GRACE, rounds};
@@ -30,19 +28,6 @@ const JOIN_TIMEOUT_FACTOR: u32 = 6;
 const ALL_REDUCE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The part of the free memory that the data may take.
 const FREE_MEMORY_DIVISOR: usize = 2;
-
-/// [`run`] on this machine; what the OOM killer ended meanwhile is added to the outcome.
-pub async fn run_here(
-    gpus: usize,
-    options: &Options,
-    progress: Progress<'_>,
-    outcome: &mut Outcome,
-) -> Result<(), PhaseFailed> {
-    let memory = oom::Local::start();
-    let finished = run(&Site::Local, Some(gpus), options, progress, outcome).await;
-    memory_kills::here(outcome, memory.end(), &[]);
-    finished
-}
 
 /// Runs all phases on `gpus` GPUs of every node; all of them by default.
 pub async fn run(
