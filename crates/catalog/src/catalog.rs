@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::cache::Cache;
-use super::file::{self, Contents, Table};
+use super::file::{self, Contents, Sourced, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{

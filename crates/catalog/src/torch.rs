@@ -168,11 +168,18 @@ pub const LAST_TORCHAUDIO: &str = "2.11.0";
 impl Contents for Torch {
     const NAME: &str = "torch.yaml";
     const TEXT: &str = file::text!("torch.yaml");
+}
+
+impl file::Sourced for Torch {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::rows_of(&mut self.rows)
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
         for release in &mut self.rows {
-            complete_builds(release, &self.sources);
+            complete_builds(release, &sources);
         }
         self.complete_torchaudio();
     }
