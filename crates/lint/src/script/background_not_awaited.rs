@@ -37,7 +37,7 @@ const LONG: &[&str] = &["srun", "python", "python3", "torchrun", "deepspeed", "a
 
 fn judge(script: &Script) -> Vec<Found> {
     let waits = script.text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    if Batch::read(&script.text).is_none() || waits.into_iter().any(|word| word == "wait") {
+    if Batch::read(script.catalog, &script.text).is_none() || waits.into_iter().any(|word| word == "wait") {
         return Vec::new();
     }
     let last = script.commands.iter().rposition(|command| !is_quick(command));
