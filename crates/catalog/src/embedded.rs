@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::file::{Contents, Row, Sourced, Table as RowTable};
 use super::{
-    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
-    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, images, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces,
-    nvidia_packages, object_keys, package_order, packages, pip_options, presets, sbatch_options,
-    sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch,
-    tracebacks, variable_families, variables, xids,
+    apt_options, cuda, cuda_errors, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
+    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
+    gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
+    nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
+    presets, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services,
+    toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -93,6 +93,7 @@ static FILES: &[File] = &[
         named("forward_compatibility", &["toolkit"], Versions),
     ]),
     of::<RowTable<cuda_errors::CudaError>>(&[by(&["number"], Numbers)]),
+    of::<RowTable<cudnn_wheels::CudnnWheel>>(&[by(&["package", "version"], Alphabet)]),
     of::<deepspeed::Deepspeed>(&[
         by(&["version"], Versions),
         named("cuda_minors", &["since"], Versions),
@@ -160,6 +161,7 @@ static FILES: &[File] = &[
     ]),
     of::<RowTable<toolkit_keys::ToolkitKey>>(&[by(&["section", "key"], Free)]),
     of::<torch::Torch>(&[by(&["version"], Versions)]),
+    of::<RowTable<torch_partners::TorchPartner>>(&[by(&["partner"], Alphabet)]),
     of::<tracebacks::Tracebacks>(&[
         named("launchers", &["path"], Free),
         named("consequences", &["exception"], Alphabet),

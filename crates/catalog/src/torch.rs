@@ -162,9 +162,6 @@ impl Release {
     }
 }
 
-/// torchaudio's last release.
-pub const LAST_TORCHAUDIO: &str = "2.11.0";
-
 impl Contents for Torch {
     const NAME: &str = "torch.yaml";
     const TEXT: &str = file::text!("torch.yaml");
@@ -203,15 +200,22 @@ fn complete_builds(release: &mut Release, sources: &Sources) {
 impl Torch {
     /// See [`Release::torchaudio_of`].
     fn complete_torchaudio(&mut self) {
-        let last = self.release(LAST_TORCHAUDIO);
+        let Some(ended) = self.last_torchaudio().map(str::to_owned) else { return };
+        let last = self.release(&ended);
         let builds: Vec<String> =
             last.into_iter().flat_map(|row| &row.builds).map(|build| build.build.clone()).collect();
-        let later = |row: &&mut Release| row.version != LAST_TORCHAUDIO;
-        for row in self.rows.iter_mut().filter(later) {
-            if row.torchaudio.as_deref() == Some(LAST_TORCHAUDIO) {
+        for row in self.rows.iter_mut().filter(|row| row.version != ended) {
+            if row.torchaudio.as_ref() == Some(&ended) {
                 row.torchaudio_builds = Some(builds.clone());
             }
         }
+    }
+
+    /// The last torchaudio there was: that of the newest torch, where an earlier torch has it too.
+    pub fn last_torchaudio(&self) -> Option<&str> {
+        let (newest, earlier) = self.rows.split_last()?;
+        let last = newest.torchaudio.as_ref()?;
+        earlier.iter().any(|row| row.torchaudio.as_ref() == Some(last)).then_some(last)
     }
 
     /// All releases, oldest first.

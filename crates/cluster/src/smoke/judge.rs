@@ -195,6 +195,8 @@ fn ring(outcome: &Outcome) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::super::cpu_limit::{Reading, tests::throttled};
+    use super::super::doubts::{doubts, still};
+    use super::super::repeated::Doubts;
     use super::*;
     use crate::smoke::outcome::{Expected, Measured};
 
