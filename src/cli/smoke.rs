@@ -19,7 +19,7 @@ use ::cluster::smoke::progress::{Event, Progress};
 use ::cluster::smoke::report::live::Live;
 use ::cluster::smoke::report::{self as report, findings, plot};
 use ::cluster::smoke::transport::ExpectedTransport;
-use ::cluster::smoke::{bandwidth, baseline, cluster, memory_kills};
+use ::cluster::smoke::{bandwidth, baseline, cluster, nccl};
 use ::cluster::worker::bundle::Bundle;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -316,7 +316,7 @@ impl Args {
         let runtime = runtime()?;
         let live = Live::new(Site::Local.nodes());
         let progress = self.progress_handler(&live);
-        let running = memory_kills::nccl_here(gpus, options, Progress(&progress), &mut outcome);
+        let running = nccl::here::run(gpus, options, Progress(&progress), &mut outcome);
         let finished = runtime.block_on(until_interrupted(running));
         live.end();
         match finished {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cluster::smoke::rank;
+use cluster::smoke::rank_task;
 use cluster::worker::session::Session;
 use cluster::worker::{Answer, Expected, Failure, Task, Why};
 use tokio::process::{Child, Command};
@@ -92,16 +92,16 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
     let program = env!("CARGO_BIN_EXE_envdoc");
     let ranks = [start(&[program, "worker"]).await, start(&[program, "worker"]).await];
     let sessions = [0, 1].map(|rank: usize| ranks[rank].1.as_ref().unwrap());
-    let ask = |rank: usize, task: rank::Task| async move {
+    let ask = |rank: usize, task: rank_task::Task| async move {
         sessions[rank].ask_custom(&task, Duration::from_secs(60)).await.unwrap()
     };
     let mut ports = [0; 2];
     for (rank, port) in ports.iter_mut().enumerate() {
-        let answer = ask(rank, rank::Task::Listen { address: Some(LOOPBACK) }).await;
-        let rank::Answer::Listening { port: own } = answer else { panic!("{answer:?}") };
+        let answer = ask(rank, rank_task::Task::Listen { address: Some(LOOPBACK) }).await;
+        let rank_task::Answer::Listening { port: own } = answer else { panic!("{answer:?}") };
         *port = own;
     }
-    let join = |number: usize| rank::Task::Join {
+    let join = |number: usize| rank_task::Task::Join {
         run: "memory".into(),
         own: sessions[number].hello.nonce.clone(),
         left: sessions[1 - number].hello.nonce.clone(),
@@ -112,12 +112,13 @@ async fn a_rank_needs_its_data_and_less_than_8_mib_more() {
         stall: 20.0,
     };
     let both = tokio::join!(ask(0, join(0)), ask(1, join(1)));
-    assert!(matches!(both, (rank::Answer::Joined { .. }, rank::Answer::Joined { .. })), "{both:?}");
+    assert!(matches!(both, (rank_task::Answer::Joined { .. }, rank_task::Answer::Joined { .. })), "{both:?}");
     let before = [peak(&ranks[0].0), peak(&ranks[1].0)];
-    let reduce = || rank::Task::AllReduce { elements: DATA / 4, warmup: 0, iterations: 2, corrupt: None };
+    let reduce =
+        || rank_task::Task::AllReduce { elements: DATA / 4, warmup: 0, iterations: 2, corrupt: None };
     let both = tokio::join!(ask(0, reduce()), ask(1, reduce()));
     for (answer, ((child, _), before)) in [both.0, both.1].iter().zip(ranks.iter().zip(before)) {
-        assert!(matches!(answer, rank::Answer::Reduced { wrong: 0, .. }), "{answer:?}");
+        assert!(matches!(answer, rank_task::Answer::Reduced { wrong: 0, .. }), "{answer:?}");
         let more = peak(child) - before;
         assert!((DATA..=DATA + (8 << 20)).contains(&more), "{more} bytes for {DATA}");
     }

@@ -4,15 +4,16 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::cache::Cache;
-use super::file::{self, Contents, Table};
+use super::file::{self, Contents, Sourced, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{
-    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
-    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces, nvidia_packages,
-    object_keys, package_order, pip_options, presets, stack_keys, sxids, systems, throttle_reasons,
-    time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    apt_options, cuda, cuda_errors, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
+    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
+    gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, nccl, nccl_functions,
+    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, sbatch_options,
+    sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch,
+    torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -55,6 +56,8 @@ catalog! {
     pub cuda: cuda::Cuda,
     /// The errors of CUDA's runtime, by number.
     pub cuda_errors: Table<cuda_errors::CudaError>,
+    /// Wheels of cuDNN that load a library by its name only.
+    pub cudnn_wheels: Table<cudnn_wheels::CudnnWheel>,
     /// DeepSpeed releases, oldest first, and what they do not work with.
     pub deepspeed: deepspeed::Deepspeed,
     /// Variables that DeepSpeed's launcher forwards.
@@ -101,6 +104,10 @@ catalog! {
     pub pip_options: Table<pip_options::PipOption>,
     /// Presets, in the order of the alphabet.
     pub presets: Table<presets::Preset>,
+    /// Options of sbatch.
+    pub sbatch_options: Table<sbatch_options::SbatchOption>,
+    /// Keywords of sshd_config.
+    pub sshd_keywords: Table<sshd_keywords::SshdKeyword>,
     /// Keys of stack files.
     pub stack_keys: Table<stack_keys::StackKey>,
     /// SXids, by number.
@@ -113,8 +120,12 @@ catalog! {
     pub time_services: Table<time_services::TimeService>,
     /// The container toolkit and the container software around it.
     pub toolkit: toolkit::Toolkit,
+    /// Keys of the container toolkit's config.toml.
+    pub toolkit_keys: Table<toolkit_keys::ToolkitKey>,
     /// PyTorch releases, oldest first.
     pub torch: torch::Torch,
+    /// Which torch torchvision and torchaudio require.
+    pub torch_partners: Table<torch_partners::TorchPartner>,
     /// Tracebacks that tell of a failure elsewhere.
     pub tracebacks: tracebacks::Tracebacks,
     /// Beginnings of names of variables that belong to the stack.

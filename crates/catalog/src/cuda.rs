@@ -117,20 +117,29 @@ pub struct Cuda {
 impl Contents for Cuda {
     const NAME: &str = "cuda.yaml";
     const TEXT: &str = file::text!("cuda.yaml");
+}
+
+impl file::Sourced for Cuda {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.rows),
+            file::rows_of(&mut self.majors),
+            file::rows_of(&mut self.architectures),
+            file::rows_of(&mut self.forward_compatibility),
+        ])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
         for row in self.rows.iter_mut().filter(|row| row.runtime.is_some()) {
             row.metapackage.get_or_insert_with(|| row.toolkit.clone());
         }
-        file::complete(&mut self.majors, &self.checked, &self.sources);
-        file::complete(&mut self.architectures, &self.checked, &self.sources);
         let number = |row: &Architecture| {
             let (major, minor) = row.compute_capability.split_once('.')?;
             Some((major.parse().ok()?, minor.parse().ok()?))
         };
         self.tegra = self.architectures.iter().filter(|row| row.tegra).filter_map(number).collect();
-        file::complete(&mut self.forward_compatibility, &self.checked, &self.sources);
     }
 }
 

@@ -162,17 +162,26 @@ pub struct Deepspeed {
 impl Contents for Deepspeed {
     const NAME: &str = "deepspeed.yaml";
     const TEXT: &str = file::text!("deepspeed.yaml");
+}
+
+impl file::Sourced for Deepspeed {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.rows),
+            file::rows_of(&mut self.cuda_minors),
+            file::rows_of(&mut self.incompatibilities),
+            file::rows_of(&mut self.operators),
+        ])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.cuda_minors, &self.checked, &self.sources);
-        file::complete(&mut self.rows, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
         for row in &mut self.rows {
             let lists = row.cuda_minors.as_ref();
             row.minors =
                 lists.and_then(|since| self.cuda_minors.iter().find(|list| list.since == *since)).cloned();
         }
-        file::complete(&mut self.incompatibilities, &self.checked, &self.sources);
-        file::complete(&mut self.operators, &self.checked, &self.sources);
     }
 }
 

@@ -24,7 +24,15 @@ pub struct Key {
     /// Whether an object below it is its value, and not more keys.
     #[serde(default)]
     pub flat: bool,
+    /// Where this was read: the source of the whole file.
+    #[serde(skip)]
+    pub source: String,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
 }
+
+file::rows!(Key);
 
 /// What a value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -64,6 +72,18 @@ pub struct DockerDaemon {
 impl Contents for DockerDaemon {
     const NAME: &str = "docker_daemon.yaml";
     const TEXT: &str = file::text!("docker_daemon.yaml");
+}
+
+impl file::Sourced for DockerDaemon {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::rows_of(&mut self.rows)
+    }
+
+    fn complete(&mut self) {
+        self.rows.iter_mut().for_each(|row| row.source.clone_from(&self.source));
+        let day = self.checked.clone();
+        file::complete(self.rows(), &day, &file::Sources::new());
+    }
 }
 
 impl DockerDaemon {

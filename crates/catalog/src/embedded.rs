@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::de::DeserializeOwned;
-
-use super::file::{Contents, Table as RowTable};
+use super::file::{Contents, Row, Sourced, Table as RowTable};
 use super::{
-    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
-    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, images, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces,
-    nvidia_packages, object_keys, package_order, packages, pip_options, presets, stack_keys, sxids, systems,
-    throttle_reasons, time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    apt_options, cuda, cuda_errors, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
+    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
+    gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
+    nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
+    presets, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services,
+    toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -22,8 +21,18 @@ pub struct File {
     pub text: &'static str,
     /// Its tables, in the order in which they are shown.
     pub tables: &'static [Table],
-    /// Whether a text is what the program reads from this file; if not, why.
-    pub fits: fn(&str) -> Result<(), serde_yaml::Error>,
+    /// The source and the day of every row that the program reads from a text; why it reads none, if the
+    /// text is not that of this file.
+    pub provenance: fn(&str) -> Result<Vec<Provenance>, serde_yaml::Error>,
+}
+
+/// Where a row was read, and when it was compared with that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provenance {
+    /// With the keys of the file written out.
+    pub source: String,
+    /// `2026-11-21`.
+    pub checked: String,
 }
 
 /// One list of rows in a file.
@@ -59,11 +68,17 @@ const fn named(name: &'static str, key: &'static [&'static str], order: Order) -
 }
 
 const fn of<T: Contents>(tables: &'static [Table]) -> File {
-    File { name: Cow::Borrowed(T::NAME), text: T::TEXT, tables, fits: fits::<T> }
+    File { name: Cow::Borrowed(T::NAME), text: T::TEXT, tables, provenance: provenance::<T> }
 }
 
-fn fits<T: DeserializeOwned>(text: &str) -> Result<(), serde_yaml::Error> {
-    serde_yaml::from_str::<T>(text).map(drop)
+fn provenance<T: Sourced>(text: &str) -> Result<Vec<Provenance>, serde_yaml::Error> {
+    let mut contents: T = serde_yaml::from_str(text)?;
+    contents.complete();
+    let of = |row: &mut dyn Row| {
+        let (source, checked) = row.provenance();
+        Provenance { source: source.clone(), checked: checked.clone() }
+    };
+    Ok(contents.rows().into_iter().map(of).collect())
 }
 
 use Order::{Alphabet, Free, Numbers, Versions};
@@ -78,6 +93,7 @@ static FILES: &[File] = &[
         named("forward_compatibility", &["toolkit"], Versions),
     ]),
     of::<RowTable<cuda_errors::CudaError>>(&[by(&["number"], Numbers)]),
+    of::<RowTable<cudnn_wheels::CudnnWheel>>(&[by(&["package", "version"], Alphabet)]),
     of::<deepspeed::Deepspeed>(&[
         by(&["version"], Versions),
         named("cuda_minors", &["since"], Versions),
@@ -122,6 +138,8 @@ static FILES: &[File] = &[
     of::<RowTable<package_order::PackagePlace>>(&[by(&["package"], Free)]),
     of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<sbatch_options::SbatchOption>>(&[by(&["option"], Alphabet)]),
+    of::<RowTable<sshd_keywords::SshdKeyword>>(&[by(&["keyword"], Alphabet)]),
     of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),
     of::<RowTable<sxids::Sxid>>(&[by(&["number"], Numbers)]),
     of::<systems::Systems>(&[
@@ -141,7 +159,9 @@ static FILES: &[File] = &[
         named("modes", &["name"], Free),
         named("engine", &["series"], Versions),
     ]),
+    of::<RowTable<toolkit_keys::ToolkitKey>>(&[by(&["section", "key"], Free)]),
     of::<torch::Torch>(&[by(&["version"], Versions)]),
+    of::<RowTable<torch_partners::TorchPartner>>(&[by(&["partner"], Alphabet)]),
     of::<tracebacks::Tracebacks>(&[
         named("launchers", &["path"], Free),
         named("consequences", &["exception"], Alphabet),
@@ -166,7 +186,7 @@ pub fn all() -> impl Iterator<Item = File> {
         name: Cow::Owned(format!("packages/{name}.yaml")),
         text,
         tables: PACKAGE,
-        fits: fits::<packages::Package>,
+        provenance: provenance::<packages::Package>,
     });
     FILES.iter().cloned().chain(packages)
 }
@@ -212,6 +232,25 @@ mod tests {
             let json: serde_json::Value = serde_json::from_str(json).unwrap();
             let yaml: serde_json::Value = serde_yaml::from_str(file.text).unwrap();
             assert_eq!(json, yaml, "{}", file.name);
+        }
+    }
+
+    /// Tables have lists of rows; a mapping with a source is a row of its own.
+    #[test]
+    fn every_row_of_every_file_has_a_source_and_a_day() {
+        for file in all() {
+            let value: serde_yaml::Value = serde_yaml::from_str(file.text).unwrap();
+            let rows = |value: &serde_yaml::Value| match value {
+                serde_yaml::Value::Sequence(rows) => rows.len(),
+                value => usize::from(value.get("source").is_some()),
+            };
+            let written: usize = value.as_mapping().unwrap().values().map(rows).sum();
+            let read = (file.provenance)(file.text).unwrap();
+            assert_eq!(read.len(), written, "{}: Sourced::rows leaves a table out", file.name);
+            for Provenance { source, checked } in read {
+                assert!(source.len() > 3, "{}: no source: {source:?}", file.name);
+                assert!(checked.parse::<jiff::civil::Date>().is_ok(), "{}: no day: {checked:?}", file.name);
+            }
         }
     }
 

@@ -20,6 +20,9 @@ pub struct Gpus {
     pub tolerance: f64,
     /// Where it was read.
     pub source: String,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
 }
 
 /// A network link by its nominal rate.
@@ -38,7 +41,12 @@ pub struct Link {
     pub tolerance: Option<f64>,
     /// Where it was read, or how it was computed.
     pub source: String,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
 }
+
+file::rows!(Gpus, Link);
 
 /// Kinds of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -65,6 +73,17 @@ pub struct ExpectedBandwidth {
 impl Contents for ExpectedBandwidth {
     const NAME: &str = "expected_bandwidth.yaml";
     const TEXT: &str = file::text!("expected_bandwidth.yaml");
+}
+
+impl file::Sourced for ExpectedBandwidth {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([file::rows_of(&mut self.gpus), file::rows_of(&mut self.links)])
+    }
+
+    fn complete(&mut self) {
+        let day = self.checked.clone();
+        file::complete(self.rows(), &day, &file::Sources::new());
+    }
 }
 
 impl ExpectedBandwidth {

@@ -5,14 +5,30 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 
 /// A file of the catalog as the program reads it.
-pub(super) trait Contents: DeserializeOwned {
+pub(super) trait Contents: Sourced {
     /// Its name below `catalog/`.
     const NAME: &'static str;
     /// The text that the program was built with.
     const TEXT: &'static str;
+}
+
+/// What has rows with sources.
+pub(super) trait Sourced: DeserializeOwned {
+    /// The rows of all tables, and whatever else has a source of its own.
+    fn rows(&mut self) -> Vec<&mut dyn Row>;
 
     /// Writes out what rows share: sources, days.
-    fn complete(&mut self) {}
+    fn complete(&mut self);
+}
+
+/// The rows of one table, for [`Sourced::rows`].
+pub(super) fn rows_of<R: Row>(rows: &mut [R]) -> Vec<&mut dyn Row> {
+    rows.iter_mut().map(|row| row as &mut dyn Row).collect()
+}
+
+/// The rows of several tables.
+pub(super) fn tables<const N: usize>(tables: [Vec<&mut dyn Row>; N]) -> Vec<&mut dyn Row> {
+    tables.into_iter().flatten().collect()
 }
 
 /// The text of a file below `catalog/`.
@@ -81,9 +97,15 @@ impl<R> Table<R> {
 impl<R: OnlyTable> Contents for Table<R> {
     const NAME: &'static str = R::NAME;
     const TEXT: &'static str = R::TEXT;
+}
+
+impl<R: OnlyTable> Sourced for Table<R> {
+    fn rows(&mut self) -> Vec<&mut dyn Row> {
+        rows_of(&mut self.rows)
+    }
 
     fn complete(&mut self) {
-        complete(&mut self.rows, &self.checked, &self.sources);
+        complete(rows_of(&mut self.rows), &self.checked, &self.sources);
     }
 }
 
@@ -113,7 +135,7 @@ pub(super) fn json(name: &str) -> Option<&'static str> {
 }
 
 /// Writes sources out in full and fills in the day.
-pub(super) fn complete<R: Row>(rows: &mut [R], day: &str, sources: &Sources) {
+pub(super) fn complete(rows: Vec<&mut dyn Row>, day: &str, sources: &Sources) {
     for row in rows {
         let (source, checked) = row.provenance();
         if checked.is_empty() {

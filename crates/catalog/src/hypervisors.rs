@@ -53,10 +53,16 @@ pub struct Hypervisors {
 impl Contents for Hypervisors {
     const NAME: &str = "hypervisors.yaml";
     const TEXT: &str = file::text!("hypervisors.yaml");
+}
+
+impl file::Sourced for Hypervisors {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([file::rows_of(&mut self.machines), file::rows_of(&mut self.clock_sources)])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.machines, &self.checked, &self.sources);
-        file::complete(&mut self.clock_sources, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
     }
 }
 

@@ -12,6 +12,8 @@ pub struct LocalInterfaces {
     pub prefix: String,
     /// What makes them: `libvirt`.
     pub program: String,
+    /// The first NCCL that leaves them out when it chooses an interface by itself; `None`: not known to.
+    pub nccl_skips_since: Option<String>,
     /// Where this was read.
     pub source: String,
     /// Day of the last check against the source: `2026-11-25`.
@@ -25,5 +27,10 @@ impl Table<LocalInterfaces> {
     /// Whether an interface of this name leads to containers, virtual machines or tunnels of this machine.
     pub fn is_local(&self, name: &str) -> bool {
         self.all().iter().any(|row| name.starts_with(&row.prefix))
+    }
+
+    /// The first NCCL that leaves an interface of this name out.
+    pub fn nccl_skips_since(&self, name: &str) -> Option<&str> {
+        self.all().iter().find(|row| name.starts_with(&row.prefix))?.nccl_skips_since.as_deref()
     }
 }

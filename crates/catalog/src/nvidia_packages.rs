@@ -48,10 +48,16 @@ pub struct NvidiaPackages {
 impl Contents for NvidiaPackages {
     const NAME: &str = "nvidia_packages.yaml";
     const TEXT: &str = file::text!("nvidia_packages.yaml");
+}
+
+impl file::Sourced for NvidiaPackages {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([file::rows_of(&mut self.families), file::rows_of(&mut self.driver)])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.families, &self.checked, &self.sources);
-        file::complete(&mut self.driver, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
     }
 }
 

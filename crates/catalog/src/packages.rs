@@ -135,13 +135,19 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-impl Package {
-    /// Writes out what rows share.
-    pub(super) fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(&mut self.incompatible, &self.checked, &self.sources);
-        file::complete(&mut self.compiled, &self.checked, &self.sources);
-        file::complete(&mut self.indirect, &self.checked, &self.sources);
+impl file::Sourced for Package {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.rows),
+            file::rows_of(&mut self.incompatible),
+            file::rows_of(&mut self.compiled),
+            file::rows_of(&mut self.indirect),
+        ])
+    }
+
+    fn complete(&mut self) {
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
     }
 }
 

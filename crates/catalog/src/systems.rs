@@ -210,15 +210,24 @@ pub struct Systems {
 impl Contents for Systems {
     const NAME: &str = "systems.yaml";
     const TEXT: &str = file::text!("systems.yaml");
+}
+
+impl file::Sourced for Systems {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.systems),
+            file::rows_of(&mut self.pythons),
+            file::rows_of(&mut self.python_sources),
+            file::rows_of(&mut self.dnf_pythons),
+            file::rows_of(&mut self.compilers),
+            file::rows_of(std::slice::from_mut(&mut self.uv)),
+            file::rows_of(std::slice::from_mut(&mut self.deadsnakes)),
+        ])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.systems, &self.checked, &self.sources);
-        file::complete(&mut self.pythons, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.uv), &self.checked, &self.sources);
-        file::complete(&mut self.python_sources, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.deadsnakes), &self.checked, &self.sources);
-        file::complete(&mut self.dnf_pythons, &self.checked, &self.sources);
-        file::complete(&mut self.compilers, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::file::Row;
 use super::testing::catalog;
 use super::version::{Version, compare};
 use super::{images, toolkit};
@@ -11,44 +10,11 @@ fn date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok()
 }
 
-fn provenance<R: Row + Clone>(rows: &[R]) {
-    assert!(!rows.is_empty());
-    for row in rows {
-        let mut row = row.clone();
-        let (source, checked) = row.provenance();
-        assert!(source.len() > 3, "no source: {source:?}");
-        assert!(date(checked), "no day: {checked:?}");
-    }
-}
-
 fn ascending<'a>(versions: impl Iterator<Item = &'a str>) {
     let versions: Vec<&str> = versions.collect();
     for pair in versions.windows(2) {
         assert_eq!(compare(pair[0], pair[1]), Some(std::cmp::Ordering::Less), "{pair:?}");
     }
-}
-
-#[test]
-fn every_row_has_a_source_and_a_date() {
-    provenance(catalog().cuda().all());
-    provenance(catalog().cuda().majors());
-    provenance(catalog().cuda().architectures());
-    provenance(catalog().cuda().forward_compatibilities());
-    provenance(catalog().deepspeed().all());
-    provenance(catalog().deepspeed().cuda_minors());
-    provenance(catalog().deepspeed().incompatibilities());
-    provenance(catalog().deepspeed().operators());
-    provenance(catalog().drivers().all());
-    provenance(catalog().gpus().all());
-    provenance(catalog().nccl().all());
-    provenance(catalog().nccl_functions().all());
-    provenance(catalog().toolkit().all());
-    provenance(catalog().toolkit().all_cves());
-    provenance(catalog().toolkit().all_engine_series());
-    provenance(catalog().torch().all());
-    provenance(catalog().deepspeed_keys().all());
-    provenance(catalog().variables().all());
-    provenance(catalog().xids().all());
 }
 
 #[test]
@@ -150,10 +116,7 @@ fn a_drivers_cuda_matches_the_toolkit_that_came_with_it() {
 }
 
 #[test]
-fn systems_are_unique_dated_and_sourced() {
-    provenance(catalog().systems().all());
-    provenance(catalog().systems().pythons());
-    provenance(catalog().systems().compilers());
+fn systems_are_unique_and_dated() {
     ascending(catalog().systems().pythons().iter().map(|row| row.python.as_str()));
     let ids: BTreeSet<&str> = catalog().systems().all().iter().map(|row| row.id.as_str()).collect();
     assert_eq!(ids.len(), catalog().systems().all().len());

@@ -114,14 +114,23 @@ pub struct Toolkit {
 impl Contents for Toolkit {
     const NAME: &str = "toolkit.yaml";
     const TEXT: &str = file::text!("toolkit.yaml");
+}
+
+impl file::Sourced for Toolkit {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.rows),
+            file::rows_of(&mut self.cves),
+            file::rows_of(&mut self.packages),
+            file::rows_of(&mut self.programs),
+            file::rows_of(&mut self.modes),
+            file::rows_of(&mut self.engine),
+        ])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(&mut self.cves, &self.checked, &self.sources);
-        file::complete(&mut self.packages, &self.checked, &self.sources);
-        file::complete(&mut self.programs, &self.checked, &self.sources);
-        file::complete(&mut self.modes, &self.checked, &self.sources);
-        file::complete(&mut self.engine, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
     }
 }
 

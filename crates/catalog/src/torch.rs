@@ -162,17 +162,21 @@ impl Release {
     }
 }
 
-/// torchaudio's last release.
-pub const LAST_TORCHAUDIO: &str = "2.11.0";
-
 impl Contents for Torch {
     const NAME: &str = "torch.yaml";
     const TEXT: &str = file::text!("torch.yaml");
+}
+
+impl file::Sourced for Torch {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::rows_of(&mut self.rows)
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.rows, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
         for release in &mut self.rows {
-            complete_builds(release, &self.sources);
+            complete_builds(release, &sources);
         }
         self.complete_torchaudio();
     }
@@ -196,15 +200,22 @@ fn complete_builds(release: &mut Release, sources: &Sources) {
 impl Torch {
     /// See [`Release::torchaudio_of`].
     fn complete_torchaudio(&mut self) {
-        let last = self.release(LAST_TORCHAUDIO);
+        let Some(ended) = self.last_torchaudio().map(str::to_owned) else { return };
+        let last = self.release(&ended);
         let builds: Vec<String> =
             last.into_iter().flat_map(|row| &row.builds).map(|build| build.build.clone()).collect();
-        let later = |row: &&mut Release| row.version != LAST_TORCHAUDIO;
-        for row in self.rows.iter_mut().filter(later) {
-            if row.torchaudio.as_deref() == Some(LAST_TORCHAUDIO) {
+        for row in self.rows.iter_mut().filter(|row| row.version != ended) {
+            if row.torchaudio.as_ref() == Some(&ended) {
                 row.torchaudio_builds = Some(builds.clone());
             }
         }
+    }
+
+    /// The last torchaudio there was: that of the newest torch, where an earlier torch has it too.
+    pub fn last_torchaudio(&self) -> Option<&str> {
+        let (newest, earlier) = self.rows.split_last()?;
+        let last = newest.torchaudio.as_ref()?;
+        earlier.iter().any(|row| row.torchaudio.as_ref() == Some(last)).then_some(last)
     }
 
     /// All releases, oldest first.

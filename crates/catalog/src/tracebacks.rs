@@ -65,11 +65,20 @@ pub struct Tracebacks {
 impl Contents for Tracebacks {
     const NAME: &str = "tracebacks.yaml";
     const TEXT: &str = file::text!("tracebacks.yaml");
+}
+
+impl file::Sourced for Tracebacks {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.launchers),
+            file::rows_of(&mut self.consequences),
+            file::rows_of(&mut self.passed_on),
+        ])
+    }
 
     fn complete(&mut self) {
-        file::complete(&mut self.launchers, &self.checked, &self.sources);
-        file::complete(&mut self.consequences, &self.checked, &self.sources);
-        file::complete(&mut self.passed_on, &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
     }
 }
 

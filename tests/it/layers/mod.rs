@@ -1,5 +1,4 @@
-//! The crate graph points downwards, and inside a crate the modules of its root do not import each other in
-//! circles.
+//! The crate graph points downwards, and the modules of a folder do not import each other in circles.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -97,31 +96,17 @@ fn crates_use_only_crates_below_them() {
     assert_eq!(actual.len(), allowed.len(), "ALLOWED names a crate that does not exist");
 }
 
-/// Folders whose modules still import each other in circles; the list only shrinks.
-const CIRCLES: &[(&str, &str)] = &[
-    ("cluster", "smoke"),
-    ("image", "plan"),
-    ("lint", "read"),
-    ("lint", "read/dockerfile"),
-    ("resolve", "conflict"),
-];
-
 #[test]
 fn modules_of_a_folder_have_no_import_cycles() {
-    let (mut explained, mut found) = (String::new(), Vec::new());
+    let mut explained = String::new();
     for name in crate_graph().keys() {
         for (folder, imports) in Imports::of_folders(&source_of(name)) {
             for cycle in cycles(&imports.edges) {
-                found.push((name.clone(), folder.join("/")));
-                if !CIRCLES.contains(&(name, &folder.join("/"))) {
-                    explained += &format!("{name}: {folder:?} {cycle:?}\n{}", imports.explain(&cycle));
-                }
+                explained += &format!("{name}: {folder:?} {cycle:?}\n{}", imports.explain(&cycle));
             }
         }
     }
     assert!(explained.is_empty(), "import cycles:\n{explained}");
-    let gone = CIRCLES.iter().filter(|(name, folder)| !found.iter().any(|(n, f)| n == name && f == folder));
-    assert!(gone.count() == 0, "remove from CIRCLES what has none any more: {found:?}");
 }
 
 #[test]

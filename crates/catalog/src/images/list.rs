@@ -56,13 +56,22 @@ pub(crate) struct List<R> {
 impl<R: Row> Contents for List<R> {
     const NAME: &'static str = R::NAME;
     const TEXT: &'static str = R::TEXT;
+}
+
+impl<R: Row> file::Sourced for List<R> {
+    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
+        file::tables([
+            file::rows_of(&mut self.rows),
+            file::rows_of(&mut self.absent),
+            file::rows_of(&mut self.unconfirmed),
+            file::rows_of(std::slice::from_mut(&mut self.repository)),
+        ])
+    }
 
     fn complete(&mut self) {
         self.rows.iter_mut().for_each(R::read_sources);
-        file::complete(&mut self.rows, &self.checked, &self.sources);
-        file::complete(&mut self.absent, &self.checked, &self.sources);
-        file::complete(&mut self.unconfirmed, &self.checked, &self.sources);
-        file::complete(std::slice::from_mut(&mut self.repository), &self.checked, &self.sources);
+        let (day, sources) = (self.checked.clone(), self.sources.clone());
+        file::complete(self.rows(), &day, &sources);
         self.images = self.rows.iter().flat_map(R::images).collect();
         let torch = |(index, image)| Some((index, R::torch_of(image)?));
         self.torches = self.images.iter().enumerate().filter_map(torch).collect();

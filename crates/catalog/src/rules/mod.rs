@@ -56,7 +56,7 @@ pub fn broken(name: &str, text: &str, others: Others<'_>) -> Vec<Broken> {
     let Some(file) = embedded::file_named(name) else {
         return vec![whole_file("name", "the catalog has no file of this name".into())];
     };
-    if let Err(error) = (file.fits)(text) {
+    if let Err(error) = (file.provenance)(text) {
         return vec![whole_file("type", error.to_string())];
     }
     let value: Value = match serde_yaml::from_str(text) {

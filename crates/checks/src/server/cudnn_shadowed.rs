@@ -25,11 +25,11 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let packages = environment.packages.require("no packages")?;
     let wheel = packages.iter().find(|package| package.name.starts_with("nvidia-cudnn-cu"));
     let wheel = wheel.ok_or_else(|| Verdict::NotApplicable("no cuDNN wheel".into()))?;
-    let incomplete = wheel.name == "nvidia-cudnn-cu13" && wheel.version == "9.20.0.48";
+    let by_name = facts.catalog.cudnn_wheels().loads_by_name(&wheel.name, &wheel.version);
     let own = |path: &str| environment.site_packages.iter().any(|site| path.starts_with(site.as_str()));
     let libraries = facts.libraries.cudnn.decided()?.into_iter().flatten();
     let reached: Vec<&Library> = libraries
-        .filter(|it| it.found_in == "LD_LIBRARY_PATH" || (incomplete && it.found_in != "cuda"))
+        .filter(|it| it.found_in == "LD_LIBRARY_PATH" || (by_name && it.found_in != "cuda"))
         .filter(|library| !own(&library.path))
         .collect();
     let found = |wanted| reached.iter().find(|library| differs(library, &wheel.version) == wanted);

@@ -1,6 +1,7 @@
 //! daemon.json has a key that dockerd does not know.
 
 use crate::{Applies, Check, Group, Judged, Severity, Subject, Verdict};
+use catalog::Catalog;
 use catalog::docker_daemon;
 use catalog::release::{self, Version};
 use facts::Facts;
@@ -30,7 +31,7 @@ fn judge(facts: &Facts) -> Judged {
         .known()
         .zip(file.modified.known())
         .is_some_and(|(started, modified)| started > modified);
-    let beyond = version.is_some_and(|version| version.major > NEWEST);
+    let beyond = version.is_some_and(|version| version.major > newest(facts.catalog));
     let (unknown, idle) = classify(facts, value, version);
     let fix = crate::daemon_json::validate("Correct the key", facts, &file.path);
     if let Some((first, _)) = unknown.first().filter(|_| !read) {
@@ -85,7 +86,7 @@ fn classify<'a>(
             .all()
             .iter()
             .filter(|row| row.key == *name)
-            .any(|row| accepts(row, version))
+            .any(|row| accepts(row, version, newest(facts.catalog)))
         {
             continue;
         }
@@ -108,15 +109,18 @@ fn list(keys: &[(&str, String)]) -> String {
 
 /// Whether an engine of this version knows the key. What the newest engine that was read still knows has no
 /// end.
-fn accepts(row: &docker_daemon::Key, version: &Version) -> bool {
+fn accepts(row: &docker_daemon::Key, version: &Version, newest: u64) -> bool {
     let after = release::parse(&row.since).is_none_or(|since| *version >= since);
     let before =
-        release::parse(&row.last).is_none_or(|last| last.major >= NEWEST || version.major <= last.major);
+        release::parse(&row.last).is_none_or(|last| last.major >= newest || version.major <= last.major);
     after && before
 }
 
-/// The newest series in the catalog.
-const NEWEST: u64 = 29;
+/// The newest series of the engine in the catalog.
+fn newest(catalog: &Catalog) -> u64 {
+    let last = catalog.docker_daemon().all().iter().filter_map(|row| release::parse(&row.last));
+    last.map(|last| last.major).max().unwrap_or_default()
+}
 
 #[cfg(test)]
 mod tests {

@@ -15,14 +15,14 @@ pub(super) const CHECK: Check = Check {
     judge,
 };
 
-/// From NCCL 2.28.3 on libvirt's bridges are left out: whether each NCCL that is in use here is so new.
-fn leaves_virbr_out(facts: &Facts) -> bool {
+/// Whether each NCCL that is in use here is at least this one.
+fn has_nccl(facts: &Facts, since: &str) -> bool {
     let Some(environments) = facts.python.environments.known() else { return false };
     let mut any = false;
     for environment in environments.iter().filter(|environment| environment.active()) {
         let Some(packages) = environment.packages.known() else { return false };
         for wheel in packages.iter().filter(|package| package.name.starts_with("nvidia-nccl-cu")) {
-            if at_least(&wheel.version, "2.28.3") != Some(true) {
+            if at_least(&wheel.version, since) != Some(true) {
                 return false;
             }
             any = true;
@@ -56,11 +56,12 @@ fn judge(facts: &Facts) -> Judged {
     if usable.iter().any(|interface| interface.name.starts_with("ib")) {
         return Ok(Verdict::Pass);
     }
-    let without_virbr = leaves_virbr_out(facts);
+    let skipped_since = |name: &str| facts.catalog.network_interfaces().nccl_skips_since(name);
+    let skipped = |name: &str| skipped_since(name).is_some_and(|since| has_nccl(facts, since));
     let candidates: Vec<&str> = usable
         .iter()
         .map(|interface| interface.name.as_str())
-        .filter(|name| !(name.starts_with("docker") || without_virbr && name.starts_with("virbr")))
+        .filter(|name| !(name.starts_with("docker") || skipped(name)))
         .collect();
     let local = |name: &&&str| facts.catalog.network_interfaces().is_local(name);
     let wrong: Vec<&str> = candidates.iter().filter(local).copied().collect();
@@ -68,10 +69,13 @@ fn judge(facts: &Facts) -> Judged {
         return Ok(Verdict::Pass);
     }
     let peers = peers.require(ALONE)?;
+    // Where newer releases leave all of them out, the message names the older ones.
+    let newer: Option<Vec<&str>> = wrong.iter().map(|name| skipped_since(name)).collect();
+    let newer = newer.and_then(|all| all.first().copied());
     let message = format!(
         "NCCL{} would use {}, but {} lead{} only to containers or virtual machines on this node; other nodes \
          cannot connect to it",
-        if wrong.iter().all(|name| name.starts_with("virbr")) { " before 2.28.3" } else { "" },
+        newer.map_or(String::new(), |since| format!(" before {since}")),
         candidates.join(", "),
         wrong.join(", "),
         if wrong.len() == 1 { "s" } else { "" }

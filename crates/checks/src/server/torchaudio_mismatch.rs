@@ -1,7 +1,5 @@
 //! torchaudio of another torch.
 
-use catalog::torch::LAST_TORCHAUDIO;
-use catalog::version::at_least;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
@@ -34,8 +32,9 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch, x86: bool)
         None => Some(last),
     };
     let version = partner.version();
-    let loose = at_least(version, "2.11.0") == Some(true) && at_least(&torch.version, "2.11") == Some(true);
-    let linked = at_least(version, "2.9.0") == Some(false);
+    let row = facts.catalog.torch_partners().partner("torchaudio");
+    let loose = row.is_some_and(|row| row.is_compatible_with(version, &torch.version));
+    let linked = row.is_some_and(|row| row.is_linked(version));
     let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
     let (message, severity) = if !partner.is_in_series_of(last)? && !loose {
         let must = if linked { ", and the two must match" } else { "" };
@@ -52,7 +51,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch, x86: bool)
     } else {
         return Ok(Verdict::Pass);
     };
-    let fix = wanted.map_or_else(|| uninstall(environment, torch), |wanted| partner.install(wanted));
+    let fix = wanted.map_or_else(|| uninstall(environment, torch, last), |wanted| partner.install(wanted));
     Ok(partner.finding(severity, message, fix))
 }
 
@@ -62,8 +61,8 @@ fn other_cuda(facts: &Facts, partner: &Partner, torch: &Torch, x86: bool) -> Opt
     let of_torch = torch.cuda_build()?;
     let own = match partner.build() {
         Some(build) => build,
-        None if x86 && partner.version() == LAST_TORCHAUDIO => {
-            facts.catalog.torch().release(LAST_TORCHAUDIO)?.pypi_build.as_deref()?
+        None if x86 && facts.catalog.torch().last_torchaudio() == Some(partner.version()) => {
+            facts.catalog.torch().release(partner.version())?.pypi_build.as_deref()?
         }
         None => return None,
     };
@@ -71,9 +70,9 @@ fn other_cuda(facts: &Facts, partner: &Partner, torch: &Torch, x86: bool) -> Opt
     (own != of_torch).then_some((own, of_torch))
 }
 
-fn uninstall(environment: &PythonEnvironment, torch: &Torch) -> Fix {
+fn uninstall(environment: &PythonEnvironment, torch: &Torch, last: &str) -> Fix {
     let title = format!(
-        "Uninstall torchaudio ({LAST_TORCHAUDIO}, the last release, has no build for the CUDA version of \
+        "Uninstall torchaudio ({last}, the last release, has no build for the CUDA version of \
          torch {}); if something needs it, choose another torch with `envdoc resolve --with torchaudio`:",
         torch.full()
     );

@@ -1,6 +1,5 @@
 //! torchvision of another torch.
 
-use catalog::version::at_least;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
@@ -25,8 +24,8 @@ fn judge(facts: &Facts) -> Judged {
 fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged {
     let partner = Partner::find("torchvision", environment, torch, facts.catalog)?;
     let wanted = partner.release()?.torchvision.as_deref().ok_or_else(|| partner.unknown())?;
-    let loose =
-        at_least(partner.version(), "0.29.1") == Some(true) && at_least(&torch.version, "2.14") == Some(true);
+    let row = facts.catalog.torch_partners().partner("torchvision");
+    let loose = row.is_some_and(|row| row.is_compatible_with(partner.version(), &torch.version));
     let kind = |build: &str| {
         if build.starts_with("cu") { build.get(2..4).unwrap_or("").to_owned() } else { build.to_owned() }
     };

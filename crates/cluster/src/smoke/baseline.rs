@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::rate;
+use super::bandwidth::rate;
 use super::outcome::{Outcome, Verdict};
 
 /// Version of the file.

@@ -1,76 +1,27 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
-use super::bandwidth::{median, size};
-use super::cpu_limit;
-pub(super) use super::expected_nccl::expected_of_nccl;
-use super::noise::{Interval, Packets};
+use super::bandwidth::{median, rate, size};
+use super::criteria::{JUDGED_FROM_BYTES, RETRANSMIT_LIMIT, ROUNDS_MIN, TOLERANCE, judged_from};
+use super::found::{Found, LESS_LOAD};
+use super::noise::{Interval, Packets, range};
 use super::outcome::{Outcome, Verdict};
 use super::packets;
 use super::processor::Usage;
-use super::repeated::{Doubts, spread};
-use super::slow_link::{is_slow_link, path, slow_link, slowest, thin, unlike};
-use super::straggler::{longest_own, slowest_own, straggler, straggles};
-use super::unjudged::{judged_from, unmeasured, unrepeated};
+use super::repeated::spread;
+use super::slow_link::{path, slow_link};
+use super::straggler::straggler;
+use super::throttled;
+use super::unjudged::{unmeasured, unrepeated};
 
-/// The part of what the path carries that the ring must reach: below it something other than the network is
-/// the limit. Measured on two cores, where the ranks share the processors with the kernel's side of the
-/// sockets (docs/measurements/smoke.md).
-pub const TOLERANCE: f64 = 0.6;
-/// From this size on bandwidth is judged, in bytes: small data is a matter of latency.
-pub(super) const JUDGED_FROM_BYTES: usize = 16 << 20;
 /// Longest round trip in milliseconds; within one data center it takes less than one.
 const ROUND_TRIP_LIMIT_MS: f64 = 5.0;
-/// The part of TCP segments that may be sent again at a part of the path's rate, where no queue overflows.
-const RETRANSMIT_LIMIT: f64 = 0.001;
 /// The part of the time from which on a summing thread is the limit of its ring.
 const BUSY_PART: f64 = 0.8;
-/// What is wrong, or worth knowing.
-pub(super) enum Found {
-    /// Makes the run slow: why, and what to do.
-    Slow(String, &'static str),
-    /// Does not.
-    Note(String),
-    /// Leaves the run without a judgement: what could not be told and why, and what to do.
-    Unknown(String, &'static str),
-}
-
-/// Rounds that a fault must be seen in.
-pub(super) const ROUNDS_MIN: usize = 3;
-/// What to do where the processors are in the way.
-pub(super) const LESS_LOAD: &str = "Run the test again while the machines are idle (the load and what \
-    causes it: `uptime; top`)";
-
-/// What a first look makes doubtful: it is measured again before it is judged.
-pub fn doubts(outcome: &Outcome) -> Doubts {
-    Doubts {
-        links: unlike(&outcome.links) || thin(outcome).is_some(),
-        ring: beneath_path(outcome),
-        loss: outcome.network.packets.iter().flatten().any(|sent| sent.part() > Some(RETRANSMIT_LIMIT)),
-        own: longest_own(outcome),
-    }
-}
-
-/// What is still doubtful after some rounds. Up to ten rounds count with their whole range, which only
-/// widens: what is not slow after some of them will not be slow after more.
-pub fn still(outcome: &Outcome, doubts: Doubts) -> Doubts {
-    let repeated = &outcome.network.repeated;
-    let lossless = |packets: &Packets| packets.interval().high < RETRANSMIT_LIMIT;
-    Doubts {
-        links: doubts.links && slowest(outcome).is_none_or(|slowest| is_slow_link(outcome, &slowest)),
-        ring: doubts.ring
-            && spread(&repeated.ring)
-                .zip(spread(&repeated.path))
-                .is_none_or(|(ring, path)| ring.is_below(TOLERANCE, path)),
-        loss: doubts.loss && !repeated.paced.iter().all(lossless),
-        own: doubts.own && slowest_own(outcome).is_none_or(|(_, longest, usual)| straggles(longest, usual)),
-    }
-}
-
 /// Everything held: right, but fast enough?
 pub fn judge(outcome: &mut Outcome) {
     let (mut reasons, mut unknown, mut fixes) = (Vec::new(), unrepeated(outcome), Vec::new());
     unknown.extend(unmeasured(outcome));
-    let limits = cpu_limit::judge(outcome);
+    let limits = throttled::judge(outcome);
     let found = found(outcome, !limits.is_empty());
     for (message, fix) in limits {
         reasons.push(message);
@@ -108,6 +59,23 @@ pub fn judge(outcome: &mut Outcome) {
     outcome.fix.extend(fixes);
 }
 
+/// A run that ended in the phase `repeat`: what was seen before counts, and why it ended is not forgotten.
+pub fn judge_interrupted(outcome: &mut Outcome) {
+    let (verdict, message, fixes) =
+        (outcome.verdict, outcome.message.clone(), std::mem::take(&mut outcome.fix));
+    judge(outcome);
+    match (outcome.verdict, verdict) {
+        // The stall alone may be the machine's; what makes the run slow was seen in rounds that ended.
+        (Verdict::Slow, Verdict::Unknown) => outcome.remarks.push(message),
+        (Verdict::Slow, _) => {
+            outcome.message = format!("{message}; {}", outcome.message);
+            outcome.verdict = verdict;
+        }
+        _ => (outcome.verdict, outcome.message) = (verdict, message),
+    }
+    outcome.fix.splice(..0, fixes);
+}
+
 /// What the measurements show. Rates of a rank that its CPU limit throttles are those of the limit.
 fn found(outcome: &Outcome, is_throttled: bool) -> Vec<Found> {
     let hidden = |found: Option<Found>| match found {
@@ -131,22 +99,6 @@ fn speed(outcome: &Outcome) -> String {
         last.bus / expected.bus * 100.0,
         rate(expected.bus)
     )
-}
-
-/// `1.24 GB/s`, `3.1 MB/s`.
-pub fn rate(bytes: f64) -> String {
-    if bytes >= 1e8 { format!("{:.2} GB/s", bytes / 1e9) } else { format!("{:.1} MB/s", bytes / 1e6) }
-}
-
-/// The middle one.
-pub(super) fn middle(of: &[Interval]) -> Interval {
-    let side = |side: fn(&Interval) -> f64| median(&of.iter().map(side).collect::<Vec<_>>());
-    Interval { low: side(|one| one.low), high: side(|one| one.high) }
-}
-
-/// All but one.
-pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
-    of.iter().enumerate().filter(|(index, _)| *index != but).map(|(_, one)| *one).collect()
 }
 
 /// Segments that got lost: where no queue of the path overflows, the network loses them.
@@ -192,13 +144,6 @@ fn far(outcome: &Outcome) -> Option<Found> {
         "Check that the nodes are in one data center, and the route between them: `ping NODE; traceroute \
             NODE`",
     ))
-}
-
-/// Whether the ring was slower than its sockets at first sight.
-fn beneath_path(outcome: &Outcome) -> bool {
-    outcome.results.last().zip(outcome.expected.as_ref()).is_some_and(|(last, expected)| {
-        last.bytes >= judged_from(outcome) && last.bus < expected.bus * expected.tolerance
-    })
 }
 
 /// The ring is slower than its sockets.
@@ -247,18 +192,11 @@ fn ring(outcome: &Outcome) -> Option<Found> {
     })
 }
 
-/// `1.24 GB/s`, or `0.91 to 1.30 GB/s` where it varies by more than a tenth.
-pub(super) fn range(of: Interval) -> String {
-    match of.high > of.low * 1.1 {
-        true => format!("{} to {}", rate(of.low), rate(of.high)),
-        false => rate(f64::midpoint(of.low, of.high)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::cpu_limit::{Reading, tests::throttled};
-    use super::super::unjudged::judge_interrupted;
+    use super::super::doubts::{doubts, still};
+    use super::super::repeated::Doubts;
     use super::*;
     use crate::smoke::outcome::{Expected, Measured};
 

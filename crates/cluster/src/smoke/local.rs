@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::memory_kills;
+use super::memory_kills::{self, Killed};
 use super::outcome::Outcome;
 use super::phases::Endpoint;
 use crate::oom;
@@ -26,14 +26,6 @@ pub struct Local {
     children: Vec<Child>,
     processes: Vec<u32>,
     memory: oom::Local,
-}
-
-/// A rank that SIGKILL ended.
-pub(super) struct Killed {
-    /// From 0.
-    pub(super) rank: usize,
-    /// The number of its process.
-    pub(super) process: u32,
 }
 
 /// A worker's process on this machine.

@@ -1,11 +1,15 @@
 //! OOM kills while the test ran: in its verdict where it failed, else as a remark.
 
-use super::local::Killed;
-use super::nccl::{self, workers::Site};
-use super::outcome::{Outcome, PhaseFailed, Status, Verdict};
-use super::phases::Options;
-use super::progress::Progress;
+use super::outcome::{Outcome, Status, Verdict};
 use crate::oom::{self, Finding, Kill};
+
+/// A rank that SIGKILL ended.
+pub(super) struct Killed {
+    /// From 0.
+    pub(super) rank: usize,
+    /// The number of its process.
+    pub(super) process: u32,
+}
 
 /// Adds what was found in the containers of the nodes.
 pub(super) fn in_containers(outcome: &mut Outcome, found: Vec<(String, Finding)>) {
@@ -36,19 +40,6 @@ pub(super) fn here(outcome: &mut Outcome, finding: Finding, killed: &[Killed]) {
     } else if let Some(message) = finding.no_evidence(None) {
         outcome.remarks.extend(whose.iter().map(|whose| format!("{whose}; {message}")));
     }
-}
-
-/// [`nccl::phases::run`] on this machine.
-pub async fn nccl_here(
-    gpus: usize,
-    options: &Options,
-    progress: Progress<'_>,
-    outcome: &mut Outcome,
-) -> Result<(), PhaseFailed> {
-    let memory = oom::Local::start();
-    let finished = nccl::phases::run(&Site::Local, Some(gpus), options, progress, outcome).await;
-    here(outcome, memory.end(), &[]);
-    finished
 }
 
 fn add(outcome: &mut Outcome, whose: &str, container: Option<&str>, kill: &Kill) {

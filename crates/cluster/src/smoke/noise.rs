@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bandwidth::{median, rate};
+
 /// Rounds of what is measured again. The median of seven lies outside their range once in 64 times.
 pub const ROUNDS: usize = 7;
 /// Fewer rounds than this say nothing of a spread.
@@ -28,6 +30,25 @@ impl Interval {
     /// Whether it is below a part of another one, whichever of their values are true.
     pub fn is_below(self, part: f64, of: Interval) -> bool {
         self.high < part * of.low
+    }
+}
+
+/// The median of intervals: of their low ends, and of their high ones.
+pub(super) fn middle(of: &[Interval]) -> Interval {
+    let side = |side: fn(&Interval) -> f64| median(&of.iter().map(side).collect::<Vec<_>>());
+    Interval { low: side(|one| one.low), high: side(|one| one.high) }
+}
+
+/// All intervals but one.
+pub(super) fn others(of: &[Interval], but: usize) -> Vec<Interval> {
+    of.iter().enumerate().filter(|(index, _)| *index != but).map(|(_, one)| *one).collect()
+}
+
+/// `1.24 GB/s`, or `0.91 to 1.30 GB/s` where it varies by more than a tenth.
+pub(super) fn range(of: Interval) -> String {
+    match of.high > of.low * 1.1 {
+        true => format!("{} to {}", rate(of.low), rate(of.high)),
+        false => rate(f64::midpoint(of.low, of.high)),
     }
 }
 

@@ -6,10 +6,10 @@ use std::time::Instant;
 pub use super::captured::Captured;
 
 use super::bandwidth::{algorithm, bus};
+use super::changed_packets::Changed;
 use super::cpu_limit;
 use super::noise::Packets;
-use super::packets::Changed;
-use super::pairs::Pair;
+use super::pair::Pair;
 use super::phase::PhaseId;
 use super::processor::Usage;
 use super::repeated::Repeated;
@@ -76,9 +76,9 @@ pub struct NcclRank {
     /// Which of the node's GPUs.
     pub device: usize,
     /// The GPU.
-    pub gpu: super::nccl::Gpu,
+    pub gpu: super::gpu::Gpu,
     /// The library.
-    pub library: super::nccl::Loaded,
+    pub library: super::gpu::Loaded,
 }
 
 /// Measurements of the network other than bandwidth.

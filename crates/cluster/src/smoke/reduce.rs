@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::counters::busy_seconds;
-use super::rank::Answer;
+use super::rank_task::Answer;
 use super::ring::{Broken, Data, Ring};
 
 /// How many times as long as this rank another one may take to write and check its numbers before the wait

@@ -1,8 +1,9 @@
 //! A link that carries less than the others, or a path that carries less than it should.
 
-use super::bandwidth::median;
-use super::judge::{Found, LESS_LOAD, ROUNDS_MIN, middle, others, range, rate};
-use super::noise::Interval;
+use super::bandwidth::{median, rate};
+use super::criteria::ROUNDS_MIN;
+use super::found::{Found, LESS_LOAD};
+use super::noise::{Interval, middle, others, range};
 use super::outcome::Outcome;
 use super::repeated::spreads;
 use catalog::expected_bandwidth::Kind;

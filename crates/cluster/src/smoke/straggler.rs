@@ -1,8 +1,9 @@
 //! A rank that takes longer than the others for its own part.
 
 use super::bandwidth::median;
-use super::judge::{Found, JUDGED_FROM_BYTES, ROUNDS_MIN, middle, others};
-use super::noise::Interval;
+use super::criteria::{JUDGED_FROM_BYTES, ROUNDS_MIN};
+use super::found::Found;
+use super::noise::{Interval, middle, others};
 use super::outcome::Outcome;
 use super::repeated::spreads;
 

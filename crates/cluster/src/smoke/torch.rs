@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
-use super::bandwidth::{bus, median};
-use super::judge::{expected_of_nccl, rate};
+use super::bandwidth::{bus, median, rate};
+use super::expected_nccl::expected_of_nccl;
 use super::nccl_log;
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;

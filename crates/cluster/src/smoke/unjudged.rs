@@ -1,37 +1,9 @@
-//! What a run leaves open: sizes that were left out, rounds that were too few, a phase that ended early.
+//! What a run leaves open: sizes that were left out, rounds that were too few.
 
 use super::bandwidth::size;
-use super::judge::{JUDGED_FROM_BYTES, ROUNDS_MIN, judge, still};
-use super::outcome::{Outcome, Verdict};
-
-/// A run that ended in the phase `repeat`: what was seen before counts, and why it ended is not forgotten.
-pub fn judge_interrupted(outcome: &mut Outcome) {
-    let (verdict, message, fixes) =
-        (outcome.verdict, outcome.message.clone(), std::mem::take(&mut outcome.fix));
-    judge(outcome);
-    match (outcome.verdict, verdict) {
-        // The stall alone may be the machine's; what makes the run slow was seen in rounds that ended.
-        (Verdict::Slow, Verdict::Unknown) => outcome.remarks.push(message),
-        (Verdict::Slow, _) => {
-            outcome.message = format!("{message}; {}", outcome.message);
-            outcome.verdict = verdict;
-        }
-        _ => (outcome.verdict, outcome.message) = (verdict, message),
-    }
-    outcome.fix.splice(..0, fixes);
-}
-
-/// Where larger sizes would take too long, this one shows too that the ring is as fast as its path, though
-/// not that it is slow.
-const SHOWN_FROM_BYTES: usize = 4 << 20;
-
-/// From this size on a bandwidth is judged, in bytes.
-pub(super) fn judged_from(outcome: &Outcome) -> usize {
-    match outcome.network.skipped_from {
-        Some(from) if from <= JUDGED_FROM_BYTES => SHOWN_FROM_BYTES,
-        _ => JUDGED_FROM_BYTES,
-    }
-}
+use super::criteria::{JUDGED_FROM_BYTES, ROUNDS_MIN, SHOWN_FROM_BYTES};
+use super::doubts::still;
+use super::outcome::Outcome;
 
 /// Whether the sizes that tell of bandwidth were left out.
 pub(super) fn unmeasured(outcome: &Outcome) -> Option<String> {

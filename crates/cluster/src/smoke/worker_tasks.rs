@@ -1,12 +1,12 @@
 //! The tasks of the smoke test that workers can do.
 
-use super::{nccl, rank};
+use super::{nccl, rank, rank_task};
 use crate::flow;
 use crate::worker::custom::{CustomTask, Program, handle};
 
-impl CustomTask for rank::Task {
+impl CustomTask for rank_task::Task {
     const PROGRAM: &'static str = "rank";
-    type Answer = rank::Answer;
+    type Answer = rank_task::Answer;
 }
 
 impl CustomTask for nccl::Task {
@@ -22,7 +22,7 @@ pub const PROGRAMS: &[Program] = &[
         finish: || {},
     },
     Program {
-        name: rank::Task::PROGRAM,
+        name: rank_task::Task::PROGRAM,
         run: |payload, deadline| handle(payload, deadline, rank::answer),
         finish: || {},
     },

@@ -32,6 +32,7 @@ use super::{leftovers, swarm};
 use crate::progress::{Outcome, Progress};
 use crate::report::up::StepEntry;
 use crate::worker::bundle::Bundle;
+use crate::worker::tcp;
 use docker::auth::Logins;
 use docker::engine::Engine;
 use docker::{fan_out, swarm as engine_swarm};
@@ -261,11 +262,10 @@ async fn ip(node: &Node) -> Result<String, Problem> {
     if node.address.parse::<std::net::IpAddr>().is_ok() {
         return Ok(node.address.clone());
     }
-    let found =
-        tokio::time::timeout(RESOLVE_TIMEOUT, tokio::net::lookup_host((node.address.as_str(), 0))).await;
+    let found = tokio::time::timeout(RESOLVE_TIMEOUT, tcp::lookup(&node.address)).await;
     let why = match found {
-        Ok(Ok(mut all)) => match all.next() {
-            Some(address) => return Ok(address.ip().to_string()),
+        Ok(Ok(all)) => match all.first() {
+            Some(address) => return Ok(address.to_string()),
             None => "no address".to_owned(),
         },
         Ok(Err(error)) => error.to_string(),

@@ -15,15 +15,20 @@ use super::{Answer, Expected, Failure, Why};
 /// How long the other side may take to say something.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) async fn resolve(name: &str) -> Result<Vec<IpAddr>, Failure> {
-    let unknown = |message: String| Failure { why: Why::UnknownName, message };
-    let found = tokio::net::lookup_host((name, 0)).await;
+/// The addresses that this machine has for a name, each once; perhaps none.
+pub(crate) async fn lookup(name: &str) -> std::io::Result<Vec<IpAddr>> {
     let mut addresses: Vec<IpAddr> = Vec::new();
-    for address in found.map_err(|error| unknown(format!("{name}: {error}")))? {
+    for address in tokio::net::lookup_host((name, 0)).await? {
         if !addresses.contains(&address.ip()) {
             addresses.push(address.ip());
         }
     }
+    Ok(addresses)
+}
+
+pub(super) async fn resolve(name: &str) -> Result<Vec<IpAddr>, Failure> {
+    let unknown = |message: String| Failure { why: Why::UnknownName, message };
+    let addresses = lookup(name).await.map_err(|error| unknown(format!("{name}: {error}")))?;
     if addresses.is_empty() {
         return Err(unknown(format!("{name} has no address")));
     }

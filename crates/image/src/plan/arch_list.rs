@@ -1,10 +1,21 @@
 //! TORCH_CUDA_ARCH_LIST: the build sees no GPU, so the target architectures must be set.
 
 use super::PlanContext;
+use super::base::{NvccNeed, nvcc_need};
+use super::step::{Instruction, Step};
 use facts::support::capabilities;
 
+/// For which GPUs is compiled.
+pub(super) fn step(context: &PlanContext) -> Option<Step> {
+    if nvcc_need(context.catalog, context.request, context.stack).0 == NvccNeed::Never {
+        return None;
+    }
+    let (list, why) = list(context)?;
+    Some(Step::new(Instruction::Arg("TORCH_CUDA_ARCH_LIST".into(), Some(list))).with_comment(why))
+}
+
 /// The list, and why it is this one; `None` where the compute capabilities of the torch build are not known.
-pub(super) fn list(context: &PlanContext) -> Option<(String, String)> {
+fn list(context: &PlanContext) -> Option<(String, String)> {
     let Some(known) = &context.stack.gpu_archs else { return of_targets(context) };
     let known = capabilities(known);
     if context.request.targets.is_empty() {

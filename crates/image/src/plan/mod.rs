@@ -9,11 +9,15 @@ mod base;
 mod expectations;
 mod labels;
 mod operators;
+mod package_manager;
 mod packages;
+mod pip;
 mod python;
+mod python_source;
 mod runtime;
 mod step;
 mod system;
+mod uv;
 
 use std::collections::BTreeMap;
 
@@ -164,7 +168,7 @@ pub fn plan(
         description: request.description.clone(),
         origin: request.origin.clone(),
         requested: request.requested.clone(),
-        buildkit: buildkit(&stages),
+        buildkit: step::buildkit(&stages),
         stages,
         labels: labels::labels(&context),
         requirements,
@@ -194,7 +198,7 @@ struct PlanContext<'a> {
     resolution: &'a Resolution,
     stack: &'a Stack,
     base: &'a base::Base,
-    python: &'a python::Python,
+    python: &'a python_source::Python,
     /// The packages of the lock, where it still fits.
     locked: Option<&'a [LockedPackage]>,
 }
@@ -314,14 +318,6 @@ fn secrets(request: &ImageRequest) -> Vec<Secret> {
         text: Some(text.clone()),
     });
     bundle.chain(secret_indexes).collect()
-}
-
-/// Why BuildKit is required: the classic builder does not support mounts.
-fn buildkit(stages: &[Stage]) -> Option<String> {
-    let mounts =
-        |step: &Step| matches!(&step.instruction, Instruction::Run { mounts, .. } if !mounts.is_empty());
-    let any = stages.iter().flat_map(|stage| &stage.steps).any(mounts);
-    any.then(|| "RUN instructions use mounts".into())
 }
 
 /// Warns of a base image with torch in a Python that is not used.

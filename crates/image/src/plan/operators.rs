@@ -7,11 +7,11 @@ use std::str::FromStr;
 use pep440_rs::Version;
 
 use super::super::request::ImageRequest;
-use super::packages::{TOOLS, arch_list, install, with_constraints_file};
-use super::python::Source;
+use super::package_manager::has_dnf;
+use super::pip::{TOOLS, install, with_constraints_file};
+use super::python_source::Source;
 use super::step::{Instruction, Step};
-use super::system::has_dnf;
-use super::{PlanContext, usage_error};
+use super::{PlanContext, arch_list, usage_error};
 use catalog::deepspeed::Operator;
 use diagnostic::error::Error;
 use diagnostic::suggest::nearest;
@@ -107,7 +107,7 @@ fn operator(context: &PlanContext, row: &Operator, version: &str) -> Result<(), 
         ))
         .hint("set `base_devel` to an image that has them, or use `base: cuda`"));
     }
-    if arch_list(context).is_none() {
+    if arch_list::step(context).is_none() {
         return Err(refusal(format!(
             "building {name} requires target \
              GPUs"
@@ -189,7 +189,7 @@ pub(super) fn steps(context: &PlanContext) -> Vec<Step> {
     if !in_image {
         steps.push(install(context, &[], &TOOLS.map(str::to_owned)));
     }
-    steps.extend(arch_list(context));
+    steps.extend(arch_list::step(context));
     // What pip kept of another build may lack the operators.
     let kept = match (context.request.uses_cache(), context.python.source) {
         (false, _) => None,

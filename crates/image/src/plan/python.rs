@@ -2,42 +2,20 @@
 
 use super::super::request::{ImageRequest, PythonFrom};
 use super::base::Base;
-use super::packages::pip_cache;
+use super::package_manager::{ARCHIVE_KEY, has_apt, has_dnf, install, preamble};
+use super::pip::pip_cache;
+use super::python_source::{Python, Source};
 use super::step::{Instruction, Stage, Step};
-use super::{PlanContext, system, usage_error};
+use super::{PlanContext, usage_error, uv};
 use catalog::Catalog;
 use catalog::systems::{DnfPython, System};
 use diagnostic::error::Error;
 use resolve::outcome::Stack;
 
-pub(super) mod uv;
-
 const ENVIRONMENT: &str = "/opt/venv";
 
 /// Where uv's Pythons are.
 const PYTHONS: &str = "/opt/python";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    /// The base image; packages go into it.
-    Image,
-    Apt,
-    /// The system's repositories, through dnf.
-    Dnf,
-    Uv,
-    Deadsnakes,
-}
-
-/// The Python of an image.
-#[derive(Debug)]
-pub(super) struct Python {
-    pub source: Source,
-    pub environment: Option<&'static str>,
-    /// The program to ask: `/opt/venv/bin/python`.
-    pub interpreter: String,
-    /// Whether pip refuses to install into it without --break-system-packages (PEP 668).
-    pub externally_managed: bool,
-}
 
 /// Chooses the source of Python and the environment that packages are installed into.
 pub(super) fn choose(
@@ -79,7 +57,7 @@ pub(super) fn choose(
         ));
     }
     let environment = (source != Source::Image).then_some(ENVIRONMENT);
-    let managed = |id: &str| system::has_apt(id) || system::has_dnf(id);
+    let managed = |id: &str| has_apt(id) || has_dnf(id);
     if environment.is_some() && !base.system.is_some_and(|system| managed(&system.id)) {
         if let Some(image) = base.known.filter(|image| image.torch.is_some() && image.python.is_none()) {
             let message = format!("the Python version of {} is unknown", image.reference());
@@ -176,7 +154,7 @@ fn check_dnf(
                 .hint(other()))
         }
         // uv comes through a pip that is new enough for its wheels.
-        Source::Uv if system::has_dnf(id) && catalog.systems().dnf_pythons(id).next().is_none() => {
+        Source::Uv if has_dnf(id) && catalog.systems().dnf_pythons(id).next().is_none() => {
             Err(usage_error(format!(
                 "Python {python} would come from uv, but envdoc does not know how to install \
                  uv on {name}"
@@ -216,10 +194,10 @@ pub(super) fn stages(context: &PlanContext) -> Vec<Stage> {
         }
         None => ("python3".to_owned(), vec!["ca-certificates", "python3-pip"]),
     };
-    let mut steps = system::preamble(context, Some(Source::Apt));
+    let mut steps = preamble(context, Some(Source::Apt));
     let mirror = context.request.mirrors.python.clone();
     steps.extend(mirror.map(|url| Step::new(Instruction::Arg("UV_PYTHON_INSTALL_MIRROR".into(), Some(url)))));
-    steps.push(system::install(context, &packages));
+    steps.push(install(context, &packages));
     let commands = [
         uv::commands(context, &program),
         vec![vec![format!(
@@ -246,8 +224,8 @@ pub(super) fn stages(context: &PlanContext) -> Vec<Stage> {
 /// The stage that fetches the key of the deadsnakes archive: what fetches it stays there.
 fn archive(context: &PlanContext) -> Stage {
     let deadsnakes = context.catalog.systems().deadsnakes();
-    let mut steps = system::preamble(context, None);
-    steps.push(system::install(context, &["ca-certificates", "dirmngr", "gnupg"]));
+    let mut steps = preamble(context, None);
+    steps.push(install(context, &["ca-certificates", "dirmngr", "gnupg"]));
     let key = &deadsnakes.key;
     let commands = vec![
         vec![format!("gpg --batch --keyserver hkp://{}:80 --recv-keys {key}", deadsnakes.keyserver)],
@@ -258,12 +236,6 @@ fn archive(context: &PlanContext) -> Stage {
     let why = "Fetches the key of the deadsnakes PPA; gpg and its tools stay in this build stage.";
     Stage { name: "archive".into(), image: context.base.reference(), comments: vec![why.into()], steps }
 }
-
-/// Path of the key of the deadsnakes PPA in its stage.
-pub(super) const ARCHIVE_KEY: &str = "/deadsnakes.gpg";
-
-/// Where the key is mounted in later stages.
-pub(super) const ARCHIVE_KEY_MOUNT: &str = "/run/deadsnakes.gpg";
 
 /// The steps that make the environment.
 pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {

@@ -92,3 +92,11 @@ pub enum Instruction {
     /// Its arguments, in exec form.
     Command(Vec<String>),
 }
+
+/// Why BuildKit is required: the classic builder does not support mounts.
+pub(super) fn buildkit(stages: &[Stage]) -> Option<String> {
+    let mounts =
+        |step: &Step| matches!(&step.instruction, Instruction::Run { mounts, .. } if !mounts.is_empty());
+    let any = stages.iter().flat_map(|stage| &stage.steps).any(mounts);
+    any.then(|| "RUN instructions use mounts".into())
+}

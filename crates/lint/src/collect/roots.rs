@@ -114,6 +114,7 @@ mod tests {
             write(&at(name));
         }
         write(&at("plain/x.env"));
+        #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
         std::os::unix::fs::symlink(at("secret.env"), at("repo/a/link.env")).unwrap();
         let read = |given: &[PathBuf], file: &str, name: &str| {
             let mut around = Roots::new(given.iter()).around(at(file).to_str().unwrap());

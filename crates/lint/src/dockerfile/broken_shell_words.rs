@@ -1,7 +1,7 @@
 //! Words that a web page broke apart.
 
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {

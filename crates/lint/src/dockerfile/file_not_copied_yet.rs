@@ -1,7 +1,7 @@
 //! A RUN uses a file that a later COPY brings.
 
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::instructions::Instruction;
-use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 

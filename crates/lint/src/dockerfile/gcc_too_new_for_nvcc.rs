@@ -1,7 +1,7 @@
 //! nvcc is given a gcc that it refuses.
 
 use crate::compiles;
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::{Dockerfile, From, Run, Stage, apt};
 use crate::rule::{Found, Judge, Location, Rule, Severity, dockerfile};
 use catalog::Catalog;

@@ -1,7 +1,7 @@
 //! Open MPI's mpirun as root.
 
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::setup::{User, setups};
-use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};

@@ -169,8 +169,8 @@ fn two_torches(catalog: &'static Catalog, install: &Install) -> Option<Found> {
         return None;
     }
     let partner = install.requirements.iter().find(|one| one.name == "torchvision")?;
-    // From 0.29.1 on it requires no single torch.
-    let strict = catalog::version::at_least(&partner.pin_text, "0.29.1") == Some(false);
+    let known = catalog.torch_partners().partner("torchvision")?;
+    let strict = known.requires_no_single_torch(&partner.pin_text) == Some(false);
     let torch::Known::Release(release) = torch::known(catalog, partner) else { return None };
     let version = release.version.parse().ok().filter(|_| strict)?;
     install.requirements.iter().filter(|one| one.pin.is_some()).find_map(|one| {

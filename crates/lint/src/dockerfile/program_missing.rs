@@ -1,7 +1,8 @@
 //! A program that the image does not contain.
 
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::instructions::Instruction;
-use crate::read::dockerfile::shell::{self, Command};
+use crate::read::dockerfile::shell;
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::text::Text;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};

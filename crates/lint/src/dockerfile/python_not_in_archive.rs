@@ -1,7 +1,7 @@
 //! A Python that the distribution does not have.
 
+use crate::read::dockerfile::command::Word;
 use crate::read::dockerfile::python::is_series;
-use crate::read::dockerfile::shell::Word;
 use crate::read::dockerfile::{Dockerfile, Run, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 

@@ -1,7 +1,7 @@
 //! What only root may do, after USER.
 
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::setup::{User, setups};
-use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::{Dockerfile, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 

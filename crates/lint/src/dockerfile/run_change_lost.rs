@@ -1,6 +1,6 @@
 //! A RUN that changes only its own shell, or a file that is not part of the image.
 
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 

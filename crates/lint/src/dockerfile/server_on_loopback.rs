@@ -1,7 +1,7 @@
 //! A server in a container that only the container reaches.
 
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::start::started;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -138,7 +138,7 @@ fn named(command: &Command) -> Option<Found> {
         command.program(),
         "torchrun" | "deepspeed" | "accelerate" | "mpirun" | "psql" | "redis-cli"
     );
-    let option = |(index, word): (usize, &crate::read::dockerfile::shell::Word)| {
+    let option = |(index, word): (usize, &crate::read::dockerfile::command::Word)| {
         let (name, value) = match word.text.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
             None => (word.text.as_str(), command.word(index + 1).to_owned()),

@@ -1,6 +1,6 @@
 //! An sshd that ends as soon as the container starts.
 
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::start::started;
 use crate::read::dockerfile::{Dockerfile, Stage, apt};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};

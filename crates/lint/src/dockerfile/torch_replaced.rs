@@ -41,10 +41,10 @@ fn stage(stage: &Stage) -> Option<Found> {
         // Of one command torch itself tells; its partners are another rule's.
         let one = torch::FAMILY.iter().find_map(|name| install.requirement(name))?;
         let Known::Release(wanted) = torch::known(run.state.catalog, one) else { return None };
-        // torchaudio's last release requires no torch; torchvision requires exactly one up to 0.29.0.
-        let loose = (one.name == "torchaudio" && one.pin_text == "2.11.0")
-            || (one.name == "torchvision"
-                && catalog::version::at_least(&one.pin_text, "0.29.1") != Some(false));
+        let partners = run.state.catalog.torch_partners();
+        let loose = partners
+            .partner(&one.name)
+            .is_some_and(|row| row.requires_no_single_torch(&one.pin_text) != Some(false));
         let other = !loose
             && wanted.version != there
             && torch::version(wanted, &one.name) != partner(run.state.catalog, &there, one);

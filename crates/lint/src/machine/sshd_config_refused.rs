@@ -1,8 +1,9 @@
 //! An sshd_config with which sshd does not start.
 
 use crate::read::machine::Machine;
-use crate::read::sshd::{Keyword, Value, keyword, names};
 use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
+use catalog::Table;
+use catalog::sshd_keywords::{SshdKeyword, Value};
 
 pub(crate) const RULE: Rule = Rule {
     id: "sshd-config-refused",
@@ -34,6 +35,7 @@ fn judge(machine: &Machine) -> Vec<Found> {
     if machine.kind != Kind::Sshd {
         return Vec::new();
     }
+    let keywords = machine.catalog.sshd_keywords();
     let mut in_match: Option<usize> = None;
     let mut found = Vec::new();
     for (index, line) in machine.text.lines().enumerate() {
@@ -45,7 +47,7 @@ fn judge(machine: &Machine) -> Vec<Found> {
             found.extend(conditions(number, arguments));
             continue;
         }
-        found.extend(of_line(number, name, arguments, in_match));
+        found.extend(of_line(keywords, number, name, arguments, in_match));
     }
     found
 }
@@ -64,21 +66,27 @@ fn words(line: &str) -> Vec<String> {
     std::iter::once(name.to_owned()).chain(plain).filter(|word| !word.is_empty()).collect()
 }
 
-fn of_line(line: usize, name: &str, arguments: &[String], in_match: Option<usize>) -> Option<Found> {
-    let Some(known) = keyword(name) else { return Some(unknown(line, name)) };
+fn of_line(
+    keywords: &Table<SshdKeyword>,
+    line: usize,
+    name: &str,
+    arguments: &[String],
+    in_match: Option<usize>,
+) -> Option<Found> {
+    let Some(known) = keywords.keyword(name) else { return Some(unknown(keywords, line, name)) };
     if known.value == Value::Retired {
-        let message = format!("{} is deprecated; sshd ignores it", known.name);
+        let message = format!("{} is deprecated; sshd ignores it", known.keyword);
         return Some(Found::note(line, message, "Remove it"));
     }
     let Some(first) = arguments.first() else {
-        let message = format!("{} has no value; sshd does not start", known.name);
+        let message = format!("{} has no value; sshd does not start", known.keyword);
         return Some(Found::error(line, message, "Add a value, or remove the line"));
     };
     if let Some(start) = in_match.filter(|_| !known.in_match) {
         let message = format!(
             "{} is not allowed within a Match block (line {start}); sshd does not \
                 start",
-            known.name
+            known.keyword
         );
         return Some(Found::error(line, message, "Move it above the first Match"));
     }
@@ -86,8 +94,8 @@ fn of_line(line: usize, name: &str, arguments: &[String], in_match: Option<usize
 }
 
 /// A keyword that sshd does not have.
-fn unknown(line: usize, name: &str) -> Found {
-    let near = diagnostic::suggest::typo_of(name, names());
+fn unknown(keywords: &Table<SshdKeyword>, line: usize, name: &str) -> Found {
+    let near = diagnostic::suggest::typo_of(name, keywords.names());
     let message = format!("sshd does not know {name} (Bad configuration option), and does not start");
     match near {
         Some(near) => {
@@ -102,16 +110,16 @@ fn unknown(line: usize, name: &str) -> Found {
     }
 }
 
-fn of_value(line: usize, known: Keyword, first: &str, count: usize) -> Option<Found> {
+fn of_value(line: usize, known: &SshdKeyword, first: &str, count: usize) -> Option<Found> {
     let wrong = |expected: &str, fix: &str| {
-        let message = format!("{} {first}: sshd expects {expected}, and does not start", known.name);
+        let message = format!("{} {first}: sshd expects {expected}, and does not start", known.keyword);
         Some(Found::error(line, message, fix.to_owned()))
     };
     match known.value {
-        Value::Words(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(first)) => {
-            let near = diagnostic::suggest::typo_of(first, words.iter().copied());
+        Value::Words if !known.words.iter().any(|word| word.eq_ignore_ascii_case(first)) => {
+            let near = diagnostic::suggest::typo_of(first, known.words.iter().map(String::as_str));
             let found =
-                wrong(&words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")));
+                wrong(&known.words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")));
             found.map(|found| found.change_if(near.map(|near| Change::word(line, first, near))))
         }
         Value::Number if first.parse::<i64>().is_err() => wrong("a number", ""),
@@ -119,8 +127,8 @@ fn of_value(line: usize, known: Keyword, first: &str, count: usize) -> Option<Fo
             wrong("a port from 1 to 65535", "")
         }
         Value::Time if !is_time(first) => wrong("a time such as 30, 2m, 1h", ""),
-        Value::Words(_) | Value::Number | Value::Port | Value::Time if count > 1 => {
-            let message = format!("{} has more than one value; sshd does not start", known.name);
+        Value::Words | Value::Number | Value::Port | Value::Time if count > 1 => {
+            let message = format!("{} has more than one value; sshd does not start", known.keyword);
             Some(Found::error(line, message, "Write one value per line"))
         }
         _ => None,

@@ -1,7 +1,6 @@
 //! A line that looks as if it were for everybody, and is part of a Match block.
 
 use crate::read::machine::Machine;
-use crate::read::sshd::keyword;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -47,12 +46,16 @@ fn judge(machine: &Machine) -> Vec<Found> {
             indented = true;
             continue;
         }
-        let (Some(start), Some(known)) = (block.filter(|_| indented), keyword(name)) else { continue };
+        let (Some(start), Some(known)) =
+            (block.filter(|_| indented), machine.catalog.sshd_keywords().keyword(name))
+        else {
+            continue;
+        };
         // sshd refuses the others, which another rule reports.
         if known.in_match {
             let message = format!(
                 "{} is still part of the Match block of line {start}, which ends only at the next Match",
-                known.name
+                known.keyword
             );
             found.push(Found::warning(index + 1, message, "Move it above the first Match"));
         }

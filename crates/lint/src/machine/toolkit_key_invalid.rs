@@ -4,6 +4,8 @@ use toml::{Table, Value};
 
 use crate::read::machine::Machine;
 use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
+use catalog::toolkit_keys::Kind::{Text, Texts, Truth};
+use catalog::toolkit_keys::ToolkitKey;
 
 pub(crate) const RULE: Rule = Rule {
     id: "toolkit-key-invalid",
@@ -45,56 +47,6 @@ pub(crate) const RULE: Rule = Rule {
     )],
 };
 
-/// Types of values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kinds {
-    Text,
-    Texts,
-    Truth,
-}
-use Kinds::{Text, Texts, Truth};
-
-/// Keys by section: NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046.
-const KEYS: &[(&str, &str, Kinds)] = &[
-    ("", "accept-nvidia-visible-devices-as-volume-mounts", Truth),
-    ("", "accept-nvidia-visible-devices-envvar-when-unprivileged", Truth),
-    ("", "disable-require", Truth),
-    ("", "supported-driver-capabilities", Text),
-    ("", "swarm-resource", Text),
-    ("features", "allow-cuda-compat-libs-from-container", Truth),
-    ("features", "allow-ldconfig-from-container", Truth),
-    ("features", "allow-unknown-oci-spec-fields", Truth),
-    ("features", "disable-cuda-compat-lib-hook", Truth),
-    ("features", "disable-imex-channel-creation", Truth),
-    ("features", "ignore-imex-channel-requests", Truth),
-    ("features", "no-additional-gids-for-device-nodes", Truth),
-    ("nvidia-container-cli", "debug", Text),
-    ("nvidia-container-cli", "environment", Texts),
-    ("nvidia-container-cli", "ldcache", Text),
-    ("nvidia-container-cli", "ldconfig", Text),
-    ("nvidia-container-cli", "load-kmods", Truth),
-    ("nvidia-container-cli", "no-cgroups", Truth),
-    ("nvidia-container-cli", "no-pivot", Truth),
-    ("nvidia-container-cli", "path", Text),
-    ("nvidia-container-cli", "root", Text),
-    ("nvidia-container-cli", "user", Text),
-    ("nvidia-container-runtime", "debug", Text),
-    ("nvidia-container-runtime", "log-level", Text),
-    ("nvidia-container-runtime", "mode", Text),
-    ("nvidia-container-runtime", "runtimes", Texts),
-    ("nvidia-container-runtime.modes.cdi", "annotation-prefixes", Texts),
-    ("nvidia-container-runtime.modes.cdi", "default-kind", Text),
-    ("nvidia-container-runtime.modes.cdi", "spec-dirs", Texts),
-    ("nvidia-container-runtime.modes.csv", "compat-container-root", Text),
-    ("nvidia-container-runtime.modes.csv", "mount-spec-path", Text),
-    ("nvidia-container-runtime.modes.jit-cdi", "nvcdi-disable-hooks", Texts),
-    ("nvidia-container-runtime.modes.jit-cdi", "nvcdi-feature-flags", Texts),
-    ("nvidia-container-runtime.modes.legacy", "cuda-compat-mode", Text),
-    ("nvidia-container-runtime-hook", "path", Text),
-    ("nvidia-container-runtime-hook", "skip-mode-detection", Truth),
-    ("nvidia-ctk", "path", Text),
-];
-
 fn judge(machine: &Machine) -> Vec<Found> {
     let read = machine.text.parse::<Table>();
     let (Kind::ToolkitConfig, Ok(table)) = (machine.kind, read) else { return Vec::new() };
@@ -130,31 +82,26 @@ fn section(machine: &Machine, name: &str, table: &Table, found: &mut Vec<Found>)
 fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Found> {
     let line = line(machine, name, key);
     let place = if name.is_empty() { "the top of the file".to_owned() } else { format!("[{name}]") };
-    let Some((_, _, kind)) = KEYS.iter().find(|(section, known, _)| *section == name && *known == key) else {
-        let home = KEYS
-            .iter()
-            .find(|(section, known, _)| *known == key && *section != name && !name.contains("modes"));
-        let near = KEYS
-            .iter()
-            .find(|(section, known, _)| *section == name && diagnostic::suggest::is_typo(key, known));
+    let keys = machine.catalog.toolkit_keys();
+    let Some(known) = keys.key(name, key) else {
         let message = format!("the container toolkit ignores {key} in {place}");
-        return match (near, home) {
-            (Some((_, near, _)), _) => {
-                let alone = !machine.text.contains(near);
-                let change = alone.then(|| Change::word(line, key, near));
-                Some(Found::warning(line, message, format!("Write `{near}`")).change_if(change))
-            }
-            (None, Some((section, _, _))) if !section.is_empty() => {
-                Some(Found::warning(line, message, format!("Move it to [{section}]")))
-            }
-            _ => None,
-        };
+        let is_near = |row: &&ToolkitKey| row.section == name && diagnostic::suggest::is_typo(key, &row.key);
+        if let Some(near) = keys.all().iter().find(is_near) {
+            let alone = !machine.text.contains(&near.key);
+            let change = alone.then(|| Change::word(line, key, &near.key));
+            let found = Found::warning(line, message, format!("Write `{}`", near.key));
+            return Some(found.change_if(change));
+        }
+        let is_home = |row: &&ToolkitKey| row.key == key && row.section != name && !name.contains("modes");
+        let home = keys.all().iter().find(is_home).filter(|row| !row.section.is_empty())?;
+        return Some(Found::warning(line, message, format!("Move it to [{}]", home.section)));
     };
-    of_value(key, value, *kind, line, &place)
+    of_value(known, value, line, &place)
 }
 
 /// A key that is known, with its value.
-fn of_value(key: &str, value: &Value, kind: Kinds, line: usize, place: &str) -> Option<Found> {
+fn of_value(known: &ToolkitKey, value: &Value, line: usize, place: &str) -> Option<Found> {
+    let (key, kind) = (&known.key, known.kind);
     let fits = match kind {
         Text => value.is_str(),
         Truth => value.is_bool(),
@@ -174,24 +121,18 @@ fn of_value(key: &str, value: &Value, kind: Kinds, line: usize, place: &str) -> 
         let change = truth.map(|text| Change::word(line, &format!("\"{text}\""), text));
         return Some(Found::error(line, message, "").change_if(change));
     }
-    words(key, value).map(|(message, fix)| Found::warning(line, message, fix))
+    words(known, value).map(|(message, fix)| Found::warning(line, message, fix))
 }
 
-/// Levels of logrus, in any case, and capabilities of the driver, in lower case:
-/// internal/config/image/capabilities.go.
-const LEVELS: &[&str] = &["panic", "fatal", "error", "warn", "warning", "info", "debug", "trace"];
-const CAPABILITIES: &[&str] =
-    &["all", "compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
-
-fn words(key: &str, value: &Value) -> Option<(String, String)> {
-    let text = value.as_str()?;
-    let level = text.to_ascii_lowercase();
-    let (words, allowed): (Vec<&str>, &[&str]) = match key {
-        "log-level" => (vec![level.as_str()], LEVELS),
-        "supported-driver-capabilities" => (text.split(',').map(str::trim).collect(), CAPABILITIES),
-        _ => return None,
-    };
+/// The first word that the key does not allow.
+fn words(known: &ToolkitKey, value: &Value) -> Option<(String, String)> {
+    let text = value.as_str().filter(|_| !known.words.is_empty())?;
+    let text = if known.any_case { text.to_ascii_lowercase() } else { text.to_owned() };
     // The toolkit skips an empty word between commas.
-    let wrong = words.into_iter().find(|word| !word.is_empty() && !allowed.contains(word))?;
-    Some((format!("{key}: {wrong:?} is not one of {}", allowed.join(", ")), String::new()))
+    let words: Vec<&str> = match known.list {
+        true => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
+        false => vec![&text],
+    };
+    let wrong = words.into_iter().find(|word| !known.words.iter().any(|allowed| allowed == word))?;
+    Some((format!("{}: {wrong:?} is not one of {}", known.key, known.words.join(", ")), String::new()))
 }

@@ -3,7 +3,8 @@
 use catalog::Catalog;
 
 use super::hostfile::Start;
-use super::launch::{Launch, Launcher, Launches};
+use super::launch::{Launch, Launches};
+use super::launcher::Launcher;
 use super::script::Script;
 use crate::file::Over;
 

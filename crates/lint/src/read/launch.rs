@@ -3,40 +3,14 @@
 use rpds::RedBlackTreeMap;
 
 use super::dockerfile::Dockerfile;
+use super::dockerfile::command::{Command, Word};
 use super::dockerfile::expand::{Value, Variables, expand};
-use super::dockerfile::shell::{self, Command, Word};
+use super::dockerfile::shell;
 use super::dockerfile::start::started;
 use super::dockerfile::text::Text;
 use super::launch_options::{self, Options};
+use super::launcher::Launcher;
 use super::script::{Script, used};
-
-/// The programs that start processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Launcher {
-    Torchrun,
-    /// `python -m torch.distributed.launch`.
-    DistributedLaunch,
-    Deepspeed,
-    Accelerate,
-    Mpirun,
-}
-
-impl Launcher {
-    /// As people write it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Launcher::Torchrun => "torchrun",
-            Launcher::DistributedLaunch => "torch.distributed.launch",
-            Launcher::Deepspeed => "deepspeed",
-            Launcher::Accelerate => "accelerate launch",
-            Launcher::Mpirun => "mpirun",
-        }
-    }
-
-    pub(crate) fn is_torch(self) -> bool {
-        matches!(self, Launcher::Torchrun | Launcher::DistributedLaunch)
-    }
-}
 
 /// One start of processes.
 #[derive(Debug)]

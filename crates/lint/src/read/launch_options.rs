@@ -1,8 +1,8 @@
 //! The options of launchers, as their own parsers take them: `-` and `_` alike, prefixes of names, the value
 //! behind `=` or in the next word.
 
-use super::dockerfile::shell::Word;
-use super::launch::Launcher;
+use super::dockerfile::command::Word;
+use super::launcher::Launcher;
 
 /// The options of a start of processes.
 #[derive(Debug, Default)]

@@ -4,7 +4,8 @@
 //! blank; `hetjob` begins the next component (SchedMD/slurm:src/sbatch/opt.c@284c3b95).
 
 use super::quotes::{open_quote, split};
-use super::sbatch_options::{WITH_VALUE, WITHOUT_VALUE, long_name};
+use catalog::Catalog;
+use catalog::sbatch_options::SbatchOption;
 use std::collections::BTreeSet;
 
 /// A batch script.
@@ -35,7 +36,7 @@ pub(crate) struct BatchOption {
 
 impl Batch {
     /// Reads a script; `None` where it has no line for sbatch.
-    pub(crate) fn read(source: &str) -> Option<Batch> {
+    pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Option<Batch> {
         if !source.lines().any(|line| line.starts_with("#SBATCH")) {
             return None;
         }
@@ -66,7 +67,7 @@ impl Batch {
             if words.first().is_some_and(|word| matches!(word.as_str(), "hetjob" | "packjob")) {
                 component += 1;
             }
-            batch.options.extend(options(&words, number, component));
+            batch.options.extend(options(catalog, &words, number, component));
         }
         Some(batch)
     }
@@ -130,41 +131,40 @@ fn looks_like_directive(text: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start().starts_with('-') && rest.starts_with(' '))
 }
 
-fn options(words: &[String], line: usize, component: usize) -> Vec<BatchOption> {
-    let with_value =
-        |name: &str| WITH_VALUE.iter().any(|(known, _)| *known == name) || name == "ntasks-per-node";
+fn options(catalog: &'static Catalog, words: &[String], line: usize, component: usize) -> Vec<BatchOption> {
+    let known = catalog.sbatch_options();
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(word) = words.get(at) {
         at += 1;
-        let made = |name, written: &str, value| BatchOption {
+        let made = |option: Option<&'static SbatchOption>, written: &str, value| BatchOption {
             line,
             component,
-            name,
+            name: option.map_or("", SbatchOption::name),
             written: written.to_owned(),
             value,
         };
+        let takes_value = |option: Option<&SbatchOption>| option.is_some_and(|option| option.value);
         if let Some(long) = word.strip_prefix("--") {
             let (typed, own) = match long.split_once('=') {
                 Some((typed, value)) => (typed, Some(value.to_owned())),
                 None => (long, None),
             };
-            let name = long_name(typed).unwrap_or_default();
+            let option = known.long(typed);
             let next = || words.get(at).filter(|next| !next.starts_with("--")).cloned();
-            let value = own.or_else(|| if with_value(name) { next() } else { None });
+            let value = own.or_else(|| if takes_value(option) { next() } else { None });
             at += usize::from(value.is_some() && !long.contains('='));
-            found.push(made(name, &format!("--{typed}"), value));
+            found.push(made(option, &format!("--{typed}"), value));
         } else if let Some(short) = word.strip_prefix('-').filter(|short| !short.is_empty()) {
             let (letter, rest) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
-            let all = WITH_VALUE.iter().chain(WITHOUT_VALUE);
-            let name = all.clone().find(|(_, known)| *known == letter).map_or("", |(name, _)| *name);
-            let value = match (with_value(name), rest.is_empty()) {
+            let option = known.short(letter);
+            let value = match (takes_value(option), rest.is_empty()) {
                 (true, false) => Some(rest.to_owned()),
                 (true, true) => words.get(at).cloned(),
                 _ => None,
             };
             at += usize::from(value.is_some() && rest.is_empty());
-            found.push(made(name, &format!("-{letter}"), value));
+            found.push(made(option, &format!("-{letter}"), value));
         }
     }
     found
@@ -232,7 +232,9 @@ mod tests {
 
     #[test]
     fn counts_of_gpus_that_are_too_large_are_unknown() {
-        let gpus = |options: &str| Batch::read(&format!("#SBATCH {options}\n")).unwrap().gpus_per_node();
+        let gpus = |options: &str| {
+            Batch::read(catalog::testing::catalog(), &format!("#SBATCH {options}\n")).unwrap().gpus_per_node()
+        };
         assert_eq!(gpus("--gres=gpu:8,gpu:1"), Some(9));
         assert_eq!(gpus("--gres=gpu:18446744073709551615,gpu:1"), None);
         assert_eq!(gpus("--gpus-per-task=18446744073709551615 --ntasks-per-node=2"), None);
@@ -243,7 +245,7 @@ mod tests {
         let text = "#!/bin/bash\n# x\n#SBATCH -N2 --ntasks-per-node=4 -t 2-0 # days\n#SBATCH \
             --gpus=a100:8 --job lm\n\
                     echo a\n#SBATCH --mem=1G\n # SBATCH --time=1\n";
-        let batch = Batch::read(text).unwrap();
+        let batch = Batch::read(catalog::testing::catalog(), text).unwrap();
         let options: Vec<_> = batch.options.iter().map(|one| (one.name, one.value.as_deref())).collect();
         let expected = [
             ("nodes", Some("2")),
@@ -255,7 +257,7 @@ mod tests {
         assert_eq!(options, expected);
         assert_eq!(batch.ignored.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [6, 7]);
         assert_eq!((batch.first_command, batch.gpus_per_node()), (Some(5), Some(4)));
-        assert!(Batch::read("#!/bin/bash\necho\n").is_none());
+        assert!(Batch::read(catalog::testing::catalog(), "#!/bin/bash\necho\n").is_none());
     }
 
     #[test]

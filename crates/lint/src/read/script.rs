@@ -4,8 +4,9 @@ use catalog::Catalog;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
+use super::dockerfile::command::Command;
 use super::dockerfile::expand::Variables;
-use super::dockerfile::shell::{self, Command};
+use super::dockerfile::shell;
 use super::dockerfile::text::Text;
 
 #[derive(Debug)]

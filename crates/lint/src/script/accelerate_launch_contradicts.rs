@@ -1,6 +1,7 @@
 //! Options of `accelerate launch` that contradict each other.
 
-use crate::read::launch::{Launch, Launcher, Launches};
+use crate::read::launch::{Launch, Launches};
+use crate::read::launcher::Launcher;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

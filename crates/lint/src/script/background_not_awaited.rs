@@ -1,6 +1,6 @@
 //! A batch job that ends while its steps still run.
 
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -37,7 +37,7 @@ const LONG: &[&str] = &["srun", "python", "python3", "torchrun", "deepspeed", "a
 
 fn judge(script: &Script) -> Vec<Found> {
     let waits = script.text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    if Batch::read(&script.text).is_none() || waits.into_iter().any(|word| word == "wait") {
+    if Batch::read(script.catalog, &script.text).is_none() || waits.into_iter().any(|word| word == "wait") {
         return Vec::new();
     }
     let last = script.commands.iter().rposition(|command| !is_quick(command));

@@ -1,7 +1,8 @@
 //! An option that the launcher does not take.
 
-use crate::read::launch::{Launch, Launcher, Launches};
+use crate::read::launch::{Launch, Launches};
 use crate::read::launch_options::names;
+use crate::read::launcher::Launcher;
 use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

@@ -1,7 +1,8 @@
 //! Options of a launcher behind the script that it starts.
 
-use crate::read::dockerfile::shell::Word;
-use crate::read::launch::{Launch, Launcher, Launches};
+use crate::read::dockerfile::command::Word;
+use crate::read::launch::{Launch, Launches};
+use crate::read::launcher::Launcher;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

@@ -1,6 +1,6 @@
 //! More ranks than slots.
 
-use crate::read::dockerfile::shell::Word;
+use crate::read::dockerfile::command::Word;
 use crate::read::launch::{Launch, Launches};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 

@@ -1,6 +1,7 @@
 //! More processes than GPUs that they see.
 
-use crate::read::launch::{Launch, Launcher, Launches};
+use crate::read::launch::{Launch, Launches};
+use crate::read::launcher::Launcher;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {

@@ -32,7 +32,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
+    let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
     let mut found: Vec<Found> =
         batch.ignored.iter().map(|(line, text)| ignored(&batch, *line, text)).collect();
     if !script.text.starts_with("#!") {

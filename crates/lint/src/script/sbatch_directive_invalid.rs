@@ -1,10 +1,12 @@
 //! Options and values in #SBATCH lines that sbatch refuses or reads differently.
 
 use crate::read::sbatch::{Batch, BatchOption};
-use crate::read::sbatch_options::{is_count, is_unreadable, names};
+use crate::read::sbatch_counts::{is_count, is_unreadable};
 use crate::read::script::Script;
 use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 use crate::schema::is_placeholder;
+use catalog::Table;
+use catalog::sbatch_options::SbatchOption;
 
 pub(crate) const RULE: Rule = Rule {
     id: "sbatch-directive-invalid",
@@ -47,15 +49,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
-    let mut found: Vec<Found> = batch.options.iter().flat_map(|one| of_option(one, &script.text)).collect();
-    found.extend(stray_words(&script.text, &batch));
+    let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
+    let mut found: Vec<Found> = batch.options.iter().flat_map(|one| of_option(script, one)).collect();
+    found.extend(stray_words(script, &batch));
     found
 }
 
-fn of_option(option: &BatchOption, source: &str) -> Vec<Found> {
+fn of_option(script: &Script, option: &BatchOption) -> Vec<Found> {
+    let source = &script.text;
     if option.name.is_empty() {
-        return unknown(option).into_iter().collect();
+        return unknown(script.catalog.sbatch_options(), option).into_iter().collect();
     }
     let Some(value) = option.value.as_deref() else { return Vec::new() };
     if value.contains("$(") || value.contains("${") || names_variable(value) {
@@ -105,12 +108,12 @@ fn names_variable(value: &str) -> bool {
         .any(|(at, _)| value[at + 1..].starts_with(|next: char| next.is_ascii_alphabetic() || next == '_'))
 }
 
-fn unknown(option: &BatchOption) -> Option<Found> {
+fn unknown(known: &Table<SbatchOption>, option: &BatchOption) -> Option<Found> {
     let Some(typed) = option.written.strip_prefix("--") else {
         let message = format!("{} is not an sbatch option; sbatch refuses the script", option.written);
         return Some(Found::error(option.line, message, "Use the long name of the option"));
     };
-    let several: Vec<&str> = names().filter(|name| name.starts_with(typed)).collect();
+    let several: Vec<&str> = known.names().filter(|name| name.starts_with(typed)).collect();
     if several.len() > 1 && !typed.is_empty() {
         let message = format!("--{typed} is ambiguous: {}; sbatch refuses the script", several.join(", "));
         return Some(Found::error(option.line, message, "Write the whole name"));
@@ -120,7 +123,7 @@ fn unknown(option: &BatchOption) -> Option<Found> {
         return None;
     }
     let plain = typed.replace('_', "-");
-    let near = diagnostic::suggest::typo_of(&plain, names());
+    let near = diagnostic::suggest::typo_of(&plain, known.names());
     let message = format!("--{typed} is not an sbatch option");
     Some(match near {
         Some(near) => Found::error(
@@ -258,7 +261,8 @@ fn mail(option: &BatchOption, value: &str) -> Option<Found> {
 }
 
 /// Words that belong to no option: sbatch stops reading options there.
-fn stray_words(source: &str, batch: &Batch) -> Vec<Found> {
+fn stray_words(script: &Script, batch: &Batch) -> Vec<Found> {
+    let source = &script.text;
     let last = batch.first_command.unwrap_or(usize::MAX);
     let lines = source.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(line, _)| *line < last);
     let directives = lines.filter_map(|(line, text)| Some((line, text.strip_prefix("#SBATCH")?.trim())));
@@ -275,7 +279,7 @@ fn stray_words(source: &str, batch: &Batch) -> Vec<Found> {
             let name = word.split('=').next().unwrap_or_default();
             word.contains('=')
                 && !word.starts_with(['-', '#', '"', '\''])
-                && names().any(|known| known == name)
+                && script.catalog.sbatch_options().names().any(|known| known == name)
         })?;
         let used = option.value.as_deref() == Some(word);
         let message = format!("{word}: an option begins with --; sbatch ignores the rest of the line");

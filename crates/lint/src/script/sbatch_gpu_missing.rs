@@ -42,7 +42,9 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text).filter(|batch| !batch.has_gpus()) else { return Vec::new() };
+    let Some(batch) = Batch::read(script.catalog, &script.text).filter(|batch| !batch.has_gpus()) else {
+        return Vec::new();
+    };
     // Directives that sbatch does not read are a fault of their own.
     let meant = batch.ignored.iter().any(|(_, text)| text.contains("gpu"));
     let elsewhere = batch.commands.iter().any(|(_, command)| {

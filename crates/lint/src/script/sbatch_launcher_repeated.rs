@@ -47,7 +47,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text).filter(|batch| !batch.is_heterogeneous()) else {
+    let Some(batch) = Batch::read(script.catalog, &script.text).filter(|batch| !batch.is_heterogeneous())
+    else {
         return Vec::new();
     };
     batch

@@ -59,7 +59,7 @@ const ADDRESSES: &[&str] = &[
 ];
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
+    let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
     let nodes = batch.options.iter().rev().find(|one| one.name == "nodes");
     let least = nodes.and_then(|one| one.value.as_deref()?.split('-').next()?.parse::<u64>().ok());
     // The list of one node is its name.

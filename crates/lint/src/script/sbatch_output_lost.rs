@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
+    let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
     let named = ["output", "error"].into_iter().filter_map(|name| batch.option(name));
     let mut found: Vec<Found> =
         named.flat_map(|option| [shared(&batch, option), missing(&batch, option)]).flatten().collect();

@@ -55,7 +55,7 @@ pub(crate) const RULE: Rule = Rule {
 const OF_TASK: &[&str] = &["SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID"];
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(&script.text) else { return Vec::new() };
+    let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
     let several =
         |name: &str| batch.options.iter().any(|one| one.name == name && one.value.as_deref() != Some("1"));
     let nodes = several("nodes");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::posix::masked;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};

@@ -1,6 +1,7 @@
 //! An option of the launcher that the script does not know.
 
-use crate::read::launch::{Launcher, Launches};
+use crate::read::launch::Launches;
+use crate::read::launcher::Launcher;
 use crate::read::python::Program;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named_with};
@@ -52,7 +53,7 @@ fn judge(program: &Program) -> Vec<Found> {
         let read = Script::read(program.catalog, &script.text);
         let launches = Launches::of_script(&read).launches;
         let of_this =
-            |word: &crate::read::dockerfile::shell::Word| word.text.rsplit('/').next() == Some(base);
+            |word: &crate::read::dockerfile::command::Word| word.text.rsplit('/').next() == Some(base);
         let one = launches.into_iter().find(|launch| {
             launch.launcher == Launcher::DistributedLaunch
                 && !launch.options.has("use_env")

@@ -6,7 +6,7 @@ use super::super::constraints::requested::cuda_within;
 use super::super::outcome::Reason;
 use super::super::request::{Base, RequirementKind, Versions};
 use super::super::universe::{Universe, series};
-use super::outside::{newer, older};
+use super::beyond::{newer, older};
 use super::ranges::{ranges, verb};
 use catalog::images::Existence;
 use catalog::{packages, torch};

@@ -14,7 +14,7 @@ use super::super::verdict::BuildRefusal::{DriverTooOld, NoKernels, PartnerMismat
 use super::super::verdict::Refusal::{self, Build as Of};
 use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused};
 use super::ranges::{ranges, verb};
-use super::reasons::{Stage, essential, grouped};
+use super::stage::{Stage, essential, grouped};
 use diagnostic::words::{self, and};
 
 /// No build has the required torch and CUDA.

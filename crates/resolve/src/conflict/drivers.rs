@@ -3,7 +3,7 @@
 use super::super::request::{Requirement, RequirementKind};
 use super::super::verdict::Tolerance;
 use super::core::Searcher;
-use super::nearest::{Cost, Relaxed};
+use super::relaxed::{Cost, Relaxed};
 use crate::host_driver::parse;
 use crate::parameter::{Parameter, Source};
 use facts::driver::DriverVersion;

@@ -14,7 +14,7 @@ use super::super::universe::{Base, Build, Python, Universe, series};
 use super::super::verdict::{Candidate, Judgement, Reason as Refused};
 use super::builds::{cudas, distinct, names, phrase, releases};
 use super::ranges::ranges;
-use super::reasons::{Stage, essential, grouped};
+use super::stage::{Stage, essential, grouped};
 use diagnostic::words::and;
 
 /// No Python has the required version.

@@ -6,8 +6,9 @@ use super::super::search;
 use super::super::universe::Universe;
 use super::super::verdict::{Judgement, PackageRefusal, Refusal, Tolerance};
 use super::core::Searcher;
-use super::nearest::{self, Cost, Relaxed};
-use super::packages::{self, Refused};
+use super::nearest;
+use super::refused_release::{Refused, WHEEL, names};
+use super::relaxed::{Cost, Relaxed};
 use crate::parameter::{Parameter, Source};
 use diagnostic::words::and;
 
@@ -23,9 +24,9 @@ pub(super) fn helps(universe: &Universe, whole: &Request, refused: &[Refused]) -
 
 /// That not even a release which is compiled meets the requirements.
 pub(super) fn no_release_fits(refused: &[Refused]) -> Reason {
-    let packages = packages::names(refused.iter().filter(|one| one.refusal.is_resolved_by_compiling()));
+    let packages = names(refused.iter().filter(|one| one.refusal.is_resolved_by_compiling()));
     Reason {
-        constraint: packages::WHEEL.to_owned(),
+        constraint: WHEEL.to_owned(),
         message: format!(
             "no release of {} meets these requirements, not even compiled from source (--compile)",
             and(&packages)

@@ -5,6 +5,7 @@
 //! ([`nearest`]). Everything comes from searches with some of the requirements, so it is as true as they are.
 
 mod absent;
+mod beyond;
 mod builds;
 mod core;
 mod drivers;
@@ -15,6 +16,9 @@ mod outside;
 mod packages;
 mod ranges;
 mod reasons;
+mod refused_release;
+mod relaxed;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -178,7 +182,7 @@ fn nearest_of(
     corrections: &[Vec<usize>],
     both_sides: bool,
 ) -> Vec<Nearest> {
-    let mut all: Vec<(nearest::Cost, Nearest)> = Vec::new();
+    let mut all: Vec<(relaxed::Cost, Nearest)> = Vec::new();
     for indices in corrections.iter().take(STACKS) {
         let relaxed: Vec<Requirement> = indices.iter().map(|&index| requirements[index].clone()).collect();
         let others = without(requirements, indices);

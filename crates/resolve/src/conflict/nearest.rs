@@ -7,37 +7,13 @@ use super::super::outcome::Nearest;
 use super::super::request::{Base, Request, Requirement, RequirementKind};
 use super::super::search::{self, Choice};
 use super::super::verdict::Judgement;
-use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::drivers;
+use super::relaxed::{Cost, Relaxed};
 use super::versions::{self, Part};
 use crate::parameter::{Parameter, Source};
 use catalog::images::{Existence, Image};
 use diagnostic::words::and;
-
-/// What a change costs, cheapest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cost {
-    /// From another patch release (0), minor (1) or major (2) over another driver (3) and a package less (4)
-    /// to hardware that is left out (5).
-    pub weight: u8,
-    /// The tolerance that the stack needs.
-    pub tolerance: Tolerance,
-    /// How many releases it is away.
-    pub steps: usize,
-}
-
-/// A requirement that was changed so that the others hold.
-#[derive(Debug, Clone)]
-pub(super) struct Relaxed {
-    /// The requirement that takes its place; `None`: it is dropped.
-    pub replacement: Option<Requirement>,
-    /// The option to write in its place: `--torch 2.7.1`.
-    pub option: Option<String>,
-    /// What it costs, in a sentence.
-    pub change: String,
-    pub cost: Cost,
-}
 
 /// The nearest stacks when these requirements are relaxed while all others hold. `both_sides`: a version that
 /// does not exist gets its neighbours on both sides.

@@ -7,31 +7,17 @@ use super::super::message::{Names, Phrase};
 use super::super::outcome::Reason;
 use super::super::request::Request;
 use super::super::search::Trace;
-use super::super::universe::{Build, Release, Universe};
+use super::super::universe::{Build, Universe};
 use super::super::verdict::{Candidate, PackageRefusal, Refusal};
-use super::builds::{cudas, distinct, phrase, releases};
+use super::builds::{cudas, phrase, releases};
 use super::from_source;
 use super::ranges::ranges;
-use super::reasons::{ASKED_FOR, grouped, needed};
+use super::refused_release::{Refused, WHEEL, names};
+use super::stage::{ASKED_FOR, grouped, needed};
 use diagnostic::words::and;
 
 /// Limit of sentences.
 const SENTENCES: usize = 6;
-
-/// The constraint that refuses a release without wheels.
-pub(super) const WHEEL: &str = "package-wheel-for-python";
-
-/// A release that the search refused.
-pub(super) struct Refused<'a> {
-    pub(super) release: &'a Release,
-    /// The build with which it was refused.
-    build: Option<&'a Build>,
-    /// Which refusal of the search it is: one release may be refused for one reason here and for another one
-    /// there.
-    index: usize,
-    constraint: &'static str,
-    pub(super) refusal: &'a Refusal,
-}
 
 /// Constraints on packages that may fail because of the Python alone.
 const OF_PYTHON: &[&str] = &[WHEEL, "flash-attn-wheel-for-python", "torch-incompatible-on-python"];
@@ -101,11 +87,6 @@ fn refused_by<'a>(trace: &'a Trace) -> Vec<Refused<'a>> {
         }));
     }
     refused
-}
-
-/// The packages of refused releases, each once.
-pub(super) fn names<'r, 'a: 'r>(refused: impl Iterator<Item = &'r Refused<'a>>) -> Vec<&'a str> {
-    distinct(refused.map(|one| one.release.package))
 }
 
 /// Whether a refusal of a package is about another requested one.

@@ -7,7 +7,7 @@ use super::super::search::Choice;
 use super::super::universe::{Universe, series};
 use super::super::verdict::Tolerance;
 use super::core::Searcher;
-use super::nearest::{Cost, Relaxed};
+use super::relaxed::{Cost, Relaxed};
 use crate::parameter::{Parameter, Source};
 use catalog::torch;
 

@@ -11,8 +11,8 @@ use crate::flow::measure::{self, Peer};
 use crate::flow::rate::{self, Way};
 use crate::probe::Probe;
 use crate::request::NetworkKind;
+use crate::smoke::changed_packets::Changed;
 use crate::smoke::outcome::{Outcome, Phase, PhaseFailed, Status};
-use crate::smoke::packets::Changed;
 use crate::smoke::phase::PhaseId;
 
 /// Datagrams of a direction that must be missing before the machines' counts are looked at.

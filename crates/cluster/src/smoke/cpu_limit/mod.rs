@@ -2,19 +2,17 @@
 //! counters, read before and after.
 
 mod counter;
-mod message;
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 pub use counter::{Group, Limit};
-pub(super) use message::{add, judge};
 
 /// The part of the measured time from which on a throttled rank is the cause of what was measured.
 pub(super) const THROTTLED_PART: f64 = 0.2;
 /// From this part on it is worth a remark.
-const REMARK_PART: f64 = 0.01;
+pub(super) const REMARK_PART: f64 = 0.01;
 /// Names this process's control groups.
 const OWN_CGROUP: &str = "/proc/self/cgroup";
 
@@ -77,13 +75,13 @@ impl Throttled {
 
     /// The part of the time in which it was throttled: never more than the periods that were cut short, as
     /// its seconds are those of all processors together.
-    fn part(&self) -> f64 {
+    pub(super) fn part(&self) -> f64 {
         let longest = self.throttled_periods as f64 * self.group.period;
         self.throttled_seconds.min(longest) / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     /// Whether it was throttled for so long that its rates are those of the limit.
-    fn is_cause(&self) -> bool {
+    pub(super) fn is_cause(&self) -> bool {
         self.part() >= THROTTLED_PART
     }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DriverError};
 
-use super::Gpu;
 use super::error::Error;
 use super::library::{self, Communicator, Nccl};
+use crate::smoke::gpu::Gpu;
 use host::file;
 
 /// How often the GPU is asked whether it is done: as often as there is nothing else to do, for the first

@@ -5,11 +5,12 @@
 //! it. [`search`] finds the library ([`elf`] reads which ones torch asks for), [`library`] opens it, [`gpu`]
 //! is the GPU, [`rank`] does what is asked of a rank, [`error`] names what fails there, [`words`] says what
 //! result codes mean. [`workers`] starts the ranks, [`phases`] are the phases of the test, [`transport_used`]
-//! its last one.
+//! its last one; [`here`] runs them on this machine.
 
 pub mod elf;
 pub mod error;
 pub mod gpu;
+pub mod here;
 pub mod library;
 mod logs;
 pub mod phases;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::gpu::{Gpu, Loaded};
 use super::transport::Infiniband;
 use error::Reported;
 
@@ -125,34 +127,4 @@ pub struct Opened {
     pub infiniband: Infiniband,
     /// Rates of the InfiniBand ports in Gbit/s.
     pub rates: Vec<u32>,
-}
-
-/// A libnccl that was loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Loaded {
-    /// Its file.
-    pub path: String,
-    /// Why it is this one: `torch in … asks for it`.
-    pub from: String,
-    /// By its own word: `2.27.5`.
-    pub version: String,
-}
-
-/// A GPU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Gpu {
-    /// How many the process sees.
-    pub count: usize,
-    /// `NVIDIA H100 80GB HBM3`.
-    pub name: String,
-    /// Its compute capability: 9, 0.
-    pub capability: (i32, i32),
-    /// The CUDA version that the driver library is for: `12.8`.
-    pub cuda: String,
-    /// The kernel module's version: `570.86.15`; `None` where /proc does not tell.
-    pub driver: Option<String>,
-    /// Bytes of its memory that are free.
-    pub free: usize,
-    /// Bytes of its memory.
-    pub total: usize,
 }

@@ -1,11 +1,11 @@
-//! Tasks for a rank, and why there is no answer.
+//! Tasks for a rank, and workers that do not answer.
 
 use std::time::Duration;
 
 use docker::fan_out;
 
 use super::Endpoint;
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 use crate::worker::session::Session;
 use crate::worker::{self, Failure};
 
@@ -40,39 +40,4 @@ pub(in crate::smoke) async fn ask(
     deadline: Duration,
 ) -> Result<Answer, Failure> {
     endpoint.session.ask_custom(&task, deadline).await
-}
-
-/// Why a rank did not give the answer that its task has.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NoAnswer {
-    /// The rank could not do it; other ranks are named in the text.
-    #[error("{0}")]
-    Broken(String),
-    /// The answer of another task.
-    #[error("unexpected answer: {0:?}")]
-    Unexpected(Box<Answer>),
-    /// Its worker failed.
-    #[error(transparent)]
-    Worker(#[from] Failure),
-}
-
-impl NoAnswer {
-    /// Of an answer that is not the expected one. `name` names the ranks that a fault is about.
-    pub(in crate::smoke) fn of(answer: Result<Answer, Failure>, name: &dyn Fn(usize) -> String) -> NoAnswer {
-        match expected(answer, name) {
-            Ok(other) => NoAnswer::Unexpected(Box::new(other)),
-            Err(error) => error,
-        }
-    }
-}
-
-/// The answer, unless the rank or its worker reports a fault.
-pub(in crate::smoke) fn expected(
-    answer: Result<Answer, Failure>,
-    name: &dyn Fn(usize) -> String,
-) -> Result<Answer, NoAnswer> {
-    match answer? {
-        Answer::Broken(broken) => Err(NoAnswer::Broken(broken.message(name))),
-        answer => Ok(answer),
-    }
 }

@@ -7,7 +7,7 @@ use docker::fan_out;
 use super::ask::ask;
 use super::{Endpoint, PhaseRunner};
 use crate::smoke::cpu_limit::{Group, Reading, Throttled, Unread};
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 
 /// The longest that a rank may take to read its counters: it may be throttled still.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use super::ask::{UNRESPONSIVE, ask};
 use super::{PEER_GRACE, PhaseRunner};
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 use crate::worker::Failure;
 
 /// What a rank reports when the ring breaks.

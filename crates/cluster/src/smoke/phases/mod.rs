@@ -5,6 +5,7 @@ mod ask;
 mod cpu_limits;
 mod each;
 mod options;
+mod pairs;
 mod path;
 mod repeat;
 mod shm;
@@ -12,8 +13,8 @@ mod starved;
 mod sweep;
 mod tcp;
 
-pub use ask::NoAnswer;
-pub(super) use ask::{ask, expected, gone, silent};
+use ask::ask;
+pub(super) use ask::{gone, silent};
 pub use options::{Options, When};
 pub(super) use sweep::rounds;
 
@@ -22,14 +23,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::cpu_limit;
 use super::judge;
+use super::no_answer::NoAnswer;
 use super::outcome::{Outcome, Phase, PhaseFailed, Status, Verdict};
-use super::pairs;
+use super::pair::blame;
 use super::phase::PhaseId;
 use super::progress::Progress;
-use super::rank::{Answer, Task};
-use super::unjudged;
+use super::rank_task::{Answer, Task};
+use super::throttled;
 use crate::flow::Counters;
 use crate::flow::measure::{self, Peer};
 use crate::worker::session::Session;
@@ -97,9 +98,9 @@ impl<'p> PhaseRunner<'p> {
             self.outcome.network.counters = after.iter().zip(&before).map(since).collect();
             judge::judge(&mut self.outcome);
         } else if self.outcome.network.repeated.doubts.any() && self.outcome.verdict != Verdict::Wrong {
-            unjudged::judge_interrupted(&mut self.outcome);
+            judge::judge_interrupted(&mut self.outcome);
         } else {
-            cpu_limit::add(&mut self.outcome);
+            throttled::add(&mut self.outcome);
         }
         let bad = matches!(self.outcome.verdict, Verdict::Slow | Verdict::Failed);
         if self.options.pairs || bad && self.endpoints.len() > 2 {
@@ -130,7 +131,7 @@ impl<'p> PhaseRunner<'p> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Pairs, "testing every pair of ranks alone");
         let pairs = pairs::tournament(self.endpoints, self.options).await;
-        let blamed = pairs::blame(&pairs, &self.outcome.ranks);
+        let blamed = blame(&pairs, &self.outcome.ranks);
         let status =
             if pairs.iter().any(|pair| pair.came.is_err()) { Status::Failed } else { Status::Passed };
         let message = match blamed.is_empty() {

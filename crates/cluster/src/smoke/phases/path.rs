@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use super::PhaseRunner;
-use crate::smoke::judge;
+use crate::smoke::criteria::TOLERANCE;
 use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Expected, PhaseFailed};
 use crate::smoke::phase::PhaseId;
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 
 /// The bytes that every rank sends at first and at most to find out what the path carries, and about how many
 /// seconds that takes.
@@ -53,7 +53,7 @@ impl PhaseRunner<'_> {
         self.outcome.links = best;
         self.outcome.expected = Some(Expected {
             bus: slowest,
-            tolerance: judge::TOLERANCE,
+            tolerance: TOLERANCE,
             from: "the raw rate of the same sockets while all ranks send and receive".into(),
             measured: true,
         });

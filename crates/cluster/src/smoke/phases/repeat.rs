@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::PhaseRunner;
 use crate::smoke::bandwidth::median;
-use crate::smoke::judge;
+use crate::smoke::criteria::ROUNDS_MIN;
+use crate::smoke::doubts;
 use crate::smoke::noise::{Packets, ROUNDS};
 use crate::smoke::outcome::PhaseFailed;
 use crate::smoke::phase::PhaseId;
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 use crate::smoke::repeated::{Doubts, Repeated};
 
 /// Seconds that one measurement of a round should take, and the bytes between which it stays: fewer are over
@@ -34,7 +35,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(15);
 impl PhaseRunner<'_> {
     /// Measures again whatever is doubtful, for as long as it is.
     pub(super) async fn repeat(&mut self) -> Result<(), PhaseFailed> {
-        let mut doubts = judge::doubts(&self.outcome);
+        let mut doubts = doubts::doubts(&self.outcome);
         if !doubts.any() {
             return Ok(());
         }
@@ -46,13 +47,13 @@ impl PhaseRunner<'_> {
         while done.is_ok()
             && doubts.any()
             && rounds < ROUNDS
-            && (rounds < judge::ROUNDS_MIN || start.elapsed() < TIME_LIMIT)
+            && (rounds < ROUNDS_MIN || start.elapsed() < TIME_LIMIT)
         {
             let mut repeated = std::mem::take(&mut self.outcome.network.repeated);
             done = self.round(doubts, &own, &mut repeated, start).await;
             self.outcome.network.repeated = repeated;
             rounds += 1;
-            doubts = judge::still(&self.outcome, doubts);
+            doubts = doubts::still(&self.outcome, doubts);
         }
         let network = &mut self.outcome.network;
         network.alone = network.repeated.links.iter().map(|link| median(link)).collect();

@@ -6,11 +6,11 @@ use docker::fan_out;
 
 use super::ask::ask;
 use super::{PEER_GRACE, PhaseRunner};
-use crate::smoke::judge::LESS_LOAD;
+use crate::smoke::found::LESS_LOAD;
 use crate::smoke::outcome::{PhaseFailed, Status, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::processor::Usage;
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 
 /// The longest that a rank may take to tell what it got of the processors: it may be starved still.
 const USAGE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use super::PhaseRunner;
 use crate::smoke::bandwidth::{bus, median, size};
 use crate::smoke::outcome::{Measured, PhaseFailed};
 use crate::smoke::phase::PhaseId;
-use crate::smoke::rank::{Answer, Task};
+use crate::smoke::rank_task::{Answer, Task};
 use crate::smoke::wrong_elements::WrongElements;
 
 /// The longest that one all-reduce of the sweep may take, in seconds: what would take longer is left out, and

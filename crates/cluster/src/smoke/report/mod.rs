@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::smoke::noise::Packets;
 use crate::smoke::outcome::{Measured, Nccl, NcclRank, Outcome};
-use crate::smoke::pairs::Pair;
+use crate::smoke::pair::Pair;
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
 
 /// Version of the format.

@@ -2,7 +2,7 @@
 
 use catalog::Catalog;
 
-use super::shell::{Command, Word};
+use super::command::{Command, Word};
 
 /// The packages that a command installs with apt, apt-get or aptitude: words without their version; empty
 /// where it is another command.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use catalog::Catalog;
 use pep440_rs::{Version, VersionSpecifiers};
 
+use super::command::{Command, Word};
 use super::python::{Interpreter, Kind, Pythons};
-use super::shell::{Command, Word};
 use crate::location::{Location, OtherFile};
 
 /// One installation of Python packages.

@@ -4,8 +4,8 @@ use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::command::Word;
 use super::install::{self, Install};
-use super::shell::Word;
 use super::state::State;
 use crate::file::Context;
 use crate::location::OtherFile;

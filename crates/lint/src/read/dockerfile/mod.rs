@@ -1,6 +1,7 @@
 //! A Dockerfile: its instructions, its stages, and what holds at each command.
 
 pub(crate) mod apt;
+pub(crate) mod command;
 pub(crate) mod copied;
 pub(crate) mod expand;
 pub(crate) mod install;

@@ -4,14 +4,13 @@ use catalog::Catalog;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::copied;
+use super::command::{Command, Word};
 use super::expand::{Expanded, Value, Variables, expand};
 use super::install::{self, Install};
 use super::instructions::{Instruction, parse};
-use super::listed;
-use super::shell::{self, Command, Word};
 use super::state::State;
 use super::text::Text;
+use super::{copied, listed, shell};
 use crate::file::Context;
 use catalog::images::Existence;
 

@@ -1,7 +1,7 @@
 //! What a container of the image runs: ENTRYPOINT, with CMD behind it.
 
+use super::command::{Command, Word};
 use super::instructions::Instruction;
-use super::shell::{Command, Word};
 use super::stage::{Dockerfile, script};
 
 /// The commands that a container of the image starts.

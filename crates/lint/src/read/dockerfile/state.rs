@@ -4,11 +4,11 @@ use catalog::Catalog;
 use rpds::RedBlackTreeMap;
 
 use super::apt;
+use super::command::Command;
 use super::copied::Copied;
 use super::expand::{Value, Variables};
 use super::install::{Install, Requirement};
 use super::python::{Interpreter, Kind, Pythons, is_series};
-use super::shell::Command;
 use catalog::images::{Flavour, Image};
 use catalog::systems::System;
 
@@ -191,7 +191,7 @@ impl State {
             self.managed = self.managed.filter(|_| !command.text().contains("break-system-packages"));
         }
         let configures =
-            |word: &super::shell::Word| word.text.contains("pip.conf") || word.text.contains("uv.toml");
+            |word: &super::command::Word| word.text.contains("pip.conf") || word.text.contains("uv.toml");
         if command.writes.iter().chain(&command.words).any(configures) {
             self.indexes = true;
             self.managed = None;

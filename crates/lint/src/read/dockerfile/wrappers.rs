@@ -1,6 +1,6 @@
 //! Programs that only run another one: `sudo`, `env`, `timeout`.
 
-use super::shell::{Command, assignment};
+use super::command::{Command, assignment};
 
 /// Programs that only run what follows them, with the options that take a value.
 const WRAPPERS: &[(&str, &[&str])] = &[

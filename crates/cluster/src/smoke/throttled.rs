@@ -1,11 +1,11 @@
-//! CPU limits in words.
+//! CPU limits in words, and in the verdict.
 
-use super::{Limit, REMARK_PART, Reading, Throttled};
-use crate::smoke::outcome::{Outcome, Verdict};
+use super::cpu_limit::{Limit, REMARK_PART, Reading, Throttled};
+use super::outcome::{Outcome, Verdict};
 
 /// What CPU limits explain of a run that was measured: reasons, each with what to do. What explains nothing
 /// becomes a remark, and so does a counter that was not read.
-pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>)> {
+pub(super) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>)> {
     let mut reasons = Vec::new();
     for reading in &outcome.network.cpu_limits {
         match &reading.found {
@@ -24,7 +24,7 @@ pub(in crate::smoke) fn judge(outcome: &mut Outcome) -> Vec<(String, Vec<String>
 
 /// Adds the CPU limits that throttled a rank to a run in which a phase failed. Whether they are why it failed
 /// is not known: a worker that exits exits for another reason.
-pub(in crate::smoke) fn add(outcome: &mut Outcome) {
+pub(super) fn add(outcome: &mut Outcome) {
     for (message, fixes) in judge(outcome) {
         // A CPU limit does not make sums wrong.
         if outcome.verdict == Verdict::Wrong {
@@ -87,8 +87,7 @@ fn fixes(reading: &Reading, found: &Throttled) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Unread;
-    use super::super::tests::throttled;
+    use super::super::cpu_limit::{Unread, tests::throttled};
     use super::*;
 
     fn reading(container: Option<&str>, found: Result<Option<Throttled>, Unread>) -> Reading {

@@ -1,0 +1,73 @@
+//! A command of a shell script and its words.
+
+/// A word of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// Its text without quotes, variables of the Dockerfile substituted.
+    pub text: String,
+    /// False where part of it is only known to the shell that runs it, or to who builds.
+    pub known: bool,
+    /// True where the default of an ARG is in it.
+    pub default: bool,
+    /// Whether any of it was quoted.
+    pub quoted: bool,
+    /// The line of the file, from 1.
+    pub line: usize,
+}
+
+/// A simple command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Command {
+    /// The line of the file on which it begins, from 1.
+    pub line: usize,
+    /// Variables that are set for it alone, or for the rest of the script where there is no word.
+    pub sets: Vec<(String, Word)>,
+    pub words: Vec<Word>,
+    /// Names that it hands on to every later program (`export A`, `export A=b`, `declare -x A`).
+    pub exports: Vec<String>,
+    /// Files that its output goes to.
+    pub writes: Vec<Word>,
+    /// Its input, where it is a here-document: its place among those of the instruction.
+    pub heredoc: Option<usize>,
+    /// False where it may not run, or where the script goes on when it fails.
+    pub certain: bool,
+    /// True where its input is the output of the command before it.
+    pub piped: bool,
+    /// Whether `sudo` runs it.
+    pub sudo: bool,
+    /// The operator behind it: `;` also for a new line; empty at the end.
+    pub after: &'static str,
+}
+
+impl Command {
+    /// The first word without its directory: `pip3` of `/usr/bin/pip3`; empty where it is not known.
+    pub(crate) fn program(&self) -> &str {
+        match self.words.first() {
+            Some(word) if word.known => word.text.rsplit('/').next().unwrap_or_default(),
+            _ => "",
+        }
+    }
+
+    /// The word at a place, empty where there is none or it is not known.
+    pub(crate) fn word(&self, index: usize) -> &str {
+        self.words.get(index).filter(|word| word.known).map_or("", |word| word.text.as_str())
+    }
+
+    /// Whether one of the words is this text.
+    pub(crate) fn has(&self, text: &str) -> bool {
+        self.words.iter().any(|word| word.known && word.text == text)
+    }
+
+    /// The texts of its words, parted by spaces.
+    pub(crate) fn text(&self) -> String {
+        self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// `NAME=value` before a command.
+pub(super) fn assignment(word: &Word) -> Option<(String, Word)> {
+    let (name, value) = word.text.split_once('=')?;
+    let fits = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    fits.then(|| (name.to_owned(), Word { text: value.to_owned(), ..word.clone() }))
+}
