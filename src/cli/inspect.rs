@@ -18,9 +18,9 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Show what an image contains, without pulling it, and check whether it runs on a machine.
+/// Show what an image contains, and check whether it runs on a machine.
 ///
-/// Reads the image from the Docker engine, else its manifest and configuration (a few kilobytes) from its
+/// Nothing is pulled. Reads the image from the Docker engine, else its manifest and configuration (a few kilobytes) from its
 /// registry. With --here or --from, checks it against the architecture, driver, CUDA, GPUs and NVIDIA start
 /// conditions of the machines.
 ///

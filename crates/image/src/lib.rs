@@ -12,7 +12,7 @@ pub mod plan;
 pub mod render;
 pub mod report;
 pub mod request;
-mod valid;
+pub mod valid;
 pub mod verify;
 
 use diagnostic::rule::Rule;

@@ -49,10 +49,10 @@ pub struct LockedPackage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// It is something else.
-    #[error("it is not a lock that envdoc wrote ({0})")]
+    #[error("not an envdoc lock file ({0})")]
     Other(String),
     /// A newer envdoc wrote it.
-    #[error("its format {0} is newer than this envdoc, which knows {SCHEMA}")]
+    #[error("lock file format {0}; this envdoc reads up to {SCHEMA}")]
     Newer(u32),
 }
 

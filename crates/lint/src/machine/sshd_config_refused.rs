@@ -97,7 +97,7 @@ fn unknown(line: usize, name: &str) -> Found {
         // Distributions add some of their own.
         None => {
             let message = format!("{name} is not an OpenSSH keyword; an unpatched sshd does not start");
-            Found::warning(line, message, "")
+            Found::warning(line, message, "Remove it, or correct its name")
         }
     }
 }
@@ -110,20 +110,32 @@ fn of_value(line: usize, known: Keyword, first: &str, count: usize) -> Option<Fo
     match known.value {
         Value::Words(words) if !words.iter().any(|word| word.eq_ignore_ascii_case(first)) => {
             let near = diagnostic::suggest::typo_of(first, words.iter().copied());
-            let found =
-                wrong(&words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")));
+            let found = wrong(
+                &words.join(", "),
+                &near.map_or_else(|| one_of(words), |near| format!("Write `{near}`")),
+            );
             found.map(|found| found.change_if(near.map(|near| Change::word(line, first, near))))
         }
-        Value::Number if first.parse::<i64>().is_err() => wrong("a number", ""),
+        Value::Number if first.parse::<i64>().is_err() => wrong("a number", "Write a number"),
         Value::Port if first.parse::<u16>().map_or(true, |port| port == 0) => {
-            wrong("a port from 1 to 65535", "")
+            wrong("a port from 1 to 65535", "Write a port from 1 to 65535")
         }
-        Value::Time if !is_time(first) => wrong("a time such as 30, 2m, 1h", ""),
+        Value::Time if !is_time(first) => {
+            wrong("a time such as 30, 2m, 1h", "Write a time such as 30, 2m or 1h")
+        }
         Value::Words(_) | Value::Number | Value::Port | Value::Time if count > 1 => {
             let message = format!("{} has more than one value; sshd does not start", known.name);
             Some(Found::error(line, message, "Write one value per line"))
         }
         _ => None,
+    }
+}
+
+/// `Write yes or no`, `Write one of: yes, no, local, remote`.
+fn one_of(words: &[&str]) -> String {
+    match words {
+        [] | [_] | [_, _] => format!("Write {}", diagnostic::words::or(words)),
+        _ => format!("Write one of: {}", words.join(", ")),
     }
 }
 
