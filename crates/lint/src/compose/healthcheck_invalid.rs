@@ -24,6 +24,7 @@ pub(crate) const RULE: Rule = Rule {
         compose(
             "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"true\"], interval: \"30\"}\n",
         ),
+        compose("services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"true\"], interval: 5}\n"),
         compose(
             "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"curl -f http://localhost || \
                 exit 1\"]}\n",

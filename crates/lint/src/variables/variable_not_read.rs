@@ -18,12 +18,14 @@ pub(crate) const RULE: Rule = Rule {
         named("train.env", "NCCL_HEARTBEAT_TIMEOUT_SEC=900\n"),
         named("Dockerfile", "FROM python:3.12\nENV NCCL_IB_ENABLE=1\n"),
         named("train.sh", "mpirun -x NCCL_SOCKET_IFNAMES=eth0 train\n"),
+        named("train.env", "NCCL_P2P_DISABLE = 1\n"),
     ],
     silent: &[
         named("train.env", "NCCL_DEBUG=WARN\nNCCL_OFI_TUNER_TYPE=x\nMASTER_ADDRESS=a\n"),
         named("train.sh", "NCCL_TIMEOUT=1800\ntrain --timeout $NCCL_TIMEOUT\n"),
         named("Dockerfile", "FROM python:3.12\nENV NCCL_VERSION=2.27.5\n"),
         named("compose.yaml", "services:\n  a:\n    image: b\n    environment: {NCCL_SOCKET_IFNAME: eth0}\n"),
+        named("compose.yaml", "services:\n  a:\n    image: b\n    environment:\n    - NCCL_DEBUG = WARN\n"),
     ],
 };
 

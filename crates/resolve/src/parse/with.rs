@@ -142,7 +142,7 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
     Warning {
         id: "packages-not-in-catalog".into(),
         message: format!(
-            "Not in the catalog: {}. pip chooses their versions{}. Pin them with `envdoc render lock`.",
+            "Not checked by envdoc: {}. pip chooses their versions{}. Pin them with `envdoc render lock`.",
             texts.join(", "),
             questions.collect::<String>()
         ),

@@ -261,7 +261,10 @@ fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
         None => format!("without {bold}{}{bold:#}", nearest.requirement),
     };
     let _ = writeln!(text, "  {words}");
-    wrapped(text, &nearest.change, "    ", "    ", layout);
+    // A replacement already says what changes.
+    if nearest.replacement.is_none() {
+        wrapped(text, &nearest.change, "    ", "    ", layout);
+    }
     wrapped(text, &headline(&nearest.stack), "    ", "    ", layout);
 }
 
