@@ -112,10 +112,10 @@ mod tests {
     #[test]
     fn short_help_fits_on_a_screen() {
         for (path, command) in commands() {
-            let mut command = command.term_width(100);
+            let mut command = command.term_width(80);
             let short = command.render_help().to_string();
             assert!(short.lines().count() <= 40, "{path} -h has {} lines:\n{short}", short.lines().count());
-            assert!(short.lines().all(|line| line.chars().count() <= 100), "{path}:\n{short}");
+            assert!(short.lines().all(|line| line.chars().count() <= 80), "{path}:\n{short}");
             let hidden: Vec<&Arg> =
                 command.get_arguments().filter(|argument| argument.is_hide_short_help_set()).collect();
             let last = format!("All options: {path} --help");

@@ -22,7 +22,7 @@ use host::snapshot::Snapshot;
 use judge::CheckResult;
 use judge::report;
 
-/// Check this machine and report what is wrong with it and how to fix it.
+/// Check this machine: what is wrong with it, and how to fix it.
 ///
 /// Exit code 0: no finding at or above --fail-on; 1: findings; 2: envdoc could not run; 3: with --strict,
 /// some checks could not run.

@@ -18,10 +18,9 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Find the root cause in the logs of a failed job: what failed first, on which rank and node, and how to fix
-/// it.
+/// Find the root cause in the logs of a failed job, and how to fix it.
 ///
-/// Reads files (also gzip or zstd), directories of them, or - for standard input. Separates causes from
+/// Names what failed first, on which rank and node. Reads files (also gzip or zstd), directories of them, or - for standard input. Separates causes from
 /// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error
 /// lines without an explanation are always shown.
 ///

@@ -15,7 +15,9 @@ use resolve::parse;
 /// The requirements of an image.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ImageArgs {
-    /// Request file (see docs/request.md); options override it.
+    /// Request file; options override it.
+    ///
+    /// docs/request.md describes it.
     #[arg(long, value_name = "FILE", help_heading = STACK)]
     pub request: Option<PathBuf>,
 
@@ -86,7 +88,9 @@ pub struct ImageArgs {
     #[arg(long, value_name = "NAME=VALUE", help_heading = IMAGE, hide_short_help = true)]
     pub env: Vec<String>,
 
-    /// Copy from the build context, as the last step: src:/workspace/src.
+    /// Copy from the build context: src:/work/src.
+    ///
+    /// The last step of the Dockerfile.
     #[arg(long, value_name = "FROM:TO", help_heading = IMAGE)]
     pub copy: Vec<String>,
 

@@ -18,9 +18,9 @@ use diagnostic::terminal;
 use facts::{Expected, Facts, gather};
 use host::snapshot::Snapshot;
 
-/// Show what an image contains, without pulling it, and check whether it runs on a machine.
+/// Show what an image contains, and check whether it runs on a machine.
 ///
-/// Reads the image from the Docker engine, else its manifest and configuration (a few kilobytes) from its
+/// Nothing is pulled. Reads the image from the Docker engine, else its manifest and configuration (a few kilobytes) from its
 /// registry. With --here or --from, checks it against the architecture, driver, CUDA, GPUs and NVIDIA start
 /// conditions of the machines.
 ///
@@ -102,10 +102,7 @@ impl Args {
         let machines = self.machines(catalog, interrupts)?;
         let image = match inspect(&self.request(catalog, reference, &machines), &terminal::note) {
             Ok(image) => image,
-            Err(InspectError::NotFound(error)) => {
-                terminal::note(&error.to_string());
-                return Ok(1);
-            }
+            Err(InspectError::NotFound(error)) => return self.not_found(&error.to_string()),
             Err(InspectError::Other(error)) => return Err(error),
         };
         let judged: Vec<Machine> = machines
@@ -122,6 +119,13 @@ impl Args {
             (0, 1..) if self.strict => 3,
             _ => 0,
         })
+    }
+
+    fn not_found(&self, why: &str) -> Result<u8, Error> {
+        let text = || report::not_found_text(why, Layout::of_screen(self.verbose));
+        let json = || json::text(&report::not_found_json(why));
+        terminal::print(&self.format.write(|| report::not_found(&self.image, why), text, json)?)?;
+        Ok(1)
     }
 
     fn request(

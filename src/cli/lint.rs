@@ -22,7 +22,7 @@ use lint::fix::{self, Fixes};
 use lint::report::{self, Counts, Coverage, json, rules};
 use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 
-/// Find mistakes in Dockerfiles, Compose files and training settings before you build or start anything.
+/// Find mistakes in Dockerfiles, Compose files and training settings.
 ///
 /// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile
 /// installs, and env files of Compose services. It does not report what it cannot determine, such as
@@ -30,11 +30,11 @@ use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 /// top of a file for the whole file, else for the next instruction or the same line.
 ///
 /// Exit code 0: no finding at or above --fail-on; 1: findings; 2: the only file could not be read, or is of
-/// no known type; 3: no such finding, but one of several files is of no known type.
+/// no known type; 3: no finding, but a named file has an unknown type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Files or directories to lint, or - for standard input [default: the current directory].
+    /// Files or directories; - is standard input [default: .].
     ///
     /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
     /// DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda environments,
@@ -44,17 +44,21 @@ pub(super) struct Args {
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
 
-    /// Compose files to merge in this order, like `docker compose -f A -f B`.
+    /// Compose files to merge, in this order.
+    ///
+    /// Like `docker compose -f A -f B`.
     #[arg(long, short, value_name = "FILE", help_heading = INPUT)]
     file: Vec<PathBuf>,
 
-    /// File type, if neither the name nor the contents show it.
+    /// File type [default: detected].
+    ///
+    /// For files whose name and contents do not show their type.
     #[arg(long = "as", value_name = "TYPE", value_parser = values::file_type, help_heading = INPUT)]
     kind: Option<FileKind>,
 
-    /// Build context of Dockerfiles, for the files that they install from.
+    /// Build context of the Dockerfiles.
     ///
-    /// Default: the nearest directory, from the Dockerfile upwards, that contains everything it copies.
+    /// Contains the files that they install from. Default: the nearest directory, from the Dockerfile upwards, that contains everything it copies.
     #[arg(long, value_name = "DIR", help_heading = INPUT)]
     context: Option<PathBuf>,
 
@@ -62,8 +66,9 @@ pub(super) struct Args {
     #[arg(long, help_heading = INPUT, hide_short_help = true)]
     stack: bool,
 
-    /// Number of ranks of the job, for DeepSpeed batch sizes [default: the slots of a hostfile next to the
-    /// config].
+    /// Number of ranks, for DeepSpeed batch sizes.
+    ///
+    /// Default: the slots of a hostfile next to the configuration.
     #[arg(
         long,
         value_name = "RANKS",
@@ -72,14 +77,16 @@ pub(super) struct Args {
     )]
     world_size: Option<u64>,
 
-    /// Also check this machine's environment, and check all files against this machine.
+    /// Also check this machine, and files against it.
     ///
     /// Reads /etc/environment, /etc/profile, ~/.bashrc, nccl.conf and .deepspeed_env, and resolves the names
     /// of hostfiles.
     #[arg(long, help_heading = MACHINES)]
     here: bool,
 
-    /// Check the files against a recorded machine (made with `envdoc snapshot`).
+    /// Check the files against a recorded machine.
+    ///
+    /// Made with `envdoc snapshot`.
     #[arg(long, value_name = "FILE", conflicts_with = "here", help_heading = MACHINES)]
     from: Option<PathBuf>,
 
@@ -102,9 +109,9 @@ pub(super) struct Args {
     )]
     ignore: Vec<String>,
 
-    /// Apply the fixes that are certain, and report what remains.
+    /// Apply the fixes that are certain.
     ///
-    /// These are the `edits` of the JSON report. Prints the changes as a diff (to standard error if --format
+    /// Reports what remains. These are the `edits` of the JSON report. Prints the changes as a diff (to standard error if --format
     /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were
     /// read.
     #[arg(long, conflicts_with = "here", help_heading = OUTPUT)]
@@ -129,9 +136,9 @@ const INPUT: &str = "Input";
 
 const EXAMPLES: &str = "\
 Examples:
-  envdoc lint                                     # every known file below the current directory
+  envdoc lint                               # known files below .
   envdoc lint Dockerfile ds_config.json hostfile
-  envdoc lint -f compose.yaml -f compose.gpu.yaml # merged
+  envdoc lint -f compose.yaml -f gpu.yaml   # merged
   envdoc lint . --from gpu1.json --format sarif > lint.sarif
   envdoc lint . --fix --dry-run                   # a diff of the fixes that are certain";
 

@@ -10,7 +10,7 @@ use resolve::parse::{self, StackOptions};
 use resolve::request::RequirementKind;
 use resolve::universe::Universe;
 
-/// Show which CUDA builds each torch release has, and for which Python versions and GPUs.
+/// Show the CUDA builds, Python versions and GPUs of torch releases.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

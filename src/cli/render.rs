@@ -16,9 +16,9 @@ use diagnostic::{terminal, visible};
 use host::file;
 use resolve::universe::Universe;
 
-/// Write the files of an image without building it: the Dockerfile and its build context files.
+/// Write the Dockerfile of an image and its files, without building it.
 ///
-/// Resolves the stack like `envdoc resolve`, without network access. Writes to standard output, or with
+/// Resolves the stack like `envdoc resolve`. Only `render lock` and --pin use the network. Writes to standard output, or with
 /// --output to files; files that envdoc did not generate are kept unless --force.
 ///
 /// Exit code 1: no compatible stack exists.
@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[arg(value_enum)]
     what: What,
 
-    /// With `ci`: request files to build in the pipeline.
+    /// With `ci`: request files of the images.
     ///
     /// Each needs its rendered Dockerfile next to it.
     #[arg(value_name = "REQUEST")]
@@ -50,7 +50,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "REGISTRY", help_heading = CI, hide_short_help = true)]
     registry: Option<String>,
 
-    /// File to write; an existing directory gets all files of the build context.
+    /// File to write, or a directory for all files.
+    ///
+    /// An existing directory gets all files of the build context.
     #[arg(long, short, value_name = "PATH", help_heading = OUTPUT)]
     output: Option<PathBuf>,
 
@@ -59,7 +61,7 @@ pub(super) struct Args {
     force: bool,
 
     /// Print what would be written, and exit.
-    #[arg(long, help_heading = OUTPUT)]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     dry_run: bool,
 }
 
@@ -67,10 +69,10 @@ const CI: &str = "CI pipeline";
 
 const EXAMPLES: &str = "\
 Examples:
-  envdoc render dockerfile --cuda 12.4 --torch 2.6 --deepspeed   # to standard output
-  envdoc render dockerfile --request request.yaml -o .           # with its build context
-  envdoc render lock --request request.yaml                      # pin every package
-  envdoc render ci --github images/train/request.yaml -o .github/workflows/images.yaml";
+  envdoc render dockerfile --cuda 12.4 --torch 2.6 --deepspeed
+  envdoc render dockerfile --request request.yaml -o .    # all files
+  envdoc render lock --request request.yaml               # pin packages
+  envdoc render ci --github train/request.yaml -o .github/workflows/x.yaml";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {

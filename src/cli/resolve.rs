@@ -24,9 +24,9 @@ use resolve::request::Request;
 use resolve::universe::Universe;
 use resolve::{self, lookup};
 
-/// Find compatible versions of driver, CUDA, Python, torch and related packages, and explain the choice.
+/// Find compatible versions of driver, CUDA, Python, torch and more.
 ///
-/// A version is a prefix (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network
+/// Shows the stack, the reasons for the choice, and the commands that install it. A version is a prefix (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network
 /// access.
 ///
 /// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are
@@ -38,7 +38,7 @@ pub(super) struct Args {
     #[command(flatten)]
     stack: StackArgs,
 
-    /// Lock file of the stack: written on the first run, checked on later runs.
+    /// Lock file: written on the first run, checked later.
     ///
     /// If FILE exists, its exact stack is requested in addition to the options. Exit code 0: that stack is
     /// still valid, and FILE is not changed; 1: it is not, and the report shows what changed.
@@ -49,7 +49,9 @@ pub(super) struct Args {
     #[arg(long, requires = "lock", help_heading = LOCK, hide_short_help = true)]
     force: bool,
 
-    /// Explain whether something exists, its alternatives, and whether it is compatible: torch==2.6.0.
+    /// Explain a version: torch==2.6.0.
+    ///
+    /// Shows whether it exists, whether it is compatible with the other options, and its alternatives.
     #[arg(
         long,
         value_name = "NAME[==VERSION]",
@@ -66,7 +68,7 @@ pub(super) struct Args {
     #[arg(hide = true)]
     stray: Vec<String>,
 
-    /// Show every rejected alternative, all reasons and their sources.
+    /// Show all alternatives, reasons and sources.
     #[arg(long, short, help_heading = OUTPUT)]
     verbose: bool,
 }
@@ -74,7 +76,7 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   envdoc resolve --cuda 12.4 --python 3.12            # newest torch for these
-  envdoc resolve --driver 550 --gpu h100 --deepspeed  # for a given driver and GPU
+  envdoc resolve --driver 550 --gpu h100 --deepspeed  # for a driver and a GPU
   envdoc resolve --here --torch '>=2.4,<2.7'          # for this machine
   envdoc resolve --cuda 12.4 --format requirements > requirements.txt";
 

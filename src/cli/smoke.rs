@@ -28,7 +28,7 @@ use diagnostic::terminal;
 use docker::{interrupted, runtime};
 use host::file;
 
-/// Test all-reduce between the nodes of a cluster, phase by phase, and measure its bandwidth.
+/// Test all-reduce between cluster nodes, and measure its bandwidth.
 ///
 /// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a
 /// cluster created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm
@@ -42,11 +42,15 @@ use host::file;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Cluster file; one rank runs in each of its containers.
+    /// Cluster file.
+    ///
+    /// One rank runs in each of its containers.
     #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml", help_heading = RANKS)]
     file: PathBuf,
 
-    /// Run the ranks on this machine over the loopback interface instead.
+    /// Run the ranks on this machine instead.
+    ///
+    /// They communicate over the loopback interface.
     #[arg(long, conflicts_with = "file", help_heading = RANKS)]
     local: bool,
 
@@ -61,7 +65,7 @@ pub(super) struct Args {
     )]
     ranks: usize,
 
-    /// With --local: run NCCL on N GPUs of this machine.
+    /// With --local: run NCCL on N GPUs.
     #[arg(
         long,
         value_name = "N",
@@ -72,9 +76,9 @@ pub(super) struct Args {
     )]
     gpus: Option<u32>,
 
-    /// Also test NCCL on every GPU, with the libnccl of the image's torch.
+    /// Also test NCCL on every GPU.
     ///
-    /// auto: if the containers have GPUs.
+    /// Uses the libnccl of the image's torch. auto: if the containers have GPUs.
     #[arg(
         long,
         value_name = "WHEN",
@@ -88,7 +92,9 @@ pub(super) struct Args {
     )]
     nccl: When,
 
-    /// Also run an all-reduce with the image's torch (NCCL with GPUs, else Gloo).
+    /// Also run an all-reduce with the image's torch.
+    ///
+    /// Uses NCCL with GPUs, else Gloo.
     #[arg(long, conflicts_with = "local", help_heading = TESTS)]
     torch: bool,
 
@@ -98,9 +104,9 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "local", help_heading = TESTS)]
     deepspeed: bool,
 
-    /// Transport that NCCL must use, as reported in its log; implies --nccl=always.
+    /// Transport that NCCL must use.
     ///
-    /// Unused InfiniBand adapters are a failure with or without this option.
+    /// Compared with NCCL's log; implies --nccl=always. Unused InfiniBand adapters are a failure with or without this option.
     #[arg(long, value_name = "TRANSPORT", value_enum, help_heading = TESTS)]
     expect_transport: Option<ExpectedTransport>,
 
@@ -110,7 +116,9 @@ pub(super) struct Args {
     #[arg(long, help_heading = TESTS, hide_short_help = true)]
     pairs: bool,
 
-    /// Message sizes in bytes: a range of powers of two, or a list: 4K,1M,64M.
+    /// Message sizes in bytes: 8-256M, 4K,1M,64M.
+    ///
+    /// A range of powers of two, or a list.
     #[arg(long, value_name = "SIZES", default_value = bandwidth::SIZES, help_heading = MEASUREMENT)]
     sizes: String,
 
@@ -195,9 +203,9 @@ const MEASUREMENT: &str = "Measurement";
 
 const EXAMPLES: &str = "\
 Examples:
-  envdoc smoke                             # the cluster in ./cluster.yaml
-  envdoc smoke --torch --deepspeed         # also with the training frameworks
-  envdoc smoke --local --gpus 8            # NCCL between the GPUs of this machine
+  envdoc smoke                             # ./cluster.yaml
+  envdoc smoke --torch --deepspeed         # with frameworks
+  envdoc smoke --local --gpus 8            # NCCL on 8 GPUs
   envdoc smoke --baseline last-week.json   # slower than a saved run?";
 
 impl Args {
@@ -365,9 +373,8 @@ impl Args {
 /// The baseline and its file name.
 fn read_baseline(path: &Path) -> Result<(String, baseline::Baseline), Error> {
     let name = path.display().to_string();
-    let text = file::read(path)?.ok_or_else(|| {
-        Error::new(Kind::File, format!("{name}: no such file")).hint("`--save-baseline FILE` writes one")
-    })?;
+    let text =
+        file::read(path)?.ok_or_else(|| file::missing(path).hint("`--save-baseline FILE` writes one"))?;
     let kept = baseline::parse(&text)
         .map_err(|why| Error::new(Kind::File, format!("{name} is not an envdoc baseline: {why}")))?;
     Ok((name, kept))

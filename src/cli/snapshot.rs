@@ -12,10 +12,10 @@ use facts::Expected;
 use host::file;
 use host::snapshot::Snapshot;
 
-/// Record everything that `envdoc check` reads on this machine, for --from and for bug reports.
+/// Record what `envdoc check` reads here, for --from and bug reports.
 ///
 /// Host names, addresses, serial numbers, UUIDs and user names are replaced by placeholders, credentials by
-/// `***`. Of files and command lines only known settings stay.
+/// `***`. Files and command lines are reduced to known settings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

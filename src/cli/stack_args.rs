@@ -19,7 +19,7 @@ use resolve::universe::Universe;
 /// The requirements of a stack.
 #[derive(Debug, Clone, clap::Args)]
 pub struct StackArgs {
-    /// CUDA version of the torch build and of the image: 12.4.
+    /// CUDA of the torch build and the image: 12.4.
     #[arg(long, value_name = "VERSION", help_heading = STACK)]
     pub cuda: Option<String>,
 
@@ -35,7 +35,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "VERSION", num_args = 0..=1, help_heading = STACK)]
     pub deepspeed: Option<Option<String>>,
 
-    /// More packages, with version ranges: 'trl>=0.9,<1.0'.
+    /// More packages: numpy, 'trl>=0.9,<1.0'.
     ///
     /// Packages that the catalog does not have, and extras, are passed to pip and not checked.
     #[arg(long, value_name = "NAME[SPEC],…", help_heading = STACK)]
@@ -65,7 +65,9 @@ pub struct StackArgs {
     #[arg(long, value_name = "GPU,…", help_heading = MACHINES)]
     pub gpu: Vec<String>,
 
-    /// Driver to support: 550.54.14; a branch (550) means its oldest release.
+    /// Driver to support: 550.54.14, or branch 550.
+    ///
+    /// A branch stands for its oldest release.
     #[arg(long, value_name = "VERSION", help_heading = MACHINES)]
     pub driver: Option<String>,
 
@@ -94,7 +96,9 @@ pub struct StackArgs {
     #[arg(long, value_name = "ARCH", help_heading = MACHINES, hide_short_help = true)]
     pub arch: Option<String>,
 
-    /// Base image: nvidia/cuda, python, pytorch, ngc, a full reference, or none.
+    /// Base image: nvidia/cuda, python, pytorch, ngc.
+    ///
+    /// Also a full reference, or none.
     #[arg(long, value_name = "IMAGE", help_heading = IMAGE)]
     pub base: Option<String>,
 

@@ -460,7 +460,7 @@ fn smoke_on_this_machine_runs_every_phase_and_finds_a_corrupted_byte() {
 #[test]
 fn smoke_rejects_invalid_options() {
     let cases: &[(&[&str], &str)] = &[
-        (&["smoke", "--file", "/no/such/cluster.yaml"], "/no/such/cluster.yaml: no such file"),
+        (&["smoke", "--file", "/no/such/cluster.yaml"], "cannot read /no/such/cluster.yaml: no such file"),
         (&["smoke", "--ranks", "4"], "--local"),
         (&["smoke", "--local", "--file", "x.yaml"], "cannot be used with"),
         (&["smoke", "--local", "--ranks", "1"], "must be 2 to 256"),

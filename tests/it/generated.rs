@@ -166,7 +166,7 @@ fn claims_page_is_current() {
 fn signatures_page_is_current() {
     let all = signatures::all();
     let mut text = format!(
-        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/generated.rs; edit \
+        "# Signatures of failures\n\n<!-- Generated from catalog/signatures by tests/it/generated.rs; edit \
             there. -->\n\n\
          envdoc recognizes {} failures in logs. `envdoc explain 'a line of a log'` lists the signatures that \
          match;\n\

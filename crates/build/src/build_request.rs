@@ -12,6 +12,7 @@ use image::verify::Expectations;
 use resolve::universe::Universe;
 
 use crate::cache::{self, Target};
+use crate::context;
 use crate::plan::{CheckedPlan, PlanRequest};
 use crate::platforms::Platforms;
 
@@ -113,7 +114,7 @@ impl BuildRequest {
         let planned = matches!(source, CheckedSource::Planned(..));
         let platforms = self.platforms(planned)?;
         if self.push && self.tags.is_empty() && !source.has_name() {
-            return Err(Error::new(Kind::Usage, "--push requires --tag").hint("--tag REGISTRY/NAME:TAG"));
+            return Err(Error::new(Kind::Usage, "--push requires --tag").hint("add --tag REGISTRY/NAME:TAG"));
         }
         let mut expect = Expectations::default();
         for text in &self.expect {
@@ -124,6 +125,11 @@ impl BuildRequest {
             .iter()
             .map(|text| cache::source(text).map_err(|why| usage("--cache-from", text, why)));
         let cache_from = cache_from.collect::<Result<_, _>>()?;
+        // Also where nothing is copied from it: a mistyped name must not pass.
+        context::absolute(&self.context)?;
+        if let CheckedSource::Dockerfile { path, .. } = &source {
+            context::absolute_dockerfile(path)?;
+        }
         let checked = Checked {
             platforms,
             cache_from,
@@ -242,7 +248,7 @@ mod tests {
 
     #[test]
     fn push_requires_tag_or_image_name() {
-        let push = BuildRequest { push: true, ..BuildRequest::default() };
+        let push = BuildRequest { push: true, context: ".".into(), ..BuildRequest::default() };
         assert_eq!(error(push.clone()), "--push requires --tag");
         let own = ImageRequest { base_image: Some("team/base:1".into()), ..ImageRequest::default() };
         assert_eq!(error(BuildRequest { source: planned(own), ..push.clone() }), "--push requires --tag");
@@ -270,6 +276,24 @@ mod tests {
         );
         assert!(
             wrong(BuildRequest { platforms: text("arm64"), ..Default::default() }).starts_with("--platform")
+        );
+        assert_eq!(
+            wrong(BuildRequest { platforms: text("linux/foo"), ..Default::default() }),
+            "--platform linux/foo: envdoc builds images for linux/amd64 and linux/arm64 only"
+        );
+        assert_eq!(
+            wrong(BuildRequest { context: "no/such".into(), ..Default::default() }),
+            "build context `no/such`: no such directory"
+        );
+        assert_eq!(
+            wrong(BuildRequest { context: "Cargo.toml".into(), ..Default::default() }),
+            "build context `Cargo.toml` is not a directory"
+        );
+        let file =
+            || Source::Dockerfile { path: "no/such".into(), labels: BTreeMap::new(), certificates: None };
+        assert_eq!(
+            error(BuildRequest { source: file(), context: ".".into(), ..Default::default() }),
+            "cannot read no/such: no such file"
         );
         let cuda = ImageRequest {
             base_image: Some("team/base:1".into()),

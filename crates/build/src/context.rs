@@ -1,6 +1,7 @@
 //! What is sent to the engine: the files of a plan, or the user's own Dockerfile with its directory.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
@@ -22,7 +23,7 @@ pub(crate) fn of_plan(plan: &Plan, directory: &Path) -> Result<Context, Error> {
         }
     }
     if !plan.sources.is_empty() {
-        context.folder = Some(whole(directory)?);
+        context.folder = Some(absolute(directory)?);
     }
     Ok(context)
 }
@@ -41,9 +42,8 @@ pub(crate) fn secrets_of_plan(plan: &Plan) -> Result<BTreeMap<String, Vec<u8>>, 
 
 /// The user's own Dockerfile and directory.
 pub(crate) fn of_dockerfile(dockerfile: &Path, directory: &Path) -> Result<Context, Error> {
-    let folder = whole(directory)?;
-    let path = file::canonical(dockerfile)
-        .map_err(|error| Error::new(Kind::File, format!("Dockerfile `{}`: {error}", dockerfile.display())))?;
+    let folder = absolute(directory)?;
+    let path = absolute_dockerfile(dockerfile)?;
     // A Dockerfile's own .dockerignore comes before that of the directory.
     let ignore = file::read(&PathBuf::from(format!("{}.dockerignore", path.display())))?;
     let mut context = Context { folder: Some(folder.clone()), ignore, ..Context::default() };
@@ -58,12 +58,20 @@ pub(crate) fn of_dockerfile(dockerfile: &Path, directory: &Path) -> Result<Conte
     Ok(context)
 }
 
-/// The context's directory, as an absolute path.
-fn whole(directory: &Path) -> Result<PathBuf, Error> {
+/// The context's directory, as an absolute path; an error where it is none.
+pub(crate) fn absolute(directory: &Path) -> Result<PathBuf, Error> {
     let wrong = |why: String| Error::new(Kind::File, format!("build context `{}`{why}", directory.display()));
-    let folder = file::canonical(directory).map_err(|error| wrong(format!(": {error}")))?;
+    let folder = file::canonical(directory).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => wrong(": no such directory".into()),
+        _ => wrong(format!(": {error}")),
+    })?;
     match file::is_directory(&folder) {
         true => Ok(folder),
         false => Err(wrong(" is not a directory".into())),
     }
+}
+
+/// A Dockerfile, as an absolute path; an error where there is none.
+pub(crate) fn absolute_dockerfile(path: &Path) -> Result<PathBuf, Error> {
+    file::canonical(path).map_err(|error| file::unreadable(path, &error))
 }

@@ -79,9 +79,13 @@ pub fn inspect(request: &InspectRequest, note: &dyn Fn(&str)) -> Result<Image, I
     })
 }
 
+/// The hint where the registry did not answer as one does.
+const UNREACHABLE: &str = "check the registry's name and port, DNS and the proxy";
+
 /// The error with hints for the usual causes.
 fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -> Error {
-    let mut unreadable = Error::new(Kind::Network, format!("cannot read {reference}: {error}"));
+    let mut unreadable =
+        Error::new(Kind::Network, format!("cannot read {reference} from the registry: {error}"));
     match error {
         RegistryError::Docker(docker::Error::RegistryLogin(_)) | RegistryError::Denied { .. } => {
             unreadable = unreadable.hint(format!("docker login {}", reference.registry));
@@ -89,6 +93,7 @@ fn unreadable(catalog: &Catalog, reference: &Reference, error: &RegistryError) -
         RegistryError::Docker(docker::Error::Certificate(_)) => {
             unreadable = unreadable.hint("to trust a private registry or proxy: --ca-cert FILE");
         }
+        RegistryError::Docker(_) => unreadable = unreadable.hint(UNREACHABLE),
         _ => {}
     }
     let name = reference.familiar();

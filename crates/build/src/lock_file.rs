@@ -80,8 +80,9 @@ impl LockRequest {
         let name = path.display().to_string();
         let Some(text) = file::read(path)? else {
             return match self.exact || self.required {
-                true => Err(Error::new(Kind::File, format!("lock file not found: {name}"))
-                    .hint("make it with `envdoc render lock` and the same options")),
+                true => {
+                    Err(file::missing(path).hint("make it with `envdoc render lock` and the same options"))
+                }
                 false => Ok(None),
             };
         };

@@ -7,6 +7,7 @@ use docker::client::Client;
 use image::merge::Merged;
 use image::plan::{self, Plan};
 use image::request::ImageRequest;
+use image::valid;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::{Outcome, Resolution, Warning};
 use resolve::parse::{self, Parsed, StackOptions};
@@ -88,6 +89,7 @@ pub fn plan(
 impl PlanRequest {
     /// The options over the request file, where everything in them can be understood: no usage error is left.
     pub(crate) fn checked(&self, universe: &Universe) -> Result<CheckedPlan, Error> {
+        valid::options(universe.catalog, &self.options)?;
         let file = self.file.as_deref().map(request_file::read).transpose()?;
         let merged = Merged::new(file.unwrap_or_default(), &self.options);
         let parsed = merged.requirements(universe)?;

@@ -5,6 +5,9 @@
 pub(crate) enum InvalidPlatform {
     #[error("{0:?} is not a platform; expected linux/amd64 or linux/arm64")]
     Form(String),
+    /// Of an image that envdoc plans.
+    #[error("envdoc builds images for linux/amd64 and linux/arm64 only")]
+    Unsupported,
     #[error("{0} is given twice")]
     Twice(String),
     /// Several, for an image that envdoc plans.
@@ -20,6 +23,7 @@ impl InvalidPlatform {
     pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             InvalidPlatform::Form(_) | InvalidPlatform::Twice(_) => None,
+            InvalidPlatform::Unsupported => Some("for other platforms, use --file with your own Dockerfile"),
             InvalidPlatform::Planned => {
                 Some("build once for each --arch, or use --file with your own Dockerfile")
             }
@@ -48,6 +52,9 @@ impl Platforms {
             let parts = text.split('/').count();
             if !(2..=3).contains(&parts) || text.split('/').any(str::is_empty) {
                 return Err(InvalidPlatform::Form(text));
+            }
+            if planned && !has_base_images(&text) {
+                return Err(InvalidPlatform::Unsupported);
             }
             if platforms.contains(&text) {
                 return Err(InvalidPlatform::Twice(text));
@@ -78,6 +85,15 @@ impl Platforms {
     }
 }
 
+/// Whether there are base images for it: `linux/arm64/v8` is arm64, which Docker also accepts as aarch64.
+fn has_base_images(platform: &str) -> bool {
+    let mut parts = platform.split('/');
+    parts.next() == Some("linux")
+        && parts
+            .next()
+            .is_some_and(|processor| ["amd64", "x86_64", "x86-64", "arm64", "aarch64"].contains(&processor))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +110,9 @@ mod tests {
         assert_eq!(of(&["linux/amd64"], true, false).unwrap().one().as_deref(), Some("linux/amd64"));
         assert_eq!(of(&["arm64"], true, false), Err(InvalidPlatform::Form("arm64".into())));
         assert!(of(&["linux/"], true, false).is_err());
+        assert_eq!(of(&["linux/foo"], true, false), Err(InvalidPlatform::Unsupported));
+        assert_eq!(of(&["windows/amd64"], true, false), Err(InvalidPlatform::Unsupported));
+        assert_eq!(of(&["linux/riscv64"], false, false).unwrap().one().as_deref(), Some("linux/riscv64"));
         let twice = Err(InvalidPlatform::Twice("linux/amd64".into()));
         assert_eq!(of(&["linux/amd64", "linux/amd64"], false, true), twice);
     }

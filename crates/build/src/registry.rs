@@ -35,8 +35,7 @@ pub(crate) fn digest(image: &str, certificates: Option<&Path>) -> Result<String,
 /// The text of a file with certificates; `None` where none is named.
 pub(crate) fn certificates(path: Option<&Path>) -> Result<Option<String>, Error> {
     let Some(path) = path else { return Ok(None) };
-    let missing = || Error::new(Kind::File, format!("{}: no such file", path.display()));
-    file::read(path)?.ok_or_else(missing).map(Some)
+    file::read(path)?.ok_or_else(|| file::missing(path)).map(Some)
 }
 
 /// The login that `docker login` stored for a registry.

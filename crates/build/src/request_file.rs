@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use diagnostic::error::{Error, Kind};
+use diagnostic::error::Error;
 use host::file;
 use image::render::Built;
 use image::request::ImageRequest;
@@ -14,7 +14,7 @@ use resolve::universe::Universe;
 pub fn read(path: &Path) -> Result<ImageRequest, Error> {
     let name = path.display().to_string();
     let Some(text) = file::read(path)? else {
-        return Err(Error::new(Kind::File, format!("{name}: no such file")));
+        return Err(file::missing(path));
     };
     let mut request = ImageRequest::parse(&name, &text)?;
     let directory = path.parent().unwrap_or(Path::new("."));

@@ -38,7 +38,7 @@ pub(crate) fn validate(what: &str, facts: &Facts, path: &str) -> Fix {
         commands.push("sudo systemctl start docker".into());
     }
     Fix {
-        title: format!("{what}, then validate it (needs dockerd 23.0 or newer):"),
+        title: format!("{what}, then run `dockerd --validate` (dockerd 23.0 or newer):"),
         commands,
         edits: Vec::new(),
         class: FixClass::Safe,

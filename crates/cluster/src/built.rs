@@ -33,7 +33,7 @@ pub(crate) fn source(plan: &ClusterPlan) -> Option<(PathBuf, &str)> {
 pub(crate) fn digest(path: &Path) -> Result<String, Problem> {
     let text = file::read(path).map_err(|error| Problem::new(STEP, error.message))?;
     let text = text.ok_or_else(|| {
-        Problem::new(STEP, format!("build file not found: {}", path.display()))
+        Problem::new(STEP, file::missing(path).message)
             .fix("Correct `build` in cluster.yaml; the path is relative to cluster.yaml")
     })?;
     Ok(hex(&Sha256::digest(text.as_bytes())))

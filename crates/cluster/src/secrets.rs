@@ -27,9 +27,8 @@ pub fn read(plan: &ClusterPlan) -> Result<Vec<Value>, Error> {
     let above = plan.origin.as_deref().and_then(|origin| Path::new(origin).parent()).unwrap_or(Path::new(""));
     let value = |secret: &super::plan::Secret| {
         let bytes = match &secret.from {
-            SecretFrom::File(path) => file::read(&above.join(path))?.ok_or_else(|| {
-                missing(&secret.name, &format!("file not found: {}", above.join(path).display()))
-            })?,
+            SecretFrom::File(path) => file::read(&above.join(path))?
+                .ok_or_else(|| missing(&secret.name, &file::missing(&above.join(path)).message))?,
             SecretFrom::Variable(name) => host::variables::text(name).ok_or_else(|| {
                 missing(&secret.name, &format!("{name} is not set in envdoc's environment"))
             })?,

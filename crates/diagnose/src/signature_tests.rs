@@ -88,6 +88,40 @@ fn every_check_exists() {
     }
 }
 
+/// Whether a command of a fix only shows something.
+fn only_shows(command: &str) -> bool {
+    let command = command.trim_start_matches("sudo ");
+    let mut words = command.split_whitespace();
+    let (program, first) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let also = |options: &[&str]| options.contains(&first) || first.is_empty();
+    match program {
+        "cat" | "ls" | "echo" | "df" | "free" | "ps" | "dmesg" | "journalctl" | "which" | "getent" | "nc"
+        | "ibv_devinfo" | "ibstat" | "ping" | "ldd" | "lsmod" | "lspci" | "ompi_info" | "grep" => true,
+        "env" => !command.contains('='),
+        "ip" => !command.contains(" set ") && !command.contains(" delete ") && !command.contains(" add "),
+        "nvidia-smi" => also(&["-L", "-q", "topo"]) || first.starts_with("--query"),
+        "systemctl" => also(&["status", "show", "cat", "is-active"]),
+        "docker" => also(&["info", "version", "ps", "inspect", "logs", "images"]),
+        "nvcc" => first.starts_with("--"),
+        "python3" => command.contains("print("),
+        "timedatectl" => first.is_empty(),
+        _ => false,
+    }
+}
+
+#[test]
+fn fixes_do_more_than_show_something() {
+    let looks = ["Read", "Compare", "Find", "Check"];
+    for one in all() {
+        for cause in one.causes.iter().filter(|cause| !cause.commands.is_empty()) {
+            let announced = looks.iter().any(|verb| cause.fix.starts_with(verb));
+            let changes = cause.commands.iter().any(|command| !only_shows(command));
+            assert!(announced || changes, "{}: move to `confirm`: {:?}", one.id, cause.commands);
+        }
+    }
+    assert!(only_shows("sudo dmesg | grep NVRM") && !only_shows("sudo systemctl restart docker"));
+}
+
 #[test]
 fn nothing_is_empty() {
     for one in all() {

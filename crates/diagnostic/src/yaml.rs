@@ -48,13 +48,33 @@ pub fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
+/// Types of Rust in the parser's messages, and the words for them. The parser has no other form of an error.
+const TYPES: &[(&[&str], &str)] = &[
+    (&["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"], "a whole number"),
+    (&["f32", "f64"], "a number"),
+    (&["bool", "a boolean"], "true or false"),
+    (&["a sequence"], "a list"),
+    (&["a map"], "a mapping"),
+];
+
+/// `invalid type: string "x", expected u32` in the words of the person who wrote the file.
+fn without_rust_types(message: &str) -> String {
+    let Some((start, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let words = match TYPES.iter().find(|(types, _)| types.contains(&expected)) {
+        Some((_, words)) => words,
+        None if expected.starts_with("struct ") => "a mapping",
+        None => expected,
+    };
+    format!("{start}expected {words}")
+}
+
 /// An error of the parser as a message: the line, its text, and the nearest key.
 fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
     let whole = error.to_string();
     let message = whole.split(" at line ").next().unwrap_or(&whole);
     let mut hints = Vec::new();
     let unknown = message.split("unknown field `").nth(1).and_then(|rest| rest.split('`').next());
-    let mut short = message.to_owned();
+    let mut short = without_rust_types(message);
     if let Some(key) = unknown {
         let listed = message.split("expected ").nth(1).unwrap_or_default();
         let keys: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
@@ -85,6 +105,28 @@ fn mistake(name: &str, text: &str, error: &serde_yaml::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn type_errors_have_no_rust_types() {
+        #[derive(Debug, Default, serde::Deserialize)]
+        #[serde(default)]
+        struct File {
+            port: u32,
+            on: bool,
+            names: Vec<String>,
+        }
+        for (text, expected) in [
+            ("port: x\n", "a whole number"),
+            ("port: 1\non: 3\n", "true or false"),
+            ("names: {a: b}\n", "a list"),
+        ] {
+            let error = parse::<File>("f.yaml", text).unwrap_err();
+            let first = error.message.lines().next().unwrap_or_default();
+            assert!(first.ends_with(&format!("expected {expected}")), "{first}");
+        }
+        let file = parse::<File>("f.yaml", "port: 1\non: true\nnames: [a]\n").unwrap();
+        assert!(file.port == 1 && file.on && file.names.len() == 1);
+    }
 
     #[test]
     fn deep_nesting_is_refused_before_it_is_parsed() {

@@ -9,13 +9,13 @@ use pep440_rs::{Version, VersionSpecifiers, VersionSpecifiersParseError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectedError {
     /// There is no operator in it.
-    #[error("{text:?} is not KEY=VALUE; the keys are {}", KEYS.join(", "))]
+    #[error("{text:?} is not KEY=VALUE; keys: {}", KEYS.join(", "))]
     NoValue {
         /// What was given.
         text: String,
     },
     /// The key is none of [`KEYS`].
-    #[error("{key:?} cannot be expected{}; the keys are {}", did_you_mean(*.near), KEYS.join(", "))]
+    #[error("unknown key {key:?}{}; keys: {}", did_you_mean(*.near), KEYS.join(", "))]
     Key {
         /// The key that was given.
         key: String,

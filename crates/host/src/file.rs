@@ -80,8 +80,7 @@ pub fn mode(path: &Path) -> Option<u32> {
 /// The text of a file that holds a secret, as [`read`]; an error where others than its owner may read it. The
 /// mode is that of the file that is read, whatever the name leads to later.
 pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
-    let unreadable =
-        |error: io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
+    let unreadable = |error: io::Error| unreadable(path, &error);
     let file = match opened::whole(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(unreadable)?,
@@ -98,12 +97,25 @@ pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
     whole(file, READ_MAX).and_then(text).map(Some).map_err(unreadable)
 }
 
+/// The error about a file that cannot be read.
+pub fn unreadable(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => missing(path),
+        _ => Error::new(Kind::File, format!("cannot read {}: {error}", path.display())),
+    }
+}
+
+/// The error about a file that must exist.
+pub fn missing(path: &Path) -> Error {
+    Error::new(Kind::File, format!("cannot read {}: no such file", path.display()))
+}
+
 /// The text of a file; `None` where there is none.
 pub fn read(path: &Path) -> Result<Option<String>, Error> {
     match bounded(path).and_then(text) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
+        Err(error) => Err(unreadable(path, &error)),
     }
 }
 
@@ -119,7 +131,7 @@ pub fn text_up_to(path: &Path, limit_bytes: u64) -> io::Result<String> {
 
 /// The bytes of a file that the user named.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    bounded(path).map_err(|error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display())))
+    bounded(path).map_err(|error| unreadable(path, &error))
 }
 
 /// The most that is taken of one file, in bytes. Requests, locks, snapshots and what `lint` reads are far

@@ -82,7 +82,7 @@ pub enum Kept {
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// The file cannot be read.
-    #[error("cannot read snapshot {path}: {source}")]
+    #[error("{}", crate::file::unreadable(.path, .source))]
     Read {
         /// The file.
         path: PathBuf,

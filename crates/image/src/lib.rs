@@ -12,7 +12,7 @@ pub mod plan;
 pub mod render;
 pub mod report;
 pub mod request;
-mod valid;
+pub mod valid;
 pub mod verify;
 
 use diagnostic::rule::Rule;
@@ -21,5 +21,6 @@ use diagnostic::rule::Rule;
 /// results of a build.
 pub fn rules() -> impl Iterator<Item = &'static dyn Rule> {
     let inspect = inspect::judge::RULES.iter().map(|rule| rule as &dyn Rule);
+    let inspect = inspect.chain([&inspect::judge::ExistenceRule as &dyn Rule]);
     inspect.chain(report::RULES.into_iter().map(|rule| rule as &dyn Rule))
 }

@@ -3,9 +3,17 @@
 
 use diagnostic::error::{Error, Kind};
 
+use std::collections::BTreeMap;
+
+use catalog::Catalog;
+use catalog::mirrors::Mirror;
+use diagnostic::suggest::nearest;
+use facts::environment::holds_credential;
+
 use crate::request::ImageRequest;
 use diagnostic::visible::is_hidden;
 use docker::reference::Reference;
+use resolve::parameter::Naming;
 use resolve::parse::is_requirement;
 
 mod command;
@@ -23,8 +31,10 @@ enum ValueKind {
     ImageName,
     /// A registry, with the path that its images have there.
     Registry,
-    /// A URL that becomes a word of a shell command.
+    /// A URL that becomes a word of a shell command: https, http or file, as pip, uv and apt read them.
     Url,
+    /// The URL of a proxy.
+    ProxyUrl,
     /// A package with its version: never an option of pip.
     Package,
     /// The name of an image without its tag and digest.
@@ -33,6 +43,14 @@ enum ValueKind {
     LabelKey,
     /// A shell command, one of several that an instruction joins with `&&`.
     Command,
+    /// `sha256:` and 64 hexadecimal digits.
+    Digest,
+    /// A package of apt or dnf, optionally with its version.
+    SystemPackage,
+    /// A user of the image.
+    UserName,
+    /// An environment variable's name.
+    Variable,
 }
 
 impl ValueKind {
@@ -50,13 +68,33 @@ impl ValueKind {
                     && !text.split('/').any(|part| matches!(part, "" | "." | ".."))
             }
             ValueKind::Registry => !text.contains('@') && Reference::parse(&format!("{text}/image")).is_ok(),
-            ValueKind::Url => only("._~:/?#[]@!&*+,=%-") && !text.starts_with('-'),
+            ValueKind::Url => {
+                only(URL_CHARACTERS) && (has_host(text, &["http", "https"]) || text.starts_with("file:///"))
+            }
+            // pip and uv also accept socks5, apt socks5h; dnf and git take http and https alone.
+            ValueKind::ProxyUrl => {
+                only(URL_CHARACTERS) && has_host(text, &["http", "https", "socks5", "socks5h"])
+            }
             ValueKind::Package => is_requirement(text),
             ValueKind::Repository => {
                 only("._/-") && Reference::parse(text).is_ok_and(|name| name.tag == "latest")
             }
             ValueKind::LabelKey => only("._/-"),
             ValueKind::Command => command::is_single(text.trim()),
+            ValueKind::Digest => text.strip_prefix("sha256:").is_some_and(|digits| {
+                digits.len() == 64 && digits.chars().all(|digit| matches!(digit, '0'..='9' | 'a'..='f'))
+            }),
+            ValueKind::SystemPackage => {
+                let name = text.split(['=', '/', ':']).next().unwrap_or_default();
+                name.len() > 1
+                    && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+                    && only("+-.=:~/_")
+            }
+            ValueKind::UserName => {
+                text.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+                    && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c))
+            }
+            ValueKind::Variable => !text.is_empty() && only("_"),
         }
     }
 
@@ -67,7 +105,8 @@ impl ValueKind {
             ValueKind::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
             ValueKind::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
             ValueKind::Registry => "a registry such as ghcr.io/me: a host, a port, a path, no login",
-            ValueKind::Url => "a URL without spaces, quotes and other characters of the shell",
+            ValueKind::Url => "an https, http or file URL without shell characters",
+            ValueKind::ProxyUrl => "an http, https or socks5 URL without shell characters",
             ValueKind::Package => "one package such as numpy<2 or NAME @ URL (PEP 508)",
             ValueKind::Repository => "a name of lower-case letters, digits and ._/-, without a tag",
             ValueKind::LabelKey => "a key of letters, digits and ._/-",
@@ -75,48 +114,174 @@ impl ValueKind {
                 "one command on one line, without a comment, a here-document or a backslash at its end; \
                     copy a script with `copy` and run it for more"
             }
+            ValueKind::Digest => "a digest: sha256: and 64 lower-case hexadecimal digits",
+            ValueKind::SystemPackage => "the name of a system package",
+            ValueKind::UserName => "a user name of lower-case letters, digits, - and _",
+            ValueKind::Variable => "a variable name of letters, digits and _",
         }
     }
 
-    fn check<'t>(self, key: &str, texts: impl IntoIterator<Item = &'t String>) -> Result<(), Error> {
+    fn check<'t>(self, name: &str, texts: impl IntoIterator<Item = &'t String>) -> Result<(), Error> {
         match texts.into_iter().find(|text| !self.takes(text)) {
             None => Ok(()),
-            Some(text) => {
-                Err(Error::new(Kind::Usage, format!("`{key}`: {text:?} is not {}", self.expected())))
-            }
+            Some(text) => Err(usage(name, format!("{text:?} is not {}", self.expected()))),
         }
     }
 }
 
-/// Refuses a request with a value that would become something else in the files made of it. `apt` and
-/// `user` are checked where they are used; `entrypoint` and `command` are written as JSON.
+/// Characters of a URL that a shell takes as they are.
+const URL_CHARACTERS: &str = "._~:/?#[]@!&*+,=%-";
+
+/// Whether it is a URL of one of the schemes with a host.
+fn has_host(url: &str, schemes: &[&str]) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+        && rest.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '[')
+}
+
+fn usage(name: &str, message: impl std::fmt::Display) -> Error {
+    Error::new(Kind::Usage, format!("{name}: {message}"))
+}
+
+/// A key of a request file, and the option with the same value.
+struct Names {
+    key: &'static str,
+    option: &'static str,
+}
+
+impl Names {
+    const fn new(key: &'static str, option: &'static str) -> Names {
+        Names { key, option }
+    }
+
+    fn text(&self, naming: Naming) -> &'static str {
+        match naming {
+            Naming::Options => self.option,
+            Naming::Keys => self.key,
+        }
+    }
+}
+
+const APT: Names = Names::new("`apt`", "--apt");
+const APT_MIRROR: Names = Names::new("`mirrors.apt`", "--apt-mirror");
+const BASE_DEVEL: Names = Names::new("`base_devel`", "--base-devel");
+const BASE_DIGEST: Names = Names::new("`base_digest`", "--base-digest");
+const BASE_IMAGE: Names = Names::new("`base_image`", "--base-image");
+const COPY: Names = Names::new("`copy`", "--copy");
+const ENV: Names = Names::new("`env`", "--env");
+const EXTRA_INDEX: Names = Names::new("`mirrors.extra_index`", "--extra-index");
+const LABELS: Names = Names::new("`labels`", "--label");
+const MIRROR: Names = Names::new("`mirrors.preset`", "--mirror");
+const NAME: Names = Names::new("`name`", "--name");
+const PACKAGES: Names = Names::new("`packages`", "--with");
+const PIP_INDEX: Names = Names::new("`mirrors.pip_index`", "--pip-index");
+const PROXY: Names = Names::new("`proxy`", "--proxy");
+const PYTHON_MIRROR: Names = Names::new("`mirrors.python`", "--python-mirror");
+const USER: Names = Names::new("`user`", "--user");
+const WHEELS: Names = Names::new("`wheels`", "--wheels");
+const WORKDIR: Names = Names::new("`workdir`", "--workdir");
+
+/// [`request`] for what was typed on the command line: an error names the option.
+pub fn options(catalog: &Catalog, options: &ImageRequest) -> Result<(), Error> {
+    check(options, Naming::Options)?;
+    mirror(catalog, options, Naming::Options).map(drop)
+}
+
+/// Refuses a request with a value that would become something else in the files made of it. `entrypoint`
+/// and `command` are written as JSON.
 pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
-    let mirrors = &request.mirrors;
-    ValueKind::ImageName.check("name", &request.name)?;
-    ValueKind::Line.check("description", &request.description)?;
+    check(request, Naming::Keys)
+}
+
+fn check(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
+    let name = |names: &Names| names.text(naming);
+    ValueKind::ImageName.check(name(&NAME), &request.name)?;
+    ValueKind::Line.check("`description`", &request.description)?;
     // Both stand in comments of the Dockerfile.
-    ValueKind::Line.check("request", request.origin.iter().chain(&request.requested))?;
-    ValueKind::Package.check("packages", &request.packages)?;
-    ValueKind::ImageName.check("base_image", &request.base_image)?;
-    ValueKind::ImageName.check("base_devel", &request.base_devel)?;
-    ValueKind::ImageName.check("base_digest", &request.base_digest)?;
-    ValueKind::Url.check("mirrors", mirrors.pip_index.iter().chain(&mirrors.extra_index))?;
-    ValueKind::Url.check("mirrors", mirrors.apt.iter().chain(&mirrors.python))?;
-    ValueKind::Path.check("wheels", &request.wheels)?;
-    ValueKind::Url.check("proxy", &request.proxy)?;
-    ValueKind::AbsolutePath.check("workdir", &request.workdir)?;
-    ValueKind::Path.check("copy", request.copy.iter().flat_map(|copy| [&copy.from, &copy.to]))?;
-    ValueKind::Line.check("env", request.env.values())?;
-    ValueKind::Command.check("run", &request.run)?;
-    ValueKind::LabelKey.check("labels", request.labels.keys())?;
-    ValueKind::Line.check("labels", request.labels.values())
+    ValueKind::Line.check("`request`", request.origin.iter().chain(&request.requested))?;
+    ValueKind::Package.check(name(&PACKAGES), &request.packages)?;
+    ValueKind::ImageName.check(name(&BASE_IMAGE), &request.base_image)?;
+    ValueKind::ImageName.check(name(&BASE_DEVEL), &request.base_devel)?;
+    ValueKind::Digest.check(name(&BASE_DIGEST), &request.base_digest)?;
+    urls(request, naming)?;
+    ValueKind::Path.check(name(&WHEELS), &request.wheels)?;
+    ValueKind::SystemPackage.check(name(&APT), &request.apt)?;
+    ValueKind::UserName.check(name(&USER), &request.user)?;
+    ValueKind::AbsolutePath.check(name(&WORKDIR), &request.workdir)?;
+    ValueKind::Path.check(name(&COPY), request.copy.iter().flat_map(|copy| [&copy.from, &copy.to]))?;
+    ValueKind::LabelKey.check(name(&LABELS), request.labels.keys())?;
+    ValueKind::Line.check(name(&LABELS), request.labels.values())?;
+    no_secret(name(&LABELS), &request.labels)?;
+    ValueKind::Variable.check(name(&ENV), request.env.keys())?;
+    ValueKind::Line.check(name(&ENV), request.env.values())?;
+    ValueKind::Command.check("`run`", &request.run)?;
+    no_secret(name(&ENV), &request.env)
+}
+
+fn urls(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
+    let mirrors = &request.mirrors;
+    let mirrors: [(&Names, &mut dyn Iterator<Item = &String>); 4] = [
+        (&PIP_INDEX, &mut mirrors.pip_index.iter()),
+        (&EXTRA_INDEX, &mut mirrors.extra_index.iter()),
+        (&APT_MIRROR, &mut mirrors.apt.iter()),
+        (&PYTHON_MIRROR, &mut mirrors.python.iter()),
+    ];
+    for (names, urls) in mirrors {
+        let name = names.text(naming);
+        for url in urls {
+            ValueKind::Url.check(name, [url])?;
+            if holds_credential(url) {
+                let message = "a password or token in a URL stays in the image's history";
+                return Err(usage(name, message).hint(
+                    "--mirrors-from-host passes the URLs of this machine's pip configuration as secrets",
+                ));
+            }
+        }
+    }
+    if request.packages.iter().any(|package| holds_credential(package)) {
+        let message = "a password or token in a URL stays in the image's history";
+        return Err(usage(PACKAGES.text(naming), message)
+            .hint("build a wheel first, and pass its directory with --wheels"));
+    }
+    ValueKind::ProxyUrl.check(PROXY.text(naming), &request.proxy)
+}
+
+/// Everyone who can pull an image can read its variables and labels.
+fn no_secret(of: &str, values: &BTreeMap<String, String>) -> Result<(), Error> {
+    match values.iter().find(|(name, value)| holds_credential(&format!("{name}={value}"))) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message =
+                format!("{name} looks like a secret; everyone who can pull the image could read it");
+            Err(usage(of, message).hint("pass it at container start: docker run --env-file"))
+        }
+    }
+}
+
+/// The mirror preset that the request names.
+pub(crate) fn mirror<'c>(
+    catalog: &'c Catalog,
+    request: &ImageRequest,
+    naming: Naming,
+) -> Result<Option<&'c Mirror>, Error> {
+    let Some(name) = &request.mirrors.preset else { return Ok(None) };
+    catalog.mirrors().mirror(name).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = catalog.mirrors().all().iter().map(|mirror| mirror.name.as_str()).collect();
+        let [index, apt] = [&PIP_INDEX, &APT_MIRROR].map(|names| names.text(naming));
+        usage(MIRROR.text(naming), format!("unknown mirror {name:?}"))
+            .did_you_mean(nearest(name, known.iter().copied()))
+            .hint(format!(
+                "known mirrors: {}; for any other, set {index} and {apt} to its URLs",
+                known.join(", ")
+            ))
+    })
 }
 
 /// The same for an image of a pipeline, the directory of its Dockerfile, and the registry: `${{ … }}` and
 /// `$(…)` would run in it.
 pub(crate) fn pipeline(name: &String, context: &String, registry: Option<&str>) -> Result<(), Error> {
-    ValueKind::Repository.check("name", [name])?;
-    ValueKind::Path.check("context", [context])?;
+    ValueKind::Repository.check("`name`", [name])?;
+    ValueKind::Path.check("`context`", [context])?;
     ValueKind::Registry.check("--registry", registry.map(str::to_owned).iter())
 }
 
@@ -162,8 +327,32 @@ mod tests {
             ("run", r#"run: ["cat <<EOF"]"#),
             ("run", r#"run: ["pip install x # why", "pip install y"]"#),
             ("name", r#"name: "a/../../b""#),
+            ("proxy", "proxy: p.example:3128"),
+            ("proxy", "proxy: https://"),
+            ("mirrors.pip_index", "mirrors: {pip_index: foo}"),
+            ("mirrors.pip_index", "mirrors: {pip_index: /srv/simple}"),
+            ("mirrors.extra_index", "mirrors: {extra_index: ['https:foo']}"),
+            ("mirrors.apt", "mirrors: {apt: mirror.example}"),
+            ("base_digest", "base_digest: sha256:12"),
+            ("env", r#"env: {"A B": c}"#),
         ] {
-            assert!(refused(yaml).starts_with(&format!("`{key}`: ")), "{yaml}: {}", refused(yaml));
+            assert!(refused(yaml).starts_with(&format!("`{key}")), "{yaml}: {}", refused(yaml));
+        }
+    }
+
+    #[test]
+    fn errors_about_options_name_the_option() {
+        for (yaml, expected) in [
+            ("user: a b", "--user: \"a b\" is not a user name of"),
+            ("apt: ['x;y']", "--apt: \"x;y\" is not the name of a system package"),
+            ("packages: [a b]", "--with: "),
+            ("mirrors: {pip_index: foo}", "--pip-index: \"foo\" is not an https, http or file URL"),
+            ("mirrors: {apt: 'https://me:pass@a.example'}", "--apt-mirror: a password"),
+            ("mirrors: {preset: tunas}", "--mirror: unknown mirror \"tunas\""),
+        ] {
+            let read: ImageRequest = serde_yaml::from_str(yaml).unwrap();
+            let error = options(resolve::testing::universe().catalog, &read).unwrap_err();
+            assert!(error.message.starts_with(expected), "{yaml}: {error}");
         }
     }
 
@@ -180,7 +369,10 @@ mod tests {
             wheels: wheels/linux
             copy: [{from: src/*.py, to: /workspace/}]
             packages: ["transformers[torch]>=4.40,<5", "numpy==1.26.4; python_version < '3.13'"]
-            mirrors: {pip_index: "https://index.example:8443/simple/?a=b&c=%20"}
+            mirrors:
+              pip_index: "https://index.example:8443/simple/?a=b&c=%20"
+              extra_index: ["http://[fd00::1]/simple", "file:///srv/simple"]
+            base_digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
             proxy: http://proxy.example:3128
         "#;
         let read: ImageRequest = serde_yaml::from_str(yaml).unwrap();

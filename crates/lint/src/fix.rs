@@ -169,8 +169,8 @@ impl FixedFile {
     /// # Errors
     /// The file is not as it was read, or one of the two cannot be written.
     pub fn write(&self) -> Result<PathBuf, Error> {
-        let unreadable = |error| Error::new(Kind::File, format!("cannot read {}: {error}", self.name));
-        let path = file::canonical(Path::new(&self.name)).map_err(unreadable)?;
+        let path = Path::new(&self.name);
+        let path = file::canonical(path).map_err(|error| file::unreadable(path, &error))?;
         let judged = file::look(&path)?;
         if judged.text.as_deref() != Some(self.before.as_str()) {
             let message = format!("{} changed while envdoc was working on it", self.name);

@@ -155,6 +155,11 @@ fn wrong_examples(rule: &'static Rule) -> Vec<String> {
             if message.is_empty() || message.ends_with('.') || message.contains('\n') {
                 wrong.push(format!("{}: {message:?}", rule.id));
             }
+            // An imperative, not the bare text to write.
+            let fix = &one.found.fix;
+            if !fix.is_empty() && !fix.starts_with(|first: char| first.is_ascii_uppercase()) {
+                wrong.push(format!("{}: the fix {fix:?} begins with no verb", rule.id));
+            }
         }
     }
     let worst = rule.fires.iter().flat_map(|one| found(rule, one)).map(|one| one.found.severity).max();

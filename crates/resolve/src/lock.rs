@@ -49,10 +49,13 @@ pub struct LockedPackage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
     /// It is something else.
-    #[error("it is not a lock that envdoc wrote ({0})")]
-    Other(String),
+    #[error("not an envdoc lock file")]
+    Other,
+    /// It is a lock whose contents cannot be read.
+    #[error("damaged envdoc lock file: {0}")]
+    Damaged(String),
     /// A newer envdoc wrote it.
-    #[error("its format {0} is newer than this envdoc, which knows {SCHEMA}")]
+    #[error("lock file format {0}; this envdoc reads up to {SCHEMA}")]
     Newer(u32),
 }
 
@@ -76,14 +79,14 @@ impl Lock {
             schema: u32,
             kind: String,
         }
-        let head: Head = serde_json::from_str(text).map_err(|error| LockError::Other(error.to_string()))?;
+        let head: Head = serde_json::from_str(text).map_err(|_| LockError::Other)?;
         if head.kind != KIND {
-            return Err(LockError::Other(format!("its kind is {:?}", head.kind)));
+            return Err(LockError::Other);
         }
         if head.schema > SCHEMA {
             return Err(LockError::Newer(head.schema));
         }
-        serde_json::from_str(text).map_err(|error| LockError::Other(error.to_string()))
+        serde_json::from_str(text).map_err(|error| LockError::Damaged(error.to_string()))
     }
 
     /// Every part of the stack as a requirement; `file` is how the lock is called. A version that cannot be
@@ -91,7 +94,7 @@ impl Lock {
     pub fn requirements(&self, file: &str) -> Result<Vec<Requirement>, LockError> {
         let stack = &self.stack;
         let versions =
-            |text: String| text.parse::<Versions>().map_err(|error| LockError::Other(error.message));
+            |text: String| text.parse::<Versions>().map_err(|error| LockError::Damaged(error.message));
         let mut requirements = Vec::new();
         let mut add = |what: String, kind: RequirementKind| {
             requirements.push(Requirement { source: Source::Stated(format!("{what} of {file}")), kind })
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn other_files_are_no_locks() {
         for text in ["", "{}", r#"{"schema":1,"kind":"something"}"#, r#"{"schema":1,"kind":"envdoc lock"}"#] {
-            assert!(matches!(Lock::parse(text), Err(LockError::Other(_))), "{text}");
+            assert!(matches!(Lock::parse(text), Err(LockError::Other | LockError::Damaged(_))), "{text}");
         }
         assert_eq!(Lock::parse(r#"{"schema":2,"kind":"envdoc lock","new":0}"#), Err(LockError::Newer(2)));
         let mut lock = locked(&StackOptions::default());

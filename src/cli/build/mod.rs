@@ -18,9 +18,9 @@ use diagnostic::layout::Layout;
 use diagnostic::terminal;
 use resolve::universe::Universe;
 
-/// Resolve a stack, write its Dockerfile, build the image with the Docker engine, and verify the result.
+/// Build an image with a resolved stack, and verify its contents.
 ///
-/// With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
+/// Resolves the stack, writes its Dockerfile, builds it with the Docker engine, and verifies the result. With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
 /// verification succeed.
 ///
 /// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for
@@ -29,20 +29,22 @@ use resolve::universe::Universe;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Build context: the directory that the image copies from [default: .].
+    /// Build context: directory to copy from [default: .].
     #[arg(value_name = "CONTEXT")]
     context: Option<PathBuf>,
 
-    /// Build this Dockerfile as it is, without resolving anything.
+    /// Build your own Dockerfile instead.
+    ///
+    /// It is built as it is; nothing is resolved.
     #[arg(long, short, value_name = "DOCKERFILE", help_heading = BUILD)]
     file: Option<PathBuf>,
 
     #[command(flatten)]
     image: ImageArgs,
 
-    /// Name and tag of the image: team/train:1.0; repeatable.
+    /// Name and tag: team/train:1.0.
     ///
-    /// Default: the name of the request.
+    /// Repeatable. Default: the name of the request.
     #[arg(long, short, value_name = "NAME", help_heading = BUILD)]
     tag: Vec<String>,
 
@@ -109,9 +111,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "type=inline|NAME", help_heading = CACHE, hide_short_help = true)]
     cache_to: Vec<String>,
 
-    /// Contents to verify: torch==2.6.0,nvcc,import:deepspeed.
+    /// Contents to verify: torch==2.6.0,nvcc.
     ///
-    /// Also torch==2.6.0+cu124, python==3.11, cuda==12.4, nccl==2.21.5, and NAME==VERSION for any package.
+    /// Also import:deepspeed, torch==2.6.0+cu124, python==3.11, cuda==12.4, nccl==2.21.5, and NAME==VERSION for any package.
     #[arg(long, value_name = "EXPECTATION", value_delimiter = ',', help_heading = BUILD)]
     expect: Vec<String>,
 
@@ -144,9 +146,9 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  envdoc build --cuda 12.4 --torch 2.6 --deepspeed -t team/train:1.0 --copy src:/src
-  envdoc build --request images/train/request.yaml --push -t ghcr.io/team/train:1.0
-  envdoc build --file Dockerfile --expect torch==2.6.0 -t team/train:1.0 .";
+  envdoc build --cuda 12.4 --torch 2.6 --deepspeed -t train:1 --copy src:/src
+  envdoc build --request request.yaml --push -t ghcr.io/team/train:1.0
+  envdoc build --file Dockerfile --expect torch==2.6.0 -t train:1 .";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Which {

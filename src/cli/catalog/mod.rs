@@ -18,7 +18,7 @@ use diagnostic::error::{Error, Kind};
 use diagnostic::render::json;
 use diagnostic::terminal;
 
-/// Show, verify and update the catalog: the versions, images and hardware that envdoc knows.
+/// Show, verify and update the catalog of versions, images and hardware.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

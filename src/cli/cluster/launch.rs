@@ -45,7 +45,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds_or_off)]
     stall: Duration,
 
-    /// What to do then.
+    /// Action for a stalled rank.
     #[arg(long, value_enum, default_value_t = OnStall::Warn)]
     on_stall: OnStall,
 

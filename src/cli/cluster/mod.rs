@@ -27,11 +27,13 @@ use ::cluster::nodes::Limits;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::request::ClusterRequest;
 use ::cluster::validate::validate;
-use diagnostic::error::{Error, Kind};
+use diagnostic::error::Error;
 use diagnostic::terminal;
 use host::{addresses, file};
 
-/// Set up, check and use several machines as one training cluster, described in cluster.yaml.
+/// Set up, check and use several machines as one training cluster.
+///
+/// The file cluster.yaml describes the machines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -133,7 +135,7 @@ impl Source {
 pub fn read(path: &Path) -> Result<(ClusterRequest, ClusterPlan), Error> {
     let name = path.display().to_string();
     let Some(text) = file::read(path)? else {
-        return Err(Error::new(Kind::File, format!("{name}: no such file"))
+        return Err(file::missing(path)
             .hint("create it with `envdoc cluster init --nodes ADDRESS,ADDRESS`, or name another with -f"));
     };
     let mut request = ClusterRequest::parse(&name, &text)?;

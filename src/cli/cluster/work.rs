@@ -45,8 +45,10 @@ pub(super) fn to_its_end<T>(work: impl Future<Output = T>) -> Result<T, Error> {
 /// How a run waits for others on the same cluster.
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Locking {
-    /// How long to wait for other runs of envdoc on this cluster, in seconds: `up` and `down` wait for
-    /// all others, `launch`, `exec` and `smoke` for those that change the cluster.
+    /// How long to wait for other runs of envdoc on this cluster, in seconds.
+    ///
+    /// `up` and `down` wait for all other runs; `launch`, `exec` and `smoke` wait for runs that change the
+    /// cluster.
     #[arg(
         long,
         value_name = "SECONDS",

@@ -18,7 +18,7 @@ use diagnostic::terminal;
 use resolve::lookup;
 use resolve::universe::Universe;
 
-/// Explain a check, a lint rule, an error message, or whether a version exists
+/// Explain a check, a lint rule, an error message or a version
 ///
 /// Works offline, from the catalog. Accepts:
 ///

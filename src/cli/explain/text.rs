@@ -13,7 +13,7 @@ use resolve::lookup::Explanation;
 
 pub(crate) fn check(check: &Check) -> String {
     format!(
-        "# {}\n\n{}\n\nGroup: {} · looks at: {}\n\n{}",
+        "# {}\n\n{}\n\nGroup: {} · applies to: {}\n\n{}",
         check.id,
         check.summary,
         check.group.id(),
@@ -24,7 +24,7 @@ pub(crate) fn check(check: &Check) -> String {
 
 pub(crate) fn fleet(check: &FleetCheck) -> String {
     format!(
-        "# {}\n\n{}\n\nLooks at: several machines (`envdoc cluster check`)\n\n{}",
+        "# {}\n\n{}\n\nApplies to: several machines (`envdoc cluster check`)\n\n{}",
         check.id, check.summary, check.explain
     )
 }

@@ -22,9 +22,13 @@ fn judge(facts: &Facts) -> Judged {
     let later = if running {
         "the running engine has not read it yet and will fail to restart"
     } else {
-        "dockerd does not start with it"
+        "dockerd does not start"
     };
-    let fix = crate::daemon_json::validate("Fix the file", facts, &file.path);
+    let what = match &file.value {
+        Err(error) => error.fix.unwrap_or("Fix the file"),
+        Ok(_) => "Fix the file",
+    };
+    let fix = crate::daemon_json::validate(what, facts, &file.path);
     let value = match &file.value {
         Ok(value) => value,
         Err(error) => return Ok(invalid_syntax(file, error, later, fix)),
@@ -119,7 +123,8 @@ mod tests {
         let text = "{\n  \"runtimes\": {},\n}";
         let verdict_of = |text: &str| verdict_line(&CHECK, &host(&Sparse::new(&[(FILE, text)])));
         assert!(
-            verdict_of(text).starts_with("error: /etc/docker/daemon.json, line 3, column 1: a comma before"),
+            verdict_of(text)
+                .starts_with("error: /etc/docker/daemon.json, line 3, column 1: trailing comma before"),
             "{}",
             verdict_of(text)
         );

@@ -37,9 +37,10 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch, x86: bool)
     let linked = row.is_some_and(|row| row.is_linked(version));
     let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
     let (message, severity) = if !partner.is_in_series_of(last)? && !loose {
-        let must = if linked { ", and the two must match" } else { "" };
-        let own =
-            wanted.map_or("none exists for its CUDA version".to_owned(), |wanted| format!("{wanted} does"));
+        let must = if linked { "; the versions must match" } else { "" };
+        let own = wanted.map_or("no torchaudio exists for its CUDA version".to_owned(), |wanted| {
+            format!("install {wanted}")
+        });
         let message = format!("torchaudio {installed} does not match torch {full} in {prefix}; {own}{must}");
         (message, if linked { Severity::Error } else { Severity::Warning })
     } else if let Some((own, of_torch)) = other_cuda(facts, &partner, torch, x86) {

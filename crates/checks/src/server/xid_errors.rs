@@ -39,7 +39,7 @@ fn judge(facts: &Facts) -> Judged {
         row.map_or("not in envdoc's catalog".to_owned(), |row| format!("{}: {}", row.name, row.meaning));
     let message = format!("Xid {number} since boot ({meaning})");
     let action = row.map_or("Look up the number in NVIDIA's Xid catalog", |row| row.action.as_str());
-    let fix = Fix::safe(sentence(action), &["sudo dmesg | grep -e Xid | tail -n 50"]).punctuated();
+    let fix = Fix::safe(sentence(action), &[]).punctuated();
     let verdict = if worst == Weight::Fault {
         Verdict::error(message, fix).about(Subject::name(address))
     } else {

@@ -2,6 +2,7 @@
 //!
 //! Nothing is read here, so what a machine alone knows (its GPUs with `all`) has to be said in the request.
 
+mod faults;
 mod network;
 mod nodes;
 mod storage;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use super::plan::{ClusterPlan, Image, Node, Secret, SecretFrom, Ssh};
 use super::request::{ClusterRequest, Launcher, Limits, NetworkKind};
 use diagnostic::error::{Error, Kind};
+use faults::Faults;
 use value::At;
 
 /// Port of an SSH server in the containers.
@@ -23,16 +25,42 @@ const NOFILE: u64 = 1_048_576;
 const GIB: u64 = 1 << 30;
 
 /// Settles a request.
+///
+/// # Errors
+/// Everything that is wrong with the request, as far as one fault does not hide another.
 pub fn validate(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
     let at = At(request.origin.clone().unwrap_or_else(|| "cluster.yaml".into()));
-    let name = name(request, &at)?;
+    let mut faults = Faults::default();
+    match plan(request, &at, &mut faults).filter(|_| faults.is_empty()) {
+        Some(plan) => Ok(plan),
+        None => Err(faults.into_error(&at.0)),
+    }
+}
+
+/// The plan; `None` where a fault was noted.
+fn plan(request: &ClusterRequest, at: &At, faults: &mut Faults) -> Option<ClusterPlan> {
     let launcher = request.launcher.unwrap_or_default();
-    let mut nodes = nodes::validate(request, &at)?;
-    let network = network::validate(&request.network, &name, &nodes, &at.key("network"))?;
-    let ssh = ssh(request, launcher, network.kind, &at.key("ssh"))?;
-    let memlock = memlock(&request.limits, network.infiniband, &at.key("limits"))?;
     let mut warnings = Vec::new();
-    environment(request, &network, launcher, &mut nodes, &mut warnings, &at)?;
+    let name = faults.note(name(request, at));
+    // What follows can be judged without the name.
+    let known_name = name.as_deref().unwrap_or("cluster");
+    let image = faults.note(image(request, known_name, at));
+    let mut nodes = nodes::validate(request, at, faults);
+    let known_nodes = nodes.as_deref().unwrap_or_default();
+    let network = network::validate(&request.network, known_name, known_nodes, &at.key("network"));
+    let network = faults.note(network);
+    let kind = request.network.kind.unwrap_or_default();
+    let ssh = faults.note(ssh(request, launcher, kind, &at.key("ssh")));
+    let mounts = faults.note(storage::validate(&request.storage, known_name, at));
+    let limits = &request.limits;
+    let memlock = faults.note(memlock(limits, request.network.infiniband, &at.key("limits")));
+    let shm = faults.note(shm(limits, known_nodes, &at.key("limits, shm")));
+    let nofile = faults.note(nofile(limits, &at.key("limits, nofile")));
+    faults.note(variables(&request.environment, &at.key("environment"), &mut warnings));
+    let secrets = faults.note(secrets(request, at));
+    faults.note(command(request, at));
+    let (mut nodes, network) = (nodes.take()?, network?);
+    faults.note(environment(request, &network, launcher, &mut nodes, &mut warnings, at));
     if network.encrypted {
         warnings.push(
             "the overlay is encrypted: IPsec costs bandwidth and one CPU core per stream; \
@@ -40,17 +68,15 @@ pub fn validate(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
                 .into(),
         );
     }
-    for (index, word) in request.command.iter().enumerate() {
-        at.key(&format!("command, word {}", index + 1)).fits(&value::WORD, word)?;
-    }
-    Ok(ClusterPlan {
-        image: image(request, &name, &at)?,
+    let name = name?;
+    Some(ClusterPlan {
+        image: image?,
         registry: request.registry.clone(),
-        mounts: storage::validate(&request.storage, &name, &at)?,
-        shm: shm(&request.limits, &nodes, &at.key("limits, shm"))?,
-        memlock,
-        nofile: nofile(&request.limits, &at.key("limits, nofile"))?,
-        secrets: secrets(request, &at)?,
+        mounts: mounts?,
+        shm: shm?,
+        memlock: memlock?,
+        nofile: nofile?,
+        secrets: secrets?,
         command: request.command.clone(),
         settings_volume: format!("{name}-settings"),
         rendezvous_port: RENDEZVOUS_PORT,
@@ -58,10 +84,17 @@ pub fn validate(request: &ClusterRequest) -> Result<ClusterPlan, Error> {
         name,
         nodes,
         network,
-        ssh,
+        ssh: ssh?,
         launcher,
         warnings,
     })
+}
+
+fn command(request: &ClusterRequest, at: &At) -> Result<(), Error> {
+    for (index, word) in request.command.iter().enumerate() {
+        at.key(&format!("command, word {}", index + 1)).fits(&value::WORD, word)?;
+    }
+    Ok(())
 }
 
 /// The cluster's name; the directory's of its file where it is left out.
@@ -219,7 +252,7 @@ fn secrets(request: &ClusterRequest, at: &At) -> Result<Vec<Secret>, Error> {
     Ok(secrets)
 }
 
-/// The environment of every node: the cluster's, the node's own, and what follows from the plan where nobody
+/// The environment of every node: the cluster's (checked before), the node's own, and what follows from the plan where nobody
 /// says otherwise.
 fn environment(
     request: &ClusterRequest,
@@ -229,7 +262,6 @@ fn environment(
     warnings: &mut Vec<String>,
     at: &At,
 ) -> Result<(), Error> {
-    variables(&request.environment, &at.key("environment"), warnings)?;
     for (node, asked) in nodes.iter_mut().zip(&request.nodes) {
         variables(&asked.environment, &at.key(&node.name).key("environment"), warnings)?;
         let mut own = BTreeMap::new();

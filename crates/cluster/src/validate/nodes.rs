@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::faults::Faults;
 use super::twice;
 use super::value::{self, At};
 use crate::plan::{Gpus, Node};
@@ -11,8 +12,20 @@ use diagnostic::error::Error;
 /// More than this belongs to Kubernetes or Slurm: docs/clusters-at-scale.md.
 const NODES_MAX: usize = 1024;
 
-/// Settles all nodes; their environment follows later.
-pub(super) fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, Error> {
+/// Settles all nodes; their environment follows later. Each node may have a fault of its own.
+pub(super) fn validate(request: &ClusterRequest, at: &At, faults: &mut Faults) -> Option<Vec<Node>> {
+    faults.note(count(request, at))?;
+    let asked = request.nodes.iter().enumerate();
+    let nodes: Vec<Option<Node>> = asked.map(|(index, asked)| faults.note(node(index, asked, at))).collect();
+    let nodes: Vec<Node> = nodes.into_iter().collect::<Option<_>>()?;
+    for (index, node) in nodes.iter().enumerate() {
+        faults.note(differs(node, &nodes[..index], at))?;
+    }
+    faults.note(reachable(&nodes, request.network.kind.unwrap_or_default(), at))?;
+    Some(nodes)
+}
+
+fn count(request: &ClusterRequest, at: &At) -> Result<(), Error> {
     if request.nodes.is_empty() {
         return Err(at.wrong(
             "no nodes",
@@ -25,42 +38,29 @@ pub(super) fn validate(request: &ClusterRequest, at: &At) -> Result<Vec<Node>, E
             format!("at most {NODES_MAX}; for larger clusters see docs/clusters-at-scale.md"),
         ));
     }
-    let mut nodes: Vec<Node> = Vec::new();
-    for (index, asked) in request.nodes.iter().enumerate() {
-        let node = node(index, asked, at)?;
-        if let Some(other) = nodes.iter().find(|other| other.name == node.name) {
-            return Err(at.wrong(
-                format!("nodes {} and {} have the same name, {}", other.index + 1, index + 1, node.name),
-                "give each a unique name, or leave `name` out",
-            ));
-        }
-        for other in &nodes {
-            if same_address(&other.address, &node.address) {
-                return Err(twice(
-                    at,
-                    "address",
-                    &node.address,
-                    &other.name,
-                    &node.name,
-                    "write one node per machine, with all of its GPUs and as many `slots`",
-                ));
-            }
-            if other.engine == node.engine {
-                return Err(twice(
-                    at,
-                    "engine",
-                    &node.engine,
-                    &other.name,
-                    &node.name,
-                    "write one node per Docker engine; two containers on it would share its GPUs and its \
-                        port",
-                ));
-            }
-        }
-        nodes.push(node);
+    Ok(())
+}
+
+/// An error where a node is the same as one before it.
+fn differs(node: &Node, before: &[Node], at: &At) -> Result<(), Error> {
+    if let Some(other) = before.iter().find(|other| other.name == node.name) {
+        return Err(at.wrong(
+            format!("nodes {} and {} have the same name, {}", other.index + 1, node.index + 1, node.name),
+            "give each a unique name, or leave `name` out",
+        ));
     }
-    reachable(&nodes, request.network.kind.unwrap_or_default(), at)?;
-    Ok(nodes)
+    for other in before {
+        if same_address(&other.address, &node.address) {
+            let hint = "write one node per machine, with all of its GPUs and as many `slots`";
+            return Err(twice(at, "address", &node.address, &other.name, &node.name, hint));
+        }
+        if other.engine == node.engine {
+            let hint = "write one node per Docker engine; two containers on it would share its GPUs and its \
+                        port";
+            return Err(twice(at, "engine", &node.engine, &other.name, &node.name, hint));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the machines can reach each other by those addresses at all.

@@ -130,6 +130,30 @@ fn validation_errors_name_the_field_and_the_problem() {
 }
 
 #[test]
+fn all_errors_of_a_file_are_listed() {
+    let text = "name: A\nimage: a\nregistry: \"x y\"\nnodes:\n- {gpus: 1}\n- {address: a2, gpus: 1, slots: 4}\n\
+        network: {mtu: 5}\nlimits: {shm: lots, nofile: 1}\nsecrets: [{name: x}]\nenvironment: {\"A B\": x}\n";
+    let error = plan(text).unwrap_err();
+    let mut lines = error.message.lines();
+    assert_eq!(lines.next(), Some("compose/two-node/cluster.yaml has 9 errors:"), "{}", error.message);
+    for (line, part) in lines.zip([
+        "name: \"A\"",
+        "registry: \"x y\"",
+        "node1: no address",
+        "slots: 4 slots on 1 GPUs",
+        "network, mtu",
+        "shm: \"lots\"",
+        "nofile: 1 open files",
+        "environment: \"A B\"",
+        "secret \"x\" needs one of",
+    ]) {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let hint = "write the address by which the other machines reach it";
+    assert!(error.message.contains(hint), "{}", error.message);
+}
+
+#[test]
 fn warns_about_secrets_in_environment() {
     let plan = plan(&format!("environment: {{HF_TOKEN: abc}}\n{TWO}")).unwrap();
     assert!(plan.warnings[0].contains("HF_TOKEN") && !plan.warnings[0].contains("abc"));

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Source;
-use diagnostic::error::{Error, Kind};
+use diagnostic::error::Error;
 use host::file;
 
 /// Endings of files that are no logs.
@@ -63,9 +63,7 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
                 sources.push(unreadable(path, &error));
                 continue;
             }
-            Err(error) => {
-                return Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display())));
-            }
+            Err(error) => return Err(host::file::unreadable(path, &error)),
         };
         sources.extend(below.unreadable.iter().map(|(folder, error)| unreadable(folder, error)));
         let (mut hidden, mut others) = (0, Vec::new());

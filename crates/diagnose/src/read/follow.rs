@@ -135,8 +135,7 @@ async fn until_end(
 }
 
 async fn file(path: &Path, on_pause: OnPause<'_>, failed: &mut bool) -> Result<(), Error> {
-    let unreadable =
-        |error: std::io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
+    let unreadable = |error: std::io::Error| host::file::unreadable(path, &error);
     let name = path.display().to_string();
     loop {
         let mut file = host::file::open_ending(path).map_err(unreadable)?;

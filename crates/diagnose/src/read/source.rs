@@ -29,7 +29,7 @@ pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
                 };
                 Ok(Read::missing(path.display().to_string(), &why))
             }
-            Err(error) => Err(Error::new(Kind::File, format!("cannot read {}: {error}", path.display()))),
+            Err(error) => Err(host::file::unreadable(path, &error)),
         },
         Source::Standard => match host::file::standard_ending() {
             Ok(input) => Ok(stream("standard input", input)),
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_an_error() {
         let error = read(&Source::File("/nowhere/train.log".into())).unwrap_err();
-        assert!(error.message.starts_with("cannot read /nowhere/train.log: "), "{error}");
+        assert_eq!(error.message, "cannot read /nowhere/train.log: no such file");
         assert!(read(&Source::File("/".into())).is_err());
         let error = read(&Source::File("/dev/zero".into())).unwrap_err();
         assert_eq!(error.message, "cannot read /dev/zero: it is a device, not a file");

@@ -4,14 +4,13 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{nothing, noticed, seconds, sentences, title};
+use super::{nothing, noticed, seconds, sentences, subject, title};
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
 use diagnostic::layout::{Layout, Mark, wrapped};
 use diagnostic::terminal::colour;
 use diagnostic::visible;
-use diagnostic::words::capital;
 
 /// Lines that nothing explains are shown up to so many.
 const SHOWN: usize = 10;
@@ -114,9 +113,9 @@ fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
     }
     for (number, choice) in choices.iter().enumerate() {
         let start = if several { format!("{}. ", number + 1) } else { String::new() };
-        paragraph(text, &format!("{start}{}", choice.cause), "  ", layout);
-        paragraph(text, &format!("check: {}", look(choice)), "     ", layout);
-        paragraph(text, &format!("fix:   {}", choice.fix), "     ", layout);
+        hanging(text, &start, &choice.cause, "  ", layout);
+        hanging(text, "check: ", &look(choice), "     ", layout);
+        hanging(text, "fix:   ", &choice.fix, "     ", layout);
         choice.commands.iter().for_each(|command| {
             let _ = writeln!(text, "            {command}");
         });
@@ -180,7 +179,7 @@ fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
     text.push_str("\nNo failure, but worth knowing:\n");
     let shown = if layout.verbose { moments.len() } else { SHOWN };
     for moment in moments.iter().take(shown) {
-        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", capital(whose)));
+        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", subject(whose)));
         let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
         paragraph(text, &format!("{whose}{} {} ({line})", moment.message, moment.id), "  ", layout);
     }
@@ -213,10 +212,17 @@ fn moments(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
 }
 
 fn paragraph(text: &mut String, words: &str, indent: &str, layout: Layout) {
+    hanging(text, "", words, indent, layout);
+}
+
+/// A paragraph whose further lines begin below its first word, right of `start`.
+fn hanging(text: &mut String, start: &str, words: &str, indent: &str, layout: Layout) {
+    let first = format!("{indent}{start}");
+    let rest = " ".repeat(first.chars().count());
     // What is copied is never broken: paths, options.
     let options = textwrap::Options::new(layout.width)
-        .initial_indent(indent)
-        .subsequent_indent(indent)
+        .initial_indent(&first)
+        .subsequent_indent(&rest)
         .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
@@ -226,6 +232,17 @@ fn paragraph(text: &mut String, words: &str, indent: &str, layout: Layout) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrapped_items_have_a_hanging_indent() {
+        let layout = Layout { width: 30, unicode: true, verbose: false, root: false };
+        let mut text = String::new();
+        hanging(&mut text, "fix:   ", "Use a current client, or set the API version", "     ", layout);
+        assert_eq!(
+            text,
+            "     fix:   Use a current\n            client, or set\n            the API version\n"
+        );
+    }
 
     #[test]
     fn long_line_is_truncated_around_its_error_text() {

@@ -30,6 +30,8 @@ pub struct DaemonJsonError {
     pub column: usize,
     /// What is wrong.
     pub message: String,
+    /// What to do, where it is certain: `Delete the comma`.
+    pub fix: Option<&'static str>,
 }
 
 const DEFAULT: &str = "/etc/docker/daemon.json";
@@ -64,28 +66,53 @@ pub(super) fn parse(text: &str) -> Result<Value, DaemonJsonError> {
     if body.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    let at = |line, column, message: &str| DaemonJsonError { line, column, message: message.to_owned() };
+    let at = |line, column, message: String, fix| DaemonJsonError { line, column, message, fix };
     match serde_json::from_str::<Value>(body) {
         Ok(value) if value.is_object() => Ok(value),
-        Ok(_) => Err(at(1, 1, "the file must be one object in braces: { … }")),
+        Ok(_) => Err(at(1, 1, "the file must be one object in braces: { … }".to_owned(), None)),
         Err(error) => {
             let line = error.line().max(1);
             // serde_json counts bytes; people count characters.
             let here = body.lines().nth(line - 1).unwrap_or_default();
             let bytes = error.column().saturating_sub(1);
             let column = here.char_indices().take_while(|(at, _)| *at < bytes).count() + 1;
-            Err(at(line, column, &in_words(body, line, column, &error)))
+            let (message, fix) = in_words(body, line, column, &error);
+            Err(at(line, column, message, fix))
         }
     }
 }
 
-/// What is there and what must be, for the slips that people make.
-fn in_words(text: &str, line: usize, column: usize, error: &serde_json::Error) -> String {
+/// What is there and what must be, for common mistakes, and what to do where that is certain.
+fn in_words(
+    text: &str,
+    line: usize,
+    column: usize,
+    error: &serde_json::Error,
+) -> (String, Option<&'static str>) {
     let here = text.lines().nth(line - 1).unwrap_or_default();
     let rest: String = here.chars().skip(column - 1).collect();
+    let before = before(text, line, column);
+    if before.ends_with(',') && rest.starts_with(['}', ']']) {
+        return (format!("trailing comma before {}", &rest[..1]), Some("Delete the comma"));
+    }
+    if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
+        return ("a comment, which JSON does not allow".to_owned(), Some("Delete the comment"));
+    }
+    (described(text, line, column, error), None)
+}
+
+/// The text before a place, without the blanks at its end.
+fn before(text: &str, line: usize, column: usize) -> &str {
     let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    let here = text.lines().nth(line - 1).unwrap_or_default();
     let offset = start + here.chars().take(column - 1).map(char::len_utf8).sum::<usize>();
-    let before = text[..offset.min(text.len())].trim_end();
+    text[..offset.min(text.len())].trim_end()
+}
+
+fn described(text: &str, line: usize, column: usize, error: &serde_json::Error) -> String {
+    let here = text.lines().nth(line - 1).unwrap_or_default();
+    let rest: String = here.chars().skip(column - 1).collect();
+    let before = before(text, line, column);
     if text.contains('\u{fffd}') {
         return "the file is not UTF-8 text".to_owned();
     }
@@ -95,12 +122,6 @@ fn in_words(text: &str, line: usize, column: usize, error: &serde_json::Error) -
             "" => "the file ends in the middle of a value".to_owned(),
             missing => format!("the file ends too early: {missing} is missing at its end"),
         };
-    }
-    if rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#') {
-        return "a comment; JSON allows none: delete it".to_owned();
-    }
-    if before.ends_with(',') && rest.starts_with(['}', ']']) {
-        return format!("a comma before the closing {}: delete the comma", &rest[..1]);
     }
     if rest.starts_with('\'') {
         return "a single quote; JSON strings need double quotes (\")".to_owned();
@@ -174,9 +195,9 @@ mod tests {
     #[test]
     fn syntax_errors_are_explained() {
         let cases = [
-            ("{\n  \"debug\": true,\n}", 3, 1, "a comma before the closing }"),
-            ("{\n  // the runtime\n  \"debug\": true\n}", 2, 3, "a comment; JSON allows none"),
-            ("{\n  # the runtime\n}", 2, 3, "a comment; JSON allows none"),
+            ("{\n  \"debug\": true,\n}", 3, 1, "trailing comma before }"),
+            ("{\n  // the runtime\n  \"debug\": true\n}", 2, 3, "a comment, which JSON does not allow"),
+            ("{\n  # the runtime\n}", 2, 3, "a comment, which JSON does not allow"),
             ("{\"debug\": True}", 1, 11, "True is not JSON; write true"),
             ("{'debug': true}", 1, 2, "a single quote"),
             ("{“debug”: true}", 1, 2, "a typographic quote"),

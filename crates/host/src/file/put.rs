@@ -50,8 +50,7 @@ impl Entry {
 
 /// Reads a file to judge it, for [`super::write_over`].
 pub fn look(path: &Path) -> Result<Existing, Error> {
-    let unreadable =
-        |error: io::Error| Error::new(Kind::File, format!("cannot read {}: {error}", path.display()));
+    let unreadable = |error: io::Error| super::unreadable(path, &error);
     let before = Entry::at(path).map_err(unreadable)?;
     let text = super::read(path)?;
     // A text of one file must not be taken for that of another.

@@ -32,6 +32,7 @@ use diagnostic::error::{Error, Kind};
 use resolve::install;
 use resolve::lock::LockedPackage;
 use resolve::outcome::{Decision, Resolution, Stack, Warning};
+use resolve::parameter::Naming;
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,7 +182,7 @@ pub fn plan(
         resolved: resolution.stack.clone(),
         glibc: base.system.and_then(|system| system.glibc.clone()).unwrap_or_else(|| "2.28".into()),
         index: request.mirrors.pip_index.clone(),
-        build_args: runtime::build_args(request)?,
+        build_args: runtime::build_args(request),
         platform: request.platform(&stack.architecture),
         sources: request.copy.iter().map(|copy| copy.from.clone()).chain(request.wheels.clone()).collect(),
         warnings,
@@ -257,8 +258,8 @@ const CA_BUNDLE: &str = "/run/ca.crt";
 /// The last stage: what was installed, then the user's part, which changes most often.
 fn last(context: &PlanContext, mut steps: Vec<Step>) -> Result<Stage, Error> {
     steps.splice(0..0, runtime::environment(context));
-    steps.extend(runtime::steps(context)?);
-    steps.push(labels::step(context)?);
+    steps.extend(runtime::steps(context));
+    steps.push(labels::step(context));
     steps.extend(runtime::start(context));
     Ok(Stage {
         name: "image".into(),
@@ -292,14 +293,7 @@ fn with_mirrors(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> Res
     if let Some(address) = request.host_apt.get(family) {
         request.mirrors.apt.get_or_insert_with(|| address.clone());
     }
-    let Some(name) = request.mirrors.preset.clone() else { return Ok(request) };
-    let Some(mirror) = catalog.mirrors().mirror(&name) else {
-        let names: Vec<&str> = catalog.mirrors().all().iter().map(|mirror| mirror.name.as_str()).collect();
-        return Err(usage_error(format!("unknown mirror {name:?}")).hint(format!(
-            "known mirrors: {}; set any other by URL with pip_index and apt",
-            names.join(", ")
-        )));
-    };
+    let Some(mirror) = valid::mirror(catalog, &request, Naming::Keys)? else { return Ok(request) };
     request.mirrors.pip_index.get_or_insert_with(|| mirror.pip_index.clone());
     request.mirrors.apt.get_or_insert_with(|| mirror.apt.clone());
     Ok(request)

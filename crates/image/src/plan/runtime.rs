@@ -1,10 +1,8 @@
 //! User, environment, files and command of the container.
 
 use super::super::request::ImageRequest;
+use super::PlanContext;
 use super::step::{Instruction, Step};
-use super::{PlanContext, usage_error};
-use diagnostic::error::Error;
-use facts::environment::holds_credential;
 
 /// Default working directory.
 const WORKDIR: &str = "/workspace";
@@ -28,14 +26,14 @@ fn owned<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
 }
 
 /// What is the user's own, after everything that is installed.
-pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
+pub(super) fn steps(context: &PlanContext) -> Vec<Step> {
     let request = context.request;
     let mut steps = Vec::new();
     if !request.run.is_empty() {
         let commands = request.run.iter().map(|command| vec![command.trim().to_owned()]).collect();
         steps.push(Step::new(Instruction::Run { mounts: context.secret_mounts(), commands }));
     }
-    let user = user(request)?;
+    let user = user(request);
     if let Some(user) = user {
         let uid = uid(request);
         let made = format!("useradd --create-home --shell /bin/bash --user-group --uid {uid} {user}");
@@ -50,18 +48,6 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     let mut variables = owned([("PYTHONUNBUFFERED", "1")]);
     variables.retain(|(name, _)| !request.env.contains_key(name));
     variables.extend(request.env.clone());
-    for (name, value) in &request.env {
-        if holds_credential(&format!("{name}={value}")) {
-            return Err(usage_error(format!(
-                "`env`: {name} looks like a secret; everyone who can pull the image could read it"
-            ))
-            .hint("pass it at container start: docker run --env-file"));
-        }
-        let well_formed = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !well_formed || name.is_empty() {
-            return Err(usage_error(format!("`env`: {name:?} is not a valid variable name")));
-        }
-    }
     let suspected = |name: &str| ["TOKEN", "PASS", "SECRET", "KEY"].iter().any(|word| name.contains(word));
     let step = match variables.iter().any(|(name, _)| suspected(name)) {
         true => Step::new(Instruction::Env(Vec::new()))
@@ -74,14 +60,14 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
         let sources = vec![copy.from.clone()];
         steps.push(Step::new(Instruction::Copy { from: None, owner, sources, to: copy.to.clone() }));
     }
-    Ok(steps)
+    steps
 }
 
 pub(super) fn start(context: &PlanContext) -> Vec<Step> {
     let request = context.request;
     let mut steps: Vec<Step> =
         request.ports.iter().map(|port| Step::new(Instruction::Expose(*port))).collect();
-    if let Ok(Some(user)) = user(request) {
+    if let Some(user) = user(request) {
         steps.push(Step::new(Instruction::User(uid(request).to_string())).with_comment(format!(
             "Numeric UID of {user}: Kubernetes' runAsNonRoot cannot verify a user \
              name."
@@ -97,15 +83,8 @@ pub(super) fn start(context: &PlanContext) -> Vec<Step> {
 }
 
 /// The user that is made; `None` for root.
-fn user(request: &ImageRequest) -> Result<Option<&str>, Error> {
-    let Some(user) = request.user.as_deref().filter(|user| *user != "root") else { return Ok(None) };
-    let well_formed = user.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
-        && user.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
-    match well_formed {
-        true => Ok(Some(user)),
-        false => Err(usage_error(format!("`user`: {user:?} is not a valid user name"))
-            .hint("use lower-case letters, digits, - and _; set the number with `uid`")),
-    }
+fn user(request: &ImageRequest) -> Option<&str> {
+    request.user.as_deref().filter(|user| *user != "root")
 }
 
 /// The user's number; one that no base image uses unless the request says otherwise (1000 is `ubuntu` in
@@ -119,25 +98,8 @@ fn workdir(request: &ImageRequest) -> String {
 }
 
 /// The proxy, as Docker's predefined build arguments.
-pub(super) fn build_args(request: &ImageRequest) -> Result<Vec<(String, String)>, Error> {
-    let mirrors = &request.mirrors;
-    let addresses =
-        mirrors.pip_index.iter().chain(&mirrors.extra_index).chain(&mirrors.apt).chain(&mirrors.python);
-    for address in addresses {
-        if holds_credential(address) {
-            return Err(usage_error(
-                "`mirrors`: a password or token in an address stays in the image's history",
-            )
-            .hint("pass it as --build-arg at build time"));
-        }
-    }
-    if request.packages.iter().any(|package| holds_credential(package)) {
-        return Err(usage_error(
-            "`packages`: a password or token in an address stays in the image's history",
-        )
-        .hint("build a wheel first, and pass the folder with --wheels"));
-    }
-    let Some(proxy) = &request.proxy else { return Ok(Vec::new()) };
+pub(super) fn build_args(request: &ImageRequest) -> Vec<(String, String)> {
+    let Some(proxy) = &request.proxy else { return Vec::new() };
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-    Ok(names.map(|name| (name.to_owned(), proxy.clone())).to_vec())
+    names.map(|name| (name.to_owned(), proxy.clone())).to_vec()
 }

@@ -90,12 +90,6 @@ fn compiler(context: &PlanContext) -> Vec<String> {
 /// Refuses packages that cannot be there, or have no place in an image.
 fn check(context: &PlanContext, package: &str) -> Result<(), Error> {
     let name = package.split(['=', '/', ':']).next().unwrap_or_default();
-    let well_formed = name.len() > 1
-        && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
-        && package.chars().all(|c| c.is_ascii_alphanumeric() || "+-.=:~/_".contains(c));
-    if !well_formed {
-        return Err(usage_error(format!("`apt`: {package:?} is not a valid package name")));
-    }
     if name.starts_with("nvidia-driver")
         || name == "cuda-drivers"
         || name.starts_with("libnvidia-compute")

@@ -349,7 +349,7 @@ fn rejects_secrets_and_invalid_packages_and_users() {
     for (request, words) in [
         ("os: ubuntu22.04\napt: [python3.12]\n", "Ubuntu 22.04 has no python3.12"),
         ("apt: [nvidia-driver-550]\n", "must not be installed in an image"),
-        ("apt: ['git lfs']\n", "is not a valid package name"),
+        ("apt: ['git lfs']\n", "is not the name of a system package"),
         ("env: {HF_TOKEN: x}\n", "looks like a secret"),
         ("env: {AWS_SECRET_ACCESS_KEY: x}\n", "looks like a secret"),
         ("env: {DB_PASS: hunter2}\n", "looks like a secret"),
@@ -358,7 +358,7 @@ fn rejects_secrets_and_invalid_packages_and_users() {
         ("mirrors: {pip_index: 'https://index.example/simple?token=abc'}\n", "password or token"),
         ("packages: ['x @ git+https://me:pass@git.example/x.git']\n", "password or token"),
         ("mirrors: {pip_index: 'https://me:pass@index.example/simple'}\n", "password"),
-        ("user: 1000\n", "is not a valid user name"),
+        ("user: 1000\n", "is not a user name of"),
     ] {
         let error = planned(request).unwrap_err();
         assert!(error.message.contains(words), "{request}: {error}");

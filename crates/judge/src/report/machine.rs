@@ -76,7 +76,9 @@ fn models(facts: &Facts) -> Vec<String> {
 fn gpus(facts: &Facts) -> Option<String> {
     match (facts.has_gpu(), facts.role()) {
         (Fact::Known(false), Fact::Known(Role::BuildHost)) => {
-            return Some("no NVIDIA GPU: a build host".into());
+            return Some(
+                "no NVIDIA GPU found; checked as a build host (--expect role=gpu-node changes that)".into(),
+            );
         }
         (Fact::Known(false), _) => return Some("no NVIDIA GPU".into()),
         _ => {}

@@ -89,12 +89,7 @@ impl Sources {
         };
         match read {
             Ok(text) => self.named(name, text, collected)?,
-            Err((error, _)) if self.is_the_only_one() && error.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::new(ErrorKind::File, format!("{name}: no such file")));
-            }
-            Err((error, _)) if self.is_the_only_one() => {
-                return Err(Error::new(ErrorKind::File, format!("cannot read {name}: {error}")));
-            }
+            Err((error, _)) if self.is_the_only_one() => return Err(file::unreadable(path, &error)),
             Err((error, directory)) => {
                 collected.unreadable.push(Unreadable { name, why: error.to_string(), directory });
             }
@@ -181,15 +176,8 @@ impl Sources {
         let mut whole: Option<File> = None;
         for path in &self.compose {
             let name = path.display().to_string();
-            let text = file::text_up_to(path, FILE_LIMIT_BYTES).map_err(|error| {
-                Error::new(
-                    ErrorKind::File,
-                    match error.kind() {
-                        io::ErrorKind::NotFound => format!("{name}: no such file"),
-                        _ => format!("cannot read {name}: {error}"),
-                    },
-                )
-            })?;
+            let text =
+                file::text_up_to(path, FILE_LIMIT_BYTES).map_err(|error| file::unreadable(path, &error))?;
             match &mut whole {
                 Some(whole) => whole.over.push(Over { name, text }),
                 None => whole = Some(self.file(name, text, Kind::Compose)),

@@ -2,6 +2,7 @@
 
 use catalog::object_keys::Reader;
 
+use super::healthcheck_invalid::DURATIONS;
 use crate::location::Location;
 use crate::read::compose::{Compose, IsStack};
 use crate::rule::{Change, Found, Judge, Rule, Severity, compose};
@@ -45,9 +46,17 @@ fn judge(file: &Compose) -> Vec<Found> {
     let faults = schema.faults("file", &file.root).into_iter();
     // The first level has a rule of its own, and so have device requests.
     let own = faults.filter(|fault| fault.path.len() > 1);
+    let own = own.filter(|fault| !is_number_for_duration(fault));
     let mut found: Vec<Found> = own.filter_map(|fault| finding(file, fault)).collect();
     found.dedup();
     found
+}
+
+/// `interval: 5` of a health check: healthcheck-invalid names the value to write, which needs a unit.
+fn is_number_for_duration(fault: &Fault) -> bool {
+    let parts: Vec<&str> = fault.path.iter().map(String::as_str).collect();
+    matches!(fault.problem, Problem::Type { .. })
+        && matches!(&parts[..], ["services", _, "healthcheck", key] if DURATIONS.contains(key))
 }
 
 fn finding(file: &Compose, fault: Fault) -> Option<Found> {
@@ -74,13 +83,16 @@ fn finding(file: &Compose, fault: Fault) -> Option<Found> {
             let message =
                 format!("docker compose refuses the file: {path} must be {expected}, but is {actual}");
             let change = (expected == "a string").then(|| quoted(line.line, key));
-            let fix = if change.is_some() { "Put the value in quotes" } else { "" };
+            let fix = match change {
+                Some(_) => "Put the value in quotes".to_owned(),
+                None => format!("Write {expected}"),
+            };
             Found::error(line, message, fix).change_if(change)
         }
         Problem::Word { value, allowed } => {
             let message =
                 format!("docker compose refuses the file: {path} is {value:?}, not one of {allowed}");
-            Found::error(line, message, "")
+            Found::error(line, message, format!("Write one of: {allowed}"))
         }
         Problem::Missing { key } if key == "capabilities" => return None,
         Problem::Missing { key } => {

@@ -24,6 +24,7 @@ pub(crate) const RULE: Rule = Rule {
         compose(
             "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"true\"], interval: \"30\"}\n",
         ),
+        compose("services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"true\"], interval: 5}\n"),
         compose(
             "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"curl -f http://localhost || \
                 exit 1\"]}\n",
@@ -42,11 +43,11 @@ fn judge(file: &Compose) -> Vec<Found> {
     if file.broken.is_some() || file.stack == IsStack::Yes {
         return Vec::new();
     }
-    let own = file.services.iter().flat_map(of_service);
+    let own = file.services.iter().flat_map(|service| of_service(file, service));
     own.chain(file.services.iter().flat_map(|one| awaited(file, one))).collect()
 }
 
-fn of_service(service: &Service) -> Vec<Found> {
+fn of_service(file: &Compose, service: &Service) -> Vec<Found> {
     let line = || service.line_of("healthcheck");
     let mut found = Vec::new();
     if let Some(Value::Sequence(test)) = service.at(&["healthcheck", "test"]) {
@@ -69,16 +70,26 @@ fn of_service(service: &Service) -> Vec<Found> {
             found.push(Found::warning(line(), message, "Write CMD-SHELL, or one item per argument"));
         }
     }
-    for key in ["interval", "timeout", "start_period", "start_interval"] {
+    for key in DURATIONS {
         let Some(value) = service.at(&["healthcheck", key]).and_then(text) else { continue };
         if !is_duration(&value) && !value.contains('$') {
-            let message =
-                format!("service {}: healthcheck.{key} {value:?} is not a valid duration", service.name);
-            found.push(Found::warning(line(), message, "Write a number with a unit: 30s, 1m30s"));
+            let message = format!(
+                "service {}: healthcheck.{key} {value} is not a duration; docker compose refuses it",
+                service.name
+            );
+            let number = value.parse::<u64>().is_ok();
+            let fix =
+                if number { format!("Write `{value}s`") } else { "Write for example `1m30s`".to_owned() };
+            let line = file.line(&["services", &service.name, "healthcheck", key]);
+            let of = if number { Found::error } else { Found::warning };
+            found.push(of(line, message, fix));
         }
     }
     found
 }
+
+/// Keys of a health check whose values are durations.
+pub(super) const DURATIONS: [&str; 4] = ["interval", "timeout", "start_period", "start_interval"];
 
 /// `1m30s`, as Go reads it.
 pub(super) fn is_duration(value: &str) -> bool {

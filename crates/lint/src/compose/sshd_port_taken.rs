@@ -53,6 +53,6 @@ fn finding(service: &Service) -> Option<Found> {
              start",
             service.name
         );
-        Found::warning(service.line_of("ports"), message, "2222:22")
+        Found::warning(service.line_of("ports"), message, "Publish `2222:22`")
     })
 }

@@ -74,7 +74,7 @@ fn one_word_off<'s>(section: &'s Section, key: &str) -> Option<&'s str> {
 fn one(section: &Section, path: &str, key: &str, line: usize) -> Found {
     let near = section.nearest(key).or_else(|| one_word_off(section, key));
     let meant = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-    let fix = near.map_or("Remove it", |near| near);
+    let fix = near.map_or("Remove it".to_owned(), |near| format!("Write `{near}`"));
     if section.strict {
         let message = format!("unknown key {key} in {path}; DeepSpeed fails with ValidationError{meant}");
         return Found::error(line, message, fix);

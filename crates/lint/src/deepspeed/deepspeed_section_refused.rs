@@ -102,7 +102,7 @@ fn scheduler(config: &Config) -> Option<Found> {
         let message = format!("scheduler {name} does not exist; did you mean {}?", near.1);
         // Those of torch.optim.lr_scheduler count too.
         return (near.0 <= 3 && near.0 > 0)
-            .then(|| Found::error(json.line("scheduler.type"), message, near.1));
+            .then(|| Found::error(json.line("scheduler.type"), message, format!("Write `{}`", near.1)));
     };
     let missing = required.iter().find(|key| json.get(&format!("scheduler.params.{key}")).is_none())?;
     let message =

@@ -34,12 +34,18 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// The host that a line most likely means: its first word, or what stands before a colon or an equals sign.
+fn name_in(line: &str) -> &str {
+    let name = line.trim().split([' ', '\t', ':', '=', ',']).next().unwrap_or_default();
+    let host = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if !name.is_empty() && name.chars().all(host) { name } else { "node1" }
+}
+
 fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
     if file.lines.is_empty() {
         return vec![Found::error(
             1,
-            "the hostfile lists no hosts; DeepSpeed refuses \
-             it",
+            "the hostfile lists no hosts; DeepSpeed refuses it",
             "Write `node1 slots=8`",
         )];
     }
@@ -56,13 +62,8 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
         let Some((host, _)) = &line.host else {
             let message = format!("{:?} is not `host slots=N`; the launcher refuses the file", line.text);
             found.push(
-                Found::error(
-                    line.line,
-                    message,
-                    "Write `node1 \
-                     slots=8`",
-                )
-                .unless_certain(any && (!line.mpi || file.readers.deepspeed)),
+                Found::error(line.line, message, format!("Write `{} slots=8`", name_in(&line.text)))
+                    .unless_certain(any && (!line.mpi || file.readers.deepspeed)),
             );
             continue;
         };

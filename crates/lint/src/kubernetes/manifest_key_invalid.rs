@@ -128,13 +128,13 @@ fn finding(document: &Document, fault: Fault) -> Found {
         Problem::Type { expected, actual } => {
             let message = format!("{path} must be {expected}, but is {actual}; the API server refuses it");
             if expected != "a string" {
-                return Found::error(line, message, "");
+                return Found::error(line, message, format!("Write {expected}"));
             }
             Found::error(line, message, "Put the value in quotes").change(Change::quote(line, key))
         }
         Problem::Word { value, allowed } => {
             let message = format!("{path}: unsupported value {value:?}; supported values: {allowed}");
-            Found::error(line, message, "")
+            Found::error(line, message, format!("Write one of: {allowed}"))
         }
         Problem::Missing { key } => {
             let message = match path.as_str() {

@@ -105,7 +105,7 @@ fn unknown(keywords: &Table<SshdKeyword>, line: usize, name: &str) -> Found {
         // Distributions add some of their own.
         None => {
             let message = format!("{name} is not an OpenSSH keyword; an unpatched sshd does not start");
-            Found::warning(line, message, "")
+            Found::warning(line, message, "Remove it, or correct its name")
         }
     }
 }
@@ -118,20 +118,32 @@ fn of_value(line: usize, known: &SshdKeyword, first: &str, count: usize) -> Opti
     match known.value {
         Value::Words if !known.words.iter().any(|word| word.eq_ignore_ascii_case(first)) => {
             let near = diagnostic::suggest::typo_of(first, known.words.iter().map(String::as_str));
-            let found =
-                wrong(&known.words.join(", "), &near.map_or(String::new(), |near| format!("Write `{near}`")));
+            let found = wrong(
+                &known.words.join(", "),
+                &near.map_or_else(|| one_of(&known.words), |near| format!("Write `{near}`")),
+            );
             found.map(|found| found.change_if(near.map(|near| Change::word(line, first, near))))
         }
-        Value::Number if first.parse::<i64>().is_err() => wrong("a number", ""),
+        Value::Number if first.parse::<i64>().is_err() => wrong("a number", "Write a number"),
         Value::Port if first.parse::<u16>().map_or(true, |port| port == 0) => {
-            wrong("a port from 1 to 65535", "")
+            wrong("a port from 1 to 65535", "Write a port from 1 to 65535")
         }
-        Value::Time if !is_time(first) => wrong("a time such as 30, 2m, 1h", ""),
+        Value::Time if !is_time(first) => {
+            wrong("a time such as 30, 2m, 1h", "Write a time such as 30, 2m or 1h")
+        }
         Value::Words | Value::Number | Value::Port | Value::Time if count > 1 => {
             let message = format!("{} has more than one value; sshd does not start", known.keyword);
             Some(Found::error(line, message, "Write one value per line"))
         }
         _ => None,
+    }
+}
+
+/// `Write yes or no`, `Write one of: yes, no, local, remote`.
+fn one_of(words: &[&str]) -> String {
+    match words {
+        [] | [_] | [_, _] => format!("Write {}", diagnostic::words::or(words)),
+        _ => format!("Write one of: {}", words.join(", ")),
     }
 }
 

@@ -66,7 +66,7 @@ fn judge(program: &Program) -> Vec<Found> {
             return Some(Found::warning(
                 call.line,
                 message,
-                "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+                "Write `torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))`",
             ));
         }
         let ids = call.keyword("device_ids").filter(|_| call.name.ends_with("DistributedDataParallel"))?;

@@ -83,7 +83,7 @@ fn device(program: &Program, call: &Call) -> Option<Found> {
         device.text
     );
     (ranked && !named_local)
-        .then(|| Found::warning(call.line, message, format!("torch.cuda.set_device({FIX})")))
+        .then(|| Found::warning(call.line, message, format!("Write `torch.cuda.set_device({FIX})`")))
 }
 
 /// The name in `f"cuda:{rank}"`.

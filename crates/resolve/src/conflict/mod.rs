@@ -105,7 +105,7 @@ fn describe(names: &[String], limit: &Limit) -> String {
                 Outside::Older => "older",
                 Outside::Newer => "newer",
             };
-            format!("Whether a stack satisfies {one} is unknown: it is {side} than the catalog.")
+            format!("Unknown: {one} is {side} than every release in the catalog.")
         }
         (several, Limit::OlderReleases { package, oldest }) => format!(
             "Whether {} are compatible is unknown: the catalog begins with {package} {oldest}, and none of \

@@ -13,6 +13,18 @@ const TORCHES: usize = 4;
 const PYTHONS: usize = 2;
 const PACKAGES: usize = 2;
 
+/// The builds that are named after their CUDA; a local version such as `a6c236b9fd1.nv26.03` tells nothing.
+fn names_of_cuda(builds: &[String]) -> Vec<&str> {
+    let named = |build: &&str| {
+        ["cu", "cpu", "rocm", "xpu"].iter().any(|start| {
+            build
+                .strip_prefix(start)
+                .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+        })
+    };
+    builds.iter().map(String::as_str).filter(named).collect()
+}
+
 impl<'u> Explainer<'u, '_> {
     /// Releases of torch, Pythons and packages newer than the chosen ones, the newest of each part first.
     pub(super) fn rejected(&self, universe: &'u Universe) -> Vec<Rejected> {
@@ -66,7 +78,10 @@ impl<'u> Explainer<'u, '_> {
         let each = |group: &Group| {
             // A release without a build for the CUDA that was asked for: what it has says more.
             let message = match (&group.builds[..], group.no_build) {
-                (builds, true) => format!("{}, only {}", group.message.predicate(), words::and(builds)),
+                (builds, true) => match names_of_cuda(builds)[..] {
+                    [] => group.message.predicate(),
+                    ref names => format!("{}, only {}", group.message.predicate(), words::and(names)),
+                },
                 ([_, _, ..], false) if groups.len() == 1 => group.message.predicate(),
                 _ => group.named(),
             };

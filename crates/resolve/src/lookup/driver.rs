@@ -39,7 +39,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         "CUDA",
         row.cuda.as_ref().map_or_else(
             || "not known".to_owned(),
-            |cuda| format!("{cuda}: what `nvidia-smi` prints, the newest that it knows in full"),
+            |cuda| format!("{cuda} (CUDA version shown by nvidia-smi)"),
         ),
     );
     runs(&mut explanation, universe, number, full);
@@ -106,7 +106,7 @@ fn runs(explanation: &mut Explanation, universe: &Universe, branch: u32, full: O
         })
         .max_by_key(|build| (&build.version, build.pypi, &build.cuda));
     if let Some(build) = newest {
-        explanation.row("newest torch", format!("{}, as far as the driver decides", build.name()));
+        explanation.row("newest torch", format!("{} (driver limit only)", build.name()));
     }
     let forward: Vec<String> = universe
         .catalog
@@ -117,7 +117,7 @@ fn runs(explanation: &mut Explanation, universe: &Universe, branch: u32, full: O
         .map(|row| row.toolkit.clone())
         .collect();
     if !forward.is_empty() {
-        let text = format!("on data-centre cards cuda-compat brings CUDA {}", words::span(&forward));
+        let text = format!("on data center GPUs cuda-compat adds CUDA {}", words::span(&forward));
         explanation.row("forward compatibility", text);
     }
 }

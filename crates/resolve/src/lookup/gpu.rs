@@ -48,7 +48,7 @@ fn model(universe: &Universe, gpu: &gpus::Gpu) -> Explanation {
         _ => "",
     };
     explanation.row("kernel module", module);
-    let branch = gpu.driver_branch_min.map(|branch| format!("branch {branch} or newer, by its open module"));
+    let branch = gpu.driver_branch_min.map(|branch| format!("branch {branch} or newer (open kernel module)"));
     explanation.row("driver", branch.unwrap_or_default());
     let forward = match gpu.forward_compatible() {
         Some(true) => "works (cuda-compat)",

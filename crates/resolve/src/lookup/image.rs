@@ -56,17 +56,17 @@ fn repository(universe: &Universe, repository: &images::Repository) -> Explanati
 fn one(image: &Image) -> Explanation {
     let seen = if image.seen.is_empty() { String::new() } else { format!("; last seen {}", image.seen) };
     let mut explanation = Explanation::new(image.reference(), format!("Exists{seen}."));
-    let brings = match image.flavour {
+    let contents = match image.flavour {
         Flavour::Base => "the CUDA runtime alone",
         Flavour::Runtime => "the CUDA libraries, no compiler",
         Flavour::Devel => "the CUDA libraries, nvcc and headers",
         Flavour::Plain => "no CUDA",
     };
-    explanation.row("brings", brings);
+    explanation.row("contains", contents);
     explanation.row("CUDA", image.cuda.clone().unwrap_or_default());
     let cudnn = match (&image.cudnn, image.has_cudnn) {
         (Some(version), _) => version.clone(),
-        (None, Some(true)) => "yes, of a version that is not known".to_owned(),
+        (None, Some(true)) => "yes, version unknown".to_owned(),
         (None, Some(false)) => "none".to_owned(),
         (None, None) => "not known".to_owned(),
     };

@@ -29,7 +29,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         .map(|system| system.name.clone())
         .collect();
     explanation.row(
-        "brought by",
+        "packaged in",
         if own.is_empty() { "no system in the catalog".to_owned() } else { words::and(&own) },
     );
     let uv: Vec<&str> = universe
@@ -40,7 +40,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         .filter(|source| source.python == series && source.uv == Some(true))
         .map(|source| source.source.as_str())
         .collect();
-    explanation.row("uv", if uv.is_empty() { "not known" } else { "`uv python install` has it" });
+    explanation.row("uv", if uv.is_empty() { "not known" } else { "available" });
     let torches: Vec<&str> = universe
         .catalog
         .torch()

@@ -4,7 +4,6 @@ use super::refusal::{HAS, REQUIRES, sm};
 use super::{Clause, Names, Phrase, Subject, Verb};
 use crate::verdict::{PackageRefusal, Party};
 
-const WAS: Verb = ("was", "were");
 const NEEDS: Verb = ("needs", "need");
 
 fn release(verb: Verb, text: String) -> Clause {
@@ -35,7 +34,7 @@ impl PackageRefusal {
             PackageRefusal::OtherCuda { cuda } => {
                 let (torch, own) = (&names.build, names.cuda_major);
                 let has = torch.verb(HAS);
-                release(WAS, format!("compiled for CUDA {cuda}, and {} {has} CUDA {own}", torch.text))
+                release(NEEDS, format!("CUDA {cuda}; {} {has} CUDA {own}", torch.text))
             }
             PackageRefusal::GpuTooOld { gpu, capability, min } => {
                 let (min, own) = (sm(*min), sm(*capability));

@@ -42,9 +42,9 @@ fn unknown(catalog: &Catalog, text: &str) -> ParameterError {
     }
     let tegra = catalog.cuda().tegra_named(text).and_then(|row| capability(&row.compute_capability));
     let tegra = tegra.map(|(major, minor)| format!("sm_{major}{minor}"));
-    error(format!("no GPU in the catalog is called {text:?}"))
+    error(format!("unknown GPU {text:?}"))
         .near(tegra.as_deref().or_else(|| catalog.gpus().nearest_alias(text)))
-        .hint("a compute capability will do: --gpu sm_90")
+        .hint("use a compute capability: --gpu sm_90")
 }
 
 /// `H100` of `8xH100`, `8 x H100`.

@@ -37,9 +37,9 @@ pub(super) fn required_system(catalog: &'static Catalog, text: &str) -> Result<S
         return Ok(system.id.clone());
     }
     let all: Vec<&str> = catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
-    Err(ParameterError::new(Parameter::Os, format!("no system in the catalog is called {:?}", text.trim()))
+    Err(ParameterError::new(Parameter::Os, format!("unknown operating system {:?}", text.trim()))
         .near(nearest(&squeezed(text), all.iter().copied()))
-        .hint(format!("known are {}", all.join(", "))))
+        .hint(format!("operating systems: {}", all.join(", "))))
 }
 
 /// The processor in `--arch`.
@@ -47,11 +47,8 @@ pub(super) fn architecture(text: &str) -> Result<String, ParameterError> {
     match text.trim().to_ascii_lowercase().as_str() {
         "x86_64" | "x86-64" | "amd64" | "x64" | "linux/amd64" => Ok("x86_64".into()),
         "aarch64" | "arm64" | "armv8" | "linux/arm64" => Ok("aarch64".into()),
-        other => Err(ParameterError::new(
-            Parameter::Arch,
-            format!("CUDA's images and wheels are not made for {other:?}"),
-        )
-        .hint("the two are x86_64 (amd64) and aarch64 (arm64)")),
+        other => Err(ParameterError::new(Parameter::Arch, format!("unknown architecture {other:?}"))
+            .hint("architectures: x86_64 (amd64), aarch64 (arm64)")),
     }
 }
 

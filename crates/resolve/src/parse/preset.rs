@@ -35,9 +35,9 @@ pub(super) fn requirements(universe: &Universe, name: &str) -> Result<Vec<Requir
 fn no_such(universe: &Universe, name: &str) -> ParameterError {
     let names: Vec<&str> =
         universe.catalog.presets().all().iter().map(|preset| preset.name.as_str()).collect();
-    ParameterError::new(Parameter::Preset, format!("there is no preset {name:?}"))
+    ParameterError::new(Parameter::Preset, format!("unknown preset {name:?}"))
         .near(nearest(name, names.iter().copied()))
-        .hint(format!("there are {}", names.join(", ")))
+        .hint(format!("presets: {}", names.join(", ")))
 }
 
 #[cfg(test)]

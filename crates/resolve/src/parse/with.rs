@@ -142,8 +142,7 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
     Warning {
         id: "packages-not-in-catalog".into(),
         message: format!(
-            "Not checked by envdoc: {}. The catalog does not have them: pip chooses their versions, and \
-             fails where they contradict the stack; `envdoc render lock` pins them{}",
+            "Not checked by envdoc: {}. pip chooses their versions{}. Pin them with `envdoc render lock`.",
             texts.join(", "),
             questions.collect::<String>()
         ),
@@ -224,7 +223,7 @@ fn specifier(
     let parameter = if name == "torch" { Parameter::Torch } else { WITH };
     versions::versions(parameter, trimmed, &|| releases(universe, name)).map_err(|error| {
         let position = trimmed.parse::<Versions>().map_or_else(|error| error.at, |_| 0);
-        let message = format!("{trimmed:?} is no specifier such as >=2.4,<2.7");
+        let message = format!("{trimmed:?} is not a version specifier; example: >=2.4");
         ParameterError { hints: error.hints, ..ParameterError::at(WITH, text, at + position, message) }
     })
 }

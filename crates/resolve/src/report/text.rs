@@ -105,7 +105,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
         }
     };
     add(
-        "with it",
+        "paired with",
         joined(&[
             ("torchvision", &stack.torchvision),
             ("torchaudio", &stack.torchaudio),
@@ -113,7 +113,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
         ]),
     );
     add("CUDA", stack.cuda.clone());
-    add("in torch", joined(&[("cuDNN", &stack.cudnn), ("NCCL", &stack.nccl)]));
+    add("bundled", joined(&[("cuDNN", &stack.cudnn), ("NCCL", &stack.nccl)]));
     add("Python", format!("{}, {}", stack.python, python_from(stack)));
     add("DeepSpeed", stack.deepspeed.clone().unwrap_or_default());
     for (name, version) in &stack.packages {
@@ -132,7 +132,7 @@ fn joined_plain(parts: &[String]) -> String {
 
 fn gpus(stack: &Stack) -> String {
     match &stack.gpu_archs {
-        None => "unknown which GPUs it has code for".into(),
+        None => "unknown".into(),
         Some(list) => {
             list.iter().map(|one| format!("sm_{}", one.replace('.', ""))).collect::<Vec<_>>().join(" ")
         }
@@ -230,7 +230,7 @@ fn none(text: &mut String, conflict: &Conflict, layout: Layout) {
         }
     }
     if !conflict.reasons.is_empty() {
-        heading(text, "Because");
+        heading(text, "Reason");
         // One reason of each kind is enough for people.
         let mut kinds = BTreeSet::new();
         let reasons = conflict.reasons.iter();
@@ -261,7 +261,10 @@ fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
         None => format!("without {bold}{}{bold:#}", nearest.requirement),
     };
     let _ = writeln!(text, "  {words}");
-    wrapped(text, &nearest.change, "    ", "    ", layout);
+    // A replacement already says what changes.
+    if nearest.replacement.is_none() {
+        wrapped(text, &nearest.change, "    ", "    ", layout);
+    }
     wrapped(text, &headline(&nearest.stack), "    ", "    ", layout);
 }
 
@@ -286,6 +289,10 @@ fn warning(text: &mut String, warning: &Warning, layout: Layout) {
 }
 
 fn install(text: &mut String, stack: &Stack) {
+    // Some images already contain all of it.
+    if stack.install.is_empty() {
+        return;
+    }
     heading(text, "Install");
     // Commands are never wrapped: they are to be copied.
     for command in &stack.install {

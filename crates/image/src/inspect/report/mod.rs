@@ -6,11 +6,16 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::inspect::judge::ExistenceRule;
 use crate::inspect::{Image, Judged};
 use catalog::Catalog;
 use diagnostic::Subject;
+use diagnostic::layout::Layout;
 use diagnostic::render::json::{FixEntry, OldFixEntry, evidence, fixes, old_fix};
 use diagnostic::report::{self as results, Outcome, Summary};
+use diagnostic::rule::Rule;
+
+use judge::{Fix, Verdict};
 
 pub use text::text;
 
@@ -32,8 +37,10 @@ pub struct Report<'i> {
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: &'static str,
-    /// The image.
-    pub image: &'i Image,
+    /// The image; null where the registry does not have it.
+    pub image: Option<&'i Image>,
+    /// Why there is no image: `nginx:0 does not exist in …`; null where there is one.
+    pub not_found: Option<String>,
     /// What its labels and variables say of what is in it.
     pub contents: Vec<Content>,
     /// How many answers have each status, over all machines.
@@ -106,6 +113,45 @@ pub fn report(image: &Image, machines: &[Machine]) -> results::Report {
     }
 }
 
+/// The finding about an image that its registry does not have.
+fn absent(why: &str) -> Verdict {
+    let fix = Fix::safe("Correct the name or the tag; for a private image, log in with `docker login`.", &[]);
+    Verdict::error(why, fix)
+}
+
+/// The report about an image that its registry does not have, for every renderer.
+pub fn not_found(name: &str, why: &str) -> results::Report {
+    results::Report {
+        command: "envdoc inspect",
+        about: vec![name.to_owned()],
+        properties: vec![("image", name.to_owned())],
+        results: vec![Outcome::new(&ExistenceRule as &dyn Rule, absent(why))],
+        sections: Vec::new(),
+    }
+}
+
+/// [`not_found`], as `envdoc inspect --format json` prints it.
+pub fn not_found_json(why: &str) -> Report<'static> {
+    Report {
+        schema: SCHEMA,
+        envdoc: env!("CARGO_PKG_VERSION"),
+        image: None,
+        not_found: Some(why.to_owned()),
+        contents: Vec::new(),
+        summary: Summary::of([&absent(why)]),
+        machines: Vec::new(),
+    }
+}
+
+/// [`not_found`] as text.
+pub fn not_found_text(why: &str, layout: Layout) -> String {
+    let sign = if layout.unicode { "✗" } else { "x" };
+    let verdict = absent(why);
+    let fixes = verdict.found().into_iter().flat_map(|found| &found.fixes);
+    let fixes: String = fixes.map(|fix| format!("    fix: {}\n", fix.title)).collect();
+    format!("{sign} error: {}\n    {why}\n{fixes}", ExistenceRule.id())
+}
+
 /// What `envdoc inspect --format json` prints.
 pub fn json<'i>(catalog: &'static Catalog, image: &'i Image, machines: &[Machine]) -> Report<'i> {
     let contents = image.contents(catalog).into_iter();
@@ -116,7 +162,8 @@ pub fn json<'i>(catalog: &'static Catalog, image: &'i Image, machines: &[Machine
     Report {
         schema: SCHEMA,
         envdoc: env!("CARGO_PKG_VERSION"),
-        image,
+        image: Some(image),
+        not_found: None,
         contents: contents.map(|(what, version, said_by)| Content { what, version, said_by }).collect(),
         summary: summary(machines),
         machines: machines.iter().map(machine).collect(),
