@@ -14,7 +14,7 @@ pub mod baseline;
 pub mod broken;
 pub mod captured;
 pub mod cluster;
-mod counters;
+pub(crate) mod counters;
 pub mod cpu_limit;
 pub mod deepspeed;
 pub mod expected_nccl;

@@ -1,6 +1,6 @@
 //! Names of services, networks, volumes, secrets and configs that the file does not declare.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
@@ -40,7 +40,10 @@ fn judge(file: &Compose) -> Vec<Found> {
     if is_part(file) {
         return Vec::new();
     }
-    file.services.iter().filter(|one| !one.extends_elsewhere).flat_map(|one| of_service(file, one)).collect()
+    let kinds = [NETWORKS, "volumes", "secrets", "configs", "services"];
+    let declared = kinds.into_iter().map(|kind| (kind, declared(file, kind))).collect();
+    let own = file.services.iter().filter(|one| !one.extends_elsewhere);
+    own.flat_map(|one| of_service(file, one, &declared)).collect()
 }
 
 /// Whether other files belong to it, which may declare more.
@@ -50,10 +53,10 @@ pub(super) fn is_part(file: &Compose) -> bool {
     file.broken.is_some() || file.top("include").is_some() || !file.services.iter().all(whole)
 }
 
-fn of_service(file: &Compose, service: &Service) -> Vec<Found> {
+fn of_service(file: &Compose, service: &Service, declared: &BTreeMap<&str, BTreeSet<String>>) -> Vec<Found> {
     let mut found = Vec::new();
     let mut check = |kind: &str, key: &str, name: &str| {
-        let declared: BTreeSet<String> = declared(file, kind);
+        let Some(declared) = declared.get(kind) else { return };
         if name.contains('$') || declared.contains(name) || (kind == NETWORKS && name == "default") {
             return;
         }

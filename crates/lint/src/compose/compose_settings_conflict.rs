@@ -1,6 +1,6 @@
 //! Settings of a service that exclude each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
@@ -185,33 +185,53 @@ fn profile(services: &BTreeMap<&str, &Service>, service: &Service) -> Option<Fou
     })
 }
 
-/// Services that wait for each other.
+/// Services that wait for each other, from the first of them in the file.
 fn cycle(file: &Compose) -> Option<Found> {
     let graph: BTreeMap<&str, Vec<String>> = file
         .services
         .iter()
         .map(|one| (one.name.as_str(), dependencies(one).into_iter().map(|(name, _)| name).collect()))
         .collect();
-    file.services.iter().find_map(|service| {
-        let mut path = vec![service.name.clone()];
-        let mut open: Vec<String> = graph.get(service.name.as_str())?.clone();
-        while let Some(next) = open.pop() {
-            if next == service.name {
-                let message = format!(
-                    "services depend on each other: {}; docker compose refuses the file",
-                    path.join(", ")
-                );
-                return Some(Found::error(
-                    service.line_of("depends_on"),
-                    message,
-                    "Remove one of the dependencies",
-                ));
+    let mut done = BTreeSet::new();
+    let mut ring = graph.keys().find_map(|name| ring(&graph, name, &mut done))?;
+    let service = file.services.iter().find(|one| ring.contains(&one.name.as_str()))?;
+    let first = ring.iter().position(|name| *name == service.name)?;
+    ring.rotate_left(first);
+    let message =
+        format!("services depend on each other: {}; docker compose refuses the file", ring.join(", "));
+    Some(Found::error(service.line_of("depends_on"), message, "Remove one of the dependencies"))
+}
+
+/// Services that can be reached from one, each of which depends on the next, and the last on the first. `done`:
+/// those from which none can be reached.
+fn ring<'g>(
+    graph: &'g BTreeMap<&'g str, Vec<String>>,
+    start: &str,
+    done: &mut BTreeSet<&'g str>,
+) -> Option<Vec<&'g str>> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut path: Vec<(&str, std::slice::Iter<'g, String>)> = Vec::new();
+    let mut next = Some(start);
+    loop {
+        if let Some((name, others)) = next.and_then(|name| graph.get_key_value(name))
+            && !done.contains(name)
+        {
+            places.insert(name, path.len());
+            path.push((name, others.iter()));
+        }
+        let (name, others) = path.last_mut()?;
+        next = others.next().map(String::as_str);
+        match next {
+            None => {
+                done.insert(name);
+                places.remove(name);
+                path.pop();
             }
-            if !path.contains(&next) {
-                open.extend(graph.get(next.as_str()).cloned().unwrap_or_default());
-                path.push(next);
+            Some(other) => {
+                if let Some(&place) = places.get(other) {
+                    return Some(path[place..].iter().map(|(name, _)| *name).collect());
+                }
             }
         }
-        None
-    })
+    }
 }

@@ -1,6 +1,7 @@
 //! A RUN uses a file that a later COPY brings.
 
-use crate::read::dockerfile::instructions::Instruction;
+use std::collections::BTreeMap;
+
 use crate::read::dockerfile::shell::Command;
 use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -64,16 +65,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 }
 
 fn stage(stage: &Stage) -> Option<Found> {
+    let other = brings_any(stage);
+    let copied = copied(stage);
     for run in &stage.runs {
-        let before = &stage.instructions[..=run.instruction];
         // Other things that bring files.
-        if run.state.opaque || brings_any(stage, before, run.instruction) {
+        if run.state.opaque || other.is_some_and(|other| other <= run.instruction) {
             return None;
         }
         for name in needs(&run.command) {
             let base = name.rsplit('/').next().unwrap_or_default();
-            let later = stage.instructions[run.instruction + 1..].iter().find(|one| copies(one, base))?;
-            if before.iter().any(|one| copies(one, base)) {
+            let places = copied.get(base)?;
+            let first_later = places.partition_point(|place| *place <= run.instruction);
+            let later = &stage.instructions[*places.get(first_later)?];
+            if first_later > 0 {
                 continue;
             }
             let message = format!("{base} does not exist yet: it is copied later, in line {}", later.line);
@@ -85,9 +89,9 @@ fn stage(stage: &Stage) -> Option<Found> {
     None
 }
 
-/// Whether instructions may have brought a file of any name.
-fn brings_any(stage: &Stage, before: &[Instruction], index: usize) -> bool {
-    let instructions = before.iter().any(|one| {
+/// The first instruction that may bring a file of any name.
+fn brings_any(stage: &Stage) -> Option<usize> {
+    let brings = stage.instructions.iter().position(|one| {
         let copy = matches!(one.keyword.as_str(), "COPY" | "ADD");
         let text = one.text.text.as_str();
         let sources = text.trim_end().rsplit_once(char::is_whitespace).map_or("", |(sources, _)| sources);
@@ -103,23 +107,31 @@ fn brings_any(stage: &Stage, before: &[Instruction], index: usize) -> bool {
                 flag.starts_with("--mount") && (flag.contains("type=bind") || flag.contains("source=."))
             })
     });
-    let fetched = stage.runs.iter().filter(|run| run.instruction <= index).any(|run| {
+    let fetches = stage.runs.iter().filter(|run| {
         matches!(
             run.command.program(),
             "git" | "tar" | "unzip" | "wget" | "curl" | "cp" | "mv" | "svn" | "rsync"
         ) || !run.command.writes.is_empty()
     });
-    instructions || fetched
+    fetches.map(|run| run.instruction).chain(brings).min()
 }
 
-/// Whether an instruction copies a file of this name.
-fn copies(one: &Instruction, base: &str) -> bool {
-    let words: Vec<&str> = match &one.json {
-        Some(words) => words.iter().map(String::as_str).collect(),
-        None => one.text.text.split_whitespace().collect(),
-    };
-    let named = words.iter().any(|word| word.rsplit('/').next() == Some(base));
-    matches!(one.keyword.as_str(), "COPY" | "ADD") && one.flag("from").is_none() && named
+/// The instructions that copy a file of a name, in order.
+fn copied(stage: &Stage) -> BTreeMap<&str, Vec<usize>> {
+    let mut copied: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, one) in stage.instructions.iter().enumerate() {
+        if !matches!(one.keyword.as_str(), "COPY" | "ADD") || one.flag("from").is_some() {
+            continue;
+        }
+        let words: Vec<&str> = match &one.json {
+            Some(words) => words.iter().map(String::as_str).collect(),
+            None => one.text.text.split_whitespace().collect(),
+        };
+        for base in words.into_iter().filter_map(|word| word.rsplit('/').next()) {
+            copied.entry(base).or_default().push(place);
+        }
+    }
+    copied
 }
 
 /// Files in the working directory that a command certainly reads.
