@@ -14,25 +14,38 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 export RUSTC_BOOTSTRAP=1 CARGO_TERM_COLOR=never
 
 targets=(
+    arguments
+    build_output
     catalog_cache
+    cluster_packet
+    cluster_printed
     cluster_yaml
     docker_files
     elf
+    host_mirrors
     image_probe
     image_reference
+    job_output
     kernel_log
     lint_compose
     lint_conda
+    lint_context
     lint_daemon_json
     lint_deepspeed_environment
+    lint_detect
     lint_dockerfile
     lint_ds_config
     lint_environment
+    lint_fix
     lint_hostfile
+    lint_kubernetes
+    lint_merged
     lint_nccl_conf
+    lint_profile
     lint_pyproject
     lint_python
     lint_requirements
+    lint_sbatch
     lint_shell
     lint_sshd
     lint_toolkit
@@ -41,13 +54,16 @@ targets=(
     log_stream
     nvidia_smi
     package_index
+    package_metadata
     reading
     recorder
     redaction
     registry
+    registry_login
     request_yaml
     smoke
     snapshot
+    ssh_messages
     versions
     visible
     worker_protocol

@@ -15,6 +15,7 @@ mod images;
 mod judge;
 mod language;
 mod layers;
+mod limits;
 mod lint;
 mod nccl;
 mod refresh;

@@ -111,7 +111,7 @@ fn broken_connection(message: impl std::fmt::Display) -> crate::Error {
 }
 
 /// A line of [`script`], where it is one of those that tell whether envdoc is there.
-fn understood(line: &str) -> Option<Found> {
+pub(crate) fn understood(line: &str) -> Option<Found> {
     if let Some(command) = line.strip_prefix(RUNS) {
         return Some(Found::Program(command.to_owned()));
     }

@@ -102,7 +102,7 @@ fn topic(path: &str) -> &str {
 }
 
 /// The parts whose digests differ from those of a label, and those that only one side has.
-fn names(label: Option<&String>, wanted: &BTreeMap<String, String>) -> Vec<String> {
+pub(crate) fn names(label: Option<&String>, wanted: &BTreeMap<String, String>) -> Vec<String> {
     let Some(found) = label.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(text).ok())
     else {
         return Vec::new();

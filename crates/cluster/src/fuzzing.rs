@@ -5,9 +5,13 @@ use memchr::memmem::Finder;
 
 use crate::flow::datagram::{self, BEGINNING};
 use crate::flow::{Counters, counters, gossip, watch};
+use crate::jobs::Lines;
+use crate::lock::Holder;
+use crate::record::Recorded;
+use crate::smoke::counters::packets;
 use crate::watchdog::sample::Sample;
-use crate::worker::auth;
-use crate::{activity, program_line, up};
+use crate::worker::{auth, dns};
+use crate::{activity, bootstrap, compare, hosts_file, program_line, sshd, up};
 
 /// A run and the name of one of its flows.
 const RUN: &str = "abcdefabcdefabcdefabcdef";
@@ -45,4 +49,46 @@ pub fn printed(text: &str) {
         up::limits::own_limit(text, name);
     }
     program_line::read::<program_line::Stopped>(text);
+    packets(part(0), part(1));
+    sshd::fault(text);
+    text.lines().for_each(|line| drop(bootstrap::understood(line)));
+    hosts_file::line_of(text, "node2");
+}
+
+/// What a DNS server sends.
+pub fn dns_answer(message: &[u8]) {
+    dns::addresses(message, 7);
+}
+
+/// What a job prints, in pieces of `size` bytes.
+///
+/// # Panics
+///
+/// Where the lines differ from those of the output in one piece.
+pub fn job_output(bytes: &[u8], size: usize) {
+    let of = |size: usize| -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut all: Vec<String> = bytes.chunks(size.max(1)).flat_map(|piece| lines.add(piece)).collect();
+        all.extend(lines.rest());
+        all
+    };
+    assert_eq!(of(size), of(usize::MAX));
+}
+
+/// Labels of volumes and containers: the record of a cluster's machines, the holder of a lock, and the digests
+/// of its settings.
+///
+/// # Panics
+///
+/// Where the record or the holder is not read as it is written.
+pub fn label(text: &str) {
+    if let Ok(recorded) = serde_json::from_str::<Vec<Recorded>>(text) {
+        let written = serde_json::to_string(&recorded).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Vec<Recorded>>(&written).ok(), Some(recorded));
+    }
+    if let Ok(holder) = serde_json::from_str::<Holder>(text) {
+        let written = serde_json::to_string(&holder).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Holder>(&written).ok(), Some(holder));
+    }
+    compare::names(Some(&text.to_owned()), &std::collections::BTreeMap::new());
 }

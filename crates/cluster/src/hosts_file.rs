@@ -14,7 +14,7 @@ const PATH: &str = "/etc/hosts";
 
 /// The line that decides which machine a name means.
 #[derive(Debug, PartialEq, Eq)]
-struct Line {
+pub(crate) struct Line {
     /// Counted from 1.
     number: usize,
     address: IpAddr,
@@ -49,7 +49,7 @@ fn depends_on_address(cause: ConnectCause) -> bool {
 }
 
 /// The first line that names the host, as the resolver takes it.
-fn line_of(text: &str, host: &str) -> Option<Line> {
+pub(crate) fn line_of(text: &str, host: &str) -> Option<Line> {
     text.lines().zip(1..).find_map(|(line, number)| {
         let line = line.split('#').next().unwrap_or_default();
         let (address, names) = line.trim_start().split_once(char::is_whitespace)?;

@@ -14,6 +14,8 @@ use docker::exec::{self, Command};
 
 /// The variable by which what was started is found again in a container: children have it from their parents.
 const MARK: &str = "ENVDOC_JOB";
+/// The longest line that is held, in bytes.
+const LINE_LIMIT_BYTES: usize = 64 << 10;
 /// What the others get to end by themselves when one has failed.
 const PEER_GRACE: Duration = Duration::from_secs(10);
 /// The longest that ending what is left may take on one node.
@@ -164,18 +166,23 @@ async fn streamed(job: &Job<'_>, mark: &str, line: &dyn Fn(&str, bool, &str)) ->
     status.map_err(Error::StatusLost)?.ok_or(Error::StillRuns)
 }
 
-/// Bytes as lines.
+/// Bytes as lines, in bounded memory.
 #[derive(Default)]
 pub struct Lines(Vec<u8>);
 
 impl Lines {
-    /// The lines that are whole now. A line that is drawn over (`\r`) is kept as it was last.
+    /// The lines that are whole now. A line that is drawn over (`\r`) is kept as it was last, and one that is
+    /// longer than the limit is handed out in parts.
     pub fn add(&mut self, bytes: &[u8]) -> Vec<String> {
-        self.0.extend_from_slice(bytes);
-        let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
-        let rest = self.0.split_off(end + 1);
-        let whole = std::mem::replace(&mut self.0, rest);
-        String::from_utf8_lossy(&whole[..end]).split('\n').map(shown).collect()
+        let mut whole = Vec::new();
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.0.extend_from_slice(part);
+            if part.ends_with(b"\n") || self.0.len() >= LINE_LIMIT_BYTES {
+                let line = std::mem::take(&mut self.0);
+                whole.push(shown(&String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line))));
+            }
+        }
+        whole
     }
 
     /// What has no end yet.
@@ -242,6 +249,15 @@ mod tests {
         assert_eq!(lines.add("ré".as_bytes()), Vec::<String>::new());
         assert_eq!(lines.rest().as_deref(), Some("thré"));
         assert_eq!(lines.rest(), None);
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_held() {
+        let mut lines = Lines::default();
+        let handed: usize = (0..100).flat_map(|_| lines.add(&[b'x'; 10_000])).map(|line| line.len()).sum();
+        let held = lines.rest().unwrap_or_default().len();
+        assert_eq!(handed + held, 1_000_000);
+        assert!(held < LINE_LIMIT_BYTES, "{held}");
     }
 
     #[test]

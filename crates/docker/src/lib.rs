@@ -20,6 +20,7 @@ pub mod digest;
 pub mod engine;
 mod error;
 pub mod exec;
+pub mod fuzzing;
 mod http;
 pub mod ignore;
 pub mod image;

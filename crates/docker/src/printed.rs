@@ -17,7 +17,7 @@ use crate::error::{ANSWER_TIMEOUT, AnswerTooLarge, Error, Waited};
 use crate::http;
 
 /// The longest piece that is handed on, in bytes. Docker splits lines after 16 KiB.
-const PIECE_LIMIT_BYTES: usize = 64 << 10;
+pub(crate) const PIECE_LIMIT_BYTES: usize = 64 << 10;
 /// The most that is read of one log that is not followed, in bytes.
 const LOG_LIMIT_BYTES: u64 = 64 << 30;
 /// The longest that an engine may send nothing of a log that is not followed.
@@ -188,6 +188,14 @@ fn pieces<'a>(opening: BoxFuture<'a, Result<Source, Error>>) -> Pieces<'a> {
     }))
 }
 
+/// The pieces of a stream that came in these chunks.
+pub(crate) fn of_chunks<'b>(chunks: impl Iterator<Item = &'b [u8]>) -> Vec<Printed> {
+    let mut frames = Frames::default();
+    chunks.for_each(|chunk| frames.feed(chunk));
+    frames.end();
+    frames.ready.into()
+}
+
 /// Takes frames apart: a byte for the output (1, 2: standard error), three zeros, the length in four bytes,
 /// the payload. A container with a terminal sends no frames: its lines are handed on.
 #[derive(Debug, Default)]
@@ -282,13 +290,8 @@ mod tests {
     }
 
     fn all(chunks: &[&[u8]]) -> Vec<(bool, String)> {
-        let mut frames = Frames::default();
-        for chunk in chunks {
-            frames.feed(chunk);
-        }
-        frames.end();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        frames.ready.into_iter().map(|piece| (piece.error, text(piece.bytes))).collect()
+        of_chunks(chunks.iter().copied()).into_iter().map(|piece| (piece.error, text(piece.bytes))).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Every answer is bounded in size and time; nothing is ever fetched whole that can be large.
 
-mod login;
+pub(crate) mod login;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 /// A URL, and where it is configured.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,17 +32,21 @@ impl ConfiguredUrl {
     /// The URL with the login replaced by `***`.
     pub fn redacted(&self) -> String {
         match login(&self.address) {
-            Some(login) => self.address.replacen(login, "***", 1),
+            Some(login) => {
+                let mut shown = self.address.clone();
+                shown.replace_range(login, "***");
+                shown
+            }
             None => self.address.clone(),
         }
     }
 }
 
-/// The part of an address before the host: `user:password`.
-fn login(address: &str) -> Option<&str> {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let host = rest.split(['/', '?', '#']).next()?;
-    host.rsplit_once('@').map(|(login, _)| login)
+/// Where the part of an address before the host is: `user:password`.
+fn login(address: &str) -> Option<Range<usize>> {
+    let start = address.find("://").map_or(0, |at| at + 3);
+    let host = address[start..].split(['/', '?', '#']).next()?;
+    Some(start..start + host.rfind('@')?)
 }
 
 /// The mirrors that are configured. The first value read wins: read the sources in order of precedence.
@@ -166,7 +171,8 @@ fn sections(text: &str) -> BTreeMap<(String, String), String> {
             (section, last) = (name.to_owned(), None);
         } else if let (true, Some(key)) = (line.starts_with([' ', '\t']), &last) {
             if let Some(value) = values.get_mut(key) {
-                *value = format!("{value}\n{trimmed}");
+                value.push('\n');
+                value.push_str(trimmed);
             }
         } else if let Some(separator) = trimmed.find(['=', ':']) {
             let key = trimmed[..separator].trim().to_ascii_lowercase().replace('_', "-");
@@ -231,6 +237,18 @@ mod tests {
              index-url: https://i.example\n",
         );
         assert_eq!((found.index.unwrap().address.as_str(), found.extra.len()), ("https://i.example", 2));
+    }
+
+    #[test]
+    fn a_login_is_hidden_where_it_is() {
+        for (address, shown) in [
+            ("https://http@pypi.example/simple", "https://***@pypi.example/simple"),
+            ("https://s@pypi.example/s@x", "https://***@pypi.example/s@x"),
+            ("a:b@pypi.example", "***@pypi.example"),
+            ("https://pypi.example/a@b", "https://pypi.example/a@b"),
+        ] {
+            assert_eq!(configured(address, "x").redacted(), shown);
+        }
     }
 
     #[test]

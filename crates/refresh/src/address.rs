@@ -74,7 +74,7 @@ fn pip_files(variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
 
 /// A key of the sections `install` and `global`, of which the first counts more. A value may go on in
 /// indented lines.
-fn ini(text: &str, key: &str) -> Option<String> {
+pub(crate) fn ini(text: &str, key: &str) -> Option<String> {
     let mut values: [Option<String>; 2] = [None, None];
     let mut section = None;
     let mut open = false;

@@ -18,6 +18,8 @@ pub struct Index<'c> {
 
 /// The most that is read of one wheel's or metadata file's bytes.
 const METADATA_MAX: u64 = 4 << 20;
+/// The most that is unpacked of a source distribution: its PKG-INFO is near its start.
+const UNPACKED_LIMIT_BYTES: u64 = 64 << 20;
 /// How much of a wheel's end is read first: its table of contents is there.
 const END: u64 = 64 << 10;
 /// Range requests for one wheel.
@@ -185,8 +187,9 @@ fn read_metadata(wheel: &mut Parts) -> Result<String, Error> {
 }
 
 /// `NAME-VERSION/PKG-INFO` in the first bytes of a source distribution; `None` where it is not among them.
-fn package_info(bytes: &[u8]) -> Option<String> {
-    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes));
+pub(crate) fn package_info(bytes: &[u8]) -> Option<String> {
+    let unpacked = flate2::read::GzDecoder::new(bytes).take(UNPACKED_LIMIT_BYTES);
+    let mut archive = tar::Archive::new(unpacked);
     for entry in archive.entries().ok()? {
         let entry = entry.ok()?;
         let path = entry.path().ok()?.to_string_lossy().into_owned();
@@ -198,6 +201,12 @@ fn package_info(bytes: &[u8]) -> Option<String> {
         }
     }
     None
+}
+
+/// The METADATA of a wheel of this length, of which the bytes at `start` are here.
+pub(crate) fn metadata_of_parts(length: u64, start: u64, bytes: &[u8]) -> Option<String> {
+    let parts = vec![(start, bytes.to_vec())];
+    read_metadata(&mut Parts { length, at: 0, parts, missing: None }).ok()
 }
 
 /// A file of which some parts are here. A read elsewhere fails, and says where.
@@ -214,7 +223,7 @@ impl Read for Parts {
             return Ok(0);
         }
         for (start, bytes) in &self.parts {
-            if (*start..start + bytes.len() as u64).contains(&self.at) {
+            if self.at.checked_sub(*start).is_some_and(|behind| behind < bytes.len() as u64) {
                 let from = usize::try_from(self.at - start).map_err(io::Error::other)?;
                 let count = buffer.len().min(bytes.len() - from);
                 buffer[..count].copy_from_slice(&bytes[from..from + count]);

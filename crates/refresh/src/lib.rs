@@ -8,6 +8,7 @@
 pub mod address;
 mod edit;
 pub mod error;
+pub mod fuzzing;
 pub mod index;
 mod packages;
 pub mod page;

@@ -15,7 +15,7 @@ pub(super) fn segments() -> Option<Packets> {
     packets(&snmp, &netstat)
 }
 
-fn packets(snmp: &str, netstat: &str) -> Option<Packets> {
+pub(crate) fn packets(snmp: &str, netstat: &str) -> Option<Packets> {
     let of = |name| counted(snmp, "Tcp: ", name);
     let ext = |name| counted(netstat, "TcpExt: ", name);
     let needless = ext("TCPDSACKRecvSegs").or_else(|| ext("TCPDSACKRecv")).unwrap_or(0);

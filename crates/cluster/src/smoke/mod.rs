@@ -15,7 +15,7 @@ pub mod broken;
 pub mod captured;
 pub mod changed_packets;
 pub mod cluster;
-mod counters;
+pub(crate) mod counters;
 pub mod cpu_limit;
 pub mod criteria;
 pub mod deepspeed;

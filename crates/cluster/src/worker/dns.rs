@@ -15,7 +15,7 @@ const FLAGS: u16 = 0x0100;
 
 /// What a server says of a question, in addition to its answers: RCODE in RFC 1035, section 4.1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Code {
+pub(crate) enum Code {
     NoError,
     NxDomain,
     ServFail,
@@ -84,7 +84,7 @@ fn question(number: u16, name: &str) -> Vec<u8> {
 }
 
 /// Of an answer to the question of this number; `None` where it is none.
-fn addresses(message: &[u8], number: u16) -> Option<(Code, Vec<IpAddr>)> {
+pub(crate) fn addresses(message: &[u8], number: u16) -> Option<(Code, Vec<IpAddr>)> {
     let word = |at: usize| Some(u16::from_be_bytes([*message.get(at)?, *message.get(at + 1)?]));
     let flags = word(2)?;
     let is_answer = flags & 0x8000 != 0;

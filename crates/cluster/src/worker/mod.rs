@@ -12,7 +12,7 @@ pub mod bundle;
 pub mod container;
 pub mod custom;
 pub mod digest;
-mod dns;
+pub(crate) mod dns;
 pub(crate) mod interfaces;
 mod machine;
 mod mtu;

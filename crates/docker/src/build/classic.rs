@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use bollard::models::BuildInfo;
 
+use super::open_line::OpenLine;
 use super::progress::shown;
 use super::{Event, LAST_LINES_LIMIT, Step};
 use crate::reference;
@@ -13,7 +14,7 @@ use crate::reference;
 pub(super) struct Classic {
     steps: Vec<Step>,
     since: Option<Instant>,
-    open: String,
+    open: OpenLine,
     last: Vec<String>,
     image: Option<String>,
 }
@@ -22,10 +23,7 @@ impl Classic {
     /// Takes one message.
     pub(super) fn take(&mut self, info: &BuildInfo, on: &mut dyn FnMut(Event)) {
         if let Some(text) = &info.stream {
-            self.open.push_str(text);
-            while let Some(end) = self.open.find('\n') {
-                let rest = self.open.split_off(end + 1);
-                let line = std::mem::replace(&mut self.open, rest);
+            for line in self.open.add(text) {
                 self.line(&shown(&line), on);
             }
         }
@@ -83,8 +81,7 @@ impl Classic {
         whole: bool,
         on: &mut dyn FnMut(Event),
     ) -> (Option<(String, Vec<String>)>, Vec<Step>, Option<String>) {
-        let open = std::mem::take(&mut self.open);
-        if !open.is_empty() {
+        if let Some(open) = self.open.take() {
             self.line(&shown(&open), on);
         }
         self.end((!whole).then(|| "failed".to_owned()), on);

@@ -5,6 +5,7 @@
 //! [`Event`]s.
 
 mod classic;
+mod open_line;
 mod options;
 mod progress;
 mod reader;
@@ -21,6 +22,7 @@ use super::engine::Engine;
 use crate::bollard_request::SESSION_PREFIX;
 use crate::error::Error;
 pub use crate::error::is_added_step;
+pub(crate) use reader::read_messages;
 use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use bollard::grpc::build::moby::buildkit::v1::{StatusResponse, Vertex, VertexLog};
 
+use super::open_line::OpenLine;
 use super::{Event, LAST_LINES_LIMIT, Step};
 use crate::error::Cause;
 use crate::error::messages::is_internal_step;
@@ -23,8 +24,7 @@ struct Known {
     cached: bool,
     seconds: f64,
     error: Option<String>,
-    /// The beginning of a line whose end has not come yet.
-    open: String,
+    open: OpenLine,
     last: Vec<String>,
 }
 
@@ -72,12 +72,12 @@ impl Progress {
         let (Some(started), Some(completed)) = (&vertex.started, &vertex.completed) else { return };
         // What depends on a step that failed is called off with the same error and never ran.
         let called_off = Cause::of(&vertex.error) == Cause::Canceled;
-        let seconds =
-            (completed.seconds - started.seconds) as f64 + f64::from(completed.nanos - started.nanos) / 1e9;
+        // As floating-point numbers: an engine may send any integers.
+        let at = |seconds: i64, nanos: i32| seconds as f64 + f64::from(nanos) / 1e9;
+        let seconds = at(completed.seconds, completed.nanos) - at(started.seconds, started.nanos);
         known.seconds = if known.cached { 0.0 } else { known.seconds.max(seconds) };
         known.error = (!vertex.error.is_empty() && !called_off).then(|| vertex.error.clone());
-        if !known.open.is_empty() {
-            let line = std::mem::take(&mut known.open);
+        if let Some(line) = known.open.take() {
             keep(known, step, line, on);
         }
         if !known.ended {
@@ -90,10 +90,7 @@ impl Progress {
     fn log(&mut self, log: &VertexLog, on: &mut dyn FnMut(Event)) {
         let Some(&step) = self.numbers.get(&log.vertex) else { return };
         let known = &mut self.vertexes[step];
-        known.open.push_str(&String::from_utf8_lossy(&log.msg));
-        while let Some(end) = known.open.find('\n') {
-            let rest = known.open.split_off(end + 1);
-            let line = std::mem::replace(&mut known.open, rest);
+        for line in known.open.add(&String::from_utf8_lossy(&log.msg)) {
             keep(known, step, line, on);
         }
     }
@@ -168,5 +165,17 @@ mod tests {
         let last = ["one", "two", "20%", "end"].map(str::to_owned).to_vec();
         assert_eq!(progress.failed(), Some(("[2/3] RUN make".into(), last)));
         assert_eq!(progress.steps().len(), 1);
+    }
+
+    #[test]
+    fn an_engine_may_send_any_time() {
+        let mut progress = Progress::default();
+        let mut vertex = vertex("a", "[1/1] RUN x", "");
+        let started = vertex.started.get_or_insert_default();
+        (started.seconds, started.nanos) = (i64::MIN, i32::MIN);
+        let completed = vertex.completed.get_or_insert_default();
+        (completed.seconds, completed.nanos) = (i64::MAX, i32::MAX);
+        progress.take(StatusResponse { vertexes: vec![vertex], ..StatusResponse::default() }, &mut |_| {});
+        assert!(progress.steps()[0].seconds.is_finite());
     }
 }

@@ -63,6 +63,15 @@ pub(super) async fn listen(
     }
 }
 
+/// Reads the messages of the classic builder, one JSON object a line, to their end.
+pub(crate) fn read_messages<'t>(lines: impl Iterator<Item = &'t str>, on: &mut dyn FnMut(Event)) {
+    let mut reader = Reader::new(false);
+    for info in lines.filter_map(|line| serde_json::from_str(line).ok()) {
+        reader.take(info, on);
+    }
+    drop(reader.finish(End::Whole, &Sent::default(), on));
+}
+
 /// Follows one of the two builders.
 pub(super) struct Reader {
     kind: Kind,

@@ -88,6 +88,13 @@ fn unsafe_realm(registry: &str, realm: &Url, login: Option<&Login>) -> Option<Un
     login.filter(|login| login.token && !own).map(|_| UnsafeRealm::ForeignIdentityToken)
 }
 
+/// The token server that a challenge names, where an identity token may go to it.
+pub(crate) fn safe_token_server(registry: &str, challenge: &str) -> Option<String> {
+    let realm = token_address(challenge)?;
+    let login = Login { username: String::new(), secret: String::new(), token: true };
+    unsafe_realm(registry, &realm, Some(&login)).is_none().then(|| realm.into())
+}
+
 /// Whether two addresses have the scheme, the host and the port in common.
 pub(super) fn same_origin(one: &str, other: &str) -> bool {
     match (Url::parse(one), Url::parse(other)) {

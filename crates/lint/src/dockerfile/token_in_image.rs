@@ -1,5 +1,7 @@
 //! A token or password in a layer.
 
+use std::collections::BTreeSet;
+
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::stage::{pairs, settings, unquoted};
 use crate::read::dockerfile::text::Text;
@@ -74,19 +76,18 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 fn handed_on(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in file.shipped() {
-        let mut arguments: Vec<String> = Vec::new();
+        let mut arguments: BTreeSet<String> = BTreeSet::new();
         for one in &stage.instructions {
             if one.keyword == "ARG" {
-                arguments.extend(pairs(&one.text.text).into_iter().map(|(name, _)| name));
+                let names = pairs(&one.text.text).into_iter().map(|(name, _)| name);
+                arguments.extend(names.filter(|name| secret_name(name)));
             }
             let values = if one.keyword == "ENV" { settings(&one.text.text) } else { Vec::new() };
             for (name, value) in values {
                 let value = unquoted(&value.unwrap_or_default());
-                let argument = arguments.iter().find(|argument| {
-                    secret_name(argument)
-                        && (value == format!("${argument}") || value == format!("${{{argument}}}"))
-                });
-                let Some(argument) = argument else { continue };
+                let Some(named) = value.strip_prefix('$') else { continue };
+                let bare = named.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+                let Some(argument) = arguments.get(bare.unwrap_or(named)) else { continue };
                 let message = format!(
                     "{name} takes the value of ARG {argument} into the image; everyone who can pull the \
                      image can read it"

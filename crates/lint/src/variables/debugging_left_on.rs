@@ -1,6 +1,6 @@
 //! A variable for finding faults is set.
 
-use crate::read::settings::{Held, Settings};
+use crate::read::settings::{Held, Scope, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use judge::debug_variables::effect;
 
@@ -23,10 +23,14 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(settings: &Settings) -> Vec<Found> {
-    let found = settings.known().filter_map(|(scope, one, value)| {
-        let log = scope
-            .value("NCCL_DEBUG")
-            .is_some_and(|level| ["INFO", "TRACE"].iter().any(|on| level.eq_ignore_ascii_case(on)));
+    settings.scopes.iter().flat_map(in_scope).collect()
+}
+
+fn in_scope(scope: &Scope) -> Vec<Found> {
+    let log = scope
+        .value("NCCL_DEBUG")
+        .is_some_and(|level| ["INFO", "TRACE"].iter().any(|on| level.eq_ignore_ascii_case(on)));
+    let found = scope.known().filter_map(|(one, value)| {
         if one.name == "NCCL_DEBUG" && value.eq_ignore_ascii_case("INFO") {
             let message = "NCCL_DEBUG=INFO is a debugging setting; it writes hundreds of log lines per \
                 rank"

@@ -56,6 +56,16 @@ pub struct Connection {
     pub took: Duration,
 }
 
+/// Why a connection that ended was never ready, from ssh's own messages, its standard error, and what the login
+/// shell printed.
+pub(crate) fn why_ended(
+    address: &SshAddress,
+    status: Option<i32>,
+    [log, stderr, stdout]: [&str; 3],
+) -> ConnectError {
+    fault::from_exit(address, fault::Ended { status, log, stderr, stdout })
+}
+
 /// Connects, authenticates, and waits until a command has run on the other side.
 pub fn open(address: SshAddress, deadline: Instant) -> BoxFuture<'static, Result<Connection, ConnectError>> {
     Box::pin(async move {

@@ -4,7 +4,7 @@
 //! As BuildKit reads them (moby/buildkit:frontend/dockerfile/parser). Nothing is dropped, and nothing is an
 //! error here: an instruction that does not exist is kept under the name that it has.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use super::text::Text;
 
@@ -76,19 +76,41 @@ pub(crate) struct Parsed {
     pub escape: char,
     /// Comments: line and text after the `#`.
     pub comments: Vec<(usize, String)>,
-    /// Words that look as if they began a here-document and never end one, and whether tabs before them go.
-    never_ended: BTreeSet<(String, bool)>,
+}
+
+/// The numbers of the lines of a text that are the same, from 0 and in order: as they are, and without the tabs
+/// before them. Where here-documents may end.
+#[derive(Debug, Default)]
+struct Ends<'t> {
+    whole: HashMap<&'t str, Vec<usize>>,
+    stripped: HashMap<&'t str, Vec<usize>>,
+}
+
+impl<'t> Ends<'t> {
+    /// Empty for a text that begins none.
+    fn of(text: &str, lines: &[&'t str]) -> Ends<'t> {
+        let mut ends = Ends::default();
+        if text.contains("<<") {
+            for (number, line) in lines.iter().enumerate() {
+                ends.whole.entry(line).or_default().push(number);
+                ends.stripped.entry(line.trim_start_matches('\t')).or_default().push(number);
+            }
+        }
+        ends
+    }
+
+    /// The first line from `at` on that is this word.
+    fn next(&self, word: &str, strips: bool, at: usize) -> Option<usize> {
+        let lines = if strips { &self.stripped } else { &self.whole }.get(word)?;
+        lines.get(lines.partition_point(|line| *line < at)).copied()
+    }
 }
 
 pub(crate) fn parse(text: &str) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
-    let mut parsed = Parsed {
-        instructions: Vec::new(),
-        escape: escape(&lines),
-        comments: Vec::new(),
-        never_ended: BTreeSet::new(),
-    };
+    let ends = Ends::of(text, &lines);
+    let mut parsed = Parsed { instructions: Vec::new(), escape: escape(&lines), comments: Vec::new() };
     let mut at = 0;
     while at < lines.len() {
         let line = lines[at].trim_start();
@@ -98,7 +120,7 @@ pub(crate) fn parse(text: &str) -> Parsed {
             parsed.comments.push((at + 1, comment.to_owned()));
             at += 1;
         } else {
-            at = instruction(&lines, at, &mut parsed);
+            at = instruction(&lines, at, &ends, &mut parsed);
         }
     }
     parsed
@@ -121,7 +143,7 @@ fn escape(lines: &[&str]) -> char {
 }
 
 /// Reads one instruction that begins at a line; gives back the line after it.
-fn instruction(lines: &[&str], first: usize, parsed: &mut Parsed) -> usize {
+fn instruction(lines: &[&str], first: usize, ends: &Ends<'_>, parsed: &mut Parsed) -> usize {
     let mut text = Text::default();
     let mut at = first;
     while at < lines.len() {
@@ -142,7 +164,7 @@ fn instruction(lines: &[&str], first: usize, parsed: &mut Parsed) -> usize {
             break;
         }
     }
-    let heredocs = heredocs(&text.text, lines, &mut at, &mut parsed.never_ended);
+    let heredocs = heredocs(&text.text, lines, &mut at, ends);
     parsed.instructions.push(built(first + 1, at, &text, heredocs));
     at
 }
@@ -180,12 +202,7 @@ fn skip_space(text: &str, from: usize) -> usize {
 }
 
 /// Reads the here-documents that an instruction begins; `at` moves behind them.
-fn heredocs(
-    text: &str,
-    lines: &[&str],
-    at: &mut usize,
-    never_ended: &mut BTreeSet<(String, bool)>,
-) -> Vec<Heredoc> {
+fn heredocs(text: &str, lines: &[&str], at: &mut usize, ends: &Ends<'_>) -> Vec<Heredoc> {
     let keyword = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
     if !matches!(keyword.as_str(), "RUN" | "COPY" | "ADD" | "ONBUILD") || !text.contains("<<") {
         return Vec::new();
@@ -197,21 +214,13 @@ fn heredocs(
         let bare = |line: &'_ &str| {
             line.len() - if strips { line.trim_start_matches('\t').len() } else { line.len() }
         };
-        // A word that does not end a text from here on ends none from further down.
-        if never_ended.contains(&(name.clone(), strips)) {
-            continue;
-        }
-        let rest = &lines[first.min(lines.len())..];
-        let Some(length) = rest.iter().position(|line| line[bare(line)..] == *name) else {
-            // Never ended: then it was none (a shift, or text in quotes).
-            never_ended.insert((name, strips));
-            continue;
-        };
-        for line in &lines[first..first + length] {
+        // Never ended: then it was none (a shift, or text in quotes).
+        let Some(end) = ends.next(&name, strips, first) else { continue };
+        for line in &lines[first..end] {
             body.push_str(&line[bare(line)..]);
             body.push('\n');
         }
-        *at = first + length + 1;
+        *at = end + 1;
         found.push(Heredoc { name, expands, text: Text::lines(&body, first + 1) });
     }
     found

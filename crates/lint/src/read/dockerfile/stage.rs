@@ -1,7 +1,7 @@
 //! The stages of a Dockerfile, each followed from its base to its end.
 
 use catalog::Catalog;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::command::{Command, Word};
@@ -105,6 +105,7 @@ impl Dockerfile {
             catalog,
             globals: Variables::default(),
             stages: Vec::new(),
+            named: HashMap::new(),
             copies: BTreeSet::new(),
             wants: BTreeSet::new(),
         };
@@ -161,6 +162,8 @@ struct Reader {
     catalog: &'static Catalog,
     globals: Variables,
     stages: Vec<Stage>,
+    /// The last stage of each name.
+    named: HashMap<String, usize>,
     copies: BTreeSet<String>,
     wants: BTreeSet<String>,
 }
@@ -193,10 +196,8 @@ impl Reader {
         let reference = expand(&unquoted(written), &self.globals);
         let name = words.get(1).filter(|word| word.eq_ignore_ascii_case("as")).and(words.get(2));
         let name = name.map(|name| name.to_ascii_lowercase());
-        let earlier = self.stages.iter().rposition(|stage| {
-            reference.known && stage.name.as_deref() == Some(reference.text.to_ascii_lowercase().as_str())
-        });
-        let (from, state) = match earlier {
+        let earlier = self.named.get(&reference.text.to_ascii_lowercase());
+        let (from, state) = match earlier.copied().filter(|_| reference.known) {
             Some(index) => {
                 // ARGs end with their stage and ENVs do not; which was which no longer matters here.
                 (From::Stage(index), (*self.stages[index].end).clone())
@@ -229,6 +230,7 @@ impl Reader {
             stage.end = state;
             self.copies.extend(copies);
             self.wants.extend(wants);
+            self.named.extend(stage.name.clone().map(|name| (name, self.stages.len())));
             self.stages.push(stage);
         }
     }

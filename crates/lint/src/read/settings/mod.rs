@@ -122,6 +122,12 @@ impl Scope {
         self.settings.get(*last.get(name)?).filter(|one| one.certain)
     }
 
+    /// Everything that is set to a value that is known and not empty.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&Setting, &str)> {
+        let all = self.settings.iter().filter(|one| one.held != Held::Unexported);
+        all.filter_map(|one| Some((one, one.value.as_deref().filter(|value| !value.is_empty())?)))
+    }
+
     /// Whether it is set anywhere.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.settings.iter().any(|one| one.name == name)
@@ -149,11 +155,7 @@ impl Settings {
 
     /// Everything that is set to a value that is known and not empty, with the scope.
     pub(crate) fn known(&self) -> impl Iterator<Item = (&Scope, &Setting, &str)> {
-        let all = self.scopes.iter().flat_map(|scope| scope.settings.iter().map(move |one| (scope, one)));
-        let all = all.filter(|(_, one)| one.held != Held::Unexported);
-        all.filter_map(|(scope, one)| {
-            Some((scope, one, one.value.as_deref().filter(|value| !value.is_empty())?))
-        })
+        self.scopes.iter().flat_map(|scope| scope.known().map(move |(one, value)| (scope, one, value)))
     }
 
     /// The torch and the NCCL of the machine, for files that name none.
