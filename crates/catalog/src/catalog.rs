@@ -8,11 +8,11 @@ use super::file::{self, Contents, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{
-    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
-    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces, nvidia_packages,
-    object_keys, package_order, pip_options, presets, stack_keys, sxids, systems, throttle_reasons,
-    time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    apt_options, cuda, cuda_errors, cudnn_users, deepspeed, deepspeed_exports, deepspeed_keys,
+    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
+    gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, nccl, nccl_functions,
+    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, stack_keys, sxids,
+    systems, throttle_reasons, time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -55,6 +55,8 @@ catalog! {
     pub cuda: cuda::Cuda,
     /// The errors of CUDA's runtime, by number.
     pub cuda_errors: Table<cuda_errors::CudaError>,
+    /// Packages that load cuDNN from the system.
+    pub cudnn_users: Table<cudnn_users::CudnnUser>,
     /// DeepSpeed releases, oldest first, and what they do not work with.
     pub deepspeed: deepspeed::Deepspeed,
     /// Variables that DeepSpeed's launcher forwards.

@@ -6,11 +6,12 @@ use serde::de::DeserializeOwned;
 
 use super::file::{Contents, Table as RowTable};
 use super::{
-    apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
-    docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
-    image_variables, images, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces,
-    nvidia_packages, object_keys, package_order, packages, pip_options, presets, stack_keys, sxids, systems,
-    throttle_reasons, time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    apt_options, cuda, cuda_errors, cudnn_users, deepspeed, deepspeed_exports, deepspeed_keys,
+    distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
+    gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
+    nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
+    presets, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks,
+    variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -78,6 +79,7 @@ static FILES: &[File] = &[
         named("forward_compatibility", &["toolkit"], Versions),
     ]),
     of::<RowTable<cuda_errors::CudaError>>(&[by(&["number"], Numbers)]),
+    of::<RowTable<cudnn_users::CudnnUser>>(&[by(&["package", "from"], Free)]),
     of::<deepspeed::Deepspeed>(&[
         by(&["version"], Versions),
         named("cuda_minors", &["since"], Versions),

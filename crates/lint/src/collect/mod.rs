@@ -65,6 +65,7 @@ impl Sources {
         for file in &mut collected.files {
             collected.skipped.extend(context::fill(file, self.context.as_deref(), &roots));
         }
+        context::together(&mut collected.files, &collected.skipped);
         collected.skipped.extend(context::env_files(&mut collected.files, &roots));
         Ok(collected)
     }
