@@ -8,7 +8,7 @@ use super::file::{self, Contents, Sourced, Table};
 use super::images::{self, plain::Plain};
 use super::packages::{self, Package};
 use super::{
-    apt_options, cuda, cuda_errors, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
+    apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
     gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, nccl, nccl_functions,
     network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, sbatch_options,
@@ -56,6 +56,8 @@ catalog! {
     pub cuda: cuda::Cuda,
     /// The errors of CUDA's runtime, by number.
     pub cuda_errors: Table<cuda_errors::CudaError>,
+    /// Packages that load cuDNN from the system.
+    pub cudnn_users: Table<cudnn_users::CudnnUser>,
     /// Wheels of cuDNN that load a library by its name only.
     pub cudnn_wheels: Table<cudnn_wheels::CudnnWheel>,
     /// DeepSpeed releases, oldest first, and what they do not work with.

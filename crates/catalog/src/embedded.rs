@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::file::{Contents, Row, Sourced, Table as RowTable};
 use super::{
-    apt_options, cuda, cuda_errors, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
+    apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
     gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
     nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
@@ -93,6 +93,7 @@ static FILES: &[File] = &[
         named("forward_compatibility", &["toolkit"], Versions),
     ]),
     of::<RowTable<cuda_errors::CudaError>>(&[by(&["number"], Numbers)]),
+    of::<RowTable<cudnn_users::CudnnUser>>(&[by(&["package", "from"], Free)]),
     of::<RowTable<cudnn_wheels::CudnnWheel>>(&[by(&["package", "version"], Alphabet)]),
     of::<deepspeed::Deepspeed>(&[
         by(&["version"], Versions),

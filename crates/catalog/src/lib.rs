@@ -14,6 +14,7 @@ pub mod cache;
 mod catalog;
 pub mod cuda;
 pub mod cuda_errors;
+pub mod cudnn_users;
 pub mod cudnn_wheels;
 pub mod deepspeed;
 pub mod deepspeed_exports;

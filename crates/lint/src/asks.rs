@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use crate::compose as compose_rules;
 use crate::dockerfile as rules;
 use crate::file::File;
 use crate::kind::Kind;
 use crate::packages as package_rules;
 use crate::read::compose::{Compose, Service, below, text};
 use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::copied::join;
 use crate::read::packages::PackageList;
 
 /// A list of packages with what is known of the files next to it.
@@ -37,6 +39,9 @@ fn looks(file: &Dockerfile) -> BTreeSet<String> {
     for (_, run) in file.runs().filter(|(_, run)| rules::project_needs_other_python::installs_project(run)) {
         looks.extend(["pyproject.toml", "setup.py"].iter().flat_map(|name| run.state.files.candidates(name)));
     }
+    for (_, run) in file.runs().filter(|(_, run)| run.command.program() == "cmake") {
+        looks.extend(run.state.files.candidates("CMakeLists.txt"));
+    }
     let Some(end) = file.stages.last().map(|stage| &stage.end) else { return looks };
     for path in rules::copied_contents_misplaced::started_files(file) {
         let others = rules::copied_contents_misplaced::shorter(&path);
@@ -56,23 +61,37 @@ pub fn modules(file: &File) -> BTreeSet<String> {
 /// The env files that the services of a compose file name, as paths relative to it.
 pub fn env_files(file: &File) -> BTreeSet<String> {
     let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
-    let named = |service: &Service| {
-        let items = match service.at(&["env_file"]) {
-            Some(serde_yaml::Value::Sequence(items)) => items.clone(),
-            other => other.cloned().into_iter().collect(),
-        };
-        let path = |item: &serde_yaml::Value| text(item).or_else(|| below(item, &["path"]).and_then(text));
-        items.iter().filter_map(path).filter(|path| !path.contains('$')).collect::<Vec<_>>()
-    };
-    compose.services.iter().flat_map(named).collect()
+    compose.services.iter().flat_map(env_files_of).collect()
 }
 
-/// The files that tell more of a compose file, as paths relative to it: `.env`, the Dockerfiles of its
-/// services.
+/// The env files that a service names, as it names them.
+pub(crate) fn env_files_of(service: &Service) -> Vec<String> {
+    let items = match service.at(&["env_file"]) {
+        Some(serde_yaml::Value::Sequence(items)) => items.clone(),
+        other => other.cloned().into_iter().collect(),
+    };
+    let path = |item: &serde_yaml::Value| text(item).or_else(|| below(item, &["path"]).and_then(text));
+    items.iter().filter_map(path).filter(|path| !path.contains('$')).collect()
+}
+
+/// The files that tell more of a compose file, as paths relative to it: `.env`, env files, the Dockerfiles of
+/// its services, what these install from, and the scripts that services run. What is known of them may tell
+/// of more.
 pub fn nearby(file: &File) -> BTreeSet<String> {
-    let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
-    let built = compose.services.iter().filter_map(Service::dockerfile);
-    built.chain([".env".to_owned()]).collect()
+    let mut compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
+    compose.files.clone_from(&file.context);
+    let mut found = BTreeSet::from([".env".to_owned()]);
+    for service in &compose.services {
+        found.extend(service.dockerfile());
+        found.extend(env_files_of(service).iter().map(|path| join("", path)));
+        found.extend(compose_rules::shared_memory_small::scripts(&compose, service));
+        if let (Some(read), Some(folder)) = (compose.built(service), service.build_context()) {
+            found.extend(read.wants.iter().map(|path| join(&folder, path)));
+        }
+    }
+    // Those above the directory of the file are other projects'.
+    found.retain(|path| !path.starts_with(".."));
+    found
 }
 
 /// What a Dockerfile asks of its build context, as paths in it.

@@ -31,6 +31,7 @@ pub mod report;
 mod rule;
 mod schema;
 mod script;
+mod servers;
 mod torch;
 mod training;
 mod variables;
@@ -116,7 +117,8 @@ impl Content {
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
                 let (catalog, kind) = (file.catalog, file.kind);
-                content.machine = Some(Machine { catalog, checks, kind, name, text, facts });
+                let others = file.over.clone();
+                content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
             }
             Kind::Kubernetes => content.manifest = Some(Manifest::of(file)),
             Kind::Python => {

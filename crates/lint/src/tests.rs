@@ -38,7 +38,15 @@ fn file(example: &Example) -> File {
         return file;
     }
     let companions = example.companions.iter();
-    let is_over = matches!(kind, Kind::DeepspeedConfig | Kind::Hostfile | Kind::Python | Kind::Kubernetes)
+    let of_others = [
+        Kind::DeepspeedConfig,
+        Kind::Hostfile,
+        Kind::Python,
+        Kind::Kubernetes,
+        Kind::ToolkitConfig,
+        Kind::Environment,
+    ];
+    let is_over = of_others.contains(&kind)
         || kind == Kind::Compose && example.companions.iter().all(|(name, _)| name.contains(".y"));
     if is_over {
         let over = companions.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
@@ -182,10 +190,13 @@ fn no_other_rule_calls_an_example_an_error() {
         for example in rule.fires.iter().chain(rule.silent) {
             let others = findings(RULES, example).into_iter().filter(|one| one.rule.id != rule.id);
             let errors = others.filter(|one| one.found.severity >= Severity::Error);
-            wrong.extend(
-                errors
-                    .map(|one| format!("{}: {} {:?} in\n{}", rule.id, one.rule.id, one.found, example.text)),
-            );
+            wrong.extend(errors.map(|one| {
+                format!(
+                    "{}: {} {:?} \
+                     in\n{}",
+                    rule.id, one.rule.id, one.found, example.text
+                )
+            }));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

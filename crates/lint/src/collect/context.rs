@@ -3,11 +3,15 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::roots::{Around, Roots};
-use crate::{File, Kind, Over, Skipped, Unreadable};
+use crate::{File, Kind, Over, Skipped, Unchecked, Unreadable};
 use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
+/// A Dockerfile tells of requirements files, and these of others.
+const NEARBY_PASSES_LIMIT: usize = 3;
+/// Larger files are no values that people write.
+const VALUES_LIMIT_BYTES: u64 = 1 << 20;
 /// Files in the directory of a file that are taken at most.
 const OTHERS_LIMIT: usize = 20;
 
@@ -21,12 +25,17 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
     let around = &mut roots.around(&file.name);
     match file.kind {
         Kind::Dockerfile => build(file, named, around),
-        Kind::DeepspeedConfig | Kind::Hostfile | Kind::Kubernetes | Kind::Python if file.name != "-" => {
+        Kind::DeepspeedConfig | Kind::Hostfile | Kind::Kubernetes | Kind::Python | Kind::Environment
+            if file.name != "-" =>
+        {
             nearby(file, around);
         }
         Kind::Compose if file.name != "-" => {
-            let names = crate::nearby(file);
-            read(file, names, around);
+            for _ in 0..NEARBY_PASSES_LIMIT {
+                let mut names = crate::nearby(file);
+                names.retain(|name| !file.context.contains_key(name));
+                read(file, names, around);
+            }
         }
         Kind::Pyproject if file.name != "-" => {
             let names = crate::modules(file);
@@ -79,7 +88,12 @@ fn nearby(file: &mut File, around: &mut Around) {
         }
         // Only these say what others of the folder depend on.
         Kind::Kubernetes => others(path, MANIFESTS, around, |text| {
-            text.contains("kind: PersistentVolumeClaim") || text.contains("kind: ConfigMap")
+            ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
+                .iter()
+                .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
+        }),
+        Kind::Environment => others(path, SCRIPTS, around, |text| {
+            base.as_ref().is_some_and(|base| text.contains("--env-file") && text.contains(base.as_str()))
         }),
         // Others have no option that a launcher gives.
         Kind::Python if !file.text.contains("--local_rank") => Vec::new(),
@@ -89,6 +103,50 @@ fn nearby(file: &mut File, around: &mut Around) {
         _ => others(path, SCRIPTS, around, |_| true),
     };
     file.over.extend(others);
+}
+
+/// What manifests and values of charts say of the whole cluster: whole classes, pools of nodes, the strategy
+/// for MIG.
+const OF_CLUSTER: &[&str] = &[
+    "kind: RuntimeClass",
+    "kind: ClusterConfig",
+    "kind: NodePool",
+    "kind: Provisioner",
+    "kind: ClusterPolicy",
+    "migStrategy:",
+];
+
+/// Adds to files what others of the given ones say of their cluster or machine.
+pub(super) fn together(files: &mut [File], skipped: &[Skipped]) {
+    let is_values = |one: &&Skipped| {
+        let base = one.name.rsplit('/').next().unwrap_or_default();
+        one.why == Unchecked::UnknownType
+            && base.contains("values")
+            && MANIFESTS.iter().any(|end| base.ends_with(end))
+    };
+    let of_cluster = |text: &str| OF_CLUSTER.iter().any(|mark| text.contains(mark));
+    let values = skipped.iter().filter(is_values).filter_map(|one| {
+        let text = file::text_up_to(Path::new(&one.name), VALUES_LIMIT_BYTES).ok()?;
+        let mig = text.contains("mig:") && text.contains("strategy:");
+        (mig || of_cluster(&text)).then(|| Over { name: one.name.clone(), text })
+    });
+    let over = |file: &File| Over { name: file.name.clone(), text: file.text.clone() };
+    let manifests =
+        files.iter().filter(|one| one.kind == Kind::Kubernetes && of_cluster(&one.text)).map(over);
+    let cluster: Vec<Over> = manifests.chain(values).collect();
+    let engines: Vec<Over> = files.iter().filter(|one| one.kind == Kind::DaemonJson).map(over).collect();
+    for file in files {
+        let others = match file.kind {
+            Kind::Kubernetes => &cluster,
+            Kind::ToolkitConfig => &engines,
+            _ => continue,
+        };
+        for other in others {
+            if other.name != file.name && file.over.iter().all(|known| known.name != other.name) {
+                file.over.push(other.clone());
+            }
+        }
+    }
 }
 
 /// Reads what a Dockerfile takes from its build context.

@@ -53,6 +53,18 @@ pub struct Collected {
     pub skipped: Vec<Skipped>,
 }
 
+impl Collected {
+    /// Adds what other files name and was not read, once.
+    fn add(&mut self, NotRead { skipped, unreadable }: NotRead) {
+        self.skipped.extend(skipped);
+        for one in unreadable {
+            if self.unreadable.iter().all(|other| other.name != one.name) {
+                self.unreadable.push(one);
+            }
+        }
+    }
+}
+
 impl Sources {
     /// Reads them, with the files that they refer to. An error where the only named file is missing, cannot
     /// be read or has no known type, or a directory has nothing to lint.
@@ -63,17 +75,13 @@ impl Sources {
         }
         collected.files.extend(self.merged()?);
         let roots = Roots::new(self.paths.iter().chain(&self.context));
-        let mut not_read: Vec<NotRead> = Vec::new();
-        for file in &mut collected.files {
-            not_read.push(context::fill(file, self.context.as_deref(), &roots));
+        for index in 0..collected.files.len() {
+            let not_read = context::fill(&mut collected.files[index], self.context.as_deref(), &roots);
+            collected.add(not_read);
         }
-        not_read.push(context::env_files(&mut collected.files, &roots));
-        for NotRead { skipped, unreadable } in not_read {
-            collected.skipped.extend(skipped);
-            let known = collected.unreadable.clone();
-            let new = unreadable.into_iter().filter(|one| known.iter().all(|other| other.name != one.name));
-            collected.unreadable.extend(new);
-        }
+        context::together(&mut collected.files, &collected.skipped);
+        let not_read = context::env_files(&mut collected.files, &roots);
+        collected.add(not_read);
         Ok(collected)
     }
 

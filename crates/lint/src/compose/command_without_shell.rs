@@ -75,7 +75,7 @@ fn finding(service: &Service) -> Option<Found> {
 }
 
 /// The words of a command, as docker compose splits a string.
-pub(super) fn words(value: Option<&Value>) -> Vec<String> {
+pub(crate) fn words(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
         Some(one) => text(one).map_or_else(Vec::new, |text| split(&text, false)),

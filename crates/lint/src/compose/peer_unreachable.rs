@@ -2,6 +2,7 @@
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::servers::of_service;
 
 use super::compose_reference_undeclared::is_part;
 
@@ -32,8 +33,19 @@ pub(crate) const RULE: Rule = Rule {
                 environment: \
              {OPENAI_BASE_URL: \"http://localhost:8000/v1\"}\n",
         ),
+        compose(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \
+             a/b]\n  app:\n    \
+             image: c\n    command: serve --upstream http://localhost:8000/v1\n",
+        ),
     ],
     silent: &[
+        compose(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \
+             a/b]\n  app:\n    \
+             image: c\n    command: uvicorn app:app --port 8000\n    environment: {SELF_URL: \
+             \"http://localhost:8000\"}\n",
+        ),
         compose(
             "services:\n  triton:\n    image: b\n  gateway:\n    image: c\n    environment: {TRITON_URL: \
              \"triton:8001\", OTHER: \"http://example.com/triton\"}\n",
@@ -127,6 +139,11 @@ fn misspelled(file: &Compose, service: &Service, address: &Address) -> Option<Fo
 fn itself(file: &Compose, service: &Service, address: &Address) -> Option<Found> {
     let port = address.port.as_ref()?;
     let isolated = service.at(&["network_mode"]).is_none();
+    let own = of_service(file, service);
+    // A server of its own may listen there, and so may one that nobody sees.
+    if own.is_some_and(|own| port.parse().ok().and_then(|port| own.listens_on(port)) != Some(false)) {
+        return None;
+    }
     let upper = address.name.to_ascii_uppercase();
     // What a browser on the host opens.
     let outside = [
@@ -148,8 +165,12 @@ fn itself(file: &Compose, service: &Service, address: &Address) -> Option<Found>
     {
         return None;
     }
-    let other =
-        file.services.iter().find(|one| one.name != service.name && container_ports(one).contains(port))?;
+    let number: u16 = port.parse().ok()?;
+    let serves = |one: &Service| {
+        container_ports(one).contains(port)
+            || of_service(file, one).and_then(|server| server.listens_on(number)) == Some(true)
+    };
+    let other = file.services.iter().find(|one| one.name != service.name && serves(one))?;
     let message = format!(
         "service {}: {} is {}:{port}, the container itself; port {port} is service {}",
         service.name, address.name, address.host, other.name
@@ -199,6 +220,9 @@ fn networks(service: &Service) -> Option<Vec<String>> {
 const OPTIONS: &[&str] =
     &["--master_addr", "--master-addr", "--rdzv_endpoint", "--rdzv-endpoint", "--rdzv_backend_endpoint"];
 
+/// Beginnings of addresses of servers.
+const URLS: &[&str] = &["http://", "https://", "grpc://", "tcp://", "redis://"];
+
 /// Addresses in the environment and in the command.
 pub(super) fn addresses(service: &Service) -> Vec<Address> {
     let environment = service.environment().into_iter();
@@ -218,7 +242,11 @@ pub(super) fn addresses(service: &Service) -> Vec<Address> {
             Some((option, value)) => (option, Some(value)),
             None => (*word, words.get(at + 1).copied()),
         };
-        let value = value.filter(|value| OPTIONS.contains(&option) && !value.contains('$'));
+        let is_url = |value: &str| URLS.iter().any(|scheme| value.starts_with(scheme));
+        let known = |value: &str| {
+            OPTIONS.contains(&option) || option.starts_with("--") && is_url(value.trim_matches(['"', '\'']))
+        };
+        let value = value.filter(|value| known(value) && !value.contains('$'));
         let parts = value.and_then(|value| address(value.trim_matches(['"', '\'']), true));
         found.extend(parts.map(|(host, port)| Address {
             name: option.to_owned(),

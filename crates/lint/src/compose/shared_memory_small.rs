@@ -1,7 +1,14 @@
 //! Several processes and 64 MiB of shared memory.
 
 use crate::read::compose::{Compose, Gpus, IsStack, Service, bare, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose, stack};
+use crate::read::dockerfile::copied::join;
+use crate::read::dockerfile::start::started;
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose, stack};
+
+/// A compose file with files next to it as an example.
+const fn with(text: &'static str, companions: &'static [(&'static str, &'static str)]) -> Example {
+    Example { name: "compose.yaml", text, companions }
+}
 
 pub(crate) const RULE: Rule = Rule {
     id: "shared-memory-small",
@@ -26,14 +33,38 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    shm_size: 8g\n    command: torchrun --nproc_per_node=8 \
              train.py\n",
         ),
+        compose("services:\n  a:\n    image: b\n    gpus: all\n    command: python t.py --num_workers 8\n"),
+        with(
+            "services:\n  a:\n    image: b\n    working_dir: /app\n    volumes: \
+             [\"./:/app\"]\n    command: \
+             python t.py\n",
+            &[("t.py", "loader = DataLoader(data, num_workers=8, batch_size=4)\n")],
+        ),
+        with(
+            "services:\n  a:\n    build: ./trainer\n",
+            &[
+                ("trainer/Dockerfile", "FROM b:1\nWORKDIR /app\nCOPY . .\nCMD [\"python\", \"t.py\"]\n"),
+                ("trainer/t.py", "loader = DataLoader(data, num_workers=8, batch_size=4)\n"),
+            ],
+        ),
     ],
     silent: &[
+        with(
+            "services:\n  a:\n    image: b\n    working_dir: /app\n    volumes: \
+             [\"./:/app\"]\n    command: \
+             python t.py\n  c:\n    image: b\n    shm_size: 8g\n    command: python t.py --num_workers 8\n",
+            &[(
+                "t.py",
+                "loader = DataLoader(data, num_workers=0)\nother = DataLoader(data, num_workers=args.n)\n",
+            )],
+        ),
         compose(
             "services:\n  a:\n    image: b\n    gpus: all\n    shm_size: 8g\n    command: torchrun \
              --nproc_per_node=8 train.py\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    gpus: all\n    ipc: host\n    command: deepspeed --num_gpus \
+            "services:\n  a:\n    image: b\n    gpus: all\n    ipc: host\n    command: deepspeed \
+             --num_gpus \
              4 train.py\n",
         ),
         compose(
@@ -58,7 +89,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
-    let (why, several) = workers(service)?;
+    let (why, several) = workers(service).or_else(|| loaders(file, service))?;
     let message = format!(
         "service {} {why} with the default 64 MiB of shared memory; NCCL and data loaders run \
          out of it",
@@ -104,6 +135,65 @@ fn is_default(size: &str) -> bool {
         _ => return false,
     };
     bytes <= 64 << 20
+}
+
+/// The data loader with workers that a service's command or script starts.
+fn loaders(file: &Compose, service: &Service) -> Option<(String, bool)> {
+    const OPTIONS: &[&str] = &["--num_workers", "--num-workers", "--dataloader_num_workers"];
+    let command = service.command();
+    let mut words = command.split(|c: char| c.is_whitespace() || c == '=').filter(|word| !word.is_empty());
+    let option = words.position(|word| OPTIONS.contains(&word)).and_then(|_| words.next());
+    if let Some(count) = option.and_then(|word| word.parse::<u64>().ok()) {
+        return (count > 0).then(|| (format!("loads data with {count} workers"), true));
+    }
+    scripts(file, service).iter().find_map(|path| {
+        let text = file.files.get(path)?.as_deref()?;
+        let count = text.lines().find_map(set_workers).filter(|_| text.contains("DataLoader("))?;
+        Some((format!("runs {path}, whose data loader has num_workers={count},"), true))
+    })
+}
+
+/// The number of workers that a line of Python gives to a data loader, if it is more than none.
+fn set_workers(line: &str) -> Option<u64> {
+    let code = line.split('#').next()?;
+    let (_, rest) = code.split_once("num_workers")?;
+    let value = rest.trim_start().strip_prefix('=')?.trim_start();
+    let end = value.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(value.len());
+    let ends = value[end..].trim_start();
+    let whole = ends.is_empty() || ends.starts_with([',', ')']);
+    value[..end].parse().ok().filter(|count| whole && *count > 0)
+}
+
+/// The scripts in Python that a service runs, as paths on the host from the directory of the file.
+pub(crate) fn scripts(file: &Compose, service: &Service) -> Vec<String> {
+    let built = file.built(service);
+    let own = super::command_without_shell::words(service.at(&["command"]));
+    let words: Vec<String> = match (own.is_empty(), &built) {
+        (true, Some(built)) => {
+            let commands = started(built).into_iter();
+            commands.flat_map(|command| command.words.into_iter().map(|word| word.text)).collect()
+        }
+        _ => own.iter().flat_map(|word| word.split_whitespace().map(str::to_owned)).collect(),
+    };
+    let words = words.iter().filter(|word| word.ends_with(".py") && !word.contains('$'));
+    let directory = service.text("working_dir");
+    let mut found = Vec::new();
+    for word in words {
+        let end = built.as_ref().and_then(|built| built.stages.last()).map(|stage| &stage.end);
+        let inside = directory.as_deref().or(end.map(|end| end.files.workdir.as_str())).unwrap_or_default();
+        let path = join(inside, word);
+        let mounted = service.list(&["volumes"]).into_iter().find_map(|volume| {
+            let mut parts = volume.split(':');
+            let (host, target) = (parts.next()?, parts.next()?);
+            let rest = path.strip_prefix(target.trim_end_matches('/'))?.strip_prefix('/')?;
+            host.starts_with('.').then(|| join(host, rest))
+        });
+        let copied = end.map(|end| end.files.candidates(&path)).unwrap_or_default();
+        let folder = service.build_context().unwrap_or_default();
+        found.extend(mounted);
+        found.extend(copied.iter().map(|path| join(&folder, path)));
+    }
+    found
 }
 
 /// What starts several processes, and whether they are certainly several.

@@ -1,6 +1,9 @@
 //! A RUN of /bin/sh that only bash understands.
 
+use crate::read::dockerfile::expand::Variables;
+use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::setup::setups;
+use crate::read::dockerfile::shell;
 use crate::read::dockerfile::text::Text;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::read::posix::{BashOnly, bash_only};
@@ -30,6 +33,8 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM ubuntu:22.04\nRUN ln -sf /bin/bash /bin/sh\nRUN source /x\n"),
         dockerfile("FROM ubuntu:22.04\nRUN bash <<EOF\nsource /x\nEOF\n"),
         dockerfile("FROM ubuntu:22.04\nRUN <<EOF\n#!/bin/bash\nsource /x\nEOF\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN <<EOF bash\nset -o pipefail\nsource /x\nEOF\n"),
+        dockerfile("FROM python:3.12-slim\nRUN <<EOF python3\ndeclare = [1]\nlet = (2)\nEOF\n"),
     ],
 };
 
@@ -45,7 +50,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             if !starts || one.json.is_some() || !setup.shell.is_empty() {
                 continue;
             }
-            let bare = one.text.text.trim_start().starts_with("<<");
+            let bare = one.text.text.trim_start().starts_with("<<") && !is_handed_on(one);
             let documents = one.heredocs.iter().filter(|_| bare && one.keyword == "RUN").map(|it| &it.text);
             let texts =
                 std::iter::once(&one.text).chain(documents.filter(|text| !text.text.starts_with("#!")));
@@ -53,6 +58,12 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Whether another program reads the here-document: `RUN <<EOF bash`, `RUN <<EOF python3`.
+fn is_handed_on(one: &Instruction) -> bool {
+    let commands = shell::commands(&one.text, &Variables::default());
+    commands.first().is_some_and(|command| !command.words.is_empty())
 }
 
 fn first(text: &Text) -> Option<Found> {

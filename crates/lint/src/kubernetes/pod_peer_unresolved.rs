@@ -40,10 +40,26 @@ pub(crate) const RULE: Rule = Rule {
              value: \
              node-0.nodes}]\n",
         ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: \
+             true\n  containers:\n    - \
+             name: a\n      image: b\n      env: [{name: MASTER_ADDR, value: \
+             master.ml.svc.cluster.local}]\n",
+        ),
     ],
-    silent: &[named(
-        "job.yaml",
-        "apiVersion: v1\nkind: Service\nmetadata: {name: ddp}\nspec: {clusterIP: None, selector: \
+    silent: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: \
+             true\n  containers:\n    - \
+             name: a\n      image: b\n      env: [{name: API_URL, value: \"https://example.com/v1\"}, \
+             {name: \
+             MASTER_ADDR, value: 10.0.0.1}]\n",
+        ),
+        named(
+            "job.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: ddp}\nspec: {clusterIP: None, selector: \
             {job-name: \
              a}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    \
              spec:\n      \
@@ -51,16 +67,19 @@ pub(crate) const RULE: Rule = Rule {
              ClusterFirstWithHostNet\n      containers:\n        - name: a\n          image: b\n\
              \x20         env: \
              [{name: MASTER_ADDR, value: a-0.ddp}]\n",
-    )],
+        ),
+    ],
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let services: Vec<&Document> = file.documents.iter().filter(|one| one.kind == "Service").collect();
+    let of_kind = |one: &&Document| one.kind == "Service";
+    let services: Vec<&Document> = file.documents.iter().filter(of_kind).collect();
+    let others: Vec<&str> = file.others.iter().filter(of_kind).map(|one| one.name.as_str()).collect();
     let pods = file.pods();
-    pods.iter().flat_map(|pod| of_pod(pod, &services)).collect()
+    pods.iter().flat_map(|pod| of_pod(pod, &services, &others)).collect()
 }
 
-fn of_pod(pod: &Pod, services: &[&Document]) -> Vec<Found> {
+fn of_pod(pod: &Pod, services: &[&Document], others: &[&str]) -> Vec<Found> {
     let mut found = Vec::new();
     let known = |name: &str| services.iter().find(|one| one.name == name);
     let group = match pod.document.kind.as_str() {
@@ -77,9 +96,9 @@ fn of_pod(pod: &Pod, services: &[&Document]) -> Vec<Found> {
     }
     let containers = pod.containers();
     for container in &containers {
-        found.extend(
-            addresses(container).iter().filter_map(|(line, host)| of_host(pod, *line, host, services)),
-        );
+        found.extend(addresses(container).iter().filter_map(|(line, host)| {
+            without_cluster_dns(pod, host, services, others).or_else(|| of_host(*line, host, services))
+        }));
     }
     found.dedup();
     found
@@ -89,8 +108,14 @@ fn of_pod(pod: &Pod, services: &[&Document]) -> Vec<Found> {
 fn addresses(container: &Container) -> Vec<(usize, String)> {
     let variables = container.environment().into_iter();
     let mut found: Vec<(usize, String)> = variables
-        .filter(|(name, _)| name == "MASTER_ADDR" || name.ends_with("_HOST") || name.ends_with("_ADDR"))
-        .map(|(_, value)| (container.line(&["env"]), value))
+        .filter_map(|(name, value)| {
+            let bare = name == "MASTER_ADDR" || name.ends_with("_HOST") || name.ends_with("_ADDR");
+            let address = match value.split_once("://") {
+                Some((_, rest)) => rest.split(['/', '?']).next()?.rsplit('@').next()?.to_owned(),
+                None => value.clone(),
+            };
+            (bare || address.len() < value.len()).then(|| (container.line(&["env"]), address))
+        })
         .collect();
     let words = container.words();
     for (at, word) in words.iter().enumerate() {
@@ -112,23 +137,25 @@ fn addresses(container: &Container) -> Vec<(usize, String)> {
         .collect()
 }
 
-fn of_host(pod: &Pod, line: usize, host: &str, services: &[&Document]) -> Option<Found> {
+/// A name of the cluster in a pod that uses the DNS of its node.
+fn without_cluster_dns(pod: &Pod, host: &str, services: &[&Document], others: &[&str]) -> Option<Found> {
     let labels: Vec<&str> = host.split('.').collect();
-    let service = |name: &str| services.iter().find(|one| one.name == name);
-    let own = labels.iter().take(2).find_map(|name| service(name));
+    let known = |name: &&str| services.iter().any(|one| one.name == *name) || others.contains(name);
+    let of_cluster = host.ends_with(".svc") || host.ends_with(".svc.cluster.local");
     let host_network = scalar(pod.spec, &["hostNetwork"]).as_deref() == Some("true");
     let policy = scalar(pod.spec, &["dnsPolicy"]).unwrap_or_default();
-    if own.is_some() && host_network && !matches!(policy.as_str(), "ClusterFirstWithHostNet" | "None") {
-        let message = format!(
-            "{host} is a name of the cluster, but with hostNetwork the pod uses the DNS of its \
-                node"
-        );
-        return Some(Found::warning(
-            pod.line(&["hostNetwork"]),
-            message,
-            "Set `dnsPolicy: ClusterFirstWithHostNet`",
-        ));
+    let own_dns = matches!(policy.as_str(), "ClusterFirstWithHostNet" | "None");
+    if !host_network || own_dns || !(of_cluster || labels.iter().take(2).any(|name| known(name))) {
+        return None;
     }
+    let message =
+        format!("{host} is a name of the cluster, but with hostNetwork the pod uses the DNS of its node");
+    Some(Found::warning(pod.line(&["hostNetwork"]), message, "Set `dnsPolicy: ClusterFirstWithHostNet`"))
+}
+
+fn of_host(line: usize, host: &str, services: &[&Document]) -> Option<Found> {
+    let labels: Vec<&str> = host.split('.').collect();
+    let service = |name: &str| services.iter().find(|one| one.name == name);
     // `POD.SERVICE` is a name of headless services only.
     let (first, second) = (labels.first()?, labels.get(1)?);
     if let Some(named) = service(second) {

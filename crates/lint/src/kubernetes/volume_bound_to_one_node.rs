@@ -1,7 +1,7 @@
 //! A volume of one node for pods on several.
 
-use crate::read::compose::text;
-use crate::read::manifest::{Document, Manifest, Pod, list, scalar};
+use crate::read::compose::{below, text};
+use crate::read::manifest::{Document, Manifest, Pod, labels, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.yaml",
             "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: \
-             [ReadWriteOnce]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: Job\n\
+             [ReadWriteOnce]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: \
+             Job\n\
              metadata: {name: a}\nspec:\n  completionMode: Indexed\n  completions: 2\n  parallelism: 2\n  \
              template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: a\n\
              \x20         image: b\n          resources: {limits: {nvidia.com/gpu: 8}}\n          \
@@ -31,7 +32,27 @@ pub(crate) const RULE: Rule = Rule {
              \x20       - name: d\n          persistentVolumeClaim: {claimName: data}\n",
             &[(
                 "pvc.yaml",
-                "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: \
+                "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: \
+                 data}\nspec:\n  accessModes: \
+                 [ReadWriteOnce]\n  resources: {requests: {storage: 1Ti}}\n",
+            )],
+        ),
+        named_with(
+            "deployment.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: 3\n  selector: \
+             {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: \
+             b}}\n    spec:\n      affinity:\n\
+             \x20       podAntiAffinity:\n          \
+             requiredDuringSchedulingIgnoredDuringExecution:\n            - \
+             {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {a: \
+             b}}}\n      containers:\n\
+             \x20       - {name: a, image: b, volumeMounts: [{name: d, mountPath: \
+             /d}]}\n      volumes:\n        - \
+             name: d\n          persistentVolumeClaim: {claimName: data}\n",
+            &[(
+                "pvc.yaml",
+                "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: \
+                 data}\nspec:\n  accessModes: \
                  [ReadWriteOnce]\n  resources: {requests: {storage: 1Ti}}\n",
             )],
         ),
@@ -40,7 +61,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.yaml",
             "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: \
-             [ReadWriteMany]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: Job\n\
+             [ReadWriteMany]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: \
+             Job\n\
              metadata: {name: a}\nspec:\n  completionMode: Indexed\n  completions: 2\n  parallelism: 2\n  \
              template:\n    spec:\n      restartPolicy: Never\n      containers:\n        - name: a\n\
              \x20         image: b\n          resources: {limits: {nvidia.com/gpu: 8}}\n          \
@@ -50,7 +72,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.yaml",
             "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  accessModes: \
-             [ReadWriteOnce]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: Job\n\
+             [ReadWriteOnce]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: \
+             Job\n\
              metadata: {name: a}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      \
              containers:\n        - name: a\n          image: b\n          resources: {limits: \
              {nvidia.com/gpu: 8}}\n          volumeMounts: [{name: d, mountPath: /d}]\n      volumes:\n\
@@ -77,11 +100,8 @@ fn fault(pod: &Pod, claims: &[(&str, String)]) -> Option<Found> {
     let count = together(pod).filter(|count| *count > 1)?;
     // Pods without GPUs may all fit on one node.
     let large = pod.containers().iter().any(|one| one.gpus().is_some_and(|gpus| gpus >= 4));
-    let apart = pod
-        .spec
-        .as_mapping()?
-        .get("affinity")
-        .is_some_and(|affinity| scalar_anywhere(affinity, "kubernetes.io/hostname"));
+    let apart = is_apart(pod);
+    let large = large && pod.document.kind != "Deployment";
     if !large && !apart {
         return None;
     }
@@ -109,7 +129,7 @@ fn together(pod: &Pod) -> Option<u64> {
         "Job" if scalar(&document.value, &["spec", "completionMode"]).as_deref() == Some("Indexed") => {
             number(&["spec", "parallelism"])
         }
-        "StatefulSet" => number(&["spec", "replicas"]),
+        "StatefulSet" | "Deployment" => number(&["spec", "replicas"]),
         "MPIJob" => number(&["spec", "mpiReplicaSpecs", "Worker", "replicas"])
             .filter(|_| pod.path.iter().any(|key| key == "Worker")),
         "PyTorchJob" => number(&["spec", "pytorchReplicaSpecs", "Worker", "replicas"]),
@@ -117,11 +137,32 @@ fn together(pod: &Pod) -> Option<u64> {
     }
 }
 
-/// Whether a scalar stands anywhere in a value.
-fn scalar_anywhere(value: &serde_yaml::Value, word: &str) -> bool {
-    match value {
-        serde_yaml::Value::Mapping(map) => map.iter().any(|(_, value)| scalar_anywhere(value, word)),
-        serde_yaml::Value::Sequence(items) => items.iter().any(|value| scalar_anywhere(value, word)),
-        other => text(other).as_deref() == Some(word),
-    }
+/// Whether the scheduler must put the pods on different nodes.
+fn is_apart(pod: &Pod) -> bool {
+    let host = |one: &serde_yaml::Value| {
+        scalar(one, &["topologyKey"]).as_deref() == Some("kubernetes.io/hostname") && selects(pod, one)
+    };
+    let required = below(pod.spec, &["affinity", "podAntiAffinity"]);
+    let required =
+        required.map_or_else(Vec::new, |anti| list(anti, "requiredDuringSchedulingIgnoredDuringExecution"));
+    required.into_iter().any(host)
+}
+
+/// Whether a term of an affinity is about the pod itself.
+fn selects(pod: &Pod, term: &serde_yaml::Value) -> bool {
+    let wanted = labels(below(term, &["labelSelector", "matchLabels"]));
+    let expressions =
+        below(term, &["labelSelector"]).map_or_else(Vec::new, |one| list(one, "matchExpressions"));
+    let of = |one: &&serde_yaml::Value| {
+        let key = scalar(one, &["key"]).unwrap_or_default();
+        let values: Vec<String> = list(one, "values").into_iter().filter_map(text).collect();
+        let mut own = pod.labels.iter().filter(|(name, _)| *name == key);
+        match scalar(one, &["operator"]).as_deref() {
+            Some("In") => own.any(|(_, value)| values.contains(value)),
+            Some("Exists") => own.next().is_some(),
+            _ => false,
+        }
+    };
+    let any = !wanted.is_empty() || !expressions.is_empty();
+    any && wanted.iter().all(|one| pod.labels.contains(one)) && expressions.iter().all(of)
 }

@@ -140,9 +140,10 @@ fn of_value(line: usize, known: &SshdKeyword, first: &str, count: usize) -> Opti
 }
 
 /// `Write yes or no`, `Write one of: yes, no, local, remote`.
-fn one_of(words: &[&str]) -> String {
-    match words {
-        [] | [_] | [_, _] => format!("Write {}", diagnostic::words::or(words)),
+fn one_of(words: &[String]) -> String {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] | [_] | [_, _] => format!("Write {}", diagnostic::words::or(&words)),
         _ => format!("Write one of: {}", words.join(", ")),
     }
 }

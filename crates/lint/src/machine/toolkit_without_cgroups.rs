@@ -3,7 +3,7 @@
 use toml::Table;
 
 use crate::read::machine::Machine;
-use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
+use crate::rule::{Found, Judge, Kind, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "toolkit-without-cgroups",
@@ -22,8 +22,18 @@ pub(crate) const RULE: Rule = Rule {
             "/home/ci/.config/nvidia-container-runtime/config.toml",
             "[nvidia-container-cli]\nno-cgroups = true\n",
         ),
+        named_with(
+            "etc/nvidia-container-runtime/config.toml",
+            "[nvidia-container-cli]\nno-cgroups = true\n",
+            &[("home/ml/.config/docker/daemon.json", "{}")],
+        ),
     ],
 };
+
+/// Whether a file is in a user's home, where rootless engines have their configuration.
+fn in_home(name: &str) -> bool {
+    name.contains(".config/") || name.starts_with("home/") || name.contains("/home/")
+}
 
 fn judge(machine: &Machine) -> Vec<Found> {
     let read = machine.text.parse::<Table>();
@@ -31,7 +41,7 @@ fn judge(machine: &Machine) -> Vec<Found> {
     let set = table.get("nvidia-container-cli").and_then(|section| section.get("no-cgroups"));
     let text = machine.text.to_ascii_lowercase();
     let rootless = ["rootless", "podman", "unprivileged user"].iter().any(|word| text.contains(word));
-    let of_user = machine.name.contains(".config/");
+    let of_user = in_home(&machine.name) || machine.others.iter().any(|one| in_home(&one.name));
     if set.and_then(toml::Value::as_bool) != Some(true) || rootless || of_user {
         return Vec::new();
     }

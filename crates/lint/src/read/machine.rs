@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use crate::file::Over;
 use crate::kind::Kind;
 use catalog::Catalog;
 use facts::docker::DaemonJson;
@@ -22,6 +23,8 @@ pub(crate) struct Machine {
     pub kind: Kind,
     pub name: String,
     pub text: String,
+    /// Other files of the machine, by name and text.
+    pub others: Vec<Over>,
     /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
 }

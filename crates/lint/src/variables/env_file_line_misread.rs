@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::read::settings::{Held, Setting, Settings};
-use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
+use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "env-file-line-misread",
@@ -19,12 +19,22 @@ pub(crate) const RULE: Rule = Rule {
         named("docker.env", "# docker run --env-file docker.env x\nNCCL_DEBUG=\"INFO\"\n"),
         named("docker.env", "# docker run --env-file docker.env x\nA=b\nexport NCCL_DEBUG=INFO\n"),
         named("train.env", "NCCL_IB_GID_INDEX=3\nexport NCCL_DEBUG=INFO\n"),
+        named_with(
+            "train.env",
+            "CUDA_VISIBLE_DEVICES=\"0,1\"\n",
+            &[("run.sh", "docker run --gpus all --env-file train.env image train\n")],
+        ),
     ],
     silent: &[
         named("train.env", "# comment\n\nNCCL_DEBUG=INFO\nEMPTY=\nCOLOR=#fff\nHOST\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO\nexport NCCL_IB_GID_INDEX=3\n"),
         named(".env", "A=b\nexport NCCL_DEBUG=INFO\n"),
+        named_with(
+            "train.env",
+            "CUDA_VISIBLE_DEVICES=\"0,1\"\n",
+            &[("run.sh", "docker compose --env-file train.env up\n. ./train.env\n")],
+        ),
     ],
 };
 
@@ -44,6 +54,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
         .others
         .iter()
         .any(|(_, text)| text.trim_start().starts_with('#') && text.contains("--env-file"));
+    let docker = docker || settings.passed_by.is_some();
     // compose and most libraries read `export` in .env.
     let mixed = !sourced
         && !settings.name.rsplit('/').next().is_some_and(|name| name.starts_with(".env"))
@@ -72,7 +83,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
 /// `export` in a file of plain lines.
 fn exported(one: &Setting, docker: bool) -> Found {
     let message = format!(
-        "docker run --env-file takes only NAME=value and refuses `export {}` (variable contains whitespaces)",
+        "docker run --env-file takes only NAME=value and refuses `export {}` (variable contains \
+         whitespaces)",
         one.name
     );
     let (old, new) = (format!("export {}", one.name), &one.name);

@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
+use crate::read::dockerfile::Dockerfile;
 use key_lines::KeyLines;
 
 /// A compose file.
@@ -92,6 +93,19 @@ impl Compose {
             Stack::Unsaid => IsStack::No,
         };
         compose
+    }
+
+    /// The Dockerfile of a service, read with the files of its build context that are known.
+    pub(crate) fn built(&self, service: &Service) -> Option<Dockerfile> {
+        let text = self.files.get(&service.dockerfile()?)?.as_ref()?;
+        let folder = service.build_context()?;
+        let inside = |path: &String| match folder.as_str() {
+            "" => Some(path.clone()),
+            folder => path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned),
+        };
+        let files = self.files.iter();
+        let context = files.filter_map(|(path, text)| Some((inside(path)?, text.clone()))).collect();
+        Some(Dockerfile::read(self.catalog, text, &context))
     }
 
     /// The place of a key in the last file that has it, or of the nearest key above it.

@@ -101,6 +101,13 @@ impl Service {
         (!remote(&folder) && !remote(&name)).then(|| join(&folder, &name))
     }
 
+    /// The directory that it is built from, from the directory of the file; empty for that one.
+    pub(crate) fn build_context(&self) -> Option<String> {
+        let build = self.at(&["build"])?;
+        let folder = text(build).or_else(|| below(build, &["context"]).and_then(text));
+        Some(join("", folder.as_deref().unwrap_or(".")))
+    }
+
     /// The device requests below `deploy.resources.reservations.devices`.
     pub(crate) fn requests(&self) -> Vec<&Value> {
         match self.at(&["deploy", "resources", "reservations", "devices"]) {

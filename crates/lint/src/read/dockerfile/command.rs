@@ -27,6 +27,8 @@ pub(crate) struct Command {
     pub exports: Vec<String>,
     /// Files that its output goes to.
     pub writes: Vec<Word>,
+    /// Redirections right behind a word, without a blank: `numpy<2`.
+    pub glued: Vec<Glued>,
     /// Its input, where it is a here-document: its place among those of the instruction.
     pub heredoc: Option<usize>,
     /// False where it may not run, or where the script goes on when it fails.
@@ -37,6 +39,17 @@ pub(crate) struct Command {
     pub sudo: bool,
     /// The operator behind it: `;` also for a new line; empty at the end.
     pub after: &'static str,
+}
+
+/// A redirection right behind a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Glued {
+    /// The word before it: `numpy` of `numpy<2`.
+    pub word: String,
+    /// `<` or `>`.
+    pub sign: char,
+    /// The file that the shell opens: `2`.
+    pub file: Word,
 }
 
 impl Command {

@@ -18,6 +18,8 @@ enum Token {
     Operator(&'static str, usize),
     /// `>`, `>>`, `<`, …: the next word is a file; true where it is written.
     Redirect(bool),
+    /// `>` or `<` alone, right behind a word.
+    Glued(char),
     Heredoc,
 }
 
@@ -79,7 +81,10 @@ impl Lexer<'_> {
                     tokens.push(Token::Operator(if byte == b'(' { "(" } else { ")" }, line));
                 }
                 b'&' | b'|' => tokens.extend(self.operator(line)),
-                b'<' | b'>' => tokens.push(self.redirect()),
+                b'<' | b'>' => {
+                    let glued = self.glued(&tokens);
+                    tokens.push(glued.unwrap_or_else(|| self.redirect()));
+                }
                 _ => {
                     if let Some(token) = self.descriptor() {
                         tokens.push(token);
@@ -132,6 +137,19 @@ impl Lexer<'_> {
         }
         self.at += length;
         Token::Redirect(writes)
+    }
+
+    /// `<` or `>` right behind a word, and right before one.
+    fn glued(&mut self, before: &[Token]) -> Option<Token> {
+        let behind =
+            matches!(before.last(), Some(Token::Word(_))) && !self.bytes[self.at - 1].is_ascii_whitespace();
+        let mut letters = self.rest().chars();
+        let (sign, next) = (letters.next()?, letters.next()?);
+        if !behind || next.is_whitespace() || "<>&|-()".contains(next) {
+            return None;
+        }
+        self.at += 1;
+        Some(Token::Glued(sign))
     }
 
     /// `2>`, `2>&1`: a number that belongs to a redirection.
@@ -283,6 +301,7 @@ struct Structure {
     piped: bool,
     heredocs: usize,
     file: Option<bool>,
+    glued: Option<char>,
 }
 
 /// Words that open something whose commands may not run.
@@ -298,6 +317,7 @@ impl Structure {
             match token {
                 Token::Word(word) => self.word(word),
                 Token::Redirect(writes) => self.file = Some(writes),
+                Token::Glued(sign) => (self.file, self.glued) = (Some(sign == '>'), Some(sign)),
                 Token::Heredoc => {
                     self.now.heredoc = Some(self.heredocs);
                     self.heredocs += 1;
@@ -311,6 +331,9 @@ impl Structure {
 
     fn word(&mut self, word: Word) {
         if let Some(writes) = self.file.take() {
+            if let (Some(sign), Some(before)) = (self.glued.take(), self.now.words.last()) {
+                self.now.glued.push(Glued { word: before.text.clone(), sign, file: word.clone() });
+            }
             if writes {
                 self.now.writes.push(word);
             }
@@ -375,7 +398,7 @@ impl Structure {
 
     fn end(&mut self) {
         let mut command = std::mem::take(&mut self.now);
-        self.file = None;
+        (self.file, self.glued) = (None, None);
         command.piped = std::mem::take(&mut self.piped);
         command.certain = self.depth == 0 && !self.tested;
         if !command.words.is_empty() || !command.sets.is_empty() || command.heredoc.is_some() {
@@ -446,6 +469,19 @@ mod tests {
         assert_eq!(commands[0].writes[0].text, "/log");
         assert_eq!(commands[1].sets[0].1.text, "3");
         assert!(commands[1].words.is_empty());
+    }
+
+    #[test]
+    fn redirections_right_behind_a_word() {
+        let glued = |script: &str| -> Vec<String> {
+            let commands = read(script).into_iter();
+            commands
+                .flat_map(|one| one.glued)
+                .map(|one| format!("{} {} {}", one.word, one.sign, one.file.text))
+                .collect()
+        };
+        assert_eq!(glued("pip install numpy<2 'a<3' \"b>1\" torch>=2.4"), ["numpy < 2", "torch > =2.4"]);
+        assert_eq!(glued("a > b 2>c >&2 d>>e f >g; cat<<EOF h>&1"), [""; 0]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use pep440_rs::Version;
 use crate::file::File;
 use crate::kind::Kind;
 use crate::location::Location;
+use crate::read::script::Script;
 use facts::Facts;
 use judge::Checks;
 
@@ -32,6 +33,8 @@ pub(crate) struct Settings {
     pub written: Vec<Written>,
     /// Lines that set nothing, of files of lines: number and text.
     pub others: Vec<(usize, String)>,
+    /// Of an env file: a script that passes it to `docker run`.
+    pub passed_by: Option<String>,
     /// Names that the file itself uses: a script's own variables.
     pub uses: BTreeSet<String>,
     /// The commands that start ranks on other machines.
@@ -134,6 +137,26 @@ impl Scope {
     }
 }
 
+/// A script that passes an env file to `docker run`, which reads it as it stands.
+fn passed_by(file: &File) -> Option<String> {
+    let base = file.name.rsplit('/').next().unwrap_or_default();
+    let passes = |text: &str| {
+        let script = Script::read(file.catalog, text);
+        script.commands.iter().any(|command| {
+            let engine = matches!(command.program(), "docker" | "podman" | "nerdctl");
+            let words = &command.words;
+            let is_file = |path: &str| path.rsplit('/').next() == Some(base);
+            let given = words.iter().enumerate().any(|(at, word)| match word.text.split_once('=') {
+                Some(("--env-file", path)) => is_file(path),
+                _ => word.text == "--env-file" && words.get(at + 1).is_some_and(|next| is_file(&next.text)),
+            });
+            engine && matches!(command.word(1), "run" | "create" | "exec") && given
+        })
+    };
+    let scripts = file.over.iter().filter(|_| file.kind == Kind::Environment);
+    scripts.into_iter().find(|one| passes(&one.text)).map(|one| one.name.clone())
+}
+
 impl Settings {
     /// A file that sets nothing.
     fn empty(file: &File) -> Settings {
@@ -144,6 +167,7 @@ impl Settings {
             scopes: Vec::new(),
             written: Vec::new(),
             others: Vec::new(),
+            passed_by: passed_by(file),
             uses: BTreeSet::new(),
             launches: Vec::new(),
             returns: None,

@@ -1,0 +1,83 @@
+//! A command that starts the server which the entrypoint of the image already starts.
+
+use crate::read::compose::{Compose, Service};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::servers::is_image;
+
+use super::command_without_shell::words;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "entrypoint-repeated",
+    severity: Severity::Error,
+    summary: "commands for images whose entrypoint is a server have only its arguments",
+    explain: include_str!("entrypoint_repeated.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.6.3\n    command: vllm serve a/b --dtype \
+             bfloat16\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai\n    command: [python3, -m, \
+             vllm.entrypoints.openai.api_server, --model, a/b]\n",
+        ),
+        compose("services:\n  a:\n    image: ollama/ollama:0.5.7\n    command: ollama serve\n"),
+    ],
+    silent: &[
+        compose("services:\n  a:\n    image: vllm/vllm-openai:v0.6.3\n    command: --model a/b\n"),
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.6.3\n    entrypoint: []\n    command: vllm \
+             serve \
+             a/b\n  c:\n    image: vllm/vllm-openai:v0.6.3\n    entrypoint: bash -c\n    command: [\"vllm \
+             serve \
+             a\"]\n",
+        ),
+        compose("services:\n  a:\n    image: ollama/ollama:0.5.7\n    command: serve\n"),
+        compose(
+            "services:\n  a:\n    image: lmsysorg/sglang:latest\n    command: python3 -m \
+             sglang.launch_server\n",
+        ),
+    ],
+};
+
+/// Images, and the program that their entrypoint starts.
+const IMAGES: &[(&str, &str)] = &[
+    ("vllm/vllm-openai", "vllm"),
+    ("ghcr.io/huggingface/text-generation-inference", "text-generation-launcher"),
+    ("ghcr.io/huggingface/text-embeddings-inference", "text-embeddings-router"),
+    ("ollama/ollama", "ollama"),
+];
+
+fn judge(file: &Compose) -> Vec<Found> {
+    let own = |service: &&Service| {
+        !service.extends_elsewhere
+            && service.value.as_mapping().is_some_and(|map| !map.contains_key("entrypoint"))
+            && service.at(&["build"]).is_none()
+    };
+    let fault = |service: &Service| {
+        let image = service.text("image")?;
+        let words = words(service.at(&["command"]));
+        let message = format!("service {}: {}", service.name, repeated(&image, &words)?);
+        Some(Found::error(service.line_of("command"), message, FIX_COMPOSE))
+    };
+    file.services.iter().filter(own).filter_map(fault).collect()
+}
+
+const FIX_COMPOSE: &str = "Leave only the arguments in command, or set `entrypoint: []`";
+
+/// What is wrong with words behind the entrypoint of an image.
+pub(crate) fn repeated(image: &str, words: &[String]) -> Option<String> {
+    let (_, starts) = IMAGES.iter().find(|(name, _)| is_image(image, name))?;
+    let first = words.first()?;
+    let base = first.rsplit('/').next().unwrap_or_default();
+    let program = first == base || first.starts_with('/');
+    let is_python = base == "python" || base == "python3";
+    let wrong = base == *starts || matches!(base, "bash" | "sh") || is_python && words.len() > 1;
+    let shown: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
+    (program && wrong).then(|| {
+        format!(
+            "the entrypoint of {image} already starts {starts}; it gets `{}` as arguments and fails",
+            shown.join(" ")
+        )
+    })
+}

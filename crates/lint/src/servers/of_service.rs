@@ -1,0 +1,119 @@
+//! The server of a service of a compose file, and of a container of a pod.
+
+use super::{Environment, Image, Server, server};
+use crate::read::compose::{Compose, Service};
+use crate::read::dockerfile::expand::Variables;
+use crate::read::dockerfile::instructions::Instruction;
+use crate::read::dockerfile::shell::{Command, Word};
+use crate::read::dockerfile::stage::script;
+use crate::read::dockerfile::start::{command, entrypoint, started};
+use crate::read::dockerfile::text::Text;
+use crate::read::manifest::{Container, list, scalar};
+
+/// The server that a service runs, as far as the file and its Dockerfile show it.
+pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
+    if service.extends_elsewhere {
+        return None;
+    }
+    let mut environment: Environment = service.environment();
+    let visible = |value: &mut Option<String>| {
+        if value.as_ref().is_some_and(|value| value.contains('$')) {
+            *value = None;
+        }
+    };
+    environment.values_mut().for_each(visible);
+    // A file of variables may set any of them.
+    if service.at(&["env_file"]).is_some() {
+        for name in ["PORT", "OLLAMA_HOST", "UVICORN_PORT", "UVICORN_HOST", "GUNICORN_CMD_ARGS"] {
+            environment.entry(name.to_owned()).or_insert(None);
+        }
+    }
+    let own = |key: &str| service.at(&[key]).is_some();
+    let words = |key: &str| crate::compose::command_without_shell::words(service.at(&[key]));
+    let built = service.at(&["build"]).is_some();
+    let image = service.text("image").filter(|_| !built);
+    let of = |enters| image.as_deref().map(|name| Image { name, enters });
+    if own("entrypoint") {
+        let all = [words("entrypoint"), words("command")].concat();
+        return server(of(false), &started_by(&all, 1), &environment);
+    }
+    if !built {
+        return server(of(true), &started_by(&words("command"), 1), &environment);
+    }
+    let read = file.built(service)?;
+    // A stage that is not the last one.
+    if crate::read::compose::below(&service.value, &["build", "target"]).is_some() {
+        return None;
+    }
+    let last = read.stages.last()?;
+    for name in last.end.variables.names() {
+        let value = last.end.variables.get(name).and_then(|value| value.text.clone());
+        environment.entry(name.to_owned()).or_insert(value);
+    }
+    let base = match &last.from {
+        crate::read::dockerfile::From::Image(image) if image.known => Some(image.text.clone()),
+        _ => None,
+    };
+    let entry = entrypoint(&read);
+    let base = base.as_deref().map(|name| Image { name, enters: entry.is_none() });
+    match (entry, own("command")) {
+        (None, true) => server(base, &started_by(&words("command"), 1), &environment),
+        (None, false) if command(&read).is_none() => server(base, &[], &environment),
+        (_, false) => server(base, &started(&read), &environment),
+        (Some(entry), true) => {
+            let first = entry.json.clone()?;
+            server(base, &started_by(&[first, words("command")].concat(), 1), &environment)
+        }
+    }
+}
+
+/// The server that a container of a pod runs.
+pub(crate) fn of_pod(container: &Container) -> Option<Server> {
+    let items = list(container.value, "env").into_iter();
+    let mut environment: Environment = items
+        .filter_map(|one| {
+            let value = scalar(one, &["value"]).filter(|value| !value.contains("$("));
+            Some((scalar(one, &["name"])?, value))
+        })
+        .collect();
+    if !list(container.value, "envFrom").is_empty() {
+        for name in ["PORT", "OLLAMA_HOST", "UVICORN_PORT", "UVICORN_HOST", "GUNICORN_CMD_ARGS"] {
+            environment.entry(name.to_owned()).or_insert(None);
+        }
+    }
+    let texts = |key: &str| -> Vec<String> {
+        list(container.value, key).into_iter().filter_map(crate::read::compose::text).collect()
+    };
+    let (command, arguments) = (texts("command"), texts("args"));
+    let image = scalar(container.value, &["image"]);
+    let image = image.as_deref().map(|name| Image { name, enters: command.is_empty() });
+    server(image, &started_by(&[command, arguments].concat(), 1), &environment)
+}
+
+/// The commands that words start, those inside of `bash -c` included.
+fn started_by(words: &[String], line: usize) -> Vec<Command> {
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let instruction = Instruction {
+        line,
+        last: line,
+        keyword: "CMD".to_owned(),
+        flags: Vec::new(),
+        text: Text::default(),
+        json: Some(words.to_vec()),
+        heredocs: Vec::new(),
+    };
+    let mut commands = script(&instruction, &Variables::default());
+    for word in commands.iter_mut().flat_map(|command| command.words.iter_mut()) {
+        hide_unknown(word);
+    }
+    commands
+}
+
+/// What docker compose, Kubernetes or a shell puts into a word is not visible.
+fn hide_unknown(word: &mut Word) {
+    if word.text.contains('$') {
+        word.known = false;
+    }
+}
