@@ -118,13 +118,16 @@ impl Trace {
     /// Whether what the other direction shows may also be what drops these at the receiver: VXLAN drops what
     /// comes from another machine than its own entry for the sender names, and with such an entry it sends
     /// nothing to that machine either; a container without an interface in the overlay receives nothing.
+    /// Where nobody saw how far the other direction gets, it may.
     pub fn may_follow_from(&self, reverse: Option<&Trace>) -> bool {
+        let unseen = reverse.is_some_and(|reverse| !reverse.arrives() && reverse.stop().is_none());
         let reverse = reverse.and_then(Trace::stop);
         self.stop() == Some(Stop::AtReceiver)
-            && matches!(
-                reverse,
-                Some(Stop::NotSent | Stop::NotResolved(_) | Stop::Elsewhere(_) | Stop::OutsideOverlay)
-            )
+            && (unseen
+                || matches!(
+                    reverse,
+                    Some(Stop::NotSent | Stop::NotResolved(_) | Stop::Elsewhere(_) | Stop::OutsideOverlay)
+                ))
     }
 
     /// Whether datagrams arrive, though not all of them perhaps.
@@ -328,6 +331,11 @@ mod tests {
         assert_eq!(of(80, &[]).stop(), None);
         // Whoever is asked for, these packets were sent.
         assert_eq!(of(0, &[packet([10, 77, 10, 2], Some(4789))]).stop(), Some(Stop::OnTheWay));
+        let sent = [packet([10, 77, 10, 2], Some(4789))];
+        let dropped = trace(way(0), FLOW, (Some(&sent), Some(&sent)), (vec![address(2)], CONTAINER));
+        let unseen = trace(way(0), FLOW, (None, None), (vec![address(2)], CONTAINER));
+        assert_eq!((dropped.stop(), unseen.stop()), (Some(Stop::AtReceiver), None));
+        assert!(dropped.may_follow_from(Some(&unseen)) && !dropped.may_follow_from(None));
         let mut twice = trace(way(0), FLOW, (Some(&[]), Some(&[])), (vec![address(2)], CONTAINER));
         twice.add(of(0, &[]));
         assert_eq!(twice.stop(), Some(Stop::NotResolved(address(99))));

@@ -1,6 +1,6 @@
 //! A download from the Hugging Face Hub while offline mode is on.
 
-use crate::read::dockerfile::shell::Command;
+use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 

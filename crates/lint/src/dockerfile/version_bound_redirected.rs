@@ -1,7 +1,7 @@
 //! A bound of a version that the shell takes for a redirection.
 
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::shell::{Command, Glued};
+use crate::read::dockerfile::command::{Command, Glued};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {

@@ -5,7 +5,7 @@ mod of_service;
 
 use std::collections::BTreeMap;
 
-use crate::read::dockerfile::shell::{Command, Word};
+use crate::read::dockerfile::command::{Command, Word};
 use known::{KNOWN, Known, Listens};
 
 pub(crate) use of_service::{of_pod, of_service};

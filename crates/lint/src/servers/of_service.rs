@@ -2,9 +2,9 @@
 
 use super::{Environment, Image, Server, server};
 use crate::read::compose::{Compose, Service};
+use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::expand::Variables;
 use crate::read::dockerfile::instructions::Instruction;
-use crate::read::dockerfile::shell::{Command, Word};
 use crate::read::dockerfile::stage::script;
 use crate::read::dockerfile::start::{command, entrypoint, started};
 use crate::read::dockerfile::text::Text;

@@ -136,8 +136,8 @@ impl PhaseRunner<'_> {
         let bytes = self.sized(0.0).max(4 << 20);
         let answers = self.each(|_| Task::Loopback { bytes }, PhaseId::Repeat, start).await?;
         for (rates, answer) in ranks.iter_mut().zip(answers) {
-            if let Answer::Streamed { seconds, .. } = answer {
-                rates.push(bytes as f64 / seconds);
+            if let Answer::Streamed { seconds, waited, .. } = answer {
+                rates.push(carried(bytes, seconds, waited));
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::command::{Command, Word, assignment};
+use super::command::{Command, Glued, Word, assignment};
 use super::expand::{self, Expanded, Variables};
 use super::text::Text;
 use super::wrappers::strip_wrappers;
