@@ -77,7 +77,8 @@ impl ValueKind {
             }
             ValueKind::Package => is_requirement(text),
             ValueKind::Repository => {
-                only("._/-") && Reference::parse(text).is_ok_and(|name| name.tag == "latest")
+                only("._/-")
+                    && Reference::parse(&text.to_ascii_lowercase()).is_ok_and(|name| name.tag == "latest")
             }
             ValueKind::LabelKey => only("._/-"),
             ValueKind::Command => command::is_single(text.trim()),
@@ -108,7 +109,7 @@ impl ValueKind {
             ValueKind::Url => "an https, http or file URL without shell characters",
             ValueKind::ProxyUrl => "an http, https or socks5 URL without shell characters",
             ValueKind::Package => "one package such as numpy<2 or NAME @ URL (PEP 508)",
-            ValueKind::Repository => "a name of lower-case letters, digits and ._/-, without a tag",
+            ValueKind::Repository => "a name of letters, digits and ._/-, without a tag",
             ValueKind::LabelKey => "a key of letters, digits and ._/-",
             ValueKind::Command => {
                 "one command on one line, without a comment, a here-document or a backslash at its end; \

@@ -7,7 +7,7 @@ use crate::dockerfile as rules;
 use crate::file::File;
 use crate::kind::Kind;
 use crate::packages as package_rules;
-use crate::read::compose::{Compose, Service, below, text};
+use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
 use crate::read::packages::PackageList;
@@ -61,17 +61,7 @@ pub fn modules(file: &File) -> BTreeSet<String> {
 /// The env files that the services of a compose file name, as paths relative to it.
 pub fn env_files(file: &File) -> BTreeSet<String> {
     let compose = Compose::read(file.catalog, &file.text, &file.over, file.stack);
-    compose.services.iter().flat_map(env_files_of).collect()
-}
-
-/// The env files that a service names, as it names them.
-pub(crate) fn env_files_of(service: &Service) -> Vec<String> {
-    let items = match service.at(&["env_file"]) {
-        Some(serde_yaml::Value::Sequence(items)) => items.clone(),
-        other => other.cloned().into_iter().collect(),
-    };
-    let path = |item: &serde_yaml::Value| text(item).or_else(|| below(item, &["path"]).and_then(text));
-    items.iter().filter_map(path).filter(|path| !path.contains('$')).collect()
+    compose.services.iter().flat_map(Service::env_files).collect()
 }
 
 /// The files that tell more of a compose file, as paths relative to it: `.env`, env files, the Dockerfiles of
@@ -83,7 +73,7 @@ pub fn nearby(file: &File) -> BTreeSet<String> {
     let mut found = BTreeSet::from([".env".to_owned()]);
     for service in &compose.services {
         found.extend(service.dockerfile());
-        found.extend(env_files_of(service).iter().map(|path| join("", path)));
+        found.extend(service.env_files().iter().map(|path| join("", path)));
         found.extend(compose_rules::shared_memory_small::scripts(&compose, service));
         if let (Some(read), Some(folder)) = (compose.built(service), service.build_context()) {
             found.extend(read.wants.iter().map(|path| join(&folder, path)));

@@ -160,9 +160,6 @@ impl Sources {
         }
         match file::text_up_to(path, FILE_LIMIT_BYTES) {
             Ok(text) => match detect_below(named, &name, &text) {
-                Detected::Kind(Kind::Dockerfile) if too_many_stages(&text) => {
-                    found.unreadable.push(too_complex(name));
-                }
                 Detected::Kind(kind) => found.files.push(self.file(name, text, kind)),
                 Detected::Unchecked(why) => found.skipped.push(skipped(name, why)),
             },
@@ -201,10 +198,6 @@ impl Sources {
 
     fn named(&self, name: String, text: String, collected: &mut Collected) -> Result<(), Error> {
         let why = match self.detect(&name, &text) {
-            Detected::Kind(Kind::Dockerfile) if too_many_stages(&text) => {
-                collected.unreadable.push(too_complex(name));
-                return Ok(());
-            }
             Detected::Kind(kind) => {
                 collected.files.push(self.file(name, text, kind));
                 return Ok(());
@@ -240,20 +233,6 @@ impl Sources {
         }
         file
     }
-}
-
-/// The most stages of a Dockerfile: rules compare each with those before it.
-const STAGES_LIMIT: usize = 1000;
-
-fn too_many_stages(text: &str) -> bool {
-    let begins = |line: &&str| {
-        line.trim_start().get(..5).is_some_and(|word| word.trim_end().eq_ignore_ascii_case("from"))
-    };
-    text.lines().filter(begins).count() > STAGES_LIMIT
-}
-
-fn too_complex(name: String) -> Unreadable {
-    Unreadable { name, why: format!("it has more than {STAGES_LIMIT} build stages"), directory: false }
 }
 
 /// Skipped files that an error names.

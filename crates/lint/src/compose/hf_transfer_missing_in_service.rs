@@ -66,7 +66,7 @@ fn value(file: &Compose, service: &Service) -> Option<(&'static str, String)> {
     if let Some(value) = service.environment().remove(VARIABLE) {
         return value.map(|value| ("environment", value));
     }
-    let names = crate::asks::env_files_of(service);
+    let names = service.env_files();
     let texts = names.iter().filter_map(|name| file.files.get(name.trim_start_matches("./"))?.as_deref());
     let lines = texts.flat_map(str::lines);
     let found = lines.filter_map(|line| line.trim().strip_prefix(VARIABLE)?.strip_prefix('='));

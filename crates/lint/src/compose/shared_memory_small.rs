@@ -180,8 +180,8 @@ pub(crate) fn scripts(file: &Compose, service: &Service) -> Vec<String> {
     let mut found = Vec::new();
     for word in words {
         let end = built.as_ref().and_then(|built| built.stages.last()).map(|stage| &stage.end);
-        let inside = directory.as_deref().or(end.map(|end| end.files.workdir.as_str())).unwrap_or_default();
-        let path = join(inside, word);
+        let in_image = directory.as_deref().or(end.map(|end| end.files.workdir.as_str())).unwrap_or_default();
+        let path = join(in_image, word);
         let mounted = service.list(&["volumes"]).into_iter().find_map(|volume| {
             let mut parts = volume.split(':');
             let (host, target) = (parts.next()?, parts.next()?);

@@ -65,9 +65,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
 
 fn stage(stage: &Stage) -> Option<Found> {
     // From here on there may be files of any name.
-    let brought = stage.instructions.iter().position(brings_any);
+    let copied = stage.instructions.iter().position(brings_any);
     let fetched = stage.runs.iter().find(|run| fetches(run)).map(|run| run.instruction);
-    let unknown_from = brought.into_iter().chain(fetched).min().unwrap_or(usize::MAX);
+    let unknown_from = copied.into_iter().chain(fetched).min().unwrap_or(usize::MAX);
     for run in stage.runs.iter().take_while(|run| run.instruction < unknown_from) {
         if run.state.opaque {
             return None;

@@ -99,12 +99,12 @@ impl Compose {
     pub(crate) fn built(&self, service: &Service) -> Option<Dockerfile> {
         let text = self.files.get(&service.dockerfile()?)?.as_ref()?;
         let folder = service.build_context()?;
-        let inside = |path: &String| match folder.as_str() {
+        let in_image = |path: &String| match folder.as_str() {
             "" => Some(path.clone()),
             folder => path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned),
         };
         let files = self.files.iter();
-        let context = files.filter_map(|(path, text)| Some((inside(path)?, text.clone()))).collect();
+        let context = files.filter_map(|(path, text)| Some((in_image(path)?, text.clone()))).collect();
         Some(Dockerfile::read(self.catalog, text, &context))
     }
 

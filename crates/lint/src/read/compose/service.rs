@@ -32,6 +32,16 @@ pub(crate) enum Gpus {
 }
 
 impl Service {
+    /// The env files that it names, as it names them.
+    pub(crate) fn env_files(&self) -> Vec<String> {
+        let items = match self.at(&["env_file"]) {
+            Some(Value::Sequence(items)) => items.clone(),
+            other => other.cloned().into_iter().collect(),
+        };
+        let path = |item: &Value| text(item).or_else(|| below(item, &["path"]).and_then(text));
+        items.iter().filter_map(path).filter(|path| !path.contains('$')).collect()
+    }
+
     /// Reads a service of a file.
     pub(crate) fn read(name: &Value, value: &Value, file: &Compose) -> Option<Service> {
         let name = text(name)?;
