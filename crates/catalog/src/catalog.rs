@@ -11,8 +11,8 @@ use super::{
     apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
     docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
     image_variables, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces, nvidia_packages,
-    object_keys, package_order, pip_options, presets, stack_keys, sxids, systems, throttle_reasons,
-    time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    object_keys, package_order, pip_options, presets, removed_arguments, stack_keys, sxids, systems,
+    throttle_reasons, time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -101,6 +101,8 @@ catalog! {
     pub pip_options: Table<pip_options::PipOption>,
     /// Presets, in the order of the alphabet.
     pub presets: Table<presets::Preset>,
+    /// Keyword arguments that libraries no longer take.
+    pub removed_arguments: Table<removed_arguments::RemovedArgument>,
     /// Keys of stack files.
     pub stack_keys: Table<stack_keys::StackKey>,
     /// SXids, by number.

@@ -9,8 +9,9 @@ use super::{
     apt_options, cuda, cuda_errors, deepspeed, deepspeed_exports, deepspeed_keys, distributed_functions,
     docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn, gpu_images, gpus, hypervisors,
     image_variables, images, mirrors, misleading_packages, nccl, nccl_functions, network_interfaces,
-    nvidia_packages, object_keys, package_order, packages, pip_options, presets, stack_keys, sxids, systems,
-    throttle_reasons, time_services, toolkit, torch, tracebacks, variable_families, variables, xids,
+    nvidia_packages, object_keys, package_order, packages, pip_options, presets, removed_arguments,
+    stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, torch, tracebacks,
+    variable_families, variables, xids,
 };
 
 /// One file of the catalog.
@@ -122,6 +123,7 @@ static FILES: &[File] = &[
     of::<RowTable<package_order::PackagePlace>>(&[by(&["package"], Free)]),
     of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<removed_arguments::RemovedArgument>>(&[by(&["package", "callables", "argument"], Free)]),
     of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),
     of::<RowTable<sxids::Sxid>>(&[by(&["number"], Numbers)]),
     of::<systems::Systems>(&[

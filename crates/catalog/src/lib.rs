@@ -44,6 +44,7 @@ pub mod packages;
 pub mod pip_options;
 pub mod presets;
 pub mod release;
+pub mod removed_arguments;
 pub mod rules;
 pub mod severity;
 pub mod signatures;

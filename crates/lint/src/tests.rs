@@ -38,8 +38,19 @@ fn file(example: &Example) -> File {
         return file;
     }
     let companions = example.companions.iter();
-    let is_over = matches!(kind, Kind::DeepspeedConfig | Kind::Hostfile | Kind::Python | Kind::Kubernetes)
-        || kind == Kind::Compose && example.companions.iter().all(|(name, _)| name.contains(".y"));
+    let is_over = matches!(
+        kind,
+        Kind::DeepspeedConfig
+            | Kind::Hostfile
+            | Kind::Python
+            | Kind::Kubernetes
+            | Kind::Shell
+            | Kind::DaemonJson
+            | Kind::ToolkitConfig
+            | Kind::Sshd
+            | Kind::NcclConf
+    ) || kind == Kind::Compose
+        && example.companions.iter().all(|(name, _)| name.contains(".y"));
     if is_over {
         let over = companions.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
         file.over = over.collect();
@@ -301,6 +312,7 @@ fn rules_with_certain_fixes() {
         "variable-value-not-taken",
         "allocator-option-invalid",
         "env-file-line-misread",
+        "nccl-conf-misread",
         "launch-option-invalid",
         "continuation-broken",
         "sbatch-directive-invalid",

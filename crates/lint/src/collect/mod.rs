@@ -4,6 +4,7 @@
 mod context;
 pub mod here;
 mod roots;
+mod together;
 
 use catalog::Catalog;
 use std::collections::BTreeSet;
@@ -66,6 +67,7 @@ impl Sources {
             collected.skipped.extend(context::fill(file, self.context.as_deref(), &roots));
         }
         collected.skipped.extend(context::env_files(&mut collected.files, &roots));
+        together::fill(&mut collected, &roots);
         Ok(collected)
     }
 
