@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gres=gpu:1\napptainer exec --bind /data image.sif python train.py\n",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\napptainer exec --bind /data image.sif python train.py \
+             --device cuda\n",
         ),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --gpus-per-node=4\nsrun singularity run image.sif train\n"),
     ],
@@ -38,7 +39,15 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(script: &Script) -> Vec<Found> {
     let Some(batch) = Batch::read(&script.text).filter(asks) else { return Vec::new() };
     // By an option, a variable, or an option in a variable.
-    let given = ["--nv", "--rocm", "APPTAINER_NV", "SINGULARITY_NV", "nvidia-container-cli", "--device"];
+    let given = [
+        "--nv",
+        "--rocm",
+        "APPTAINER_NV",
+        "SINGULARITY_NV",
+        "nvidia-container-cli",
+        "--device nvidia.com",
+        "--device=nvidia.com",
+    ];
     if given.iter().any(|word| script.text.contains(word)) {
         return Vec::new();
     }

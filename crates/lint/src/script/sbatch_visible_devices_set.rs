@@ -79,7 +79,10 @@ fn fault(batch: &Batch, line: usize, command: &str) -> Option<Found> {
         if gpus.zip(highest).is_some_and(|(gpus, highest)| highest < gpus) {
             return None;
         }
-        let has = gpus.map_or("its own GPUs".to_owned(), |gpus| format!("{gpus} GPUs, numbered from 0"));
+        let has = gpus.map_or("its own GPUs".to_owned(), |gpus| match gpus {
+            1 => "1 GPU, number 0".to_owned(),
+            _ => format!("{gpus} GPUs, numbered from 0"),
+        });
         let message = format!(
             "each task of the array has {has}; the index of the task names a GPU that it does not have or \
              that belongs to another job"
@@ -97,7 +100,7 @@ fn fault(batch: &Batch, line: usize, command: &str) -> Option<Found> {
     let list = value.split(',').map(|one| one.trim().parse::<u64>().ok()).collect::<Option<Vec<u64>>>()?;
     let (gpus, most) = (gpus?, list.into_iter().max()?);
     let message = format!(
-        "the job has {gpus} GPUs per node, which it sees as 0 to {}; {NAME}{value} names GPU {most}, which \
+        "the GPUs of the job are 0 to {} on each node; {NAME}{value} names GPU {most}, which \
          is \
          missing or belongs to another job",
         gpus.saturating_sub(1)

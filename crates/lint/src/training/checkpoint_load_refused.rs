@@ -76,7 +76,7 @@ fn judge(program: &Program) -> Vec<Found> {
             return None;
         }
         let path = load.argument(0, "f")?;
-        let (save, what) =
+        let (save, (what, here)) =
             program.calls.iter().filter(|call| call.name == "torch.save").find_map(|save| {
                 let same = save.argument(1, "f").is_some_and(|to| to.text == path.text);
                 Some((save, object(program, save)?)).filter(|_| same)
@@ -92,13 +92,14 @@ fn judge(program: &Program) -> Vec<Found> {
             path.text.replace('\n', " ")
         );
         let fix = "Save `vars(args)`, or load your own file with weights_only=False";
-        Some(Found::error(load.line, message, fix).unless_certain(place.is_some()))
+        Some(Found::error(load.line, message, fix).unless_certain(place.is_some() && here))
     });
     found.take(1).collect()
 }
 
-/// An object in what is saved that is neither a tensor nor a plain value.
-fn object(program: &Program, save: &Call) -> Option<String> {
+/// An object in what is saved that is neither a tensor nor a plain value, and whether it is set in the same
+/// function: an argument of the same name may be something else.
+fn object(program: &Program, save: &Call) -> Option<(String, bool)> {
     let saved = save.argument(0, "obj")?;
     let through = program.value(&saved.text, &save.function, save.at.start);
     let text = through.map_or(saved.text.as_str(), |one| one.text.as_str());
@@ -114,6 +115,7 @@ fn object(program: &Program, save: &Call) -> Option<String> {
         // Every assignment of the name must make one.
         let only = program.assignments.iter().filter(|one| one.name == name).count() == 1;
         let is_namespace = last == "parse_args" || made.name == "argparse.Namespace";
-        (is_namespace && only).then(|| format!("{name}, an argparse.Namespace,"))
+        let here = set.function == save.function;
+        (is_namespace && only).then(|| (format!("{name}, an argparse.Namespace,"), here))
     })
 }
