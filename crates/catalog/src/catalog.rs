@@ -11,9 +11,9 @@ use super::{
     apt_options, cuda, cuda_errors, cudnn_users, cudnn_wheels, deepspeed, deepspeed_exports, deepspeed_keys,
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
     gpu_images, gpus, hypervisors, image_variables, mirrors, misleading_packages, nccl, nccl_functions,
-    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, sbatch_options,
-    sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit, toolkit_keys, torch,
-    torch_partners, tracebacks, variable_families, variables, xids,
+    network_interfaces, nvidia_packages, object_keys, package_order, pip_options, presets, removed_arguments,
+    sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services, toolkit,
+    toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
 };
 
 /// Makes the struct with a cell for each table, and an accessor for each.
@@ -106,6 +106,8 @@ catalog! {
     pub pip_options: Table<pip_options::PipOption>,
     /// Presets, in the order of the alphabet.
     pub presets: Table<presets::Preset>,
+    /// Keyword arguments that libraries no longer take.
+    pub removed_arguments: Table<removed_arguments::RemovedArgument>,
     /// Options of sbatch.
     pub sbatch_options: Table<sbatch_options::SbatchOption>,
     /// Keywords of sshd_config.

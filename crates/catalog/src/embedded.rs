@@ -8,8 +8,9 @@ use super::{
     distributed_functions, docker_daemon, docker_warnings, drivers, expected_bandwidth, flash_attn,
     gpu_images, gpus, hypervisors, image_variables, images, mirrors, misleading_packages, nccl,
     nccl_functions, network_interfaces, nvidia_packages, object_keys, package_order, packages, pip_options,
-    presets, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons, time_services,
-    toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables, xids,
+    presets, removed_arguments, sbatch_options, sshd_keywords, stack_keys, sxids, systems, throttle_reasons,
+    time_services, toolkit, toolkit_keys, torch, torch_partners, tracebacks, variable_families, variables,
+    xids,
 };
 
 /// One file of the catalog.
@@ -139,6 +140,7 @@ static FILES: &[File] = &[
     of::<RowTable<package_order::PackagePlace>>(&[by(&["package"], Free)]),
     of::<RowTable<pip_options::PipOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<presets::Preset>>(&[by(&["name"], Alphabet)]),
+    of::<RowTable<removed_arguments::RemovedArgument>>(&[by(&["package", "callables", "argument"], Free)]),
     of::<RowTable<sbatch_options::SbatchOption>>(&[by(&["option"], Alphabet)]),
     of::<RowTable<sshd_keywords::SshdKeyword>>(&[by(&["keyword"], Alphabet)]),
     of::<RowTable<stack_keys::StackKey>>(&[by(&["section", "key"], Alphabet)]),

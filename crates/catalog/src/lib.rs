@@ -46,6 +46,7 @@ pub mod packages;
 pub mod pip_options;
 pub mod presets;
 pub mod release;
+pub mod removed_arguments;
 pub mod rules;
 pub mod sbatch_options;
 pub mod severity;

@@ -14,6 +14,9 @@ pub struct MisleadingPackage {
     pub problem: String,
     /// What to do instead, in the imperative.
     pub hint: String,
+    /// The releases that stop when they are installed, as a specifier: `>=2.12`; None: it can be installed.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// Where this was read.
     pub source: String,
     /// Day of the last check against the source: `2026-11-26`.

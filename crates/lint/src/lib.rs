@@ -116,15 +116,12 @@ impl Content {
             }
             Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd => {
                 let (name, text, facts) = (file.name.clone(), file.text.clone(), file.facts.clone());
-                let (catalog, kind) = (file.catalog, file.kind);
-                let others = file.over.clone();
+                let (catalog, kind, others) = (file.catalog, file.kind, file.over.clone());
                 content.machine = Some(Machine { catalog, checks, kind, name, text, others, facts });
             }
             Kind::Kubernetes => content.manifest = Some(Manifest::of(file)),
             Kind::Python => {
-                let (name, scripts, facts) = (file.name.clone(), file.over.clone(), file.facts.clone());
-                let read = Program::read(file.catalog, &file.text);
-                content.program = Some(Program { name, scripts, facts, ..read });
+                content.program = Some(Program::of(file));
             }
         }
         if let Some(settings) = &mut content.settings {
@@ -141,7 +138,8 @@ impl Content {
     }
 
     fn script(&mut self, file: &File) {
-        let read = Script::read(file.catalog, &file.text);
+        let programs = file.over.clone();
+        let read = Script { programs, ..Script::read(file.catalog, &file.text) };
         self.settings = Some(Settings::of_script(&read, file));
         self.launches = Some(Launches::of_script(&read));
         self.script = Some(read);

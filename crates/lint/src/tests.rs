@@ -38,16 +38,20 @@ fn file(example: &Example) -> File {
         return file;
     }
     let companions = example.companions.iter();
-    let of_others = [
-        Kind::DeepspeedConfig,
-        Kind::Hostfile,
-        Kind::Python,
-        Kind::Kubernetes,
-        Kind::ToolkitConfig,
-        Kind::Environment,
-    ];
-    let is_over = of_others.contains(&kind)
-        || kind == Kind::Compose && example.companions.iter().all(|(name, _)| name.contains(".y"));
+    let is_over = matches!(
+        kind,
+        Kind::DeepspeedConfig
+            | Kind::Hostfile
+            | Kind::Python
+            | Kind::Kubernetes
+            | Kind::Shell
+            | Kind::DaemonJson
+            | Kind::ToolkitConfig
+            | Kind::Sshd
+            | Kind::NcclConf
+            | Kind::Environment
+    ) || kind == Kind::Compose
+        && example.companions.iter().all(|(name, _)| name.contains(".y"));
     if is_over {
         let over = companions.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
         file.over = over.collect();
@@ -317,6 +321,7 @@ fn rules_with_certain_fixes() {
         "variable-value-not-taken",
         "allocator-option-invalid",
         "env-file-line-misread",
+        "nccl-conf-misread",
         "launch-option-invalid",
         "continuation-broken",
         "sbatch-directive-invalid",

@@ -1,8 +1,10 @@
 //! The build context of a Dockerfile, and the files that it installs from.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::roots::{Around, Roots};
+use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unchecked, Unreadable};
 use host::file;
 
@@ -25,7 +27,12 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
     let around = &mut roots.around(&file.name);
     match file.kind {
         Kind::Dockerfile => build(file, named, around),
-        Kind::DeepspeedConfig | Kind::Hostfile | Kind::Kubernetes | Kind::Python | Kind::Environment
+        Kind::DeepspeedConfig
+        | Kind::Hostfile
+        | Kind::Kubernetes
+        | Kind::Python
+        | Kind::Shell
+        | Kind::Environment
             if file.name != "-" =>
         {
             nearby(file, around);
@@ -95,11 +102,13 @@ fn nearby(file: &mut File, around: &mut Around) {
         Kind::Environment => others(path, SCRIPTS, around, |text| {
             base.as_ref().is_some_and(|base| text.contains("--env-file") && text.contains(base.as_str()))
         }),
-        // Others have no option that a launcher gives.
-        Kind::Python if !file.text.contains("--local_rank") => Vec::new(),
-        Kind::Python => others(path, SCRIPTS, around, |text| {
-            base.as_ref().is_some_and(|base| text.contains(base.as_str()))
-        }),
+        Kind::Python => {
+            let scripts = others(path, SCRIPTS, around, |text| {
+                base.as_ref().is_some_and(|base| text.contains(base.as_str()))
+            });
+            scripts.into_iter().chain(lists_of_packages(path, around)).collect()
+        }
+        Kind::Shell => programs(file, around),
         _ => others(path, SCRIPTS, around, |_| true),
     };
     file.over.extend(others);
@@ -190,6 +199,46 @@ fn build(file: &mut File, named: Option<&Path>, around: &mut Around) {
     }
 }
 
+/// The lists of packages in the nearest directory, from a program upwards, that has one.
+fn lists_of_packages(path: &Path, around: &mut Around) -> Vec<Over> {
+    let is_list = |path: &PathBuf| {
+        let name = path.display().to_string();
+        kind_of_name(&name).is_some_and(Kind::lists_packages) && file::is_file(path)
+    };
+    for folder in above(path) {
+        let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+        if !around.contains(&folder) {
+            break;
+        }
+        let lists = file::entries(&folder).into_iter().filter(is_list).take(OTHERS_LIMIT);
+        let read: Vec<Over> = lists.filter_map(|path| over(&path, around)).collect();
+        if !read.is_empty() {
+            return read;
+        }
+    }
+    Vec::new()
+}
+
+/// The programs in Python that a script names, from its directory or one above it.
+fn programs(file: &File, around: &mut Around) -> Vec<Over> {
+    let words = file.text.split(|letter: char| letter.is_whitespace() || "\"'`;|&()=".contains(letter));
+    let named: BTreeSet<&str> =
+        words.filter(|word| word.ends_with(".py") && !word.contains(['$', '*'])).collect();
+    let folders = above(Path::new(&file.name));
+    let mut found = Vec::new();
+    for name in named.into_iter().take(OTHERS_LIMIT) {
+        let there = folders.iter().map(|folder| folder.join(name)).find(|path| file::is_file(path));
+        found.extend(there.filter(|path| around.contains(path)).and_then(|path| over(&path, around)));
+    }
+    found
+}
+
+/// A file to go with another one.
+fn over(path: &Path, around: &mut Around) -> Option<Over> {
+    let text = around.text(path)?;
+    Some(Over { name: path.strip_prefix(".").unwrap_or(path).display().to_string(), text })
+}
+
 const SCRIPTS: &[&str] = &["sh", "bash", "sbatch", "slurm"];
 const SCRIPTS_OR_PROGRAMS: &[&str] = &["sh", "bash", "sbatch", "slurm", "py"];
 const MANIFESTS: &[&str] = &["yaml", "yml"];
@@ -205,10 +254,7 @@ fn others(of: &Path, endings: &[&str], around: &mut Around, is_wanted: impl Fn(&
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
         endings.contains(&end) && file::is_file(path) && path.file_name() != of.file_name()
     };
-    let read = |path: PathBuf| {
-        let text = around.text(&path).filter(|text| is_wanted(text))?;
-        Some(Over { name: path.strip_prefix(".").unwrap_or(&path).display().to_string(), text })
-    };
+    let read = |path: PathBuf| over(&path, around).filter(|one| is_wanted(&one.text));
     let folder = folder_of(&of.display().to_string());
     file::entries(&folder).into_iter().filter(is_one).filter_map(read).take(OTHERS_LIMIT).collect()
 }

@@ -4,6 +4,7 @@
 mod context;
 pub mod here;
 mod roots;
+mod together;
 
 use catalog::Catalog;
 use std::collections::BTreeSet;
@@ -82,6 +83,7 @@ impl Sources {
         context::together(&mut collected.files, &collected.skipped);
         let not_read = context::env_files(&mut collected.files, &roots);
         collected.add(not_read);
+        together::fill(&mut collected, &roots);
         Ok(collected)
     }
 

@@ -14,4 +14,6 @@ pub(crate) mod hostfile_invalid;
 pub(crate) mod hostfile_name_unresolved;
 pub(crate) mod hostfile_slots_differ;
 pub(crate) mod hostfile_start_differs;
+pub(crate) mod pipeline_with_zero;
 pub(crate) mod precision_contradicts;
+pub(crate) mod trainer_argument_contradicts;

@@ -47,6 +47,7 @@ pub(crate) mod numpy_too_new_for_torch;
 pub(crate) mod nvcc_missing;
 pub(crate) mod nvidia_variables_missing;
 pub(crate) mod package_archive_gone;
+pub(crate) mod package_name_misleading;
 pub(crate) mod package_name_misspelled;
 pub(crate) mod package_release_missing;
 pub(crate) mod packages_do_not_resolve;

@@ -1,7 +1,7 @@
 //! A daemon.json that dockerd refuses or does not use.
 
 use crate::read::machine::Machine;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "daemon-json-refused",
@@ -12,12 +12,27 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("daemon.json", "{\n  \"log-driver\": \"json-file\",\n}\n"),
         named("daemon.json", "{\n  \"registry-mirror\": [\"https://mirror.example\"]\n}\n"),
+        named_with(
+            "daemon.json",
+            "{\n  \"hosts\": [\"tcp://10.0.0.2:2376\"]\n}\n",
+            &[("docker.service", "[Service]\nExecStart=/usr/bin/dockerd -H fd://\n")],
+        ),
     ],
-    silent: &[named(
-        "daemon.json",
-        "{\n  \"default-runtime\": \"nvidia\",\n  \"runtimes\": \
-         {\"nvidia\": {\"path\": \"nvidia-container-runtime\", \"args\": []}}\n}\n",
-    )],
+    silent: &[
+        named(
+            "daemon.json",
+            "{\n  \"default-runtime\": \"nvidia\",\n  \"runtimes\": \
+             {\"nvidia\": {\"path\": \"nvidia-container-runtime\", \"args\": []}}\n}\n",
+        ),
+        named_with(
+            "daemon.json",
+            "{\n  \"hosts\": [\"tcp://10.0.0.2:2376\"]\n}\n",
+            &[
+                ("docker.service", "[Service]\nExecStart=/usr/bin/dockerd -H fd://\n"),
+                ("docker.service.d/hosts.conf", "[Service]\nExecStart=\nExecStart=/usr/bin/dockerd\n"),
+            ],
+        ),
+    ],
 };
 
 fn judge(machine: &Machine) -> Vec<Found> {

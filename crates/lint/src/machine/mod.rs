@@ -7,8 +7,10 @@ pub(crate) mod daemon_value_refused;
 pub(crate) mod sshd_config_refused;
 pub(crate) mod sshd_lets_anybody_in;
 pub(crate) mod sshd_option_in_match;
+pub(crate) mod sshd_port_differs;
 pub(crate) mod toolkit_config_refused;
 pub(crate) mod toolkit_key_invalid;
+pub(crate) mod toolkit_refuses_visible_devices;
 pub(crate) mod toolkit_without_cgroups;
 
 use super::daemon_edits;

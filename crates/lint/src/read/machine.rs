@@ -23,7 +23,7 @@ pub(crate) struct Machine {
     pub kind: Kind,
     pub name: String,
     pub text: String,
-    /// Other files of the machine, by name and text.
+    /// Files of the same run that say more of it: units of systemd, compose files, scripts.
     pub others: Vec<Over>,
     /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
@@ -37,7 +37,8 @@ impl Machine {
             Kind::ToolkitConfig => "/etc/nvidia-container-runtime/config.toml",
             _ => return None,
         };
-        let readings = BTreeMap::from([(format!("read {path}"), Reading::Text(self.text.clone()))]);
+        let mut readings = BTreeMap::from([(format!("read {path}"), Reading::Text(self.text.clone()))]);
+        readings.extend(self.unit());
         let expected = Expected { role: Some(Role::GpuNode), ..Expected::default() };
         let mut alone =
             gather::recorded(&Replay::new(readings, "only this file is known"), expected, self.catalog);
@@ -49,12 +50,43 @@ impl Machine {
         let Some(machine) = &self.facts else { return Some(alone) };
         let mut facts = Facts::clone(machine);
         match self.kind {
-            Kind::DaemonJson => facts.docker.daemon_json = alone.docker.daemon_json,
+            Kind::DaemonJson => {
+                facts.docker.daemon_json = alone.docker.daemon_json;
+                if !self.others.is_empty() {
+                    facts.docker.unit = alone.docker.unit;
+                }
+            }
             _ => {
                 facts.toolkit.config = alone.toolkit.config;
                 facts.toolkit.config_error = alone.toolkit.config_error;
             }
         }
         Some(facts)
+    }
+
+    /// The readings of docker's unit and its drop-ins, where they are given with the file.
+    fn unit(&self) -> BTreeMap<String, Reading> {
+        let (etc, lib) = ("/etc/systemd/system/docker.service", "/lib/systemd/system/docker.service.d");
+        let base = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let (units, drop_ins): (Vec<&Over>, Vec<&Over>) =
+            self.others.iter().partition(|other| base(&other.name) == "docker.service");
+        // A drop-in alone counts where it replaces the command.
+        let Some(unit) = units.first().or(drop_ins.first()) else { return BTreeMap::new() };
+        let mut readings = BTreeMap::from([
+            (format!("stat {etc}"), Reading::Text("{}".to_owned())),
+            (format!("read {etc}"), Reading::Text(unit.text.clone())),
+            (format!("list {lib}"), Reading::Absent),
+            // Which daemon runs now says nothing of the one that the unit starts.
+            ("read /var/run/docker.pid".to_owned(), Reading::Absent),
+            ("read /run/docker.pid".to_owned(), Reading::Absent),
+        ]);
+        let names: Vec<String> = drop_ins.iter().map(|other| base(&other.name)).collect();
+        readings.insert(format!("list {etc}.d"), Reading::Text(names.join("\n")));
+        readings.extend(
+            drop_ins.iter().map(|other| {
+                (format!("read {etc}.d/{}", base(&other.name)), Reading::Text(other.text.clone()))
+            }),
+        );
+        readings
     }
 }

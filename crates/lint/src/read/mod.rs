@@ -14,6 +14,7 @@ pub(crate) mod line_index;
 pub(crate) mod machine;
 pub(crate) mod manifest;
 pub(crate) mod of_file;
+pub(crate) mod one_gpu;
 pub(crate) mod packages;
 pub(crate) mod posix;
 pub(crate) mod project;

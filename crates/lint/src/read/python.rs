@@ -7,14 +7,18 @@ use std::rc::Rc;
 
 use tree_sitter::{Node, Parser};
 
-use crate::file::Over;
+use crate::file::{File, Over};
+use crate::kind::Kind;
+use crate::recognize::kind_of_name;
 use catalog::Catalog;
 use facts::Facts;
 
+mod packages;
 mod parts;
 mod ranks;
 mod structure;
-pub(crate) use parts::{Argument, Assignment, Branch, Call, Function, Loop, Try};
+pub(crate) use packages::Packages;
+pub(crate) use parts::{Argument, Assignment, Branch, Call, Class, Function, Loop, Try};
 use structure::Surroundings;
 
 #[derive(Debug)]
@@ -31,15 +35,19 @@ pub(crate) struct Program {
     /// The ways of every `if`.
     pub branches: Vec<Branch>,
     pub functions: Vec<Function>,
+    pub classes: Vec<Class>,
     /// `name += value`.
     pub sums: Vec<Assignment>,
     /// The bodies of all loops, bytes.
     pub bodies: Vec<Range<usize>>,
     /// The heads and bodies of `with` statements.
     pub contexts: Vec<(String, Range<usize>)>,
+    pub text: String,
     /// The name of the file, and the scripts next to it that name it.
     pub name: String,
     pub scripts: Vec<Over>,
+    /// What the lists of packages next to it, or above it, install.
+    pub packages: Packages,
     /// Import aliases: `dist` for `torch.distributed`.
     pub imports: BTreeMap<String, String>,
     /// The facts of the target machine, if known.
@@ -65,11 +73,14 @@ impl Program {
             tries: Vec::new(),
             branches: Vec::new(),
             functions: Vec::new(),
+            classes: Vec::new(),
+            text: text.to_owned(),
             sums: Vec::new(),
             bodies: Vec::new(),
             contexts: Vec::new(),
             name: String::new(),
             scripts: Vec::new(),
+            packages: Packages::default(),
             imports: BTreeMap::new(),
             facts: None,
             unparsed: BTreeSet::new(),
@@ -121,6 +132,19 @@ impl Program {
             program.call_places.entry((call.at.start, call.at.end)).or_insert(index);
         }
         program
+    }
+
+    /// Of a file, with the scripts and lists of packages that go with it.
+    pub(crate) fn of(file: &File) -> Program {
+        let is_list = |other: &&Over| kind_of_name(&other.name).is_some_and(Kind::lists_packages);
+        let (lists, scripts): (Vec<&Over>, Vec<&Over>) = file.over.iter().partition(is_list);
+        Program {
+            name: file.name.clone(),
+            scripts: scripts.into_iter().cloned().collect(),
+            packages: Packages::of(file.catalog, &lists),
+            facts: file.facts.clone(),
+            ..Program::read(file.catalog, &file.text)
+        }
     }
 
     /// Whether it trains with several processes.

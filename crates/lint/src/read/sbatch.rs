@@ -107,6 +107,26 @@ impl Batch {
             .or_else(|| of("gpus-per-task")?.checked_mul(self.number("ntasks-per-node")?))
     }
 
+    /// The option because of which each task of a step sees one GPU, which is its first: `--gpus-per-task=1`.
+    /// Options of srun go before the job's.
+    pub(crate) fn one_gpu_a_task(&self, catalog: &'static Catalog, command: &str) -> Option<BatchOption> {
+        let words = split(command, true);
+        let of_step = options(catalog, &words, 0, 0);
+        let all: Vec<&BatchOption> = self.options.iter().chain(&of_step).collect();
+        let binding = |one: &&&BatchOption| matches!(one.name, "gpu-bind" | "tres-bind");
+        if let Some(bind) = all.iter().rev().find(binding) {
+            let value = bind.value.as_deref().unwrap_or_default();
+            let single = ["single:1", "per_task:1"].iter().any(|kind| value.ends_with(kind));
+            return single.then(|| (*bind).clone());
+        }
+        let one = |one: &&&BatchOption| match one.name {
+            "gpus-per-task" => one.value.as_deref().and_then(|value| value.rsplit(':').next()) == Some("1"),
+            "ntasks-per-gpu" => true,
+            _ => false,
+        };
+        all.iter().rev().find(one).map(|found| (*found).clone())
+    }
+
     /// Whether any option asks for GPUs, or for all of a node.
     pub(crate) fn has_gpus(&self) -> bool {
         let tres = |name: &str| self.value(name).is_some_and(|value| value.contains("gpu"));

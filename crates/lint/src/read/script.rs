@@ -8,6 +8,7 @@ use super::dockerfile::command::Command;
 use super::dockerfile::expand::Variables;
 use super::dockerfile::shell;
 use super::dockerfile::text::Text;
+use crate::file::Over;
 
 #[derive(Debug)]
 pub(crate) struct Script {
@@ -19,6 +20,8 @@ pub(crate) struct Script {
     /// Names used in it as `$NAME` or `${NAME…}`.
     pub uses: BTreeSet<String>,
     pub text: String,
+    /// The programs in Python that it names, as far as they are known.
+    pub programs: Vec<Over>,
 }
 
 #[derive(Debug)]
@@ -33,7 +36,7 @@ impl Script {
     pub(crate) fn read(catalog: &'static Catalog, text: &str) -> Script {
         let (bare, documents) = without_documents(text);
         let commands = shell::commands(&Text::lines(&bare, 1), &Variables::default());
-        Script { catalog, commands, documents, uses: used(text), text: text.to_owned() }
+        Script { catalog, commands, documents, uses: used(text), text: text.to_owned(), programs: Vec::new() }
     }
 }
 

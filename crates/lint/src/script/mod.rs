@@ -1,6 +1,7 @@
 //! Rules about the commands of shell scripts.
 
 pub(crate) mod accelerate_launch_contradicts;
+pub(crate) mod apptainer_without_gpu;
 pub(crate) mod array_index_outside;
 pub(crate) mod background_not_awaited;
 pub(crate) mod bash_syntax_in_sh_script;
@@ -10,6 +11,7 @@ pub(crate) mod download_while_offline_in_script;
 pub(crate) mod hosts_file_pinned;
 pub(crate) mod increment_ends_script;
 pub(crate) mod installed_release_missing;
+pub(crate) mod job_id_as_port;
 pub(crate) mod launch_option_invalid;
 pub(crate) mod launch_options_behind_script;
 pub(crate) mod mpirun_slots_exceeded;
@@ -18,6 +20,7 @@ pub(crate) mod nccl_test_alone;
 pub(crate) mod processes_exceed_gpus;
 pub(crate) mod rendezvous_not_shared;
 pub(crate) mod sbatch_counts_contradict;
+pub(crate) mod sbatch_cpus_not_inherited;
 pub(crate) mod sbatch_directive_ignored;
 pub(crate) mod sbatch_directive_invalid;
 pub(crate) mod sbatch_gpu_missing;
@@ -25,8 +28,11 @@ pub(crate) mod sbatch_launcher_repeated;
 pub(crate) mod sbatch_nodelist_as_address;
 pub(crate) mod sbatch_output_lost;
 pub(crate) mod sbatch_rank_expanded_early;
+pub(crate) mod sbatch_signal_misses_trap;
+pub(crate) mod sbatch_visible_devices_set;
 pub(crate) mod shell_spacing_wrong;
 pub(crate) mod started_image_missing;
 pub(crate) mod started_image_without_torch;
+pub(crate) mod task_device_missing;
 pub(crate) mod variable_not_exported;
 pub(crate) mod version_bound_redirected_in_script;

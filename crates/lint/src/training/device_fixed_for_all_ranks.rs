@@ -1,7 +1,8 @@
 //! Every rank uses the same GPU.
 
-use crate::read::python::Program;
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::read::one_gpu::sees_one_gpu;
+use crate::read::python::{Call, Program};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "device-fixed-for-all-ranks",
@@ -21,8 +22,40 @@ pub(crate) const RULE: Rule = Rule {
              from torch.nn.parallel import DistributedDataParallel as DDP\n\
              dist.init_process_group(\"nccl\")\nmodel = DDP(model, device_ids=[0])\n",
         ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\n\
+             from torch.nn.parallel import DistributedDataParallel as DDP\n\
+             dist.init_process_group(\"nccl\")\ndevice = torch.device(\"cuda\")\n\
+             net = DDP(torch.nn.Linear(8, 8).to(device))\n",
+        ),
     ],
     silent: &[
+        named_with(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n\
+             dist.init_process_group(\"nccl\")\n",
+            &[(
+                "job.sbatch",
+                "#!/bin/bash\n#SBATCH --ntasks-per-node=4 --gpus-per-task=1\nsrun python train.py\n",
+            )],
+        ),
+        named_with(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             x = torch.ones(1).to(\"cuda\")\n",
+            &[("run.sh", "CUDA_VISIBLE_DEVICES=$SLURM_LOCALID python train.py\n")],
+        ),
+        named(
+            "train.py",
+            "import os\nimport torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\nx = torch.ones(1).cuda()\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\nfrom helpers import setup\nsetup()\n\
+             dist.init_process_group(\"nccl\")\nx = torch.ones(1, device=\"cuda\")\n",
+        ),
         named("train.py", "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n"),
         named(
             "train.py",
@@ -49,8 +82,11 @@ fn judge(program: &Program) -> Vec<Found> {
         .iter()
         .filter(|call| call.name == "torch.distributed.init_process_group")
         .any(|call| call.keyword("world_size").is_some_and(|size| size.text == "1"));
-    if !program.is_distributed() || alone {
+    if !program.is_distributed() || alone || sees_one_gpu(program) {
         return Vec::new();
+    }
+    if let Some(found) = without_index(program) {
+        return vec![found];
     }
     let first = |text: &str| {
         let bare: String = text.chars().filter(|letter| !" '\"".contains(*letter)).collect();
@@ -75,4 +111,60 @@ fn judge(program: &Program) -> Vec<Found> {
         first(inner).then(|| Found::warning(ids.line, message, "Use device_ids=[local_rank]"))
     });
     found.collect()
+}
+
+/// Words of a program that selects a device for each rank, or hands that on.
+const SELECTS: &[&str] = &[
+    "set_device",
+    "cuda.device(",
+    "cuda:",
+    "LOCAL_RANK",
+    "local_rank",
+    "LOCALID",
+    "device_count",
+    "CUDA_VISIBLE_DEVICES",
+    "device_id",
+    "accelerat",
+    "gloo",
+    "deepspeed",
+    "lightning",
+    "horovod",
+];
+
+/// The device `cuda` in a program that never selects one: the current device of every process is the first.
+fn without_index(program: &Program) -> Option<Found> {
+    let starts = program.calls.iter().find(|call| call.name == "torch.distributed.init_process_group")?;
+    if SELECTS.iter().any(|word| program.text.contains(word)) || program.spawns() {
+        return None;
+    }
+    // A function of another file may select it.
+    let elsewhere = program.calls.iter().any(|call| {
+        let last = call.name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        let part = ["setup", "dist", "device", "init_", "initialize", "launch"];
+        let of_torch = call.name.starts_with("torch.") || call.name.starts_with('.');
+        let imported = program.imports.values().any(|full| *full == call.name || call.name.starts_with(full));
+        !of_torch
+            && imported
+            && program.function(&call.name).is_none()
+            && part.iter().any(|part| last.contains(part))
+    });
+    let used = program.calls.iter().find(|call| is_bare_cuda(call)).filter(|_| !elsewhere)?;
+    let message = format!(
+        "the device has no index and no rank selects its GPU: all ranks of a node use cuda:0; NCCL reports a \
+         duplicate GPU (init_process_group in line {})",
+        starts.line
+    );
+    let fix = "Call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])) before";
+    Some(Found::warning(used.line, message, fix))
+}
+
+/// `torch.device("cuda")`, `x.to("cuda")`, `x.cuda()`, `device="cuda"`.
+fn is_bare_cuda(call: &Call) -> bool {
+    let cuda = |text: &str| text.trim_matches(['"', '\'']) == "cuda" && text.len() > 4;
+    let last = call.name.rsplit('.').next().unwrap_or_default();
+    match last {
+        "cuda" => call.arguments.is_empty(),
+        "device" | "to" => call.arguments.first().is_some_and(|one| cuda(&one.text)),
+        _ => call.keyword("device").is_some_and(|one| cuda(&one.text)),
+    }
 }

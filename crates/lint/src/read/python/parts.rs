@@ -75,6 +75,16 @@ pub(crate) struct Function {
     pub at: Range<usize>,
 }
 
+/// A class that the script defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Class {
+    pub name: String,
+    /// What it inherits from, as written: `(Dataset)`.
+    pub bases: String,
+    /// The whole definition, bytes.
+    pub at: Range<usize>,
+}
+
 /// A `try`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Try {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::Program;
-use super::parts::{Assignment, Branch, Function};
+use super::parts::{Assignment, Branch, Class, Function};
 
 /// Words that leave a function, a loop or the program.
 const LEAVING: &[&str] = &["return", "continue", "break", "raise", "exit("];
@@ -26,6 +26,11 @@ impl Program {
             "function_definition" => {
                 let Some(name) = node.child_by_field_name("name") else { return };
                 self.functions.push(Function { name: of(name), at: node.byte_range() });
+            }
+            "class_definition" => {
+                let Some(name) = node.child_by_field_name("name") else { return };
+                let bases = node.child_by_field_name("superclasses").map(of).unwrap_or_default();
+                self.classes.push(Class { name: of(name), bases, at: node.byte_range() });
             }
             "augmented_assignment" => {
                 let (Some(left), Some(right)) =
@@ -79,6 +84,11 @@ impl Program {
     /// The innermost loop around a place.
     pub(crate) fn loop_at(&self, at: &Range<usize>) -> Option<&Range<usize>> {
         self.bodies.iter().filter(|body| contains(body, at)).min_by_key(|body| body.len())
+    }
+
+    /// The method of a class.
+    pub(crate) fn method(&self, class: &Class, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|one| one.name == name && contains(&class.at, &one.at))
     }
 
     /// The only function of a name.

@@ -1,5 +1,6 @@
 //! Files of lines `NAME=value`.
 
+use super::interfaces::interfaces;
 use super::{Held, Scope, Setting, Settings};
 use crate::file::File;
 use crate::kind::Kind;
@@ -23,7 +24,8 @@ impl Settings {
                 None => others.push((index + 1, line.to_owned())),
             }
         }
-        Settings { scopes: vec![scope], others, ..Settings::empty(file) }
+        let interfaces = interfaces(&file.over);
+        Settings { scopes: vec![scope], others, interfaces, ..Settings::empty(file) }
     }
 }
 
@@ -41,6 +43,8 @@ fn pair(line: &str, kind: Kind) -> Option<(String, Option<String>)> {
     }
     let (name, value) = trimmed.split_once('=')?;
     let name = match kind {
+        // NCCL takes everything before `=` for the name.
+        Kind::NcclConf => line.split('=').next()?,
         Kind::Environment => name.strip_prefix("export ").unwrap_or(name).trim(),
         _ => name.trim_end(),
     };

@@ -1,6 +1,7 @@
 //! Environment variables that a file sets, wherever it sets them: env files, images, services, scripts,
 //! launchers' options.
 
+mod interfaces;
 mod lines;
 mod sources;
 
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     pub returns: Option<usize>,
     /// Of a Dockerfile: whether it installs torch with pip.
     pub installs_torch: bool,
+    /// Of nccl.conf: the interfaces that the network configuration next to it has.
+    pub interfaces: Vec<String>,
     /// What is known of the machine that the file is for.
     pub facts: Option<Rc<Facts>>,
     /// Those of a machine; some judge variables.
@@ -172,6 +175,7 @@ impl Settings {
             launches: Vec::new(),
             returns: None,
             installs_torch: false,
+            interfaces: Vec::new(),
             facts: file.facts.clone(),
             checks: &[],
         }

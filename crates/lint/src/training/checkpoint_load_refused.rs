@@ -1,0 +1,121 @@
+//! A checkpoint with objects that torch.load refuses by default.
+
+use std::str::FromStr;
+
+use pep440_rs::Version;
+
+use crate::read::python::{Call, Program};
+use crate::rule::{Found, Judge, Rule, Severity, named_with};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "checkpoint-load-refused",
+    severity: Severity::Error,
+    summary: "torch.load can load what the script saves",
+    explain: include_str!("checkpoint_load_refused.md"),
+    judge: Judge::Training(judge),
+    fires: &[
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
+             state = torch.load(args.ckpt, map_location=\"cpu\")\n\
+             torch.save({\"model\": net.state_dict(), \"args\": args}, args.ckpt)\n",
+            &[("requirements.txt", "torch==2.6.0\n")],
+        ),
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
+             torch.save({\"args\": args}, \"last.pt\")\nstate = torch.load(\"last.pt\")\n",
+            &[],
+        ),
+    ],
+    silent: &[
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
+             state = torch.load(args.ckpt, weights_only=False)\ntorch.save({\"args\": args}, args.ckpt)\n",
+            &[("requirements.txt", "torch==2.6.0\n")],
+        ),
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
+             state = torch.load(args.ckpt)\ntorch.save({\"args\": vars(args), \"step\": 1}, args.ckpt)\n",
+            &[("requirements.txt", "torch==2.6.0\n")],
+        ),
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
+             state = torch.load(args.ckpt)\ntorch.save({\"args\": args}, args.ckpt)\n",
+            &[("requirements.txt", "torch==2.5.1\n")],
+        ),
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
+             torch.serialization.add_safe_globals([argparse.Namespace])\nstate = torch.load(args.ckpt)\n\
+             torch.save({\"args\": args}, args.ckpt)\n",
+            &[("requirements.txt", "torch==2.6.0\n")],
+        ),
+    ],
+};
+
+/// The first torch whose torch.load has `weights_only=True` by default.
+const FIRST: &str = "2.6.0";
+
+fn judge(program: &Program) -> Vec<Found> {
+    let Ok(first) = Version::from_str(FIRST) else { return Vec::new() };
+    let allowed = ["safe_globals", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"];
+    if allowed.iter().any(|word| program.text.contains(word))
+        || program.packages.below("torch", &first).is_some()
+    {
+        return Vec::new();
+    }
+    let place = program.packages.at_least("torch", &first);
+    let loads = program.calls.iter().filter(|call| call.name == "torch.load");
+    let found = loads.filter_map(|load| {
+        let given = load.arguments.iter().filter_map(|one| one.name.as_deref());
+        if given.into_iter().any(|name| matches!(name, "weights_only" | "pickle_module" | "*")) {
+            return None;
+        }
+        let path = load.argument(0, "f")?;
+        let (save, (what, here)) =
+            program.calls.iter().filter(|call| call.name == "torch.save").find_map(|save| {
+                let same = save.argument(1, "f").is_some_and(|to| to.text == path.text);
+                Some((save, object(program, save)?)).filter(|_| same)
+            })?;
+        let release = match place {
+            Some(place) => format!("torch 2.6 and newer ({place})"),
+            None => "torch 2.6 and newer".to_owned(),
+        };
+        let message = format!(
+            "line {} saves {what} into {}; torch.load of {release} loads tensors and plain containers only: \
+             `Weights only load failed`",
+            save.line,
+            path.text.replace('\n', " ")
+        );
+        let fix = "Save `vars(args)`, or load your own file with weights_only=False";
+        Some(Found::error(load.line, message, fix).unless_certain(place.is_some() && here))
+    });
+    found.take(1).collect()
+}
+
+/// An object in what is saved that is neither a tensor nor a plain value, and whether it is set in the same
+/// function: an argument of the same name may be something else.
+fn object(program: &Program, save: &Call) -> Option<(String, bool)> {
+    let saved = save.argument(0, "obj")?;
+    let through = program.value(&saved.text, &save.function, save.at.start);
+    let text = through.map_or(saved.text.as_str(), |one| one.text.as_str());
+    let values = match text.trim().strip_prefix('{') {
+        Some(inner) => inner.trim_end().trim_end_matches('}'),
+        None => text,
+    };
+    values.split(',').find_map(|part| {
+        let name = part.rsplit(':').next().unwrap_or_default().trim();
+        let set = program.value(name, &save.function, save.at.start)?;
+        let made = program.call_at(&set.at)?;
+        let last = made.name.rsplit('.').next().unwrap_or_default();
+        // Every assignment of the name must make one.
+        let only = program.assignments.iter().filter(|one| one.name == name).count() == 1;
+        let is_namespace = last == "parse_args" || made.name == "argparse.Namespace";
+        let here = set.function == save.function;
+        (is_namespace && only).then(|| (format!("{name}, an argparse.Namespace,"), here))
+    })
+}

@@ -1,0 +1,72 @@
+//! An optimizer of parameters that FSDP replaces.
+
+use crate::read::python::{Call, Program};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "optimizer-before-fsdp",
+    severity: Severity::Error,
+    summary: "the optimizer is created after FSDP wraps the model",
+    explain: include_str!("optimizer_before_fsdp.md"),
+    judge: Judge::Training(judge),
+    fires: &[named(
+        "train.py",
+        "import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nnet = Net()\n\
+         optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4)\nmodel = FSDP(net)\n",
+    )],
+    silent: &[
+        named(
+            "train.py",
+            "import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nnet = Net()\n\
+             optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4)\nmodel = FSDP(net, \
+             use_orig_params=True)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nnet = Net()\n\
+             model = FSDP(net)\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nnet = Net()\n\
+             optimizer = torch.optim.SGD(net.parameters())\nwarm_up(net, optimizer)\nmodel = FSDP(net)\n\
+             optimizer = torch.optim.AdamW(model.parameters())\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    let wraps = program.calls.iter().filter(|call| {
+        call.name.ends_with("FullyShardedDataParallel") && call.name.starts_with("torch.distributed.fsdp")
+    });
+    wraps.filter_map(|wrap| fault(program, wrap)).take(1).collect()
+}
+
+fn fault(program: &Program, wrap: &Call) -> Option<Found> {
+    let splat = wrap.arguments.iter().any(|one| one.name.as_deref() == Some("*"));
+    // A second wrap may be of other parameters.
+    if splat || wrap.keyword("use_orig_params").is_some_and(|one| one.text != "False") {
+        return None;
+    }
+    let model = wrap.argument(0, "module")?;
+    let of_model = format!("{}.parameters()", model.text);
+    let optimizer = program.assignments.iter().find(|one| {
+        let made = program.call_at(&one.at);
+        let is_optimizer = made.is_some_and(|call| {
+            call.name.contains("optim.") && call.arguments.first().is_some_and(|first| first.text == of_model)
+        });
+        is_optimizer && one.function == wrap.function && one.at.start < wrap.at.start
+    })?;
+    let again = program.assignments.iter().any(|one| {
+        one.name == optimizer.name && one.at.start > wrap.at.start
+            || one.name == model.text && optimizer.at.start < one.at.start && one.at.end < wrap.at.start
+    });
+    let added = program.text.contains("add_param_group");
+    let message = format!(
+        "{} has the parameters of {} from before FSDP in line {} replaces them by flat ones \
+         (use_orig_params is False); they get no gradients, and training changes nothing",
+        optimizer.name, model.text, wrap.line
+    );
+    let fix = "Create the optimizer after FSDP, from the wrapped model, or set use_orig_params=True";
+    (!again && !added && !wrap.conditional).then(|| Found::error(optimizer.line, message, fix))
+}

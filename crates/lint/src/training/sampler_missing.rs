@@ -1,0 +1,83 @@
+//! Ranks that all train on the whole data.
+
+use crate::read::python::Program;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "sampler-missing",
+    severity: Severity::Warning,
+    summary: "each rank of DistributedDataParallel trains on its own part of the data",
+    explain: include_str!("sampler_missing.md"),
+    judge: Judge::Training(judge),
+    fires: &[named(
+        "train.py",
+        "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+         from torch.utils.data import DataLoader\ndist.init_process_group(\"nccl\")\nmodel = DDP(net)\n\
+         loader = DataLoader(train_set, batch_size=32, shuffle=True)\n",
+    )],
+    silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from torch.utils.data import DataLoader, DistributedSampler\ndist.init_process_group(\"nccl\")\n\
+             model = DDP(net)\nloader = DataLoader(train_set, sampler=DistributedSampler(train_set))\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
+             from torch.utils.data import DataLoader, Subset\ndist.init_process_group(\"nccl\")\n\
+             part = Subset(data, range(dist.get_rank(), len(data), dist.get_world_size()))\nmodel = \
+             DDP(net)\n\
+             loader = DataLoader(part, batch_size=32, shuffle=True)\n",
+        ),
+        named(
+            "train.py",
+            "from torch.utils.data import DataLoader\nloader = DataLoader(train_set, batch_size=32, \
+             shuffle=True)\n",
+        ),
+    ],
+};
+
+/// Words of programs that share the data out, or leave it to a library.
+const SHARES: &[&str] = &[
+    "Sampler",
+    "sampler",
+    "Subset",
+    "random_split",
+    "split_dataset",
+    ".shard(",
+    "IterableDataset",
+    "world_size",
+    "num_replicas",
+    "accelerat",
+    "lightning",
+    "Trainer",
+    "deepspeed",
+    "Fabric",
+];
+
+fn judge(program: &Program) -> Vec<Found> {
+    let wrapped = program.calls.iter().any(|call| call.name.ends_with("DistributedDataParallel"));
+    let started = program.calls.iter().any(|call| call.name == "torch.distributed.init_process_group");
+    // Without `rank` and the number of ranks the data is shared out elsewhere, if at all.
+    if !wrapped || !started || SHARES.iter().any(|word| program.text.contains(word)) {
+        return Vec::new();
+    }
+    let loaders = program.calls.iter().filter(|call| {
+        call.name.ends_with("DataLoader") && call.keyword("shuffle").is_some_and(|one| one.text == "True")
+    });
+    let found = loaders.filter_map(|call| {
+        let data = call.argument(0, "dataset")?;
+        let set =
+            program.value(&data.text, &call.function, call.at.start).map_or("", |one| one.text.as_str());
+        let other = ["val", "test", "eval", "rank"].iter().any(|word| {
+            data.text.to_ascii_lowercase().contains(word) || set.to_ascii_lowercase().contains(word)
+        });
+        let message = "every rank trains on all of the data: the loader has no DistributedSampler, and an \
+         epoch \
+            is as many times longer as there are ranks";
+        let fix = "Use `sampler=DistributedSampler(dataset)` in place of shuffle=True, and call set_epoch";
+        (!other).then(|| Found::warning(call.line, message, fix))
+    });
+    found.take(1).collect()
+}
