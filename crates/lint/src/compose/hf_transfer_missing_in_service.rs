@@ -69,6 +69,6 @@ fn value(file: &Compose, service: &Service) -> Option<(&'static str, String)> {
     let names = service.env_files();
     let texts = names.iter().filter_map(|name| file.files.get(name.trim_start_matches("./"))?.as_deref());
     let lines = texts.flat_map(str::lines);
-    let found = lines.filter_map(|line| line.trim().strip_prefix(VARIABLE)?.strip_prefix('='));
-    found.last().map(|value| ("env_file", value.trim().trim_matches(['"', '\'']).to_owned()))
+    let mut found = lines.filter_map(|line| line.trim().strip_prefix(VARIABLE)?.strip_prefix('='));
+    found.next_back().map(|value| ("env_file", value.trim().trim_matches(['"', '\'']).to_owned()))
 }

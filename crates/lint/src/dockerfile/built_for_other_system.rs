@@ -116,8 +116,9 @@ fn newer_glibc(made: &Stage, last: &Stage, source: &str) -> Option<String> {
     let (wanted, has) = (build.glibc.as_deref()?, here.glibc.as_deref()?);
     (number(wanted)? > number(has)?).then(|| {
         format!(
-            "{source} was compiled in {} (glibc {wanted}) and runs in {} (glibc {has}); it may fail with \
-             `version GLIBC_{wanted} not found`",
+            "{source} was compiled in {} (glibc {wanted}) and runs in {} (glibc {has}); it fails where it \
+             uses what \
+             is newer than {has}: `version GLIBC_2.x not found`",
             build.name, here.name
         )
     })

@@ -145,7 +145,7 @@ fn without_cluster_dns(pod: &Pod, host: &str, services: &[&Document], others: &[
     let host_network = scalar(pod.spec, &["hostNetwork"]).as_deref() == Some("true");
     let policy = scalar(pod.spec, &["dnsPolicy"]).unwrap_or_default();
     let own_dns = matches!(policy.as_str(), "ClusterFirstWithHostNet" | "None");
-    if !host_network || own_dns || !(of_cluster || labels.iter().take(2).any(|name| known(name))) {
+    if !host_network || own_dns || !(of_cluster || labels.iter().take(2).any(known)) {
         return None;
     }
     let message =
