@@ -206,6 +206,6 @@ mod tests {
         let error = Merged::new(file, &ImageRequest::default())
             .requirements(resolve::testing::universe())
             .unwrap_err();
-        assert!(error.message.starts_with("r.yaml: gpus: no GPU"), "{error}");
+        assert!(error.message.starts_with("r.yaml: gpus: unknown GPU"), "{error}");
     }
 }

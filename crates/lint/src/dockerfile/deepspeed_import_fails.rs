@@ -76,7 +76,10 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     let default = own.default;
     match state.packages.get(with) {
         Some(other) if certainly(other, &versions) => {
-            return Some(Found::error(own, text, row.fix.clone()).unless_certain(!default && !other.default));
+            return Some(
+                Found::error(own, text, format!("Install {}", row.fix))
+                    .unless_certain(!default && !other.default),
+            );
         }
         Some(other)
             if other.versions.as_ref().is_some_and(|limit| !limit.is_empty()) || other.pin.is_some() =>
@@ -89,7 +92,8 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     if with == "torch" && !state.packages.contains_key("torch") {
         let version: Version = state.image?.torch.as_deref()?.parse().ok()?;
         let found = versions.contains(&version) && !state.more_packages;
-        return found.then(|| Found::error(own, text, row.fix.clone()).unless_certain(!default));
+        return found
+            .then(|| Found::error(own, text, format!("Install {}", row.fix)).unless_certain(!default));
     }
     // pip takes the newest numpy where nothing says otherwise.
     let limited = state.more_packages || state.opaque || constrained(stage) || held_back(state, with);
@@ -100,7 +104,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
         "deepspeed {} is incompatible with {}, and nothing limits the numpy version",
         own.pin_text, row.with
     );
-    Some(Found::warning(own, message, row.fix.clone()))
+    Some(Found::warning(own, message, format!("Install {}", row.fix)))
 }
 
 /// Whether every version that a requirement allows is among some.

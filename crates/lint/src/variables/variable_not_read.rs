@@ -1,7 +1,7 @@
 //! A variable is set that nothing reads.
 
 use crate::file::HERE;
-use crate::read::settings::{Setting, Settings};
+use crate::read::settings::Settings;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named};
 use catalog::Catalog;
 use catalog::variables::{Status, Variable};
@@ -18,7 +18,6 @@ pub(crate) const RULE: Rule = Rule {
         named("train.env", "NCCL_HEARTBEAT_TIMEOUT_SEC=900\n"),
         named("Dockerfile", "FROM python:3.12\nENV NCCL_IB_ENABLE=1\n"),
         named("train.sh", "mpirun -x NCCL_SOCKET_IFNAMES=eth0 train\n"),
-        named("train.env", "NCCL_P2P_DISABLE = 1\n"),
     ],
     silent: &[
         named("train.env", "NCCL_DEBUG=WARN\nNCCL_OFI_TUNER_TYPE=x\nMASTER_ADDRESS=a\n"),
@@ -52,8 +51,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 return None;
             }
             if one.name.trim() != one.name {
-                // environment-entry-quoted reports it in a list of a Compose file.
-                return (settings.kind != Some(Kind::Compose)).then(|| spaced(one));
+                // A space in the name: environment-entry-quoted reports it.
+                return None;
             }
             let (why, near) = unread(settings.catalog, &one.name)?;
             let fix = match near {
@@ -69,14 +68,6 @@ fn judge(settings: &Settings) -> Vec<Found> {
             Some(Found::warning(one.location.clone(), format!("{} has no effect: {why}", one.name), fix))
         })
         .collect()
-}
-
-/// `NCCL_DEBUG = WARN`: another name than the one without a space.
-fn spaced(one: &Setting) -> Found {
-    let name = one.name.trim();
-    let message = format!("{name} is not set: the space before `=` is part of the name");
-    let value = one.value.as_deref().map_or("…", str::trim);
-    Found::warning(one.location.clone(), message, format!("Write `{name}={value}`"))
 }
 
 /// Why nothing reads a name, and the one that was meant.
