@@ -125,11 +125,6 @@ impl BuildRequest {
             .iter()
             .map(|text| cache::source(text).map_err(|why| usage("--cache-from", text, why)));
         let cache_from = cache_from.collect::<Result<_, _>>()?;
-        // Also where nothing is copied from it: a mistyped name must not pass.
-        context::absolute(&self.context)?;
-        if let CheckedSource::Dockerfile { path, .. } = &source {
-            context::absolute_dockerfile(path)?;
-        }
         let checked = Checked {
             platforms,
             cache_from,
@@ -138,6 +133,11 @@ impl BuildRequest {
             secrets: self.secrets()?,
             cache_names: self.cache_names()?,
         };
+        // Also where nothing is copied from it: a mistyped name must not pass.
+        context::absolute(&self.context)?;
+        if let CheckedSource::Dockerfile { path, .. } = &source {
+            context::absolute_dockerfile(path)?;
+        }
         Ok((source, checked))
     }
 

@@ -240,7 +240,7 @@ mod tests {
         hanging(&mut text, "fix:   ", "Use a current client, or set the API version", "     ", layout);
         assert_eq!(
             text,
-            "     fix:   Use a current\n            client, or set\n            the API version\n"
+            "     fix:   Use a current\n            client, or set the\n            API version\n"
         );
     }
 
