@@ -64,7 +64,7 @@ fn usage_errors_exit_with_2_and_suggest_a_fix() {
         (&["explain"], "<ID>"),
         (&["snapshot", "-o", "Cargo.toml"], "already exists"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
-        (&["build", "--file", "/no/such/Dockerfile"], "Dockerfile `/no/such/Dockerfile`"),
+        (&["build", "--file", "/no/such/Dockerfile"], "cannot read /no/such/Dockerfile"),
         (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),
         (&["build", "--file", "Cargo.toml", "Cargo.toml"], "build context `Cargo.toml` is not a directory"),
         (&["build", "--file", "Cargo.toml", "--cuda", "12.1"], "cannot be combined with stack options"),

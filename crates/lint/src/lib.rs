@@ -18,6 +18,7 @@ pub mod file;
 mod files;
 pub mod fix;
 mod found_changes;
+mod hf_transfer;
 mod ignore;
 mod kind;
 mod kubernetes;

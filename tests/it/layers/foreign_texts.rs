@@ -85,6 +85,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("collect/context.rs", "users' Kubernetes manifests"),
             ("compose/sshd_port_taken.rs", "users' compose files"),
             ("dockerfile/apt_without_update.rs", "users' Dockerfiles"),
+            ("dockerfile/built_for_other_system.rs", "users' CMakeLists.txt"),
             ("dockerfile/cache_left_in_layer.rs", "users' Dockerfiles"),
             ("dockerfile/private_key_in_image.rs", "users' Dockerfiles"),
             ("dockerfile/ssh_root_login.rs", "users' Dockerfiles"),

@@ -69,7 +69,7 @@ struct Listener {
     spelled: String,
     /// Host and port: `0.0.0.0:2375`.
     address: String,
-    /// Whether it stands in daemon.json, else in the options of dockerd.
+    /// Whether daemon.json lists it, else the options of dockerd.
     in_file: bool,
     /// Whether clients need a certificate.
     verified: bool,

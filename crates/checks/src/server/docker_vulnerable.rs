@@ -106,8 +106,8 @@ mod tests {
         let open: Vec<(String, &str)> = open.iter().map(|(of, id)| ((*of).to_owned(), *id)).collect();
         assert_eq!(
             undetermined(&open),
-            "unknown whether the engine 24.0.7 is affected by CVE-1, CVE-2 and 1 more and runc 1.1 is affected \
-             by CVE-4"
+            "unknown whether the engine 24.0.7 is affected by CVE-1, CVE-2 and 1 more and runc 1.1 is \
+             affected by CVE-4"
         );
         let new = of("29.7.2", "1.5.1", "Docker Engine - Community");
         assert_eq!(new, "pass");

@@ -27,9 +27,10 @@ pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     }
 }
 
-/// Whose event it is, at the start of a sentence: `Rank 3`. The name of a node stays as it is.
+/// Whose event it is, at the start of a sentence: `Rank 3`. The name of a node, which is one word, stays as
+/// it is.
 pub(super) fn subject(whose: &str) -> String {
-    match whose.starts_with("rank ") || whose.starts_with("local rank ") {
+    match whose.contains(' ') {
         true => capital(whose),
         false => whose.to_owned(),
     }

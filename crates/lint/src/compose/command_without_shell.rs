@@ -1,9 +1,6 @@
 //! Operators and variables of a shell in a command that no shell runs.
 
-use serde_yaml::Value;
-
-use crate::read::compose::{Compose, Service, text};
-use crate::read::quotes::split;
+use crate::read::compose::{Compose, Service, words};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
@@ -72,15 +69,6 @@ fn finding(service: &Service) -> Option<Found> {
         message,
         "Write `bash -c \"…\"`, or `$` alone for a variable of docker compose",
     ))
-}
-
-/// The words of a command, as docker compose splits a string.
-pub(crate) fn words(value: Option<&Value>) -> Vec<String> {
-    match value {
-        Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
-        Some(one) => text(one).map_or_else(Vec::new, |text| split(&text, false)),
-        None => Vec::new(),
-    }
 }
 
 fn is_shell(word: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::read::compose::{Compose, Service};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 use crate::servers::is_image;
 
-use super::command_without_shell::words;
+use crate::read::compose::words;
 
 pub(crate) const RULE: Rule = Rule {
     id: "entrypoint-repeated",

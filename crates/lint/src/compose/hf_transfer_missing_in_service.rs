@@ -1,6 +1,6 @@
 //! Downloads with hf_transfer in a service whose image does not contain it.
 
-use crate::dockerfile::hf_transfer_missing::{FIX, VARIABLE, missing};
+use crate::hf_transfer::{FIX, VARIABLE, missing};
 use crate::read::compose::{Compose, Service};
 use crate::rule::{Example, Found, Judge, Rule, Severity};
 

@@ -129,7 +129,7 @@ fn too_few(file: &Compose, nodes: &[Node]) -> Option<Found> {
 }
 
 fn nodes(service: &Service) -> Vec<Node<'_>> {
-    let words = super::command_without_shell::words(service.at(&["command"]));
+    let words = crate::read::compose::words(service.at(&["command"]));
     let command = words.join(" ");
     let words: Vec<&str> =
         command.split(|c: char| c.is_whitespace() || c == '=').filter(|one| !one.is_empty()).collect();

@@ -167,7 +167,7 @@ fn set_workers(line: &str) -> Option<u64> {
 /// The scripts in Python that a service runs, as paths on the host from the directory of the file.
 pub(crate) fn scripts(file: &Compose, service: &Service) -> Vec<String> {
     let built = file.built(service);
-    let own = super::command_without_shell::words(service.at(&["command"]));
+    let own = crate::read::compose::words(service.at(&["command"]));
     let words: Vec<String> = match (own.is_empty(), &built) {
         (true, Some(built)) => {
             let commands = started(built).into_iter();

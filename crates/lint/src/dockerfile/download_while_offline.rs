@@ -1,5 +1,6 @@
 //! A download from the Hugging Face Hub while offline mode is on.
 
+use crate::hf_transfer::is_on;
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -82,11 +83,6 @@ fn offline(run: &Run) -> Option<(&'static str, String)> {
         let value = run.variable(name)?.text?;
         is_on(&value).then_some((*name, value))
     })
-}
-
-/// Whether the library takes a value for yes (huggingface_hub:src/huggingface_hub/constants.py).
-pub(crate) fn is_on(value: &str) -> bool {
-    ["1", "ON", "YES", "TRUE"].contains(&value.to_ascii_uppercase().as_str())
 }
 
 /// Whether files of a cache may be there, copied or mounted.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::dockerfile::download_while_offline::{OFFLINE, downloads, is_on};
+use crate::dockerfile::download_while_offline::{OFFLINE, downloads};
+use crate::hf_transfer::is_on;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 

@@ -29,7 +29,7 @@ pub(crate) fn of_service(file: &Compose, service: &Service) -> Option<Server> {
         }
     }
     let own = |key: &str| service.at(&[key]).is_some();
-    let words = |key: &str| crate::compose::command_without_shell::words(service.at(&[key]));
+    let words = |key: &str| crate::read::compose::words(service.at(&[key]));
     let built = service.at(&["build"]).is_some();
     let image = service.text("image").filter(|_| !built);
     let of = |enters| image.as_deref().map(|name| Image { name, enters });

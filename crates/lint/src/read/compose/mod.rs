@@ -16,6 +16,7 @@ use std::rc::Rc;
 use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
 use crate::read::dockerfile::Dockerfile;
+use crate::read::quotes::split;
 use key_lines::KeyLines;
 
 /// A compose file.
@@ -162,6 +163,15 @@ fn one(text: &str) -> (Value, Option<(usize, String)>, KeyLines) {
         broken = Some((*line, format!("duplicate key {key} in one mapping")));
     }
     (root, broken, key_lines)
+}
+
+/// The words of a command, as docker compose splits a string.
+pub(crate) fn words(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::Sequence(items)) => items.iter().filter_map(text).collect(),
+        Some(one) => text(one).map_or_else(Vec::new, |text| split(&text, false)),
+        None => Vec::new(),
+    }
 }
 
 fn is_template(text: &str) -> bool {
