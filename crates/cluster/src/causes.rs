@@ -46,6 +46,9 @@ pub struct Before {
     pub reattached: bool,
     /// Directions in which the engines' gossip was seen to be blocked.
     pub gossip: Vec<Problem>,
+    /// Pairs (from, to) where the engine of the first learned the name of the second only while the causes
+    /// were looked for.
+    pub late: Vec<(usize, usize)>,
 }
 
 /// Why pairs do not reach each other, and faults of the pairs that do.
@@ -128,7 +131,12 @@ async fn examined(
     let hosts = around.hosts;
     let found = dead.iter().map(|one| {
         let back = around.tried.iter().find(|back| (back.from, back.to) == (one.to, one.from));
-        let observed = Observed { back, traces: around.traces, reattached: before.reattached };
+        let observed = Observed {
+            back,
+            traces: around.traces,
+            reattached: before.reattached,
+            late: before.late.contains(&(one.from, one.to)),
+        };
         let (from, to) = (hosts[one.from], hosts[one.to]);
         async move {
             let cause = match from.zip(to) {
@@ -159,6 +167,7 @@ struct Observed<'s> {
     back: Option<&'s Tried>,
     traces: &'s [Trace],
     reattached: bool,
+    late: bool,
 }
 
 impl Observed<'_> {
@@ -333,12 +342,17 @@ fn unexplained(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>, tried: &Tri
 }
 
 /// The entry that the sender's engine lacks, where packets stop at the receiver and that engine cannot name
-/// the other container either: no firewall takes a name away, and where the engines disagree about a
-/// container VXLAN drops what arrives. Docker 20.10 stays in that state (seen once in lab case 230).
-fn entry_before_firewall(tried: &Tried, back: Option<&Tried>, stop: Stop) -> Option<StaleEntry> {
-    let name = tried.name.as_ref().err()?;
-    let back_resolves = back.is_some_and(|back| back.name.is_ok());
-    (stop == Stop::AtReceiver && back_resolves).then(|| StaleEntry::Name(name.instead.clone()))
+/// the other container either, or could not at first: no firewall takes a name away, and where the engines
+/// disagree about a container VXLAN drops what arrives. Docker 20.10 stays in that state (seen twice in lab
+/// runs under load).
+fn entry_before_firewall(tried: &Tried, back: Option<&Tried>, stop: Stop, late: bool) -> Option<StaleEntry> {
+    if stop != Stop::AtReceiver || back.is_none_or(|back| back.name.is_err()) {
+        return None;
+    }
+    match &tried.name {
+        Err(name) => Some(StaleEntry::Name(name.instead.clone())),
+        Ok(()) => late.then_some(StaleEntry::Late),
+    }
 }
 
 /// `from` and `to` look from the machines' own networks.
@@ -359,12 +373,12 @@ async fn between(
     // Names alone: what the container's resolver and the engine say of the same name differs, or not.
     let named: Tried;
     let tried = match resolver(plan, one, other, tried).await {
-        Some(problem) if tried.connects.is_ok() => return Cause::Resolver(problem),
-        Some(_) => {
+        Some((problem, _)) if tried.connects.is_ok() => return Cause::Resolver(problem),
+        Some((_, true)) => {
             named = Tried { name: Ok(()), ..tried.clone() };
             &named
         }
-        None => tried,
+        Some((_, false)) | None => tried,
     };
     if let Some(failure) = blocked::no_port(tried) {
         return Cause::Observed(blocked::ports(STEP, one, failure).await);
@@ -398,7 +412,8 @@ async fn between(
             // The other direction names that engine.
             return Cause::Guessed(unexplained(one, other, tried));
         }
-        if let Some(entry) = entry_before_firewall(tried, back, stop.1).filter(|_| !reattached) {
+        let entry = entry_before_firewall(tried, back, stop.1, observed.late);
+        if let Some(entry) = entry.filter(|_| !reattached) {
             return Cause::StaleEntry(entry.problem(STEP, one, other, tried, reattached));
         }
         return match stop.1 {
@@ -511,13 +526,14 @@ async fn between(
     }
 }
 
-/// The problem of a container that does not get from its resolver what the engine knows.
+/// The problem of a container that does not get from its resolver what the engine knows, and whether the
+/// engine was seen to know it.
 async fn resolver(
     plan: &ClusterPlan,
     one: &ContainerProbe<'_>,
     other: &ContainerProbe<'_>,
     tried: &Tried,
-) -> Option<Problem> {
+) -> Option<(Problem, bool)> {
     let why = tried.name.as_ref().err().filter(|_| plan.network.kind != NetworkKind::Host)?;
     let engine = container_probe::engine_knows(one, other).await;
     if engine == Ok(false) {
@@ -526,6 +542,10 @@ async fn resolver(
     let (a, b, server) = (&one.node.name, &other.node.name, container_probe::ENGINE_DNS);
     let servers = container_probe::nameservers(one).await;
     let own = server.to_string();
+    if engine.is_ok() && servers.contains(&own) && container_probe::resolves(one, other).await.is_ok() {
+        // The engine has learned it since.
+        return None;
+    }
     let answer = match servers.contains(&own) {
         true => None,
         false => container_probe::own_server(one, b, &servers).await,
@@ -547,16 +567,13 @@ async fn resolver(
             other.address
         ),
     };
-    Some(
-        Problem::of(STEP, a, message)
-            .fix(format!(
-                "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
-            ))
-            .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
-            .fix(format!(
-                "Restart that container, which stops everything that runs in it: `docker restart {a}`"
-            )),
-    )
+    let problem = Problem::of(STEP, a, message)
+        .fix(format!(
+            "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
+        ))
+        .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
+        .fix(format!("Restart that container, which stops everything that runs in it: `docker restart {a}`"));
+    Some((problem, engine.is_ok()))
 }
 
 /// The command that points a container at the engine's DNS server.
@@ -622,12 +639,17 @@ mod tests {
             packet: None,
             ssh: None,
         };
-        let cause = |name, back, stop| entry_before_firewall(&tried(name), Some(&tried(back)), stop);
+        let cause = |name, back, stop| entry_before_firewall(&tried(name), Some(&tried(back)), stop, false);
         assert_eq!(cause(false, true, Stop::AtReceiver), Some(StaleEntry::Name(Vec::new())));
         // A firewall leaves the names alone; without any names the gossip may be blocked.
         assert_eq!(cause(true, true, Stop::AtReceiver), None);
         assert_eq!(cause(false, false, Stop::AtReceiver), None);
         assert_eq!(cause(false, true, Stop::OnTheWay), None);
+        // Learned too late to say that nothing was lost.
+        let late = |back, stop| entry_before_firewall(&tried(true), Some(&tried(back)), stop, true);
+        assert_eq!(late(true, Stop::AtReceiver), Some(StaleEntry::Late));
+        assert_eq!(late(false, Stop::AtReceiver), None);
+        assert_eq!(late(true, Stop::OnTheWay), None);
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub enum StaleEntry {
     /// The name, while the other engine has its own container's: the addresses that it gives instead, where
     /// it gives any.
     Name(Vec<IpAddr>),
+    /// The name came late, and packets for it stop at the other machine all the same.
+    Late,
     /// Its hardware address: the engine answers for every container that it knows of, and did not for this
     /// one.
     Hardware,
@@ -69,6 +71,9 @@ impl StaleEntry {
             StaleEntry::Name(instead) => {
                 format!("its name resolves to the old address {} (now {address})", listed(instead))
             }
+            StaleEntry::Late => format!(
+                "{a} resolved {b} late, and packets from {a} reach the machine {b} and not its container"
+            ),
             StaleEntry::Hardware => format!(
                 "no ARP answer for {address} ({failure}), which the engine gives for every container it knows"
             ),
@@ -78,9 +83,12 @@ impl StaleEntry {
             ),
         };
         let again = if reattached { " even after the container was reattached" } else { "" };
-        let message = format!(
-            "the Docker engine on {a} has no overlay entry for the container of {b}{again}: {observation}"
-        );
+        let has = match self {
+            StaleEntry::Late => "may have an incomplete overlay entry",
+            _ => "has no overlay entry",
+        };
+        let message =
+            format!("the Docker engine on {a} {has} for the container of {b}{again}: {observation}");
         let problem = Problem::of(step, a, message);
         match reattached {
             false => problem

@@ -35,6 +35,8 @@ pub struct Trace {
     pub rejected_by: Option<IpAddr>,
     /// The UDP port of the overlay's packets, where one was seen.
     pub port: Option<u16>,
+    /// Addresses of the sender's machine.
+    pub sender: Vec<IpAddr>,
     /// Addresses of the receiver's machine.
     pub receiver: Vec<IpAddr>,
     /// The address of the receiving container in the overlay.
@@ -68,7 +70,9 @@ impl Trace {
         if !self.way.is_blocked() {
             return None;
         }
-        if let Some(by) = self.rejected_by {
+        // A machine that asks in vain for a hardware address answers its own packets with an ICMP error.
+        let own = |by: &IpAddr| self.sender.contains(by) && !self.unanswered.is_empty();
+        if let Some(by) = self.rejected_by.filter(|by| !own(by)) {
             return Some(Stop::Rejected(by));
         }
         let sent_to = self.sent_to.as_ref()?;
@@ -110,6 +114,9 @@ impl Trace {
         };
         self.rejected_by = self.rejected_by.or(more.rejected_by);
         self.port = self.port.or(more.port);
+        if self.sender.is_empty() {
+            self.sender = more.sender;
+        }
         if self.receiver.is_empty() {
             self.receiver = more.receiver;
         }
@@ -199,6 +206,7 @@ async fn once(
         let mut trace = trace(way, &flow, (saw(from), saw(to)), (receiver, peers[to].address));
         let asked = observed[from].as_ref().map_or(&[][..], |(_, unanswered)| unanswered);
         trace.unanswered = strangers(asked, addresses[from].as_deref().unwrap_or_default(), &addresses);
+        trace.sender = addresses[from].clone().unwrap_or_default();
         trace
     };
     ways.unwrap_or_default().into_iter().map(of).collect()
@@ -234,6 +242,7 @@ fn trace(
             .as_ref()
             .map(|sent| sent.iter().filter(carries).map(|packet| packet.destination).collect()),
         unanswered: BTreeSet::new(),
+        sender: Vec::new(),
         reached: got.as_ref().map(|got| got.iter().any(|packet| packet.port.is_some())),
         way,
         receiver,
@@ -325,8 +334,14 @@ mod tests {
         let of = |arrived: u32, sent: &[Packet]| {
             let seen = (Some(sent), Some(&[][..]));
             let trace = trace(way(arrived), FLOW, seen, (vec![address(2)], CONTAINER));
-            Trace { unanswered: found.clone(), ..trace }
+            Trace { unanswered: found.clone(), sender: own.to_vec(), ..trace }
         };
+        // The machine's own kernel says after a while that nobody answers; a REJECT of its firewall would say
+        // so without asking.
+        let error = packet([10, 77, 10, 1], None);
+        assert_eq!(of(0, &[error.clone()]).stop(), Some(Stop::NotResolved(address(99))));
+        let rejected = Trace { unanswered: BTreeSet::new(), ..of(0, &[error]) };
+        assert_eq!(rejected.stop(), Some(Stop::Rejected(address(1))));
         assert_eq!(of(0, &[]).stop(), Some(Stop::NotResolved(address(99))));
         assert_eq!(of(80, &[]).stop(), None);
         // Whoever is asked for, these packets were sent.

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use super::keys::Keys;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
+use super::probe::Probe;
 use super::problem::{Problem, Step};
 use super::request::NetworkKind;
 use super::secrets::Value;
@@ -72,6 +73,8 @@ pub struct Work<'a> {
     pub forget: Vec<String>,
     bundle: OnceCell<Bundle>,
     gossip: OnceCell<Vec<Problem>>,
+    /// Containers that keep the nodes in the network until their own containers are in it.
+    attached: RefCell<Vec<Probe<'a>>>,
 }
 
 impl<'a> Work<'a> {
@@ -97,6 +100,7 @@ impl<'a> Work<'a> {
             notes: RefCell::default(),
             bundle: OnceCell::new(),
             gossip: OnceCell::new(),
+            attached: RefCell::default(),
         }
     }
 
@@ -135,6 +139,12 @@ impl<'a> Work<'a> {
         Ok(self.bundle.get_or_init(|| bundle))
     }
 
+    /// Removes the containers that [`network::ready`] left in the network.
+    async fn detach(&self) {
+        let attached = self.attached.take();
+        fan_out(attached.into_iter().map(Probe::end)).await;
+    }
+
     /// Whether anything was changed.
     pub fn changed(&self) -> bool {
         self.steps.borrow().iter().any(|step| step.outcome == Outcome::Changed)
@@ -161,7 +171,9 @@ impl<'a> Work<'a> {
 
 /// Does everything; what was done is in [`Work::steps`].
 pub async fn up(work: &Work<'_>) -> Result<(), Vec<Problem>> {
-    match steps(work).await {
+    let result = steps(work).await;
+    work.detach().await;
+    match result {
         Ok(()) => Ok(()),
         Err(problems) => Err(engine_loss::first(work, problems).await),
     }
@@ -220,6 +232,9 @@ async fn steps(work: &Work<'_>) -> Result<(), Vec<Problem>> {
     limits::all(work, &observed, &mut tried).await?;
     for step in UpStep::of(work.plan) {
         step.run(work, &observed).await?;
+        if step == UpStep::Containers {
+            work.detach().await;
+        }
         // The nodes that had no image before.
         if step == UpStep::Image && tried.len() < work.nodes.len() {
             limits::all(work, &work.look().await?, &mut tried).await?;

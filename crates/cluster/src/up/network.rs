@@ -10,6 +10,7 @@ use crate::probe::{self, Probe};
 use crate::problem::{Problem, Step};
 use crate::progress::Outcome;
 use crate::request::NetworkKind;
+use crate::validate::fits_two_each;
 use crate::worker::{Answer, Interface, Task};
 use docker::engine::Engine;
 use docker::{Cause, container, network as engine_network};
@@ -211,7 +212,7 @@ fn unlooked(work: &Work<'_>, node: &Node, network: &str, why: &Error) -> Problem
 
 /// Attaches a first container, which makes an overlay visible on a worker, and looks which of its interfaces
 /// has the address there.
-async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Problem> {
+async fn visible<'a>(work: &Work<'a>, node: &Node, engine: &'a Engine) -> Result<(), Problem> {
     let network = &work.plan.network.name;
     let failed = |problem: Problem| {
         work.done(STEP, &node.name, "worker failed in the container", Outcome::Failed);
@@ -223,7 +224,14 @@ async fn visible(work: &Work<'_>, node: &Node, engine: &Engine) -> Result<(), Pr
     let probe = probe.map_err(|why| failed(unlooked(work, node, network, &why)))?;
     let found = probe.interfaces().await;
     let attached = container::inspect(engine, &probe::name(work.plan, node)).await;
-    probe.end().await;
+    let subnet = work.plan.network.subnet.as_ref();
+    if subnet.is_none_or(|subnet| fits_two_each(subnet, work.plan.nodes.len())) {
+        // A node that leaves the network and enters it again at once may stay unknown to the other engines
+        // (Docker 20.10, seen twice in lab runs under load), so it stays until its own container is there.
+        work.attached.borrow_mut().push(probe);
+    } else {
+        probe.end().await;
+    }
     let all = found.map_err(|failure| failed(unlooked(work, node, network, &failure.into())))?;
     let address =
         attached.ok().flatten().and_then(|found| found.addresses.get(network)?.parse::<IpAddr>().ok());

@@ -190,16 +190,51 @@ async fn pairs(
         tried.extend(of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await);
     }
     let gossip = work.gossip.get().cloned().unwrap_or_default();
-    let causes = if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
-        Causes::default()
-    } else {
-        causes(work.plan, bundle, containers, &tried, Before { reattached, gossip: gossip.clone() }).await
+    let mut late = Vec::new();
+    let causes = loop {
+        if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
+            break Causes::default();
+        }
+        let before = Before { reattached, gossip: gossip.clone(), late: late.clone() };
+        let causes = causes(work.plan, bundle, containers, &tried, before).await;
+        if !announcing || start.elapsed() >= REANNOUNCE_TIMEOUT {
+            break causes;
+        }
+        // Names that an engine has learned meanwhile: what was seen before that does not hold any more.
+        let learned = learned(work, containers, &mut tried).await;
+        if learned.is_empty() {
+            break causes;
+        }
+        late.extend(learned);
     };
     if causes.problems != gossip {
         // It works all the same, because engines fall back to TCP; or something else is worse.
         gossip.into_iter().for_each(|problem| work.note(problem.message));
     }
     Ok((causes, tried))
+}
+
+/// Tries the pairs again that failed, where the engine of one did not know the name of the other. The pairs
+/// (from, to) that have the name now; `tried` is as before where there are none.
+async fn learned(
+    work: &Work<'_>,
+    containers: &[ContainerProbe<'_>],
+    tried: &mut Vec<Tried>,
+) -> Vec<(usize, usize)> {
+    let of = |tried: &Tried| (tried.from, tried.to);
+    let unnamed: Vec<_> = tried.iter().filter(|tried| tried.name.is_err()).map(of).collect();
+    if unnamed.is_empty() {
+        return Vec::new();
+    }
+    let dead: Vec<_> = tried.iter().filter(|tried| tried.dead()).map(of).collect();
+    let again = of_pairs(work, containers, dead).await;
+    let learned: Vec<_> = again.iter().filter(|again| again.name.is_ok()).map(of).collect();
+    let learned: Vec<_> = learned.into_iter().filter(|pair| unnamed.contains(pair)).collect();
+    if !learned.is_empty() {
+        tried.retain(|tried| !tried.dead());
+        tried.extend(again);
+    }
+    learned
 }
 
 /// Heavy loss of packets between the containers; less is only noted.

@@ -16,6 +16,8 @@ use diagnostic::error::{Error, Kind};
 use faults::Faults;
 use value::At;
 
+pub(crate) use network::fits_two_each;
+
 /// Port of an SSH server in the containers.
 const SSH_PORT: u16 = 2222;
 /// Port of torchrun's and DeepSpeed's rendezvous, both of which take it by default.

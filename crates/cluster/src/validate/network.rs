@@ -91,9 +91,7 @@ fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
             format!("write {}/{length}", back(number & mask, bits)),
         ));
     }
-    // The network's own address, the broadcast, the gateway, and one more that swarm takes on every machine.
-    let room = (bits - length >= 64) || (1_u128 << (bits - length)) >= 3 + 2 * nodes.len() as u128;
-    if !room {
+    if !has_room(bits - length, nodes.len(), 1) {
         return Err(at.wrong(
             format!("{text} is too small for {} nodes", nodes.len()),
             "each node needs two addresses and the network three; a /24 has room for 126 nodes",
@@ -111,6 +109,23 @@ fn subnet(text: &str, nodes: &[Node], at: &At) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether a network with so many bits for hosts has room for so many containers on each node.
+fn has_room(host_bits: u32, nodes: usize, containers: usize) -> bool {
+    // The network's own address, the broadcast, the gateway, and one more that swarm takes on every machine.
+    let needed = 3 + (containers as u128 + 1) * nodes as u128;
+    host_bits >= 64 || (1_u128 << host_bits) >= needed
+}
+
+/// Whether a subnet that [`subnet`] accepted has room for a second container on each node.
+pub(crate) fn fits_two_each(subnet: &str, nodes: usize) -> bool {
+    let parts = subnet.split_once('/');
+    let parts = parts.and_then(|(ip, length)| Some((ip.parse().ok()?, length.parse::<u32>().ok()?)));
+    parts.is_some_and(|(ip, length): (IpAddr, u32)| {
+        let (_, bits) = number(ip);
+        bits.checked_sub(length).is_some_and(|host_bits| has_room(host_bits, nodes, 2))
+    })
 }
 
 /// An address as a number, and its bits.
