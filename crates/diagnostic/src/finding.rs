@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::visible;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -189,7 +191,7 @@ impl Fix {
 
     fn new(class: FixClass, title: impl Into<String>, commands: &[&str]) -> Fix {
         let commands = commands.iter().map(|&command| command.to_owned()).collect();
-        Fix { title: title.into(), commands, edits: Vec::new(), class }
+        Fix { title: short(title), commands, edits: Vec::new(), class }
     }
 
     /// Ends the title in a colon where commands follow, else in a full stop: for commands that are not known
@@ -207,6 +209,16 @@ impl Fix {
         self.edits.push(edit);
         self
     }
+}
+
+/// A text whose length is bounded, whatever it quotes.
+fn short(text: impl Into<String>) -> String {
+    let text = text.into();
+    let short = match visible::shortened(&text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(short) => Some(short),
+    };
+    short.unwrap_or(text)
 }
 
 /// A finding.
@@ -236,7 +248,7 @@ impl Diagnostic {
             id: Cow::Borrowed(""),
             severity,
             subject: Subject::default(),
-            message: message.into(),
+            message: short(message),
             evidence: Vec::new(),
             fixes: Vec::new(),
             source: None,
@@ -284,5 +296,20 @@ impl Diagnostic {
     pub fn fix(mut self, fix: Fix) -> Diagnostic {
         self.fixes.push(fix);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_quotes_a_long_value_shows_its_ends() {
+        let text = format!("{}: not a number", "9".repeat(1 << 20));
+        for short in [Diagnostic::error(&*text).message, Fix::manual(&*text).title] {
+            assert!(short.len() < 1_300 && short.ends_with("9: not a number"), "{}", short.len());
+            assert!(short.contains("characters left out"));
+        }
+        assert_eq!(Diagnostic::note("a short one").message, "a short one");
     }
 }

@@ -1,13 +1,12 @@
 //! Standard output and standard error: the only place that writes to them. Nothing that a terminal acts on
 //! gets there but lines, tabs and our colours; see [`crate::visible`].
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 
 use crate::error::{Error, Kind};
-use crate::visible::{block, screen};
+use crate::visible::{self, block, screen};
 
 /// The widest a report gets, in columns.
 pub const WIDTH_MAX: usize = 100;
@@ -70,28 +69,12 @@ pub fn error(error: &Error) {
 
 /// Lines after the first are indented: none of them looks like an error or a hint of its own.
 fn continued(text: &str) -> String {
-    let mut lines = text.split('\n').map(shortened);
+    let mut lines = text.split('\n').map(visible::shortened);
     let first = block(&lines.next().unwrap_or_default()).into_owned();
     lines.fold(first, |text, line| {
         let indent = if line.starts_with("  ") { "" } else { "  " };
         text + "\n" + indent + &block(&line)
     })
-}
-
-/// How much of a line of an error is shown, in characters: its beginning and its end, where parsers say the
-/// place.
-const LINE_SHOWN: (usize, usize) = (1000, 200);
-
-/// A line of an error without its middle, where it quotes a value of a file whole.
-fn shortened(line: &str) -> Cow<'_, str> {
-    let (first, last) = LINE_SHOWN;
-    let count = line.chars().count();
-    if count <= first + last {
-        return Cow::Borrowed(line);
-    }
-    let head: String = line.chars().take(first).collect();
-    let tail: String = line.chars().skip(count - last).collect();
-    Cow::Owned(format!("{head} … ({} characters left out) … {tail}", count - first - last))
 }
 
 /// A foreground colour.

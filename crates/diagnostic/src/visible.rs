@@ -48,6 +48,22 @@ pub fn block(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t') || !is_hidden(c))
 }
 
+/// How much of a long text is shown, in characters: its beginning and its end, where parsers say the place.
+const SHOWN: (usize, usize) = (1000, 200);
+
+/// A message or a line of one without its middle, where it quotes a value of a file whole: such a value may
+/// have megabytes.
+pub fn shortened(line: &str) -> Cow<'_, str> {
+    let (first, last) = SHOWN;
+    let count = line.chars().count();
+    if count <= first + last {
+        return Cow::Borrowed(line);
+    }
+    let head: String = line.chars().take(first).collect();
+    let tail: String = line.chars().skip(count - last).collect();
+    Cow::Owned(format!("{head} … ({} characters left out) … {tail}", count - first - last))
+}
+
 /// What goes to a terminal: lines, tabs, and the colours of [`crate::terminal`]; nothing else that a terminal
 /// acts on.
 pub(crate) fn screen(text: &str) -> Cow<'_, str> {
