@@ -24,8 +24,10 @@ pub const ENGINE_DNS: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 11));
 const MTU_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest that a listener for it stays open.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
-/// The longest that an ssh from one container to another may take.
-const SSH_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest that reading a file of a container may take.
+const FILE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The longest that a login from one container to another may take.
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest that the server of a container's own resolver may take.
 const OWN_SERVER_TIMEOUT: Duration = Duration::from_secs(3);
@@ -141,7 +143,9 @@ pub async fn pair(plan: &ClusterPlan, containers: &[ContainerProbe<'_>], from: u
     };
     let ssh = async {
         match &plan.ssh {
-            Some(ssh) if connects.is_ok() => Some(logs_in(one, &other.node.name, &ssh.user).await),
+            Some(ssh) if connects.is_ok() => {
+                Some(logs_in(one, &other.node.name, &ssh.user, LOGIN_TIMEOUT).await)
+            }
             _ => None,
         }
     };
@@ -210,7 +214,7 @@ pub async fn own_server(one: &ContainerProbe<'_>, name: &str, servers: &[String]
 /// The DNS servers that a container's resolver is set to; empty where its file cannot be read.
 pub async fn nameservers(one: &ContainerProbe<'_>) -> Vec<String> {
     let argv = ["cat", "/etc/resolv.conf"];
-    let ran = exec::run(one.engine, &one.node.name, &argv, SSH_TIMEOUT).await;
+    let ran = exec::run(one.engine, &one.node.name, &argv, FILE_TIMEOUT).await;
     let lines = ran.map(|ran| ran.stdout).unwrap_or_default();
     lines.lines().filter_map(|line| Some(line.strip_prefix("nameserver")?.trim().to_owned())).collect()
 }
@@ -266,11 +270,17 @@ pub async fn packet(one: &ContainerProbe<'_>, other: &ContainerProbe<'_>) -> Opt
 }
 
 /// Whether passwordless ssh works.
-pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Result<(), LoginError> {
-    let argv =
-        ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", other, "true"].map(str::to_owned).to_vec();
+pub async fn logs_in(
+    one: &ContainerProbe<'_>,
+    other: &str,
+    user: &str,
+    limit: Duration,
+) -> Result<(), LoginError> {
+    // Half of it for the connection, so that ssh's own words of a connection that fails are still read.
+    let connecting = format!("ConnectTimeout={}", limit.as_secs() / 2);
+    let argv = ["ssh", "-o", "BatchMode=yes", "-o", &connecting, other, "true"].map(str::to_owned).to_vec();
     let command = Command { argv, user: Some(user.to_owned()), ..Command::default() };
-    let ran = exec::whole(one.engine, &one.node.name, &command, SSH_TIMEOUT).await?;
+    let ran = exec::whole(one.engine, &one.node.name, &command, limit).await?;
     match ran.status {
         0 => Ok(()),
         _ => Err(LoginError::of(&ran.stderr)),
@@ -279,7 +289,7 @@ pub async fn logs_in(one: &ContainerProbe<'_>, other: &str, user: &str) -> Resul
 
 /// What the entrypoint pinned NCCL to.
 pub async fn pinned(one: &ContainerProbe<'_>) -> Option<String> {
-    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], SSH_TIMEOUT).await.ok()?;
+    let ran = exec::run(one.engine, &one.node.name, &["cat", "/etc/nccl.conf"], FILE_TIMEOUT).await.ok()?;
     let line =
         ran.stdout.lines().find_map(|line| line.strip_prefix("NCCL_SOCKET_IFNAME=").map(str::to_owned))?;
     Some(line.trim_start_matches('=').to_owned())

@@ -2,8 +2,10 @@
 
 /// Parts of a name (between `_`, `-`, `.`, or where a capital begins a word) that say that the value is a
 /// credential.
-const WHOLE_PARTS: &[&str] =
-    &["AUTH", "BEARER", "COOKIE", "CREDS", "DSN", "PASS", "PASSWD", "PAT", "PSK", "PW", "PWD"];
+const WHOLE_PARTS: &[&str] = &[
+    "AUTH", "BEARER", "COOKIE", "CREDS", "DSN", "HASLO", "HESLO", "MDP", "PAROL", "PASS", "PASSWD", "PAT",
+    "PSK", "PW", "PWD", "SENHA", "SIFRE",
+];
 /// Ends of such parts: `SSHPASS`, `DBPWD`.
 const PART_ENDS: &[&str] = &["PASS", "PWD"];
 /// Words with these ends that name no credential.
@@ -52,6 +54,29 @@ const ANYWHERE: &[&str] = &[
     "API_KEY",
     "ACCESS_KEY",
     "AUTHTOK",
+    // The same in other languages: settings and programs of one's own are named in them.
+    "CONTRASENA",
+    "CONTRASEÑA",
+    "HASŁO",
+    "JELSZO",
+    "JELSZÓ",
+    "KENNWORT",
+    "LOSENORD",
+    "LÖSENORD",
+    "MOTDEPASSE",
+    "MOT_DE_PASSE",
+    "PAROLA",
+    "PASSWORT",
+    "SALASANA",
+    "WACHTWOORD",
+    "ŞIFRE",
+    "ŞİFRE",
+    "ПАРОЛЬ",
+    "パスワード",
+    "口令",
+    "密码",
+    "密碼",
+    "비밀번호",
 ];
 
 /// Whether a variable, an option or a key of this name holds a credential.
@@ -62,7 +87,10 @@ pub(crate) fn is_secret(name: &str) -> bool {
         if c.is_ascii_uppercase() && before.is_ascii_lowercase() {
             words.push('_');
         }
-        words.push(if ['-', '.'].contains(&c) { '_' } else { c.to_ascii_uppercase() });
+        match c {
+            '-' | '.' => words.push('_'),
+            _ => words.extend(c.to_uppercase()),
+        }
         before = c;
     }
     // PAT is an algorithm of NCCL (parallel aggregated trees), elsewhere a personal access token.
@@ -104,6 +132,12 @@ mod tests {
             "SSHKEY",
             "X-Amz-Signature",
             "SharedAccessSignature",
+            "db.passwort",
+            "MotDePasse",
+            "contraseña",
+            "senha",
+            "пароль",
+            "数据库密码",
         ] {
             assert!(is_secret(name), "{name}");
         }

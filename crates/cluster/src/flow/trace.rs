@@ -339,7 +339,7 @@ mod tests {
         // The machine's own kernel says after a while that nobody answers; a REJECT of its firewall would say
         // so without asking.
         let error = packet([10, 77, 10, 1], None);
-        assert_eq!(of(0, &[error.clone()]).stop(), Some(Stop::NotResolved(address(99))));
+        assert_eq!(of(0, std::slice::from_ref(&error)).stop(), Some(Stop::NotResolved(address(99))));
         let rejected = Trace { unanswered: BTreeSet::new(), ..of(0, &[error]) };
         assert_eq!(rejected.stop(), Some(Stop::Rejected(address(1))));
         assert_eq!(of(0, &[]).stop(), Some(Stop::NotResolved(address(99))));

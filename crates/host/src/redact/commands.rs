@@ -60,7 +60,10 @@ static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// "The password is swordfish7": a word with a digit, or one in quotes.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?i)(\bpass(?:word|phrase|code) is:? )("[^"\n]+"|'[^'\n]+'|[^\s"']*\d[^\s"']*)"#)
+    pattern(concat!(
+        r"(?i)(\b(?:pass(?:word|phrase|code) is|(?:passwort|kennwort) (?:ist|lautet)|mot de passe est",
+        r#"|contraseña es|senha é|wachtwoord is|password è):? )("[^"\n]+"|'[^'\n]+'|[^\s"']*\d[^\s"']*)"#,
+    ))
 });
 /// `- value: x` and then `name: DB_PASSWORD`, as Kubernetes has it in either order.
 static VALUE_NAME: LazyLock<Regex> = LazyLock::new(|| {
@@ -143,6 +146,8 @@ mod tests {
         for (text, expected) in [
             ("the password is swordfish7.", "the password is ***"),
             ("the password is required", "the password is required"),
+            ("das Passwort lautet swordfish7", "das Passwort lautet ***"),
+            ("la contraseña es obligatoria", "la contraseña es obligatoria"),
             ("ipmitool -I lanplus -U a -P geheim sel", "ipmitool -I lanplus -U a -P *** sel"),
             ("docker run -P image", "docker run -P image"),
             ("docker run --user 1000:1000 image", "docker run --user 1000:1000 image"),

@@ -12,7 +12,7 @@ use crate::secret_names::is_secret;
 /// '`, and JSON within a text of JSON: `\"name\": \"`.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?:\x1b\[[0-9;]*m)?([A-Za-z][A-Za-z0-9_.-]*)((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:])\s*)"#,
+        r#"(?:\x1b\[[0-9;]*m)?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:：])\s*)"#,
     )
 });
 /// The value behind it.
@@ -25,12 +25,13 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 /// `--password value`, `login name password value`: a name and a value with a space between.
 static SPACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?i)(--[a-z][\w.-]*|\bpassword|\bpasswd|\bidentified by)([ \t]+)",
+        r"(?i)(--[a-z\u{80}-\u{10ffff}][\w.-]*|\bpassword|\bpasswd|\bidentified by)([ \t]+)",
         r#"("[^"\n]*"|'[^'\n]*'|[^\s"'=:-][^\s"']*)"#,
     ))
 });
 /// `<password>value</password>`
-static ELEMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"<([A-Za-z][\w.-]*)>([^<>\n]+)(</)"));
+static ELEMENT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"<([A-Za-z\u{80}-\u{10ffff}][\w.-]*)>([^<>\n]+)(</)"));
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?"#,

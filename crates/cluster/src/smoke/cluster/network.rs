@@ -11,7 +11,7 @@ use super::pin::mispinned;
 use super::stopped::{self, Stopped};
 use crate::Error;
 use crate::causes;
-use crate::container_probe::{self, ContainerProbe, Tried};
+use crate::container_probe::{self, ContainerProbe, LOGIN_TIMEOUT, Tried};
 use crate::smoke::outcome::{Outcome, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases;
@@ -21,6 +21,8 @@ use crate::ssh::{self, LoginError};
 const CAUSE_SEARCH_TIMEOUT: Duration = Duration::from_secs(90);
 /// Pairs that are tried at once.
 const MAX_PARALLEL: usize = 32;
+/// How many times the deadline a second attempt at a login that was late may take.
+const PATIENCE: u32 = 3;
 /// Pairs whose cause is looked for.
 const MAX_CAUSES: usize = 6;
 
@@ -176,14 +178,31 @@ impl Site<'_> {
         let Some(ssh) = &self.plan.ssh else { return Ok(()) };
         let start = Instant::now();
         self.progress.phase(PhaseId::Ssh, "testing ssh between all containers");
-        let came = self
+        let mut came = self
             .pairs(
                 containers,
-                |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user),
+                |one, other| container_probe::logs_in(one, &other.node.name, &ssh.user, LOGIN_TIMEOUT),
                 LoginError::TimedOut,
             )
             .await;
         let servers = stopped_servers(containers, &came).await;
+        // Packets passed before: a login that is late may only lack a processor.
+        let late = came
+            .iter_mut()
+            .filter(|(_, to, came)| servers[*to].is_none() && matches!(came, Err(LoginError::TimedOut(_))));
+        let patience = self.options.deadline * PATIENCE;
+        stream::iter(late)
+            .for_each_concurrent(MAX_PARALLEL, |(from, to, came)| async move {
+                let login = container_probe::logs_in(
+                    &containers[*from],
+                    &containers[*to].node.name,
+                    &ssh.user,
+                    patience,
+                );
+                let again = tokio::time::timeout(patience, login).await;
+                *came = again.unwrap_or(Err(LoginError::TimedOut(patience)));
+            })
+            .await;
         let mut failed = Vec::new();
         for (from, to, came) in &came {
             let (one, other) = (&containers[*from].node.name, &containers[*to].node.name);
