@@ -3,6 +3,10 @@
 use super::bandwidth::{median, rate};
 use super::no_answer::NoAnswer;
 
+/// The rates of a node's slow links lie within this factor where the node is their cause: a link at 1 MB/s and
+/// one at half of the usual rate have different causes.
+const ALIKE: f64 = 4.0;
+
 /// What two ranks carry between each other, alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
@@ -57,16 +61,24 @@ pub fn blame(pairs: &[Pair], names: &[String]) -> Vec<String> {
         let others = names.len() - 1;
         let name = &names[node];
         let dead = failed.iter().filter(|(ranks, _)| ranks.0 == node || ranks.1 == node).count();
-        let sends = slow.iter().filter(|(from, ..)| *from == node).count();
-        let receives = slow.iter().filter(|(_, to, _)| *to == node).count();
+        let with_every_peer = |is_own: &dyn Fn(usize, usize) -> bool| {
+            let own: Vec<f64> =
+                slow.iter().filter(|(from, to, _)| is_own(*from, *to)).map(|(.., rate)| *rate).collect();
+            let (least, most) = own
+                .iter()
+                .fold((f64::INFINITY, 0.0), |(least, most), rate| (least.min(*rate), rate.max(most)));
+            own.len() == others && most <= least * ALIKE
+        };
+        let sends = with_every_peer(&|from, _| from == node);
+        let receives = with_every_peer(&|_, to| to == node);
         if dead == others {
             let why = failed
                 .iter()
                 .find(|(ranks, _)| ranks.0 == node || ranks.1 == node)
                 .map_or(String::new(), |(_, why)| why.to_string());
             message.push(format!("{name} fails with all {others} other ranks: {why}"));
-        } else if sends == others || receives == others {
-            let way = match (sends == others, receives == others) {
+        } else if sends || receives {
+            let way = match (sends, receives) {
                 (true, true) => "sends and receives",
                 (true, false) => "sends",
                 _ => "receives",
@@ -131,6 +143,17 @@ mod tests {
         assert!(blame(&node, &names(5))[0].starts_with("node1 sends and receives slowly"));
         let link = all(5, |from, to| if (from, to) == (3, 1) { 1e6 } else { 1e9 });
         assert_eq!(blame(&link, &names(5)), ["node4 to node2: only 1.0 MB/s, other pairs 1.00 GB/s"]);
+        // A node that receives slowly, next to a link at less than half of the usual rate.
+        let noisy = all(3, |from, to| match (from, to) {
+            (_, 1) => 1.2e6,
+            (0, 2) => 0.9e9,
+            _ => 2.2e9,
+        });
+        assert_eq!(
+            blame(&noisy, &names(3))[0],
+            "node2 receives slowly with every peer: 1.2 MB/s, other pairs 2.20 GB/s"
+        );
+        assert!(blame(&noisy, &names(3))[1..].iter().all(|more| more.starts_with("node1 to node3: only")));
         let two = all(2, |from, _| if from == 0 { 1e6 } else { 1e9 });
         assert_eq!(blame(&two, &names(2)).len(), 1);
         let mut dead = all(3, |_, _| 1e9);
