@@ -40,14 +40,14 @@ fn usage_errors_exit_with_2_and_suggest_a_fix() {
         (&["check", "--only", "dirver"], "did you mean driver?"),
         (&["check", "--ignore", "nvidia-smi-hang"], "did you mean nvidia-smi-hangs?"),
         (&["check", "--expect", "gpu=8"], "did you mean gpus?"),
-        (&["check", "--expect", "gpus"], "the keys are gpus"),
-        (&["check", "--from", "/no/such/file.json"], "cannot read snapshot /no/such/file.json"),
+        (&["check", "--expect", "gpus"], "keys: gpus"),
+        (&["check", "--from", "/no/such/file.json"], "cannot read /no/such/file.json"),
         (&["check", "--from", "Cargo.toml"], "is not a snapshot"),
         (&["check", "--from", "x.json", "--root", "/"], "cannot be used with"),
         // What stands behind the snapshots is no snapshot.
-        (&["inspect", "--from", "x.json", "y.json", "nginx:1"], "cannot read snapshot x.json"),
-        (&["render", "--from", "x.json", "dockerfile"], "cannot read snapshot x.json"),
-        (&["build", "--from", "x.json", ".", "--dry-run"], "cannot read snapshot x.json"),
+        (&["inspect", "--from", "x.json", "y.json", "nginx:1"], "cannot read x.json"),
+        (&["render", "--from", "x.json", "dockerfile"], "cannot read x.json"),
+        (&["build", "--from", "x.json", ".", "--dry-run"], "cannot read x.json"),
         (&["resolve", "--from", "x.json", "."], "unexpected argument '.'"),
         (&["resolve", "torch==2.6"], "write --torch 2.6"),
         (&["resolve", "numpy<2", "--python", "3.12"], "write --with 'numpy<2'"),
@@ -64,7 +64,7 @@ fn usage_errors_exit_with_2_and_suggest_a_fix() {
         (&["explain"], "<ID>"),
         (&["snapshot", "-o", "Cargo.toml"], "already exists"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
-        (&["build", "--file", "/no/such/Dockerfile"], "Dockerfile `/no/such/Dockerfile`"),
+        (&["build", "--file", "/no/such/Dockerfile"], "cannot read /no/such/Dockerfile: no such file"),
         (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),
         (&["build", "--file", "Cargo.toml", "Cargo.toml"], "build context `Cargo.toml` is not a directory"),
         (&["build", "--file", "Cargo.toml", "--cuda", "12.1"], "cannot be combined with stack options"),
@@ -373,7 +373,7 @@ fn lock_file_is_written_once_and_then_enforced() {
     assert_ne!(fs::read_to_string(&file).unwrap(), kept);
     fs::write(&file, "somebody's notes").unwrap();
     let (code, error) = refused(&["resolve", "--lock", &file]);
-    assert!(code == 2 && error.contains("not a lock") && error.contains("--force"), "{error}");
+    assert!(code == 2 && error.contains("not an envdoc lock file") && error.contains("--force"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "somebody's notes");
 }
 

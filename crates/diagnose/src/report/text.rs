@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{nothing, noticed, seconds, sentences, subject, title};
+use super::{nothing, noticed, seconds, sentences, title};
 use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
 use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
@@ -179,7 +179,7 @@ fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
     text.push_str("\nNo failure, but worth knowing:\n");
     let shown = if layout.verbose { moments.len() } else { SHOWN };
     for moment in moments.iter().take(shown) {
-        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", subject(whose)));
+        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{whose}: "));
         let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
         paragraph(text, &format!("{whose}{} {} ({line})", moment.message, moment.id), "  ", layout);
     }

@@ -52,7 +52,7 @@ fn judge(program: &Program) -> Vec<Found> {
             "{} is the global rank; on the second node and later it exceeds the number of GPUs",
             one.name
         );
-        found.push(Found::warning(one.line, message, FIX));
+        found.push(Found::warning(one.line, message, format!("Write `{FIX}`")));
     }
     found
         .extend(program.calls.iter().filter(|call| !call.conditional).find_map(|call| device(program, call)));
