@@ -113,9 +113,9 @@ fn choices(text: &mut String, choices: &[Choice], layout: Layout) {
     }
     for (number, choice) in choices.iter().enumerate() {
         let start = if several { format!("{}. ", number + 1) } else { String::new() };
-        hanging(text, &start, &choice.cause, "  ", layout);
+        hanging(text, &start, choice.cause, "  ", layout);
         hanging(text, "check: ", &look(choice), "     ", layout);
-        hanging(text, "fix:   ", &choice.fix, "     ", layout);
+        hanging(text, "fix:   ", choice.fix, "     ", layout);
         choice.commands.iter().for_each(|command| {
             let _ = writeln!(text, "            {command}");
         });
