@@ -113,9 +113,8 @@ pub(super) struct Args {
     /// Apply the fixes that are certain.
     ///
     /// Reports what remains. These are the `edits` of the JSON report. Prints the changes as a diff (to
-    /// standard error if --format
-    /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were
-    /// read.
+    /// standard error if --format is not text), and keeps each old file as FILE.orig. Leaves files alone
+    /// that changed since they were read.
     #[arg(long, conflicts_with = "here", help_heading = OUTPUT)]
     fix: bool,
 

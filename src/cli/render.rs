@@ -83,7 +83,8 @@ enum What {
     Requirements,
     /// The .dockerignore that belongs to the Dockerfile.
     Dockerignore,
-    /// Lock file: the stack and, if uv is installed, every Python package with its hashes (uses the network).
+    /// Lock file: the stack and, if uv is installed, every Python package with its hashes (uses the
+    /// network).
     Lock,
     /// CI pipeline that builds and pushes the images of several requests.
     Ci,
