@@ -1,6 +1,6 @@
 //! Variables of images, services and scripts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -42,7 +42,7 @@ impl Settings {
     /// The variables of the services of a compose file.
     pub(crate) fn of_compose(read: &Compose, file: &File) -> Settings {
         let (torch, nccl) = Settings::versions(file.facts.as_deref());
-        let lines: Vec<&str> = file.text.lines().collect();
+        let lines = lines_by_name(&file.text);
         let scope = |service: &Service| Scope {
             settings: service_settings(service, &lines),
             torch: torch.clone(),
@@ -142,20 +142,30 @@ fn torch_of(stage: &Stage) -> Option<Version> {
     Version::from_str(text.split(['a', '+']).next().unwrap_or(text)).ok()
 }
 
-fn service_settings(service: &Service, lines: &[&str]) -> Vec<Setting> {
+/// The lines of a Compose file that may set a variable, by its name: their numbers from 0, in order.
+type Lines<'t> = HashMap<&'t str, Vec<usize>>;
+
+fn lines_by_name(text: &str) -> Lines<'_> {
+    let mut lines = Lines::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
+        if let Some(end) = line.find(['=', ':', '"', '\'']) {
+            lines.entry(&line[..end]).or_default().push(number);
+        }
+    }
+    lines
+}
+
+fn service_settings(service: &Service, lines: &Lines<'_>) -> Vec<Setting> {
     let environment = service.environment();
     if environment.is_empty() {
         return Vec::new();
     }
     let head = service.line_of("environment");
     let location = |name: &str| {
-        let here = |line: &&str| {
-            let line = line.trim_start().trim_start_matches("- ").trim_start_matches(['"', '\'']);
-            line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['=', ':', '"', '\'']))
-        };
-        let found = lines.get(head.line..).and_then(|rest| rest.iter().position(here));
+        let found = lines.get(name).and_then(|all| all.get(all.partition_point(|line| *line < head.line)));
         match (&head.file, found) {
-            (None, Some(skip)) => (head.line + skip + 1).into(),
+            (None, Some(line)) => (line + 1).into(),
             _ => head.clone(),
         }
     };
