@@ -1,6 +1,6 @@
-//! Inputs that want memory or time (`tests/hostile/limits.yaml`): each ends, within a limit of CPU time and of
-//! memory, by an exit code of envdoc's own. `ENVDOC_LIMITS=table` prints what each took, which is the table of
-//! docs/measurements/hostile-input.md; `ENVDOC_LIMITS=ID` runs the inputs whose ids begin so.
+//! Inputs that want memory or time (`tests/hostile/limits.yaml`): each ends with an exit code of envdoc's
+//! own, within a limit of CPU time and of memory. `ENVDOC_LIMITS=table` prints what each took, which is the table
+//! of docs/measurements/hostile-input.md; `ENVDOC_LIMITS=ID` runs the inputs whose ids begin so.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::disallowed_methods,
@@ -159,8 +159,8 @@ fn run(arguments: &[String], dir: &Path, limit_seconds: u64) -> Took {
     reason = "only wait4 tells what one child took, and the standard library has no safe one"
 )]
 fn ended(pid: u32) -> (Option<i32>, f64, u64) {
-    // The kernel counts the memory of the process that started the program to its maximum in wait4; its own mark
-    // only rises, until it has ended.
+    // wait4 counts the memory of the process that started the program, too. Its own mark only rises, until it
+    // has ended.
     let memory = format!("/proc/{pid}/status");
     let mut peak_mib = 0;
     while let Some(mark) = high_water_mib(&fs::read_to_string(&memory).unwrap()) {

@@ -202,8 +202,8 @@ fn cycle(file: &Compose) -> Option<Found> {
     Some(Found::error(service.line_of("depends_on"), message, "Remove one of the dependencies"))
 }
 
-/// Services that can be reached from one, each of which depends on the next, and the last on the first. `done`:
-/// those from which none can be reached.
+/// Services that can be reached from one, each of which depends on the next, and the last on the first.
+/// `done`: those from which none can be reached.
 fn ring<'g>(
     graph: &'g BTreeMap<&'g str, Vec<String>>,
     start: &str,
