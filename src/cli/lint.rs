@@ -36,11 +36,11 @@ use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 pub(super) struct Args {
     /// Files or directories; - is standard input [default: .].
     ///
-    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
-    /// DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda environments,
-    /// daemon.json, sshd_config and Python scripts.
-    /// The contents decide where they contradict the name. The report lists the files of each type and the
-    /// skipped ones. compose.yaml is merged with compose.override.yaml, like docker compose does.
+    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell
+    /// scripts, DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda
+    /// environments, daemon.json, sshd_config and Python scripts. The contents decide where they
+    /// contradict the name. The report lists the files of each type and the skipped ones.
+    /// compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
 
