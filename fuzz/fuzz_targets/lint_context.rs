@@ -14,8 +14,9 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     for path in asks.copies.iter().chain(&asks.wants).chain(&asks.looks) {
         file.context.insert(path.clone(), None);
     }
-    file.context
-        .extend(NAMES.into_iter().zip(parts).map(|(name, text)| (name.to_owned(), Some(text.to_owned()))));
+    for (name, text) in NAMES.into_iter().zip(parts) {
+        file.context.insert(name.to_owned(), Some(text.to_owned()));
+    }
     let findings = lint::lint(RULES, checks::CHECKS, &file);
     envdoc_fuzz::assert_clean(&lint::report::text(
         &findings,

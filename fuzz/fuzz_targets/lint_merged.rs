@@ -7,7 +7,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut parts = text.split("\n...\n");
     let base = parts.next().unwrap_or_default();
     let mut file = File::new(envdoc_fuzz::catalog(), "compose.yaml", base, Kind::Compose);
-    file.over = parts.map(|text| Over { name: "over.yaml".into(), text: text.into() }).collect();
+    file.over = parts.map(|text| Over::new("over.yaml", text)).collect();
     for stack in [Stack::Unsaid, Stack::Yes] {
         file.stack = stack;
         lint::env_files(&file);

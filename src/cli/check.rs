@@ -182,7 +182,7 @@ fn expected(texts: &[String]) -> Result<Expected, Error> {
     let mut expected = Expected::default();
     for text in texts.iter().filter(|text| !text.is_empty()) {
         expected.add(text).map_err(|error| {
-            Error::new(Kind::Usage, format!("--expect {error}"))
+            Error::new(Kind::Usage, format!("--expect: {error}"))
                 .hint("for example: --expect 'gpus=8,driver>=550'")
         })?;
     }

@@ -21,9 +21,8 @@ use host::snapshot::Snapshot;
 /// Show what an image contains, and check whether it runs on a machine.
 ///
 /// Nothing is pulled. Reads the image from the Docker engine, else its manifest and configuration (a few
-/// kilobytes) from its
-/// registry. With --here or --from, checks it against the architecture, driver, CUDA, GPUs and NVIDIA start
-/// conditions of the machines.
+/// kilobytes) from its registry. With --here or --from, checks it against the architecture, driver, CUDA,
+/// GPUs and NVIDIA start conditions of the machines.
 ///
 /// Exit code 0: no problem found; 1: it does not run on a machine, or does not exist; 2: the image could not
 /// be read; 3: with --strict, something could not be checked.

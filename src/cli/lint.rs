@@ -36,11 +36,11 @@ use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 pub(super) struct Args {
     /// Files or directories; - is standard input [default: .].
     ///
-    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell scripts,
-    /// DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda environments,
-    /// daemon.json, sshd_config and Python scripts.
-    /// The contents decide where they contradict the name. The report lists the files of each type and the
-    /// skipped ones. compose.yaml is merged with compose.override.yaml, like docker compose does.
+    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell
+    /// scripts, DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda
+    /// environments, daemon.json, sshd_config and Python scripts. The contents decide where they
+    /// contradict the name. The report lists the files of each type and the skipped ones.
+    /// compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
 
@@ -113,9 +113,8 @@ pub(super) struct Args {
     /// Apply the fixes that are certain.
     ///
     /// Reports what remains. These are the `edits` of the JSON report. Prints the changes as a diff (to
-    /// standard error if --format
-    /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were
-    /// read.
+    /// standard error if --format is not text), and keeps each old file as FILE.orig. Leaves files alone
+    /// that changed since they were read.
     #[arg(long, conflicts_with = "here", help_heading = OUTPUT)]
     fix: bool,
 

@@ -18,9 +18,9 @@ use resolve::universe::Universe;
 
 /// Write the Dockerfile of an image and its files, without building it.
 ///
-/// Resolves the stack like `envdoc resolve`. Only `render lock` and --pin use the network. Writes to
-/// standard output, or with
-/// --output to files; files that envdoc did not generate are kept unless --force.
+/// Resolves the stack like `envdoc resolve`. Only `render lock` and --pin use the network. Writes
+/// to standard output, or with --output to files; files that envdoc did not generate are kept
+/// unless --force.
 ///
 /// Exit code 1: no compatible stack exists.
 #[derive(Debug, clap::Args)]
@@ -83,7 +83,8 @@ enum What {
     Requirements,
     /// The .dockerignore that belongs to the Dockerfile.
     Dockerignore,
-    /// Lock file: the stack and, if uv is installed, every Python package with its hashes (uses the network).
+    /// Lock file: the stack and, if uv is installed, every Python package with its hashes (uses the
+    /// network).
     Lock,
     /// CI pipeline that builds and pushes the images of several requests.
     Ci,

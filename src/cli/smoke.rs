@@ -32,9 +32,10 @@ use host::file;
 ///
 /// Each phase has a deadline; the first phase that fails is reported, with the node and the reason. In a
 /// cluster created by `envdoc cluster up`, the phases are: containers, envdoc's worker in each, /dev/shm
-/// (also with --local), the network interface of NCCL, name resolution; then (also with --local) TCP between
-/// all pairs, MTU, ssh if the launcher needs it, rendezvous, all-reduce with every element checked, path, and
-/// bandwidth by size. OOM kills are reported with the memory limit. Nothing stays in the containers.
+/// (also with --local), the network interface of NCCL, name resolution; then (also with --local) TCP
+/// between all pairs, MTU, ssh if the launcher needs it, rendezvous, all-reduce with every element checked,
+/// path, and bandwidth by size. OOM kills are reported with the memory limit. Nothing stays in the
+/// containers.
 ///
 /// Bandwidths are those of nccl-tests: algbw is bytes / time, busbw is algbw * 2(n-1)/n.
 ///

@@ -64,7 +64,7 @@ fn usage_errors_exit_with_2_and_suggest_a_fix() {
         (&["explain"], "<ID>"),
         (&["snapshot", "-o", "Cargo.toml"], "already exists"),
         (&["snapshot", "-o", "/no/such/dir/file.json"], "cannot write"),
-        (&["build", "--file", "/no/such/Dockerfile"], "cannot read /no/such/Dockerfile"),
+        (&["build", "--file", "/no/such/Dockerfile"], "cannot read /no/such/Dockerfile: no such file"),
         (&["build", "--file", "Cargo.toml", "/no/such/folder"], "build context `/no/such/folder`"),
         (&["build", "--file", "Cargo.toml", "Cargo.toml"], "build context `Cargo.toml` is not a directory"),
         (&["build", "--file", "Cargo.toml", "--cuda", "12.1"], "cannot be combined with stack options"),
@@ -373,7 +373,7 @@ fn lock_file_is_written_once_and_then_enforced() {
     assert_ne!(fs::read_to_string(&file).unwrap(), kept);
     fs::write(&file, "somebody's notes").unwrap();
     let (code, error) = refused(&["resolve", "--lock", &file]);
-    assert!(code == 2 && error.contains("not an envdoc lock") && error.contains("--force"), "{error}");
+    assert!(code == 2 && error.contains("not an envdoc lock file") && error.contains("--force"), "{error}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "somebody's notes");
 }
 

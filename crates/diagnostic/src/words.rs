@@ -10,12 +10,6 @@ pub fn or<S: AsRef<str>>(words: &[S]) -> String {
     joined(words, "or")
 }
 
-/// A text with a capital letter at its beginning: `Write x` of `write x`.
-pub fn begun(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 fn joined<S: AsRef<str>>(words: &[S], last: &str) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match &words[..] {

@@ -99,15 +99,22 @@ pub fn read_private(path: &Path) -> Result<Option<String>, Error> {
 
 /// The error about a file that cannot be read.
 pub fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::new(Kind::File, format!("cannot read {}: {}", path.display(), why_unreadable(error)))
+}
+
+/// Why a file cannot be read, without the number of the system's error where the file is missing.
+pub fn why_unreadable(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => missing(path),
-        _ => Error::new(Kind::File, format!("cannot read {}: {error}", path.display())),
+        io::ErrorKind::NotFound => NO_SUCH_FILE.to_owned(),
+        _ => error.to_string(),
     }
 }
 
+const NO_SUCH_FILE: &str = "no such file";
+
 /// The error about a file that must exist.
 pub fn missing(path: &Path) -> Error {
-    Error::new(Kind::File, format!("cannot read {}: no such file", path.display()))
+    Error::new(Kind::File, format!("cannot read {}: {NO_SUCH_FILE}", path.display()))
 }
 
 /// The text of a file; `None` where there is none.

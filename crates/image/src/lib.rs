@@ -21,6 +21,6 @@ use diagnostic::rule::Rule;
 /// results of a build.
 pub fn rules() -> impl Iterator<Item = &'static dyn Rule> {
     let inspect = inspect::judge::RULES.iter().map(|rule| rule as &dyn Rule);
-    let inspect = inspect.chain([&inspect::judge::ExistenceRule as &dyn Rule]);
+    let inspect = inspect.chain([&inspect::existence::ExistenceRule as &dyn Rule]);
     inspect.chain(report::RULES.into_iter().map(|rule| rule as &dyn Rule))
 }

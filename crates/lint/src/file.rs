@@ -1,8 +1,11 @@
 //! The files that are judged.
 
 use catalog::Catalog;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use pep440_rs::VersionSpecifiers;
 
 use super::kind::Kind;
 use super::recognize::base_name;
@@ -57,13 +60,26 @@ pub struct File {
     pub names: Names,
 }
 
-/// A compose file over another one.
+/// A file that goes with another one: a compose file over another one, one that says more of it. Files of a
+/// run share it.
 #[derive(Debug, Clone)]
 pub struct Over {
     /// Its name, as findings show it.
     pub name: String,
     /// The contents of the file.
-    pub text: String,
+    pub text: Rc<str>,
+    /// What it installs, where it is a list of packages: read when it is first needed.
+    pub(crate) installs: Rc<OnceCell<Installs>>,
+}
+
+/// The versions that a list of packages allows, with their lines, by the normalised names of the packages.
+pub(crate) type Installs = BTreeMap<String, Vec<(VersionSpecifiers, usize)>>;
+
+impl Over {
+    /// A file that goes with another one.
+    pub fn new(name: impl Into<String>, text: impl Into<Rc<str>>) -> Over {
+        Over { name: name.into(), text: text.into(), installs: Rc::default() }
+    }
 }
 
 /// Whether a compose file is a stack file.

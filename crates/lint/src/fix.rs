@@ -11,7 +11,7 @@ use similar::TextDiff;
 
 use judge::Checks;
 
-use crate::{File, Finding, Rule, lint};
+use crate::{File, Finding, Over, Rule, lint};
 
 /// How often files are linted and changed: edits that overlap, and those that others make possible, come
 /// after the first.
@@ -128,7 +128,7 @@ fn text_of<'f>(file: &'f File, name: &str) -> Option<&'f str> {
     if file.name == name {
         return Some(&file.text);
     }
-    let over = file.over.iter().find(|over| over.name == name).map(|over| over.text.as_str());
+    let over = file.over.iter().find(|over| over.name == name).map(|over| &*over.text);
     let context = || file.context.iter().find(|(path, _)| file.sibling(path) == name);
     over.or_else(|| context()?.1.as_deref())
 }
@@ -142,7 +142,7 @@ fn replace(file: &mut File, changed: &BTreeMap<String, String>) -> bool {
     }
     for over in &mut file.over {
         if let Some(text) = changed.get(&over.name) {
-            over.text.clone_from(text);
+            *over = Over::new(over.name.as_str(), text.as_str());
             replaced = true;
         }
     }

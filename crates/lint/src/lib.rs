@@ -211,7 +211,7 @@ pub fn unreadable(rules: &[&'static Rule], file: &Unreadable) -> Vec<Finding> {
 /// The text of another file that a finding is about.
 fn other_text<'f>(found: &Found, file: &'f File) -> Option<&'f str> {
     let path = &found.file.as_ref()?.path;
-    let over = file.over.iter().find(|one| one.name == *path).map(|one| one.text.as_str());
+    let over = file.over.iter().find(|one| one.name == *path).map(|one| &*one.text);
     over.or_else(|| file.context.get(path)?.as_deref())
 }
 
@@ -262,7 +262,7 @@ fn ignored(
         return true;
     }
     if !others.contains_key(&other.path) {
-        let over = file.over.iter().find(|one| one.name == other.path).map(|one| one.text.as_str());
+        let over = file.over.iter().find(|one| one.name == other.path).map(|one| &*one.text);
         let context = || file.context.get(&other.path).and_then(Option::as_deref);
         let text = over.or_else(context).unwrap_or_default();
         others.insert(other.path.clone(), ignore::Ignores::of_lines(text));

@@ -53,7 +53,7 @@ fn file(example: &Example) -> File {
     ) || kind == Kind::Compose
         && example.companions.iter().all(|(name, _)| name.contains(".y"));
     if is_over {
-        let over = companions.map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() });
+        let over = companions.map(|(name, text)| Over::new(*name, *text));
         file.over = over.collect();
         return file;
     }

@@ -3,8 +3,7 @@
 
 use crate::{address, index, release};
 
-/// The metadata of a release on two Pythons, as a text and as the file of a wheel or of a source
-/// distribution.
+/// The metadata of a release on two Pythons: as a text, in a wheel and in a source distribution.
 ///
 /// # Panics
 ///

@@ -1,7 +1,6 @@
-//! Files, programs, connections and variables are reached from few places. clippy.toml names most of the
-//! functions; this test also sees those of tokio and of the crates that wrap system calls, and that the
-//! places
-//! do not become more.
+//! Files, programs, connections and variables are reached from few places. clippy.toml names most
+//! of the functions; this test also sees those of tokio and of the crates that wrap system calls,
+//! and that the places do not become more.
 
 use std::collections::BTreeSet;
 use std::path::Path;

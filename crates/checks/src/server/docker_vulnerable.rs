@@ -100,14 +100,13 @@ mod tests {
         let old = of("27.1.0", "1.1.11", "Docker Engine - Community");
         assert!(old.contains("CVE-2024-41110") && old.contains("CVE-2024-21626"), "{old}");
         assert!(of("27.0.3", "1.1.11", "").starts_with("not-applicable"));
-        let open =
-            [("the engine 24.0.7", "CVE-1"), ("the engine 24.0.7", "CVE-2"), ("the engine 24.0.7", "CVE-3")];
+        let open = [("engine 24.0.7", "CVE-1"), ("engine 24.0.7", "CVE-2"), ("engine 24.0.7", "CVE-3")];
         let open = [&open[..], &[("runc 1.1", "CVE-4")]].concat();
         let open: Vec<(String, &str)> = open.iter().map(|(of, id)| ((*of).to_owned(), *id)).collect();
         assert_eq!(
             undetermined(&open),
-            "unknown whether the engine 24.0.7 is affected by CVE-1, CVE-2 and 1 more and runc 1.1 is \
-             affected by CVE-4"
+            "unknown whether engine 24.0.7 is affected by CVE-1, CVE-2 and 1 more and runc 1.1 is affected \
+             by CVE-4"
         );
         let new = of("29.7.2", "1.5.1", "Docker Engine - Community");
         assert_eq!(new, "pass");

@@ -2,13 +2,12 @@
 //!
 //! Nothing is read here, so what a machine alone knows (its GPUs with `all`) has to be said in the request.
 
+mod environment;
 mod faults;
 mod network;
 mod nodes;
 mod storage;
 pub mod value;
-
-use std::collections::BTreeMap;
 
 use super::plan::{ClusterPlan, Image, Node, Secret, SecretFrom, Ssh};
 use super::request::{ClusterRequest, Launcher, Limits, NetworkKind};
@@ -58,11 +57,11 @@ fn plan(request: &ClusterRequest, at: &At, faults: &mut Faults) -> Option<Cluste
     let memlock = faults.note(memlock(limits, request.network.infiniband, &at.key("limits")));
     let shm = faults.note(shm(limits, known_nodes, &at.key("limits, shm")));
     let nofile = faults.note(nofile(limits, &at.key("limits, nofile")));
-    faults.note(variables(&request.environment, &at.key("environment"), &mut warnings));
+    faults.note(environment::variables(&request.environment, &at.key("environment"), &mut warnings));
     let secrets = faults.note(secrets(request, at));
     faults.note(command(request, at));
     let (mut nodes, network) = (nodes.take()?, network?);
-    faults.note(environment(request, &network, launcher, &mut nodes, &mut warnings, at));
+    faults.note(environment::of_nodes(request, &network, launcher, &mut nodes, &mut warnings, at));
     if network.encrypted {
         warnings.push(
             "the overlay is encrypted: IPsec costs bandwidth and one CPU core per stream; \
@@ -252,60 +251,6 @@ fn secrets(request: &ClusterRequest, at: &At) -> Result<Vec<Secret>, Error> {
         secrets.push(Secret { name: asked.name.clone(), from });
     }
     Ok(secrets)
-}
-
-/// The environment of every node: the cluster's (checked before), the node's own, and what follows from the
-/// plan where nobody
-/// says otherwise.
-fn environment(
-    request: &ClusterRequest,
-    network: &super::plan::Network,
-    launcher: Launcher,
-    nodes: &mut [Node],
-    warnings: &mut Vec<String>,
-    at: &At,
-) -> Result<(), Error> {
-    for (node, asked) in nodes.iter_mut().zip(&request.nodes) {
-        variables(&asked.environment, &at.key(&node.name).key("environment"), warnings)?;
-        let mut own = BTreeMap::new();
-        if launcher == Launcher::Deepspeed {
-            own.insert("PDSH_RCMD_TYPE".to_owned(), "ssh".to_owned());
-        }
-        if let Some(interface) = &network.interface {
-            own.insert("NCCL_SOCKET_IFNAME".into(), format!("={interface}"));
-            own.insert("GLOO_SOCKET_IFNAME".into(), interface.clone());
-        }
-        if node.gpus == super::plan::Gpus::None {
-            // Where nvidia is the engine's default runtime, an image's own NVIDIA_VISIBLE_DEVICES=all would
-            // bring every GPU.
-            own.insert("NVIDIA_VISIBLE_DEVICES".into(), "void".into());
-        }
-        own.extend(request.environment.clone());
-        own.extend(asked.environment.clone());
-        node.environment = own;
-    }
-    Ok(())
-}
-
-fn variables(asked: &BTreeMap<String, String>, at: &At, warnings: &mut Vec<String>) -> Result<(), Error> {
-    for (name, text) in asked {
-        at.fits(&value::VARIABLE, name)?;
-        at.key(name).fits(&value::VALUE, text)?;
-        if name.starts_with("ENVDOC_") {
-            return Err(at
-                .key(name)
-                .wrong("variables named ENVDOC_… are reserved", "choose a different name"));
-        }
-        let secret =
-            ["TOKEN", "SECRET", "PASSWORD", "API_KEY", "PRIVATE_KEY"].iter().any(|word| name.ends_with(word));
-        if secret && !text.is_empty() {
-            warnings.push(format!(
-                "{name} is visible in the container's environment to every user of the \
-                Docker engine; put secrets in `secrets`"
-            ));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

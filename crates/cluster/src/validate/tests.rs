@@ -131,8 +131,9 @@ fn validation_errors_name_the_field_and_the_problem() {
 
 #[test]
 fn all_errors_of_a_file_are_listed() {
-    let text = "name: A\nimage: a\nregistry: \"x y\"\nnodes:\n- {gpus: 1}\n- {address: a2, gpus: 1, slots: 4}\n\
-        network: {mtu: 5}\nlimits: {shm: lots, nofile: 1}\nsecrets: [{name: x}]\nenvironment: {\"A B\": x}\n";
+    let text = "name: A\nimage: a\nregistry: \"x y\"\nnodes:\n- {gpus: 1}\n- {address: a2, gpus: 1, slots: \
+        4}\nnetwork: {mtu: 5}\nlimits: {shm: lots, nofile: 1}\nsecrets: [{name: x}]\nenvironment: {\"A B\": \
+        x}\n";
     let error = plan(text).unwrap_err();
     let mut lines = error.message.lines();
     assert_eq!(lines.next(), Some("compose/two-node/cluster.yaml has 9 errors:"), "{}", error.message);

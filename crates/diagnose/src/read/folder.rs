@@ -43,9 +43,9 @@ const NO_LOGS: &[&str] = &[
     "zip",
 ];
 
-/// The sources that paths stand for: files, folders with all that is below them and the files that links in
-/// them lead to, `-` for standard input. Links to folders are not followed.
-/// Hidden files and what is plainly no log are left out of folders, which one source per folder says.
+/// The sources that paths stand for: files, folders with all that is below them and the files that
+/// links in them lead to, `-` for standard input. Links to folders are not followed. Hidden files
+/// and what is plainly no log are left out of folders, which one source per folder says.
 pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
     for path in paths {

@@ -1,6 +1,6 @@
 //! A source is opened, unpacked where it is packed, and read to its end.
 
-use std::io::{self, Cursor, ErrorKind, Read as _};
+use std::io::{self, Cursor, Read as _};
 
 use super::blocks::{Blocks, LIMITS};
 use super::compression::Packing;
@@ -23,11 +23,7 @@ pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
         Source::File(path) => match host::file::open_ending(path) {
             Ok(file) => Ok(stream(&path.display().to_string(), file)),
             Err(error) if others => {
-                let why = match error.kind() {
-                    ErrorKind::NotFound => "no such file".to_owned(),
-                    _ => error.to_string(),
-                };
-                Ok(Read::missing(path.display().to_string(), &why))
+                Ok(Read::missing(path.display().to_string(), &host::file::why_unreadable(&error)))
             }
             Err(error) => Err(host::file::unreadable(path, &error)),
         },

@@ -192,7 +192,7 @@ fn cause(one: &root_cause::Cause) -> CauseEntry {
         message: one.message.clone(),
         meaning: one.meaning.clone(),
         confidence: one.confidence,
-        whose: one.whose.clone(),
+        whose: one.whose.as_ref().map(root_cause::Whose::to_string),
         evidence: one.evidence.iter().map(line).collect(),
         around: one.context.iter().map(line).collect(),
         fix: one.choices.first().map_or(String::new(), |choice| choice.fix.to_owned()),
@@ -209,7 +209,7 @@ fn unread((name, why): &(String, String)) -> UnreadEntry {
 fn moment(one: &root_cause::Moment) -> MomentEntry {
     MomentEntry {
         seconds: one.seconds,
-        whose: one.whose.clone(),
+        whose: one.whose.as_ref().map(root_cause::Whose::to_string),
         id: one.id.clone(),
         role: role(one.role).into(),
         message: one.message.clone(),

@@ -9,7 +9,6 @@ pub mod text;
 
 use crate::root_cause::{Cause, Confidence, Diagnosis, Moment};
 use catalog::signatures::Role;
-use diagnostic::words::capital;
 
 /// The summary where no cause was found.
 pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
@@ -27,20 +26,11 @@ pub(super) fn nothing(diagnosis: &Diagnosis) -> String {
     }
 }
 
-/// Whose event it is, at the start of a sentence: `Rank 3`. The name of a node, which is one word, stays as
-/// it is.
-pub(super) fn subject(whose: &str) -> String {
-    match whose.contains(' ') {
-        true => capital(whose),
-        false => whose.to_owned(),
-    }
-}
-
 /// The cause in at most three sentences: what happened and to whom, what it means, and how sure that is.
 pub(super) fn sentences(cause: &Cause) -> String {
     let message = match &cause.whose {
-        Some(whose) if !cause.message.to_lowercase().contains(&whose.to_lowercase()) => {
-            format!("{}: {}", subject(whose), cause.message)
+        Some(whose) if !cause.message.to_lowercase().contains(&whose.to_string().to_lowercase()) => {
+            format!("{}: {}", whose.at_start(), cause.message)
         }
         _ => cause.message.clone(),
     };

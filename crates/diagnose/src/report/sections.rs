@@ -3,7 +3,7 @@
 
 use super::text::look;
 use super::{noticed, seconds};
-use crate::root_cause::{Diagnosis, Evidence, Moment};
+use crate::root_cause::{Diagnosis, Evidence, Moment, Whose};
 use diagnostic::report::{Body, Column, Section};
 
 const TIMELINE: &[Column] = &[
@@ -35,7 +35,7 @@ fn rows(diagnosis: &Diagnosis, timeline: bool) -> Vec<Vec<String>> {
     let row = |moment: &Moment| {
         vec![
             seconds(moment.seconds),
-            moment.whose.clone().unwrap_or_default(),
+            moment.whose.as_ref().map_or(String::new(), Whose::to_string),
             moment.id.clone(),
             format!("{}:{}", moment.evidence.file, moment.evidence.line),
         ]

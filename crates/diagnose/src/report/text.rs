@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{nothing, noticed, seconds, sentences, subject, title};
-use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment};
+use super::{nothing, noticed, seconds, sentences, title};
+use crate::root_cause::{Cause, Confidence, Diagnosis, Evidence, Moment, Whose};
 use crate::scan;
 use catalog::signatures::{Cause as Choice, Role};
 use diagnostic::layout::{Layout, Mark, wrapped};
@@ -179,7 +179,7 @@ fn aside(text: &mut String, moments: &[&Moment], layout: Layout) {
     text.push_str("\nNo failure, but worth knowing:\n");
     let shown = if layout.verbose { moments.len() } else { SHOWN };
     for moment in moments.iter().take(shown) {
-        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", subject(whose)));
+        let whose = moment.whose.as_ref().map_or(String::new(), |whose| format!("{}: ", whose.at_start()));
         let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
         paragraph(text, &format!("{whose}{} {} ({line})", moment.message, moment.id), "  ", layout);
     }
@@ -199,7 +199,7 @@ fn moments(text: &mut String, diagnosis: &Diagnosis, layout: Layout) {
             Role::Symptom => "symptom",
             Role::Context => "context",
         };
-        let whose = moment.whose.as_deref().unwrap_or("");
+        let whose = moment.whose.as_ref().map_or(String::new(), Whose::to_string);
         let count = if moment.count > 1 { format!(" ({} lines)", moment.count) } else { String::new() };
         let line = format!("{}:{}", moment.evidence.file, moment.evidence.line);
         let start =

@@ -16,6 +16,7 @@ pub mod ranks;
 pub mod recovered;
 pub mod timeline;
 mod traceback;
+mod whose;
 
 use crate::read::{self, Read};
 use analysis::Analysis;
@@ -25,6 +26,7 @@ use host::redact::hide_named_credentials;
 use timeline::Timeline;
 
 pub use machine_evidence::{Machine, MachineEvidence};
+pub use whose::{Processes, Whose};
 
 /// How certain a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
@@ -72,7 +74,7 @@ pub struct Cause {
     /// How sure it is.
     pub confidence: Confidence,
     /// The rank and node that failed: `rank 3 on node-2`.
-    pub whose: Option<String>,
+    pub whose: Option<Whose>,
     /// What happened, in a sentence.
     pub message: String,
     /// What it means.
@@ -93,7 +95,7 @@ pub struct Moment {
     /// Seconds after the first moment that can be compared with it; `None` where the line has no time.
     pub seconds: Option<f64>,
     /// The rank and node.
-    pub whose: Option<String>,
+    pub whose: Option<Whose>,
     /// Id of the signature.
     pub id: String,
     /// The signature.
@@ -232,7 +234,7 @@ fn moments(timeline: &Timeline, names: &[&str]) -> Vec<Moment> {
         let seconds = event.prefix.time.zip(start).and_then(|(time, start)| time.since(start));
         let moment = Moment {
             seconds,
-            whose: ranks::who(event),
+            whose: Whose::of(event),
             id: event.id().to_owned(),
             signature: event.signature,
             role: event.role,

@@ -281,18 +281,3 @@ pub fn elsewhere(timeline: &Timeline, waited: &[Waited]) -> Option<(u32, String,
     let message = format!("rank {rank} was at {location} while {} others were at {most}", count(most));
     Some((*rank, message, [event(*rank), event(*others)].into_iter().flatten().collect()))
 }
-
-/// The rank and node of an event, in words: `rank 3 on node-2`.
-pub fn who(event: &Event) -> Option<String> {
-    let rank = match (event.prefix.rank, event.prefix.local_rank) {
-        (Some(rank), _) => Some(format!("rank {rank}")),
-        (None, Some(local)) => Some(format!("local rank {local}")),
-        (None, None) => None,
-    };
-    match (rank, &event.prefix.node) {
-        (Some(rank), Some(node)) => Some(format!("{rank} on {node}")),
-        (Some(rank), None) => Some(rank),
-        (None, Some(node)) => Some(node.clone()),
-        (None, None) => None,
-    }
-}

@@ -4,7 +4,7 @@
 
 use catalog::testing::catalog;
 use diagnose::read::{self, Source};
-use diagnose::root_cause;
+use diagnose::root_cause::{self, Whose};
 
 fn dump(sequence: u32, state: &str, enqueued: u32, completed: u32) -> Vec<u8> {
     format!(
@@ -30,7 +30,7 @@ fn the_rank_that_lags_is_named() {
     let late = dump(11, "completed", 11, 11);
     let diagnosis = diagnose(&[(0, waits.clone()), (1, waits.clone()), (2, late), (3, waits)]);
     let cause = &diagnosis.causes[0];
-    assert_eq!((cause.id.as_str(), cause.whose.as_deref()), ("torch-desync", Some("rank 2")), "{cause:?}");
+    assert_eq!((cause.id.as_str(), &cause.whose), ("torch-desync", &Some(Whose::ranks(&[2]))), "{cause:?}");
     assert!(
         cause.message.contains("last called number 11 and 3 others wait in number 12"),
         "{}",
@@ -42,7 +42,7 @@ fn the_rank_that_lags_is_named() {
 fn a_rank_without_a_dump_is_named() {
     let waits = dump(12, "scheduled", 12, 11);
     let diagnosis = diagnose(&[(0, waits.clone()), (1, waits.clone()), (3, waits)]);
-    assert_eq!(diagnosis.causes[0].whose.as_deref(), Some("rank 2"), "{:?}", diagnosis.causes[0]);
+    assert_eq!(diagnosis.causes[0].whose, Some(Whose::ranks(&[2])), "{:?}", diagnosis.causes[0]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn real_gloo_dumps_name_the_lagging_rank() {
     let named = |index: usize| (u32::try_from(index).unwrap(), dumps[index].to_vec());
     let first = diagnose(&[named(0), named(1), named(2)]);
     assert_eq!(first.causes[0].id, "torch-desync", "{:?}", first.causes);
-    assert_eq!(first.causes[0].whose.as_deref(), Some("rank 1"));
+    assert_eq!(first.causes[0].whose, Some(Whose::ranks(&[1])));
     assert!(
         first.causes[0].message.contains("rank 1 last called number 5 and 2 others called number 6"),
         "{}",

@@ -76,7 +76,6 @@ const NULL_DEVICE: u64 = 0x103;
 mod tests {
     use super::super::*;
 
-    /// Without a writer, opening a named pipe waits for one.
     #[test]
     fn a_file_that_waits_for_more_is_an_error() {
         // Readable for root alone, and empty of news where a logger reads it too.
@@ -87,6 +86,7 @@ mod tests {
         assert_eq!(text_of(Path::new("/proc/self/comm")).unwrap().lines().count(), 1);
     }
 
+    /// Without a writer, opening a named pipe waits for one.
     #[test]
     fn named_pipes_and_sockets_are_refused_and_open_pipes_are_read() {
         let folder = tempfile::tempdir().unwrap();

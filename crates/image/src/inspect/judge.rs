@@ -91,28 +91,6 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// The rule about an image that its registry does not have.
-#[derive(Debug)]
-pub struct ExistenceRule;
-
-impl rule::Rule for ExistenceRule {
-    fn id(&self) -> &'static str {
-        "image-not-found"
-    }
-    fn severity(&self) -> Severity {
-        Severity::Error
-    }
-    fn group(&self) -> rule::Group {
-        GROUP
-    }
-    fn summary(&self) -> &'static str {
-        "the registry has the image"
-    }
-    fn explain(&self) -> &'static str {
-        include_str!("image_not_found.md")
-    }
-}
-
 /// The verdicts of all rules; `checks` are those of the machine itself.
 pub fn judge(image: &Image, facts: &Facts, checks: Checks) -> Vec<Judged> {
     let answer = |rule: &'static InspectRule| Judged { rule, verdict: (rule.judge)(image, facts, checks) };

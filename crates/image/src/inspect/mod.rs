@@ -5,6 +5,7 @@
 //! condition under which NVIDIA's container toolkit starts an image, [`judge`] holds an image against a
 //! machine; [`probe`] reads the output of a container. Everything here is pure.
 
+pub mod existence;
 pub mod image;
 pub mod judge;
 pub mod probe;

@@ -3,17 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::roots::{Around, Roots};
+use super::roots::{Around, Ends, Roots};
 use crate::recognize::kind_of_name;
-use crate::{File, Kind, Over, Skipped, Unchecked, Unreadable};
+use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
 
 /// Directories above a Dockerfile that are searched for its context.
 const PARENTS_LIMIT: usize = 3;
 /// A Dockerfile tells of requirements files, and these of others.
 const NEARBY_PASSES_LIMIT: usize = 3;
-/// Larger files are no values that people write.
-const VALUES_LIMIT_BYTES: u64 = 1 << 20;
 /// Files in the directory of a file that are taken at most.
 const OTHERS_LIMIT: usize = 20;
 
@@ -41,6 +39,9 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
             for _ in 0..NEARBY_PASSES_LIMIT {
                 let mut names = crate::nearby(file);
                 names.retain(|name| !file.context.contains_key(name));
+                if names.is_empty() {
+                    break;
+                }
                 read(file, names, around);
             }
         }
@@ -65,29 +66,29 @@ pub(super) struct NotRead {
 }
 
 impl NotRead {
-    fn of(around: &mut Around) -> NotRead {
+    fn of(around: &mut Around<'_>) -> NotRead {
         let Around { skipped, unreadable, .. } = around;
         NotRead { skipped: std::mem::take(skipped), unreadable: std::mem::take(unreadable) }
     }
 }
 
 /// Adds the files of these paths from the directory of a file.
-fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut Around) {
+fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut Around<'_>) {
     let folder = folder_of(&file.name);
     file.context.extend(names.into_iter().map(|name| {
-        let text = around.text(&folder.join(&name));
+        let text = around.text(&folder.join(&name)).as_deref().map(str::to_owned);
         (name, text)
     }));
 }
 
 /// Adds the files next to one that say more of it.
-fn nearby(file: &mut File, around: &mut Around) {
+fn nearby(file: &mut File, around: &mut Around<'_>) {
     let path = Path::new(&file.name);
     let base = path.file_name().map(|base| base.to_string_lossy().into_owned());
     let others = match file.kind {
         Kind::DeepspeedConfig => {
             let other = path.with_file_name("hostfile");
-            let hostfile = around.text(&other).map(|text| Over { name: other.display().to_string(), text });
+            let hostfile = around.text(&other).map(|text| Over::new(other.display().to_string(), text));
             let named = others(path, SCRIPTS_OR_PROGRAMS, around, |text| {
                 base.as_ref().is_some_and(|base| text.contains(base.as_str()))
             });
@@ -114,52 +115,8 @@ fn nearby(file: &mut File, around: &mut Around) {
     file.over.extend(others);
 }
 
-/// What manifests and values of charts say of the whole cluster: whole classes, pools of nodes, the strategy
-/// for MIG.
-const OF_CLUSTER: &[&str] = &[
-    "kind: RuntimeClass",
-    "kind: ClusterConfig",
-    "kind: NodePool",
-    "kind: Provisioner",
-    "kind: ClusterPolicy",
-    "migStrategy:",
-];
-
-/// Adds to files what others of the given ones say of their cluster or machine.
-pub(super) fn together(files: &mut [File], skipped: &[Skipped]) {
-    let is_values = |one: &&Skipped| {
-        let base = one.name.rsplit('/').next().unwrap_or_default();
-        one.why == Unchecked::UnknownType
-            && base.contains("values")
-            && MANIFESTS.iter().any(|end| base.ends_with(end))
-    };
-    let of_cluster = |text: &str| OF_CLUSTER.iter().any(|mark| text.contains(mark));
-    let values = skipped.iter().filter(is_values).filter_map(|one| {
-        let text = file::text_up_to(Path::new(&one.name), VALUES_LIMIT_BYTES).ok()?;
-        let mig = text.contains("mig:") && text.contains("strategy:");
-        (mig || of_cluster(&text)).then(|| Over { name: one.name.clone(), text })
-    });
-    let over = |file: &File| Over { name: file.name.clone(), text: file.text.clone() };
-    let manifests =
-        files.iter().filter(|one| one.kind == Kind::Kubernetes && of_cluster(&one.text)).map(over);
-    let cluster: Vec<Over> = manifests.chain(values).collect();
-    let engines: Vec<Over> = files.iter().filter(|one| one.kind == Kind::DaemonJson).map(over).collect();
-    for file in files {
-        let others = match file.kind {
-            Kind::Kubernetes => &cluster,
-            Kind::ToolkitConfig => &engines,
-            _ => continue,
-        };
-        for other in others {
-            if other.name != file.name && file.over.iter().all(|known| known.name != other.name) {
-                file.over.push(other.clone());
-            }
-        }
-    }
-}
-
 /// Reads what a Dockerfile takes from its build context.
-fn build(file: &mut File, named: Option<&Path>, around: &mut Around) {
+fn build(file: &mut File, named: Option<&Path>, around: &mut Around<'_>) {
     let asks = crate::asks(file);
     // `COPY .` names the folder itself, and the working directory has the empty name.
     let holds = |folder: &PathBuf| {
@@ -183,24 +140,24 @@ fn build(file: &mut File, named: Option<&Path>, around: &mut Around) {
     let (mut wants, looks) = (asks.wants, asks.looks);
     while !wants.is_empty() {
         for path in std::mem::take(&mut wants) {
-            let text = around.text(&folder.join(&path));
+            let text = around.text(&folder.join(&path)).as_deref().map(str::to_owned);
             file.context.insert(path, text);
         }
         // Requirements files include others.
         wants = crate::asks(file).wants;
     }
     for path in looks {
-        let text = around.text(&folder.join(&path));
+        let text = around.text(&folder.join(&path)).as_deref().map(str::to_owned);
         file.context.entry(path).or_insert(text);
     }
     // It goes before the one of the context.
     if let Some(own) = around.text(Path::new(&format!("{}.dockerignore", file.name))) {
-        file.context.insert(".dockerignore".to_owned(), Some(own));
+        file.context.insert(".dockerignore".to_owned(), Some((*own).to_owned()));
     }
 }
 
 /// The lists of packages in the nearest directory, from a program upwards, that has one.
-fn lists_of_packages(path: &Path, around: &mut Around) -> Vec<Over> {
+fn lists_of_packages(path: &Path, around: &mut Around<'_>) -> Vec<Over> {
     let is_list = |path: &PathBuf| {
         let name = path.display().to_string();
         kind_of_name(&name).is_some_and(Kind::lists_packages) && file::is_file(path)
@@ -210,17 +167,19 @@ fn lists_of_packages(path: &Path, around: &mut Around) -> Vec<Over> {
         if !around.contains(&folder) {
             break;
         }
-        let lists = file::entries(&folder).into_iter().filter(is_list).take(OTHERS_LIMIT);
-        let read: Vec<Over> = lists.filter_map(|path| over(&path, around)).collect();
-        if !read.is_empty() {
-            return read;
+        let lists = around.lists(&folder, |around| {
+            let paths = file::entries(&folder).into_iter().filter(is_list).take(OTHERS_LIMIT);
+            paths.filter_map(|path| over(&path, around)).collect()
+        });
+        if !lists.is_empty() {
+            return lists.to_vec();
         }
     }
     Vec::new()
 }
 
 /// The programs in Python that a script names, from its directory or one above it.
-fn programs(file: &File, around: &mut Around) -> Vec<Over> {
+fn programs(file: &File, around: &mut Around<'_>) -> Vec<Over> {
     let words = file.text.split(|letter: char| letter.is_whitespace() || "\"'`;|&()=".contains(letter));
     let named: BTreeSet<&str> =
         words.filter(|word| word.ends_with(".py") && !word.contains(['$', '*'])).collect();
@@ -234,29 +193,26 @@ fn programs(file: &File, around: &mut Around) -> Vec<Over> {
 }
 
 /// A file to go with another one.
-fn over(path: &Path, around: &mut Around) -> Option<Over> {
+fn over(path: &Path, around: &mut Around<'_>) -> Option<Over> {
     let text = around.text(path)?;
-    Some(Over { name: path.strip_prefix(".").unwrap_or(path).display().to_string(), text })
+    Some(Over::new(path.strip_prefix(".").unwrap_or(path).display().to_string(), text))
 }
 
-const SCRIPTS: &[&str] = &["sh", "bash", "sbatch", "slurm"];
-const SCRIPTS_OR_PROGRAMS: &[&str] = &["sh", "bash", "sbatch", "slurm", "py"];
-const MANIFESTS: &[&str] = &["yaml", "yml"];
+const SCRIPTS: Ends = &["sh", "bash", "sbatch", "slurm"];
+const SCRIPTS_OR_PROGRAMS: Ends = &["sh", "bash", "sbatch", "slurm", "py"];
+const MANIFESTS: Ends = &["yaml", "yml"];
 
 fn folder_of(name: &str) -> PathBuf {
     let folder = Path::new(name).parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new(".")).to_owned()
 }
 
-/// The files next to one, of these endings, whose text is_wanted something.
-fn others(of: &Path, endings: &[&str], around: &mut Around, is_wanted: impl Fn(&str) -> bool) -> Vec<Over> {
-    let is_one = |path: &PathBuf| {
-        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-        endings.contains(&end) && file::is_file(path) && path.file_name() != of.file_name()
-    };
-    let read = |path: PathBuf| over(&path, around).filter(|one| is_wanted(&one.text));
-    let folder = folder_of(&of.display().to_string());
-    file::entries(&folder).into_iter().filter(is_one).filter_map(read).take(OTHERS_LIMIT).collect()
+/// The files next to one, of these endings, whose text is wanted.
+fn others(of: &Path, ends: Ends, around: &mut Around<'_>, is_wanted: impl Fn(&str) -> bool) -> Vec<Over> {
+    let siblings = around.siblings(&folder_of(&of.display().to_string()), ends);
+    let others = siblings.iter().filter(|path| path.file_name() != of.file_name());
+    let read = |path: &PathBuf| over(path, around).filter(|one| is_wanted(&one.text));
+    others.filter_map(read).take(OTHERS_LIMIT).collect()
 }
 
 /// Adds the existing env files of Compose services. Returns what was not read.
@@ -270,7 +226,7 @@ pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> NotRead {
             let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
             let known = files.iter().chain(&more).any(|one| one.name == name);
             if let Some(text) = around.text(&path).filter(|_| !known) {
-                more.push(File::new(file.catalog, name, text, Kind::Environment));
+                more.push(File::new(file.catalog, name, &*text, Kind::Environment));
             }
         }
         let NotRead { skipped, unreadable } = NotRead::of(&mut around);

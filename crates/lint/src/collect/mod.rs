@@ -80,7 +80,6 @@ impl Sources {
             let not_read = context::fill(&mut collected.files[index], self.context.as_deref(), &roots);
             collected.add(not_read);
         }
-        context::together(&mut collected.files, &collected.skipped);
         let not_read = context::env_files(&mut collected.files, &roots);
         collected.add(not_read);
         together::fill(&mut collected, &roots);
@@ -186,7 +185,7 @@ impl Sources {
             let text =
                 file::text_up_to(path, FILE_LIMIT_BYTES).map_err(|error| file::unreadable(path, &error))?;
             match &mut whole {
-                Some(whole) => whole.over.push(Over { name, text }),
+                Some(whole) => whole.over.push(Over::new(name, text)),
                 None => whole = Some(self.file(name, text, Kind::Compose)),
             }
         }
@@ -309,7 +308,7 @@ fn with_overrides(files: Vec<File>) -> Vec<File> {
     let mut merged = files.clone();
     for (base, other) in &pairs {
         let File { name, text, .. } = files[*other].clone();
-        merged[*base].over.push(Over { name, text });
+        merged[*base].over.push(Over::new(name, text));
     }
     let is_override = |index: usize| pairs.iter().any(|(_, other)| *other == index);
     merged.into_iter().enumerate().filter(|(index, _)| !is_override(*index)).map(|(_, file)| file).collect()

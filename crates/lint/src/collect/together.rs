@@ -5,43 +5,86 @@ use std::path::Path;
 use super::Collected;
 use super::roots::Roots;
 use crate::recognize::base_name;
-use crate::{File, Kind, Over, Skipped};
+use crate::{File, Kind, Over, Skipped, Unchecked};
 
-/// Files of a run that are taken to one at most.
+/// Files of a run that are taken to one of a machine at most.
 const OTHERS_LIMIT: usize = 50;
 
-/// Adds the files of the same run that say more of one that configures a machine.
+/// What manifests and values of charts say of the whole cluster: whole classes, pools of nodes, the strategy
+/// for MIG.
+const OF_CLUSTER: &[&str] = &[
+    "kind: RuntimeClass",
+    "kind: ClusterConfig",
+    "kind: NodePool",
+    "kind: Provisioner",
+    "kind: ClusterPolicy",
+    "migStrategy:",
+];
+
+/// Adds to the files of a cluster and to those that configure a machine what others of the same run say of
+/// the cluster or the machine.
 pub(super) fn fill(collected: &mut Collected, roots: &Roots) {
     let Collected { files, skipped, .. } = collected;
-    let machines =
-        |kind: Kind| matches!(kind, Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf);
-    let places: Vec<usize> = (0..files.len()).filter(|place| machines(files[*place].kind)).collect();
-    for place in places {
+    let cluster = of_cluster(files, skipped, roots);
+    for place in 0..files.len() {
         let file = &files[place];
-        let known = files.iter().filter(|other| says_more(file, other)).map(over_of).take(OTHERS_LIMIT);
-        let mut others: Vec<Over> = known.collect();
-        let named = skipped.iter().filter(|other| may_say_more(file.kind, other)).take(OTHERS_LIMIT);
-        let mut around = roots.around(&file.name);
-        others.extend(named.filter_map(|other| {
-            let text = around.text(Path::new(&other.name))?;
-            Some(Over { name: other.name.clone(), text })
-        }));
+        let mut others = match file.kind {
+            Kind::Kubernetes => cluster.clone(),
+            Kind::DaemonJson | Kind::ToolkitConfig | Kind::Sshd | Kind::NcclConf => {
+                of_machine(file, files, skipped, roots)
+            }
+            _ => continue,
+        };
+        let is_known = |name: &str| name == file.name || file.over.iter().any(|known| known.name == name);
+        others.retain(|other| !is_known(&other.name));
         files[place].over.extend(others);
     }
 }
 
 fn over_of(file: &File) -> Over {
-    Over { name: file.name.clone(), text: file.text.clone() }
+    Over::new(&file.name, file.text.as_str())
+}
+
+/// The manifests and values of charts that say something of the whole cluster.
+fn of_cluster(files: &[File], skipped: &[Skipped], roots: &Roots) -> Vec<Over> {
+    let names_cluster = |text: &str| OF_CLUSTER.iter().any(|mark| text.contains(mark));
+    let manifests = files.iter().filter(|one| one.kind == Kind::Kubernetes && names_cluster(&one.text));
+    let values = skipped.iter().filter(|one| is_values(one)).filter_map(|one| {
+        let text = roots.around(&one.name).text(Path::new(&one.name))?;
+        let mig = text.contains("mig:") && text.contains("strategy:");
+        (mig || names_cluster(&text)).then(|| Over::new(&one.name, text))
+    });
+    manifests.map(over_of).chain(values).collect()
+}
+
+/// Whether a file that no rule checks has values of a chart, by its name.
+fn is_values(one: &Skipped) -> bool {
+    let base = base_name(&one.name);
+    one.why == Unchecked::UnknownType
+        && base.contains("values")
+        && [".yaml", ".yml"].iter().any(|end| base.ends_with(end))
+}
+
+/// The files that say more of one that configures a machine.
+fn of_machine(file: &File, files: &[File], skipped: &[Skipped], roots: &Roots) -> Vec<Over> {
+    let known = files.iter().filter(|other| says_more(file, other)).map(over_of).take(OTHERS_LIMIT);
+    let mut others: Vec<Over> = known.collect();
+    let named = skipped.iter().filter(|other| may_say_more(file.kind, other)).take(OTHERS_LIMIT);
+    let mut around = roots.around(&file.name);
+    others.extend(named.filter_map(|other| {
+        let text = around.text(Path::new(&other.name))?;
+        Some(Over::new(&other.name, text))
+    }));
+    others
 }
 
 /// Whether a file that is linted says more of one that configures a machine.
 fn says_more(of: &File, other: &File) -> bool {
     match of.kind {
-        Kind::ToolkitConfig => other.kind == Kind::Compose,
+        Kind::ToolkitConfig => matches!(other.kind, Kind::Compose | Kind::DaemonJson),
         Kind::Sshd => {
-            matches!(other.kind, Kind::Shell | Kind::Compose | Kind::Dockerfile)
-                && (other.text.contains("ssh") || other.text.contains("mpirun"))
-                || other.kind == Kind::Compose
+            let connects = || other.text.contains("ssh") || other.text.contains("mpirun");
+            other.kind == Kind::Compose || matches!(other.kind, Kind::Shell | Kind::Dockerfile) && connects()
         }
         _ => false,
     }

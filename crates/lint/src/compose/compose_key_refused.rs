@@ -83,10 +83,8 @@ fn finding(file: &Compose, fault: Fault) -> Option<Found> {
             let message =
                 format!("docker compose refuses the file: {path} must be {expected}, but is {actual}");
             let change = (expected == "a string").then(|| quoted(line.line, key));
-            let fix = match change {
-                Some(_) => "Put the value in quotes".to_owned(),
-                None => format!("Write {expected}"),
-            };
+            let written = format!("Write {expected}");
+            let fix = change.as_ref().map_or(written, |_| "Put the value in quotes".to_owned());
             Found::error(line, message, fix).change_if(change)
         }
         Problem::Word { value, allowed } => {

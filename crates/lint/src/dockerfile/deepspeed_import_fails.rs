@@ -77,7 +77,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
     match state.packages.get(with) {
         Some(other) if certainly(other, &versions) => {
             return Some(
-                Found::error(own, text, diagnostic::words::begun(&row.fix))
+                Found::error(own, text, diagnostic::words::capital(&row.fix))
                     .unless_certain(!default && !other.default),
             );
         }
@@ -93,7 +93,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
         let version: Version = state.image?.torch.as_deref()?.parse().ok()?;
         let found = versions.contains(&version) && !state.more_packages;
         return found
-            .then(|| Found::error(own, text, diagnostic::words::begun(&row.fix)).unless_certain(!default));
+            .then(|| Found::error(own, text, diagnostic::words::capital(&row.fix)).unless_certain(!default));
     }
     // pip takes the newest numpy where nothing says otherwise.
     let limited = state.more_packages || state.opaque || constrained(stage) || held_back(state, with);
@@ -104,7 +104,7 @@ fn conflict(stage: &Stage, state: &Rc<State>, own: &Requirement, row: &Incompati
         "deepspeed {} is incompatible with {}, and nothing limits the numpy version",
         own.pin_text, row.with
     );
-    Some(Found::warning(own, message, diagnostic::words::begun(&row.fix)))
+    Some(Found::warning(own, message, diagnostic::words::capital(&row.fix)))
 }
 
 /// Whether every version that a requirement allows is among some.

@@ -38,7 +38,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         let plain =
             !one.text.contains(['@', ';']) && !run.variables().any(|name| name.starts_with("SKLEARN_"));
         let row = file.catalog.misleading_packages().named(&one.name).filter(|_| plain)?;
-        let fix = diagnostic::words::begun(&row.hint);
+        let fix = diagnostic::words::capital(&row.hint);
         match &row.refused {
             Some(releases) if takes(one, releases) => {
                 Some(Found::error(one, row.problem.clone(), fix).unless_certain(certain))

@@ -1,5 +1,7 @@
 //! Keys and values in the container toolkit's config.toml that it does not read as they are meant.
 
+use std::collections::HashMap;
+
 use toml::{Table, Value};
 
 use crate::read::machine::Machine;
@@ -51,36 +53,40 @@ fn judge(machine: &Machine) -> Vec<Found> {
     let read = machine.text.parse::<Table>();
     let (Kind::ToolkitConfig, Ok(table)) = (machine.kind, read) else { return Vec::new() };
     let mut found = Vec::new();
-    section(machine, "", &table, &mut found);
+    section((machine, &lines(&machine.text)), "", &table, &mut found);
     found
 }
 
-/// The line of a key in its section.
-fn line(machine: &Machine, name: &str, key: &str) -> usize {
-    let mut current = String::new();
-    let position = machine.text.lines().position(|line| {
+/// The lines of keys, by their section and name.
+type Lines<'t> = HashMap<(&'t str, &'t str), usize>;
+
+fn lines(text: &str) -> Lines<'_> {
+    let mut lines = Lines::new();
+    let mut section = "";
+    for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
         if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            current = header.trim().to_owned();
+            section = header.trim();
         }
-        current == name && line.split('=').next().is_some_and(|own| own.trim().trim_matches('"') == key)
-    });
-    position.map_or(1, |index| index + 1)
+        let key = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
+        lines.entry((section, key)).or_insert(number);
+    }
+    lines
 }
 
-fn section(machine: &Machine, name: &str, table: &Table, found: &mut Vec<Found>) {
+fn section(file: (&Machine, &Lines<'_>), name: &str, table: &Table, found: &mut Vec<Found>) {
     for (key, value) in table {
         if let Value::Table(inner) = value {
             let path = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
-            section(machine, &path, inner, found);
+            section(file, &path, inner, found);
             continue;
         }
-        found.extend(of_key(machine, name, key, value));
+        found.extend(of_key(file, name, key, value));
     }
 }
 
-fn of_key(machine: &Machine, name: &str, key: &str, value: &Value) -> Option<Found> {
-    let line = line(machine, name, key);
+fn of_key((machine, lines): (&Machine, &Lines<'_>), name: &str, key: &str, value: &Value) -> Option<Found> {
+    let line = lines.get(&(name, key)).copied().unwrap_or(1);
     let place = if name.is_empty() { "the top of the file".to_owned() } else { format!("[{name}]") };
     let keys = machine.catalog.toolkit_keys();
     let Some(known) = keys.key(name, key) else {

@@ -74,7 +74,7 @@ impl Machine {
         let Some(unit) = units.first().or(drop_ins.first()) else { return BTreeMap::new() };
         let mut readings = BTreeMap::from([
             (format!("stat {etc}"), Reading::Text("{}".to_owned())),
-            (format!("read {etc}"), Reading::Text(unit.text.clone())),
+            (format!("read {etc}"), Reading::Text(unit.text.to_string())),
             (format!("list {lib}"), Reading::Absent),
             // Which daemon runs now says nothing of the one that the unit starts.
             ("read /var/run/docker.pid".to_owned(), Reading::Absent),
@@ -82,11 +82,9 @@ impl Machine {
         ]);
         let names: Vec<String> = drop_ins.iter().map(|other| base(&other.name)).collect();
         readings.insert(format!("list {etc}.d"), Reading::Text(names.join("\n")));
-        readings.extend(
-            drop_ins.iter().map(|other| {
-                (format!("read {etc}.d/{}", base(&other.name)), Reading::Text(other.text.clone()))
-            }),
-        );
+        readings.extend(drop_ins.iter().map(|other| {
+            (format!("read {etc}.d/{}", base(&other.name)), Reading::Text(other.text.to_string()))
+        }));
         readings
     }
 }

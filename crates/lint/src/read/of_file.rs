@@ -9,7 +9,7 @@ use crate::kind::Kind;
 
 /// A hostfile, with the launchers that the scripts next to it give it to.
 pub(crate) fn hostfile(file: &File) -> Hostfile {
-    let scripts = file.over.iter().map(|script| script.text.as_str());
+    let scripts = file.over.iter().map(|script| &*script.text);
     let readers = Readers::of(&file.name, scripts);
     let starts = hostfile_starts::starts(file.catalog, &file.name, &file.over);
     Hostfile { names: file.names.clone(), readers, starts, ..Hostfile::read(&file.text) }

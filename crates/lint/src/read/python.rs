@@ -55,7 +55,7 @@ pub(crate) struct Program {
     /// Lines, from 1, of what the parser does not understand, and of what is nested deeper than is read.
     pub unparsed: BTreeSet<usize>,
     /// The first call of each place: start and end, in bytes.
-    pub call_places: BTreeMap<(usize, usize), usize>,
+    call_places: BTreeMap<(usize, usize), usize>,
 }
 
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
@@ -136,12 +136,12 @@ impl Program {
 
     /// Of a file, with the scripts and lists of packages that go with it.
     pub(crate) fn of(file: &File) -> Program {
-        let is_list = |other: &&Over| kind_of_name(&other.name).is_some_and(Kind::lists_packages);
-        let (lists, scripts): (Vec<&Over>, Vec<&Over>) = file.over.iter().partition(is_list);
+        let is_list = |other: &Over| kind_of_name(&other.name).is_some_and(Kind::lists_packages);
+        let (lists, scripts): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_list);
         Program {
             name: file.name.clone(),
-            scripts: scripts.into_iter().cloned().collect(),
-            packages: Packages::of(file.catalog, &lists),
+            scripts,
+            packages: Packages::of(file.catalog, lists),
             facts: file.facts.clone(),
             ..Program::read(file.catalog, &file.text)
         }

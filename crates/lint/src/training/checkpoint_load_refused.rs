@@ -81,7 +81,7 @@ fn judge(program: &Program) -> Vec<Found> {
                 let same = save.argument(1, "f").is_some_and(|to| to.text == path.text);
                 Some((save, object(program, save)?)).filter(|_| same)
             })?;
-        let release = match place {
+        let release = match &place {
             Some(place) => format!("torch 2.6 and newer ({place})"),
             None => "torch 2.6 and newer".to_owned(),
         };

@@ -33,7 +33,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
     // NVIDIA's images set it as a label; in a file of settings somebody believes in it.
     let label = settings.name != HERE
         && matches!(settings.kind, Some(Kind::Environment | Kind::DeepspeedEnvironment | Kind::NcclConf));
-    let strange = all.filter(|one| !settings.uses.contains(&one.name));
+    // `NCCL_DEBUG = WARN` in a list of Compose and in nccl.conf: other rules report the space.
+    let strange = all.filter(|one| !settings.uses.contains(&one.name) && one.name.trim() == one.name);
     strange
         .filter_map(|one| {
             if one.name == "NCCL_VERSION" && label {
@@ -48,10 +49,6 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 ));
             }
             if settings.catalog.variable(&one.name).is_some_and(Variable::is_harmless) {
-                return None;
-            }
-            // `NCCL_DEBUG = WARN` in a list of Compose and in nccl.conf: other rules report the space.
-            if one.name.trim() != one.name {
                 return None;
             }
             let (why, near) = unread(settings.catalog, &one.name)?;

@@ -32,9 +32,8 @@ impl PackageRefusal {
                 release(HAS, format!("no wheel for {architecture}"))
             }
             PackageRefusal::OtherCuda { cuda } => {
-                let (torch, own) = (&names.build, names.cuda_major);
-                let has = torch.verb(HAS);
-                release(NEEDS, format!("CUDA {cuda}; {} {has} CUDA {own}", torch.text))
+                // "it" for the build would read as the package.
+                release(NEEDS, format!("CUDA {cuda}; the torch build has CUDA {}", names.cuda_major))
             }
             PackageRefusal::GpuTooOld { gpu, capability, min } => {
                 let (min, own) = (sm(*min), sm(*capability));

@@ -261,7 +261,6 @@ fn near(text: &mut String, nearest: &Nearest, layout: Layout) {
         None => format!("without {bold}{}{bold:#}", nearest.requirement),
     };
     let _ = writeln!(text, "  {words}");
-    // A replacement already says what changes.
     if nearest.replacement.is_none() {
         wrapped(text, &nearest.change, "    ", "    ", layout);
     }

@@ -10,7 +10,7 @@ use crate::expression::constant;
 use crate::log_prefix::Level;
 use crate::root_cause::analysis::Analysis;
 use crate::root_cause::timeline::{EventId, Timeline, Unknown};
-use crate::root_cause::{Confidence, traceback};
+use crate::root_cause::{Confidence, Whose, traceback};
 use catalog::signatures::{self, Derived, Report, Role, Signal, Signature, Unfinished};
 
 /// Symptoms as candidates, the most specific first.
@@ -100,7 +100,7 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
         confidence: Confidence::Candidate,
         events: Vec::new(),
         lines: vec![(line.read, line.number, line.text.clone())],
-        whose: line.prefix.rank.map(|rank| format!("rank {rank}")),
+        whose: line.prefix.rank.map(|rank| Whose::ranks(&[rank])),
     })
 }
 
@@ -146,6 +146,6 @@ fn bare_exception(timeline: &Timeline) -> Option<RankedCause> {
         confidence: Confidence::Candidate,
         events: Vec::new(),
         lines: vec![(line.read, line.number, line.text.clone())],
-        whose: line.prefix.rank.map(|rank| format!("rank {rank}")),
+        whose: line.prefix.rank.map(|rank| Whose::ranks(&[rank])),
     })
 }

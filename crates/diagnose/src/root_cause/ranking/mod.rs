@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::analysis::Analysis;
 use super::ranks::{self, Exit};
 use super::timeline::{Event, EventId, Timeline};
-use super::{Cause, Confidence, evidence};
+use super::{Cause, Confidence, Whose, evidence};
 use crate::log_prefix::Level;
 use catalog::severity::Severity;
 use catalog::signatures::{self, Component, Derived, MachineFault, Report, Role, Signature};
@@ -27,7 +27,7 @@ pub(super) struct RankedCause {
     events: Vec<EventId>,
     /// Lines without an event: source, number and text.
     lines: Vec<(usize, u64, String)>,
-    whose: Option<String>,
+    whose: Option<Whose>,
 }
 
 /// Evidence lines of one cause, at most.
@@ -53,7 +53,7 @@ impl RankedCause {
             confidence,
             events: group.to_vec(),
             lines: Vec::new(),
-            whose: ranks::who(event),
+            whose: Whose::of(event),
         }
     }
 
@@ -317,7 +317,7 @@ fn exception(
         RankedCause::of(timeline, &group, if sure { Confidence::Certain } else { Confidence::Likely });
     // One exception and one process that ended with 1: it was that one's.
     if chosen.whose.is_none() && same.len() == own.len() && first.is_some_and(|exit| exit.code == 1) {
-        chosen.whose = first_rank.map(|rank| format!("rank {rank}"));
+        chosen.whose = first_rank.map(|rank| Whose::ranks(&[rank]));
     }
     Some((weight, chosen))
 }
@@ -350,7 +350,7 @@ fn comes_after(timeline: &Timeline, event: &Event) -> bool {
 /// The rank that the others waited for, where the log tells it.
 fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
     let (timeline, waited) = (analysis.timeline, analysis.waited.as_slice());
-    let derived = |kind: Derived, message: String, events: Vec<EventId>, whose: String| {
+    let derived = |kind: Derived, message: String, events: Vec<EventId>, whose: Whose| {
         let signature = signatures::derived(kind)?;
         let chosen = RankedCause {
             id: signature.id.to_owned(),
@@ -365,9 +365,8 @@ fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
         Some((Weight::Stalled, chosen))
     };
     if let Some((behind, message, events)) = ranks::recorded(timeline) {
-        let names = behind.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         let message = format!("The ranks are in different collectives: {message}.");
-        return derived(Derived::Desync, message, events, format!("rank {names}"));
+        return derived(Derived::Desync, message, events, Whose::ranks(&behind));
     }
     if let Some((rank, message, events)) = ranks::apart(waited).or_else(|| ranks::elsewhere(timeline, waited))
     {
@@ -375,7 +374,7 @@ fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
             Derived::Desync,
             format!("The ranks are in different collectives: {message}."),
             events,
-            format!("rank {rank}"),
+            Whose::ranks(&[rank]),
         );
     }
     let silent = &analysis.silent;
@@ -384,10 +383,12 @@ fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
     if silent.is_empty() || waited.len() < 2 || silent.len() * 2 > waited.len() + 1 {
         return None;
     }
-    let names = silent.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let ranks = if silent.len() == 1 { "Rank" } else { "Ranks" };
-    let message =
-        format!("{ranks} {names} logged no failure while {} others waited until the timeout.", waited.len());
+    let whose = Whose::ranks(silent);
+    let message = format!(
+        "{} logged no failure while {} others waited until the timeout.",
+        whose.at_start(),
+        waited.len()
+    );
     let events = waited.iter().map(|one| one.event).collect();
-    derived(Derived::RankStalled, message, events, format!("{} {names}", ranks.to_lowercase()))
+    derived(Derived::RankStalled, message, events, whose)
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{RankedCause, Weight, Weighted};
-use crate::root_cause::Confidence;
 use crate::root_cause::analysis::Analysis;
 use crate::root_cause::ranks::{self, Exit};
 use crate::root_cause::timeline::{EventId, Timeline};
+use crate::root_cause::{Confidence, Processes, Whose};
 use catalog::signatures::{Report, Role, Signal, Signature};
 
 /// Processes that were ended by a signal: those that the launcher names, else those of which lines tell.
@@ -47,19 +47,18 @@ fn listed_exit(
     let mut events = vec![exit.event];
     events.extend(timeline.ids_where(|event| event.id() == signature.id));
     let event = &timeline[exit.event];
-    let rank = exit.rank.map_or_else(
-        || "A rank".to_owned(),
-        |rank| match event.captured("local") {
-            None if event.signature.reports(Report::RankExit) => format!("Local rank {rank}"),
-            _ => format!("Rank {rank}"),
-        },
-    );
-    let node = event.prefix.node.as_ref().map_or(String::new(), |node| format!(" on {node}"));
+    let processes = match (exit.rank, event.captured("local")) {
+        (None, _) => Processes::Unnumbered,
+        (Some(rank), None) if event.signature.reports(Report::RankExit) => Processes::LocalRank(rank),
+        (Some(rank), _) => Processes::Ranks(vec![rank]),
+    };
+    let whose = Whose::Processes(processes, event.prefix.node.clone());
     RankedCause {
         id: signature.id.to_owned(),
         signature,
         message: format!(
-            "{rank}{node} was terminated by signal {}{}.",
+            "{} was terminated by signal {}{}.",
+            whose.at_start(),
             signal.name(),
             location(timeline, exit, signal)
         ),
@@ -67,7 +66,7 @@ fn listed_exit(
         confidence: Confidence::Likely,
         events,
         lines: Vec::new(),
-        whose: Some(format!("{}{node}", rank.to_lowercase())),
+        whose: Some(whose),
     }
 }
 

@@ -6,7 +6,7 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::inspect::judge::ExistenceRule;
+use crate::inspect::existence::ExistenceRule;
 use crate::inspect::{Image, Judged};
 use catalog::Catalog;
 use diagnostic::Subject;

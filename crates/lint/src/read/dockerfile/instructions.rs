@@ -78,9 +78,8 @@ pub(crate) struct Parsed {
     pub comments: Vec<(usize, String)>,
 }
 
-/// The numbers of the lines of a text that are the same, from 0 and in order: as they are, and without the
-/// tabs
-/// before them. Where here-documents may end.
+/// Where here-documents may end: the numbers of the lines with a text, from 0 and in order, for lines as they
+/// are and without the tabs before them.
 #[derive(Debug, Default)]
 struct Ends<'t> {
     whole: HashMap<&'t str, Vec<usize>>,

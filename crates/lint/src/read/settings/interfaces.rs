@@ -73,10 +73,7 @@ mod tests {
     #[test]
     fn names_of_all_kinds_of_files() {
         let of = |files: &[(&str, &str)]| {
-            let files: Vec<Over> = files
-                .iter()
-                .map(|(name, text)| Over { name: (*name).to_owned(), text: (*text).to_owned() })
-                .collect();
+            let files: Vec<Over> = files.iter().map(|(name, text)| Over::new(*name, *text)).collect();
             interfaces(&files).join(" ")
         };
         let netplan = "network:\n  version: 2\n  ethernets:\n    a:\n      match: {macaddress: \
