@@ -82,7 +82,6 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
     (
         "lint",
         &[
-            ("collect/context.rs", "users' Kubernetes manifests"),
             ("compose/sshd_port_taken.rs", "users' compose files"),
             ("dockerfile/apt_without_update.rs", "users' Dockerfiles"),
             ("dockerfile/built_for_other_system.rs", "users' CMakeLists.txt"),

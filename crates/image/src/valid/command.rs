@@ -6,7 +6,7 @@
 pub(super) fn is_single(text: &str) -> bool {
     let backslashes = text.len() - text.trim_end_matches('\\').len();
     !text.is_empty()
-        && backslashes % 2 == 0
+        && backslashes.is_multiple_of(2)
         && !text.chars().any(|letter| letter.is_control() && letter != '\t')
         && !text.split_whitespace().any(begins_here_document)
         && !has_comment(text)
