@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes every parser of foreign text, one target after the other, for a night or for a minute.
+# Fuzzes every parser of foreign text, two targets at a time, for a night or for a minute.
 #
 #     fuzz/run.sh             each target 60 s
 #     fuzz/run.sh 3600        each an hour
@@ -7,7 +7,7 @@
 #
 # Installs cargo-fuzz where it is missing (libFuzzer needs a C++ compiler). Corpora (fuzz/corpus) start from the files of the tests
 # and are kept between runs. Inputs that failed are in fuzz/artifacts; `cargo fuzz tmin TARGET FILE` makes one smaller. SANITIZER
-# (default: address) is cargo-fuzz's --sanitizer. The last lines are a table; the exit status is 1 after a crash.
+# (default: address) is cargo-fuzz's --sanitizer. The last lines are a table; the exit status is 1 after a find.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # The toolchain of rust-toolchain.toml is a stable one, and instrumentation is an unstable option of the compiler.
@@ -73,6 +73,8 @@ seconds=${1:-60}
 shift || true
 [ $# -eq 0 ] || targets=("$@")
 sanitizer=${SANITIZER:-address}
+# How many targets run at the same time.
+readonly AT_ONCE=2
 tests=../tests
 
 # seed TARGET FILE…: copies files that are small enough; one that is there is left.
@@ -110,6 +112,13 @@ seeds() {
     seed lint_python "$valid"/train.py ../examples/train.py
     seed lint_requirements "$valid"/requirements.txt
     seed lint_shell "$valid"/train.sh ../compose/*/*.sh
+    seed lint_kubernetes $tests/lint/seeds/*.yaml
+    seed lint_profile "$valid"/train.sh
+    seed lint_sbatch "$valid"/train.sh
+    seed lint_context ../images/*/Dockerfile "$valid"/*Dockerfile
+    seed lint_merged ../compose/*/stack.yaml "$valid"/*.yaml
+    seed lint_fix "$valid"/*
+    seed lint_detect "$valid"/*
     seed lint_sshd "$valid"/sshd_config ../compose/*/**/sshd_config
     for file in lint_environment lint_deepspeed_environment lint_nccl_conf; do seed "$file" "$valid"/train.env; done
     seed log $tests/logs/**/*.log $tests/nccl_logs/*.log
@@ -141,29 +150,60 @@ seeds() {
     line package_index '<a href="x-1.0-py3-none-any.whl#sha256=0" data-requires-python="&gt;=3.9">x</a>' \
         '{"files":[{"filename":"x-1.0.tar.gz","url":"x","upload-time":"2024-01-01T00:00:00Z"}]}'
     line lock '{"schema":1,"kind":"envdoc lock"}' 'torch==2.6.0 --hash=sha256:00\n' '# envdoc\n'
+    line lint_kubernetes 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: x, env: [{name: NCCL_DEBUG, value: INFO}]}]}\n'
+    line lint_sbatch '--nodes=2\n#SBATCH --gres=gpu:8 --time=1-00:00:00\nsrun torchrun train.py\n' '--time=24\n#SBATCH hetjob\n'
+    line lint_context 'FROM python:3.12\nCOPY . .\nRUN pip install -r requirements.txt\n...\n*.txt\n...\ntorch==2.6.0\n' \
+        'FROM python:3.12\nCOPY . .\nRUN pip install .\n...\n\n...\n\n...\n[project]\nname = "a"\nrequires-python = ">=3.9"\n'
+    line lint_merged 'services: {a: {image: x, deploy: {replicas: 2}}}\n...\nservices: {a: {extends: {service: b}, env_file: [.env]}}\n'
+    line cluster_printed '{"hostname":"a","process":1}' '[{"name":"a","engine":"ssh://a"}]' 'Address already in use' '10.0.0.1 node2\n'
+    line job_output '\001a\nb\r\nc' '\003\001\0\0\0\0\0\0\002a\n'
+    line build_output '{"stream":"Step 1/2 : FROM x\\n"}\n{"stream":"a\\n"}\n{"aux":{"ID":"sha256:00"}}\n{"error":"no space left on device"}\n'
+    line ssh_messages 'ssh: connect to host gpu1 port 22: Connection refused\n' 'user@gpu1: Permission denied (publickey).\n\nbanner\n\nx\n'
+    line registry_login 'Bearer realm="https://registry.example.org/token",service="a",scope="b"' 'Basic realm="x"'
+    line host_mirrors '[global]\nindex-url = https://me:pw@pypi.example/simple\nextra-index-url =\n    https://a.example\n' \
+        '[[index]]\nurl = "https://me@pypi.example"\ndefault = true\n' 'URIs: https://a.example/ubuntu\nSuites: x\n'
+    line package_metadata 'Metadata-Version: 2.1\nName: a\nVersion: 1\nRequires-Dist: torch<3,>=2; python_version < "3.12"\nRequires-Python: >=3.9\n\n'
+    line arguments 'torch==2.6.0+cu121' 'xid 79' 'RuntimeError: CUDA error: out of memory' 'gpus=8,driver>=550' 'import:deepspeed' h100 sm_90
     line smoke 8M,1G '1k-1g' 'Permission denied (publickey).'
     mkdir -p corpus/elf
     head -c 8192 /bin/true >corpus/elf/true
 }
 
+# run TARGET: fuzzes one target, and writes its row. `timeout` ends it where libFuzzer does not.
+run() {
+    local target=$1 log=artifacts/$1.log crashes before
+    before=$(find "artifacts/$target" -type f | wc -l)
+    { TIMEFORMAT='cpu %U %S'; time nice timeout --kill-after=20 "$((seconds + 60))" "$binaries/$target" "corpus/$target" \
+        -artifact_prefix="artifacts/$target/" -max_total_time="$seconds" -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=16384 \
+        -timeout=10 -print_final_stats=1 >"$log" 2>&1 || true; } 2>"$log.cpu"
+    crashes=$(($(find "artifacts/$target" -type f | wc -l) - before))
+    # A target that failed has counted up to its failure.
+    awk -v target="$target" -v crashes="$crashes" '
+        /^cpu / { cpu = $2 + $3 }
+        /^#[0-9]+/ { executions = substr($1, 2) + 0 }
+        /^stat::number_of_executed_units:/ { executions = $2 }
+        /^stat::peak_rss_mb:/ { peak = $2 }
+        match($0, /cov: [0-9]+/) { coverage = substr($0, RSTART + 5, RLENGTH - 5) }
+        match($0, /rss: [0-9]+/) && !peak { rss = substr($0, RSTART + 5, RLENGTH - 5) }
+        END { printf "| %s | %d | %d | %d | %d | %d |\n", target, executions, cpu, coverage, peak ? peak : rss, crashes }
+    ' "$log" "$log.cpu" >"artifacts/$target.row"
+    echo "$target: $(tail -n 1 "artifacts/$target.row")"
+}
+
 command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
 seeds
-rows=() crashed=0
+cargo fuzz build --sanitizer "$sanitizer"
+binaries=target/$(rustc -vV | sed -n 's/^host: //p')/release
 for target in "${targets[@]}"; do
-    echo "=== $target"
-    log=artifacts/$target.log
-    mkdir -p artifacts "artifacts/$target" "corpus/$target"
-    cargo fuzz build --sanitizer "$sanitizer" "$target"
-    before=$(find "artifacts/$target" -type f | wc -l)
-    cpu=$({ TIMEFORMAT='%U %S'; time nice cargo fuzz run --sanitizer "$sanitizer" "$target" -- -max_total_time="$seconds" \
-        -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=16384 -timeout=10 -print_final_stats=1 >"$log" 2>&1 || true; } 2>&1 |
-        awk '{printf "%d", $1 + $2}')
-    crashes=$(($(find "artifacts/$target" -type f | wc -l) - before))
-    [ "$crashes" -eq 0 ] || { crashed=1; tail -n 40 "$log"; }
-    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
-    coverage=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2 || true)
-    rows+=("$(printf '%-28s %12s %8s %9s %8s' "$target" "${executions:-?}" "${coverage:-?}" "$cpu" "$crashes")")
+    mkdir -p "artifacts/$target" "corpus/$target"
+    rm -f "artifacts/$target.row"
+    while [ "$(jobs -rp | wc -l)" -ge "$AT_ONCE" ]; do wait -n || true; done
+    run "$target" &
 done
-printf '%-28s %12s %8s %9s %8s\n' target executions coverage cpu-seconds crashes
-printf '%s\n' "${rows[@]}"
-exit "$crashed"
+wait
+echo
+echo '| target | executions | CPU seconds | coverage (edges) | peak MiB | finds |'
+echo '|---|---|---|---|---|---|'
+for target in "${targets[@]}"; do cat "artifacts/$target.row"; done
+finds=$(for target in "${targets[@]}"; do cat "artifacts/$target.row"; done | awk -F'|' '{ sum += $7 } END { print sum + 0 }')
+[ "$finds" -eq 0 ] || { echo "$finds finds: fuzz/artifacts, and the ends of fuzz/artifacts/TARGET.log"; exit 1; }

@@ -20,11 +20,13 @@ use host::snapshot::Snapshot;
 
 /// Find the root cause in the logs of a failed job, and how to fix it.
 ///
-/// Names what failed first, on which rank and node. Reads files (also gzip or zstd), directories of them, or - for standard input. Separates causes from
+/// Names what failed first, on which rank and node. Reads files (also gzip or zstd), directories of them,
+/// or - for standard input. Separates causes from
 /// consequences; if the log does not prove a cause, ranks the candidates and shows how to confirm each. Error
 /// lines without an explanation are always shown.
 ///
-/// Exit code 0: no failure found; 1: a root cause, an unexplained error, or a log of several that could not be
+/// Exit code 0: no failure found; 1: a root cause, an unexplained error, or a log of several that could not
+/// be
 /// read; 2: nothing could be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -20,7 +20,8 @@ use host::snapshot::Snapshot;
 
 /// Show what an image contains, and check whether it runs on a machine.
 ///
-/// Nothing is pulled. Reads the image from the Docker engine, else its manifest and configuration (a few kilobytes) from its
+/// Nothing is pulled. Reads the image from the Docker engine, else its manifest and configuration (a few
+/// kilobytes) from its
 /// registry. With --here or --from, checks it against the architecture, driver, CUDA, GPUs and NVIDIA start
 /// conditions of the machines.
 ///

@@ -58,7 +58,8 @@ pub(super) struct Args {
 
     /// Build context of the Dockerfiles.
     ///
-    /// Contains the files that they install from. Default: the nearest directory, from the Dockerfile upwards, that contains everything it copies.
+    /// Contains the files that they install from. Default: the nearest directory, from the Dockerfile
+    /// upwards, that contains everything it copies.
     #[arg(long, value_name = "DIR", help_heading = INPUT)]
     context: Option<PathBuf>,
 
@@ -111,7 +112,8 @@ pub(super) struct Args {
 
     /// Apply the fixes that are certain.
     ///
-    /// Reports what remains. These are the `edits` of the JSON report. Prints the changes as a diff (to standard error if --format
+    /// Reports what remains. These are the `edits` of the JSON report. Prints the changes as a diff (to
+    /// standard error if --format
     /// is not text), and keeps each old file as FILE.orig. Leaves files alone that changed since they were
     /// read.
     #[arg(long, conflicts_with = "here", help_heading = OUTPUT)]

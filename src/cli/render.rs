@@ -18,7 +18,8 @@ use resolve::universe::Universe;
 
 /// Write the Dockerfile of an image and its files, without building it.
 ///
-/// Resolves the stack like `envdoc resolve`. Only `render lock` and --pin use the network. Writes to standard output, or with
+/// Resolves the stack like `envdoc resolve`. Only `render lock` and --pin use the network. Writes to
+/// standard output, or with
 /// --output to files; files that envdoc did not generate are kept unless --force.
 ///
 /// Exit code 1: no compatible stack exists.

@@ -26,7 +26,8 @@ use resolve::{self, lookup};
 
 /// Find compatible versions of driver, CUDA, Python, torch and more.
 ///
-/// Shows the stack, the reasons for the choice, and the commands that install it. A version is a prefix (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network
+/// Shows the stack, the reasons for the choice, and the commands that install it. A version is a prefix
+/// (12.1) or a range ('>=2.4,<2.7'). Whatever you do not name is chosen. No network
 /// access.
 ///
 /// Exit code 0: a compatible stack exists; 1: none exists, the conflict and the nearest alternatives are

@@ -106,7 +106,8 @@ pub(super) struct Args {
 
     /// Transport that NCCL must use.
     ///
-    /// Compared with NCCL's log; implies --nccl=always. Unused InfiniBand adapters are a failure with or without this option.
+    /// Compared with NCCL's log; implies --nccl=always. Unused InfiniBand adapters are a failure with or
+    /// without this option.
     #[arg(long, value_name = "TRANSPORT", value_enum, help_heading = TESTS)]
     expect_transport: Option<ExpectedTransport>,
 

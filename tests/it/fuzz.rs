@@ -35,3 +35,13 @@ fn every_fuzz_target_is_built_and_run() {
         list.lines().take_while(|line| *line != ")").map(|line| line.trim().to_owned()).collect();
     assert_eq!(listed, run, "targets of fuzz/Cargo.toml and fuzz/run.sh");
 }
+
+#[test]
+fn every_kind_of_file_that_is_linted_has_a_fuzz_target() {
+    let files = fs::read_dir(Path::new(FUZZ).join("fuzz_targets")).unwrap();
+    let targets: Vec<String> = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    for kind in lint::Kind::ALL {
+        let named = format!("envdoc_fuzz::lint(lint::Kind::{kind:?},");
+        assert!(targets.iter().any(|target| target.contains(&named)), "no target calls {named} …)");
+    }
+}

@@ -75,8 +75,8 @@ pub fn job_output(bytes: &[u8], size: usize) {
     assert_eq!(of(size), of(usize::MAX));
 }
 
-/// Labels of volumes and containers: the record of a cluster's machines, the holder of a lock, and the digests
-/// of its settings.
+/// Labels of volumes and containers: the record of a cluster's machines, the holder of a lock, and the
+/// digests of its settings.
 ///
 /// # Panics
 ///

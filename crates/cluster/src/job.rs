@@ -84,7 +84,7 @@ impl fmt::Display for Notice<'_> {
     }
 }
 
-/// Who is told of a job while it runs.
+/// Receives what a job prints, and notices about it, while it runs.
 pub trait Observer {
     /// A line that a node's programs printed; `error`: to standard error.
     fn line(&self, node: &str, error: bool, text: &str);
@@ -242,7 +242,8 @@ mod tests {
         );
         assert_eq!(
             Notice::WaitingFor(vec!["node2", "node3"], LOST_NODE_TIMEOUT).to_string(),
-            "waiting up to 60 s for node2, node3, to stop the processes of the job there (Ctrl-C: do not wait)"
+            "waiting up to 60 s for node2, node3, to stop the processes of the job there (Ctrl-C: do not \
+                wait)"
         );
     }
 }

@@ -79,8 +79,10 @@ impl Missing {
 
     /// The reason that a snapshot of schema 1 keeps as text alone.
     ///
-    /// Such snapshots are supported input (`tests/servers` has many, and so have bug reports), and their texts
-    /// are those of the releases that wrote them: what is looked for here never changes, whatever messages say
+    /// Such snapshots are supported input (`tests/servers` has many, and so have bug reports), and their
+    /// texts
+    /// are those of the releases that wrote them: what is looked for here never changes, whatever messages
+    /// say
     /// today. Only the reader of snapshots calls this.
     pub fn from_schema_1(detail: String) -> Missing {
         let number = |before: &str| {

@@ -37,7 +37,8 @@ pub fn build_output(text: &str) {
     });
 }
 
-/// What ssh left when it ended: its own messages, its standard error, and what the login shell printed, with an
+/// What ssh left when it ended: its own messages, its standard error, and what the login shell printed,
+/// with an
 /// empty line between two of them. The message and the hints of the error.
 pub fn ssh_ended(status: i32, text: &str) -> Vec<String> {
     let Ok(address) = SshAddress::parse("ssh://user@gpu1:22") else { return Vec::new() };

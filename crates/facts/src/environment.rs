@@ -199,6 +199,10 @@ pub(crate) fn unquote(value: &str) -> String {
     value.to_owned()
 }
 
+/// The longest name of a setting, in bytes: pip has no option of a longer one, and each further line of a
+/// value repeats it.
+const PIP_NAME_MAX: usize = 100;
+
 /// The INI that pip reads (Python's `configparser`): sections, `key = value` or `key: value`, further lines
 /// of a value indented.
 ///
@@ -217,8 +221,10 @@ fn pip_settings(text: &str) -> Vec<(String, String)> {
         if trimmed.is_empty() || trimmed.starts_with(['#', ';', '[']) {
             continue;
         }
-        if line.starts_with([' ', '\t']) && !key.is_empty() {
-            found.push((key.clone(), without_credentials(trimmed)));
+        if line.starts_with([' ', '\t']) {
+            found.extend((!key.is_empty()).then(|| (key.clone(), without_credentials(trimmed))));
+        } else if trimmed.find(['=', ':']).is_some_and(|at| at > PIP_NAME_MAX) {
+            key.clear();
         } else if let Some(at) = trimmed.find(['=', ':']) {
             key = trimmed[..at].trim().to_lowercase().replace('_', "-");
             let value = trimmed[at + 1..].trim();

@@ -1,6 +1,6 @@
 //! NCCL, cuDNN and CUDA compat libraries outside Python, and the loader's way to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fact, environment};
 use crate::IntoFact;
@@ -85,21 +85,34 @@ fn split_path(value: &str) -> Vec<String> {
 }
 
 fn loader_directories(host: &dyn Host) -> Fact<Vec<String>> {
-    let mut directories = Vec::new();
+    let mut read = Configured::default();
     match host.read("/etc/ld.so.conf").text().about("/etc/ld.so.conf") {
-        Fact::Known(text) => match configured(host, &text, &mut directories, 0) {
-            Ok(()) => Fact::Known(directories),
+        Fact::Known(text) => match configured(host, &text, &mut read, 0) {
+            Ok(()) => Fact::Known(read.directories),
             Err(why) => Fact::Unknown(why),
         },
         // Alpine and others without glibc have none.
-        Fact::Absent => Fact::Known(directories),
+        Fact::Absent => Fact::Known(Vec::new()),
         Fact::Unknown(why) => Fact::Unknown(why),
     }
 }
 
+/// How deep files of ldconfig may include each other.
+const INCLUDE_DEPTH_LIMIT: u8 = 16;
+
+/// What the files of ldconfig say so far.
+#[derive(Default)]
+struct Configured {
+    directories: Vec<String>,
+    /// The same, to find one in them.
+    known: BTreeSet<String>,
+    /// Files that were included: once is enough, and they may include each other.
+    files: BTreeSet<String>,
+}
+
 /// A configuration file of ldconfig: a directory a line, `#` comments, `include PATTERN` (one `*`, in the
 /// last part), `hwcap …`.
-fn configured(host: &dyn Host, text: &str, out: &mut Vec<String>, depth: u8) -> Result<(), Missing> {
+fn configured(host: &dyn Host, text: &str, read: &mut Configured, depth: u8) -> Result<(), Missing> {
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
         let mut words = line.split_whitespace();
@@ -107,8 +120,11 @@ fn configured(host: &dyn Host, text: &str, out: &mut Vec<String>, depth: u8) -> 
             Some("include") => {
                 for pattern in words {
                     for file in matching(host, pattern)? {
+                        if depth == INCLUDE_DEPTH_LIMIT || !read.files.insert(file.clone()) {
+                            continue;
+                        }
                         match host.read(&file).text() {
-                            Fact::Known(text) if depth < 4 => configured(host, &text, out, depth + 1)?,
+                            Fact::Known(text) => configured(host, &text, read, depth + 1)?,
                             Fact::Unknown(why) => return Err(why.about(file)),
                             _ => {}
                         }
@@ -118,8 +134,8 @@ fn configured(host: &dyn Host, text: &str, out: &mut Vec<String>, depth: u8) -> 
             Some(dir) if dir.starts_with('/') => {
                 // `DIRECTORY=TYPE` is an old way to write it.
                 let dir = dir.split('=').next().unwrap_or(dir).trim_end_matches('/').to_owned();
-                if !out.contains(&dir) {
-                    out.push(dir);
+                if read.known.insert(dir.clone()) {
+                    read.directories.push(dir);
                 }
             }
             _ => {}
@@ -503,5 +519,16 @@ mod tests {
         }
         assert!(matches!(libraries.nccl_header, Fact::Unknown(_)));
         assert!(matches!(libraries.nccl_conf, Fact::Unknown(_)));
+    }
+
+    #[test]
+    fn files_that_include_each_other_are_read_once() {
+        // With a file read each time that it is named, this takes 200 to the power of 16 readings.
+        let include = "include /etc/ld.so.conf.d/a.conf\n".repeat(200);
+        let (first, other) = (format!("{include}/usr/x\n"), format!("{include}/usr/y\n/usr/x\n"));
+        let host =
+            Sparse::new(&[("read /etc/ld.so.conf", &first), ("read /etc/ld.so.conf.d/a.conf", &other)]);
+        let found = loader_directories(&host);
+        assert_eq!(found, Fact::Known(vec!["/usr/y".to_owned(), "/usr/x".to_owned()]));
     }
 }

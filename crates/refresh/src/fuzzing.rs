@@ -3,7 +3,8 @@
 
 use crate::{address, index, release};
 
-/// The metadata of a release on two Pythons, as a text and as the file of a wheel or of a source distribution.
+/// The metadata of a release on two Pythons, as a text and as the file of a wheel or of a source
+/// distribution.
 ///
 /// # Panics
 ///

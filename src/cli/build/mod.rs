@@ -20,7 +20,8 @@ use resolve::universe::Universe;
 
 /// Build an image with a resolved stack, and verify its contents.
 ///
-/// Resolves the stack, writes its Dockerfile, builds it with the Docker engine, and verifies the result. With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
+/// Resolves the stack, writes its Dockerfile, builds it with the Docker engine, and verifies the result.
+/// With --file, builds and verifies your own Dockerfile. The image is tagged only after the build and its
 /// verification succeed.
 ///
 /// Exit code 0: built and verified; 1: the build or the verification failed; 2: envdoc could not run (for
@@ -113,7 +114,8 @@ pub(super) struct Args {
 
     /// Contents to verify: torch==2.6.0,nvcc.
     ///
-    /// Also import:deepspeed, torch==2.6.0+cu124, python==3.11, cuda==12.4, nccl==2.21.5, and NAME==VERSION for any package.
+    /// Also import:deepspeed, torch==2.6.0+cu124, python==3.11, cuda==12.4, nccl==2.21.5, and NAME==VERSION
+    /// for any package.
     #[arg(long, value_name = "EXPECTATION", value_delimiter = ',', help_heading = BUILD)]
     expect: Vec<String>,
 

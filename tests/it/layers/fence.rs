@@ -1,5 +1,6 @@
 //! Files, programs, connections and variables are reached from few places. clippy.toml names most of the
-//! functions; this test also sees those of tokio and of the crates that wrap system calls, and that the places
+//! functions; this test also sees those of tokio and of the crates that wrap system calls, and that the
+//! places
 //! do not become more.
 
 use std::collections::BTreeSet;
@@ -74,7 +75,8 @@ fn reaching(source: &Path, reaches: &Regex) -> Vec<String> {
     reaching.map(|file| file.strip_prefix(source).unwrap().display().to_string()).collect()
 }
 
-/// The functions that clippy.toml forbids, but for methods of paths: their names say nothing without the type.
+/// The functions that clippy.toml forbids, but for methods of paths: their names say nothing without the
+/// type.
 #[test]
 fn what_clippy_forbids_is_found() {
     let reaches = Regex::new(REACHES).unwrap();

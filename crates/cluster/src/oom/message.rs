@@ -37,8 +37,8 @@ impl Kill {
                 let count = after - before;
                 let processes = if count == 1 { "process" } else { "processes" };
                 format!(
-                    "the kernel's OOM killer killed {count} {processes} in {subject} (oom_kill in {file} went \
-                     from {before} to {after}); {limit}"
+                    "the kernel's OOM killer killed {count} {processes} in {subject} (oom_kill in {file} \
+                     went from {before} to {after}); {limit}"
                 )
             }
             Evidence::Engine => format!(

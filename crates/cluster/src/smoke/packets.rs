@@ -1,5 +1,5 @@
-//! What small datagrams and the kernels' counts say of the network: packets that are lost, changed, doubled or
-//! out of order.
+//! What small datagrams and the kernels' counts say of the network: packets that are lost, changed, doubled
+//! or out of order.
 
 use super::outcome::Outcome;
 use crate::flow::rate::{self, Way};

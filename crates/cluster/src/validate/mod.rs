@@ -252,7 +252,8 @@ fn secrets(request: &ClusterRequest, at: &At) -> Result<Vec<Secret>, Error> {
     Ok(secrets)
 }
 
-/// The environment of every node: the cluster's (checked before), the node's own, and what follows from the plan where nobody
+/// The environment of every node: the cluster's (checked before), the node's own, and what follows from the
+/// plan where nobody
 /// says otherwise.
 fn environment(
     request: &ClusterRequest,

@@ -135,6 +135,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         write(&at("compose.yaml"));
         file::write(&at("large.env"), &"A=1\n".repeat(1 << 19), true).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a test prepares its files")]
         std::os::unix::fs::symlink("/dev/zero", at("zero.env")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("socket.env")).unwrap();
         let mut around = Roots::default().around(at("compose.yaml").to_str().unwrap());

@@ -1,5 +1,7 @@
 //! Options and values in #SBATCH lines that sbatch refuses or reads differently.
 
+use std::collections::BTreeSet;
+
 use crate::read::sbatch::{Batch, BatchOption};
 use crate::read::sbatch_counts::{is_count, is_unreadable};
 use crate::read::script::Script;
@@ -50,13 +52,13 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(script: &Script) -> Vec<Found> {
     let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
-    let mut found: Vec<Found> = batch.options.iter().flat_map(|one| of_option(script, one)).collect();
+    let hours = numbers_of_hours(&script.text);
+    let mut found: Vec<Found> = batch.options.iter().flat_map(|one| of_option(script, one, &hours)).collect();
     found.extend(stray_words(script, &batch));
     found
 }
 
-fn of_option(script: &Script, option: &BatchOption) -> Vec<Found> {
-    let source = &script.text;
+fn of_option(script: &Script, option: &BatchOption, hours: &BTreeSet<u64>) -> Vec<Found> {
     if option.name.is_empty() {
         return unknown(script.catalog.sbatch_options(), option).into_iter().collect();
     }
@@ -73,7 +75,7 @@ fn of_option(script: &Script, option: &BatchOption) -> Vec<Found> {
         return vec![Found::error(option.line, message, "Write the whole path")];
     }
     let found = match option.name {
-        "time" | "time-min" => time(option, value, source),
+        "time" | "time-min" => time(option, value, hours),
         "mem" | "mem-per-cpu" | "mem-per-gpu" => memory(option, value),
         "gres" => gres(option, value),
         "gpus" | "gpus-per-node" | "gpus-per-task" | "gpus-per-socket" => gpus(option, value),
@@ -144,7 +146,23 @@ fn error(option: &BatchOption, value: &str, fix: &str) -> Option<Found> {
 /// Hours that people write as a bare number: whole days and halves.
 const HOURS: &[u64] = &[24, 36, 48, 72, 96, 120, 144, 168];
 
-fn time(option: &BatchOption, value: &str, source: &str) -> Option<Found> {
+/// The numbers in a text that are followed by a word for hours.
+fn numbers_of_hours(text: &str) -> BTreeSet<u64> {
+    let mut found = BTreeSet::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let number = &rest[start..];
+        let end = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());
+        let (number, after) = number.split_at(end);
+        if ["h", " h", "-hour"].iter().any(|unit| after.starts_with(unit)) {
+            found.extend(number.parse::<u64>().ok());
+        }
+        rest = after;
+    }
+    found
+}
+
+fn time(option: &BatchOption, value: &str, hours: &BTreeSet<u64>) -> Option<Found> {
     let special = ["-1", "INFINITE", "UNLIMITED"].iter().any(|one| one.eq_ignore_ascii_case(value));
     let (days, clock) = value.split_once('-').unwrap_or(("", value));
     let parts: Vec<&str> = clock.split(':').collect();
@@ -162,11 +180,7 @@ fn time(option: &BatchOption, value: &str, source: &str) -> Option<Found> {
     let minutes_and_seconds =
         days.is_empty() && parts.len() == 2 && parts[1].trim_start_matches('0').is_empty();
     let bare = days.is_empty() && parts.len() == 1 && !value.contains('-');
-    let in_text = || {
-        let units = ["h", " h", " hour", "-hour", "hr"];
-        units.iter().any(|unit| source.contains(&format!("{first}{unit}")))
-    };
-    let likely = HOURS.contains(&first) || (first > 1 && in_text());
+    let likely = HOURS.contains(&first) || (first > 1 && hours.contains(&first));
     if !likely || !(bare || minutes_and_seconds) {
         return None;
     }

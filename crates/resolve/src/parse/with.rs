@@ -187,7 +187,7 @@ pub fn is_requirement(text: &str) -> bool {
 fn unchecked(text: &str, at: usize, item: &str) -> Result<RequirementKind, ParameterError> {
     match wrong_at(item) {
         None if has_login(item) => {
-            let message = "the address has a login, which would stand in every file made of it";
+            let message = "the address has a login, which every file made of it would show";
             let hint = "let pip read it from ~/.netrc or a keyring, and leave it out here";
             Err(ParameterError::at(WITH, text, at, message).hint(hint))
         }

@@ -1,5 +1,5 @@
-//! Whether envdoc created a swarm: its label is on it then. `down --leave-swarm` leaves only such a swarm, and
-//! only from such a one stale members are removed.
+//! Whether envdoc created a swarm: its label is on it then. `down --leave-swarm` leaves only such a swarm,
+//! and only from such a one stale members are removed.
 
 use std::collections::BTreeMap;
 

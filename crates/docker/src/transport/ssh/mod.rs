@@ -56,7 +56,8 @@ pub struct Connection {
     pub took: Duration,
 }
 
-/// Why a connection that ended was never ready, from ssh's own messages, its standard error, and what the login
+/// Why a connection that ended was never ready, from ssh's own messages, its standard error, and what the
+/// login
 /// shell printed.
 pub(crate) fn why_ended(
     address: &SshAddress,

@@ -78,7 +78,8 @@ pub(crate) struct Parsed {
     pub comments: Vec<(usize, String)>,
 }
 
-/// The numbers of the lines of a text that are the same, from 0 and in order: as they are, and without the tabs
+/// The numbers of the lines of a text that are the same, from 0 and in order: as they are, and without the
+/// tabs
 /// before them. Where here-documents may end.
 #[derive(Debug, Default)]
 struct Ends<'t> {
