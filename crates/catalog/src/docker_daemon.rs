@@ -4,6 +4,7 @@ use diagnostic::suggest;
 use serde::Deserialize;
 
 use super::file::{self, Contents};
+use crate::Sources;
 
 /// A key of `daemon.json`.
 #[derive(Debug, Clone, Deserialize)]
@@ -57,7 +58,7 @@ pub struct DockerDaemon {
     /// The day on which it was looked at last.
     pub checked: String,
     /// Where it was read.
-    pub source: String,
+    pub source: Sources,
     rows: Vec<Key>,
 }
 

@@ -47,6 +47,7 @@ pub mod release;
 pub mod rules;
 pub mod severity;
 pub mod signatures;
+mod sources;
 pub mod stack_keys;
 pub mod strtoll;
 pub mod sxids;
@@ -66,6 +67,7 @@ pub mod xids;
 
 pub use catalog::Catalog;
 pub use file::Table;
+pub use sources::Sources;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A name, and what it stands for on the package index.
 #[derive(Debug, Clone, Deserialize)]
@@ -15,7 +16,7 @@ pub struct MisleadingPackage {
     /// What to do instead, in the imperative.
     pub hint: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

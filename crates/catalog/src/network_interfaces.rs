@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// How a program names such interfaces.
 #[derive(Debug, Clone, Deserialize)]
@@ -13,7 +14,7 @@ pub struct LocalInterfaces {
     /// What makes them: `libvirt`.
     pub program: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,

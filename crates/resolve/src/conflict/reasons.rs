@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::constraint::{Environment, Judge};
-use super::super::constraints::CONSTRAINTS;
+use super::super::constraints::{CONSTRAINTS, nvcc, requested};
 use super::super::criteria::Criteria;
 use super::super::outcome::Reason;
 use super::super::request::Request;
@@ -16,7 +16,7 @@ use super::{builds, environment, packages};
 
 /// Constraints that repeat the requirements: a candidate that they refuse was not left by the requirements.
 pub(super) const ASKED_FOR: &[&str] =
-    &["torch-asked-for", "python-asked-for", "base-asked-for", "package-asked-for"];
+    &[requested::BUILD.id, requested::PYTHON.id, requested::BASE.id, requested::PACKAGE.id];
 
 /// The candidates of one kind, given what was chosen before them.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ pub(super) fn reasons(universe: &Universe, core: &Request, whole: &Request) -> V
     );
     let no_nvcc = environment::no_nvcc(universe, &criteria, &python.passing);
     if base.passing.is_empty() && !no_nvcc.is_empty() {
-        of_base.retain(|reason| reason.constraint == "nvcc-needed");
+        of_base.retain(|reason| reason.constraint == nvcc::CONSTRAINT.id);
         of_base.splice(0..0, no_nvcc);
     }
     if !criteria.python.is_empty() {
