@@ -20,7 +20,7 @@ use super::context::Context;
 use super::engine::Engine;
 use crate::bollard_request::SESSION_PREFIX;
 use crate::error::Error;
-pub use crate::error::is_added_step;
+pub use crate::error::StepKind;
 use reader::{Reader, listen};
 
 /// The longest until an engine that takes the context no more says its first word.
@@ -82,6 +82,8 @@ pub enum Event {
         step: usize,
         /// `[2/5] RUN apt-get update`.
         name: String,
+        /// What it is.
+        kind: StepKind,
     },
     /// A line that a step printed.
     Output {
@@ -119,6 +121,8 @@ pub enum Event {
 pub struct Step {
     /// `[2/5] RUN apt-get update`.
     pub name: String,
+    /// What it is.
+    pub kind: StepKind,
     /// How long it took; 0 for what came from the cache.
     pub seconds: f64,
     /// Whether its result came from the cache.
