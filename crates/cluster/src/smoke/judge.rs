@@ -1,5 +1,7 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
+use diagnostic::units::rate;
+
 use super::bandwidth::{median, size};
 use super::cpu_limit;
 pub(super) use super::expected_nccl::expected_of_nccl;
@@ -131,11 +133,6 @@ fn speed(outcome: &Outcome) -> String {
         last.bus / expected.bus * 100.0,
         rate(expected.bus)
     )
-}
-
-/// `1.24 GB/s`, `3.1 MB/s`.
-pub fn rate(bytes: f64) -> String {
-    if bytes >= 1e8 { format!("{:.2} GB/s", bytes / 1e9) } else { format!("{:.1} MB/s", bytes / 1e6) }
 }
 
 /// The middle one.

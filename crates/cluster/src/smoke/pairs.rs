@@ -8,9 +8,9 @@ use std::time::Duration;
 use docker::fan_out;
 
 use super::bandwidth::median;
-use super::judge::rate;
 use super::phases::{Endpoint, NoAnswer, Options, ask, expected};
 use super::rank::{Answer, Task};
+use diagnostic::units::rate;
 
 /// Seconds that the bytes of one way should take.
 const STREAM_SECONDS: f64 = 0.1;

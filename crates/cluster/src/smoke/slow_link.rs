@@ -1,11 +1,12 @@
 //! A link that carries less than the others, or a path that carries less than it should.
 
 use super::bandwidth::median;
-use super::judge::{Found, LESS_LOAD, ROUNDS_MIN, middle, others, range, rate};
+use super::judge::{Found, LESS_LOAD, ROUNDS_MIN, middle, others, range};
 use super::noise::Interval;
 use super::outcome::Outcome;
 use super::repeated::spreads;
 use catalog::expected_bandwidth::Kind;
+use diagnostic::units::rate;
 
 /// The part of the other links' rate that a link must carry.
 const LINK_PART: f64 = 0.5;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::bandwidth::{bus, median};
-use super::judge::{expected_of_nccl, rate};
+use super::judge::expected_of_nccl;
 use super::nccl_log;
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
 use super::phase::PhaseId;
@@ -19,6 +19,7 @@ use crate::container_probe::ContainerProbe;
 use crate::jobs::{self, Job};
 use crate::program_line::{self, Stopped};
 use crate::worker::{self, Answer, Failure, Task};
+use diagnostic::units::rate;
 use docker::engine::Engine;
 use docker::exec::Command;
 
