@@ -1,5 +1,6 @@
 //! Packages on PyPI that load cuDNN from the system.
 
+use crate::Sources;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -20,7 +21,7 @@ pub struct CudnnUser {
     /// The major release of cuDNN: 9.
     pub cudnn: u32,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

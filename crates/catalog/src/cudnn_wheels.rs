@@ -1,5 +1,6 @@
 //! Wheels of cuDNN that look for one of their own libraries by its name only: `catalog/cudnn_wheels.yaml`.
 
+use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
@@ -13,7 +14,7 @@ pub struct CudnnWheel {
     /// Its whole version, with four numbers.
     pub version: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

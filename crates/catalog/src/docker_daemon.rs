@@ -4,6 +4,7 @@ use diagnostic::suggest;
 use serde::Deserialize;
 
 use super::file::{self, Contents};
+use crate::Sources;
 
 /// A key of `daemon.json`.
 #[derive(Debug, Clone, Deserialize)]
@@ -26,7 +27,7 @@ pub struct Key {
     pub flat: bool,
     /// Where this was read: the source of the whole file.
     #[serde(skip)]
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -65,7 +66,7 @@ pub struct DockerDaemon {
     /// The day on which it was looked at last.
     pub checked: String,
     /// Where it was read.
-    pub source: String,
+    pub source: Sources,
     rows: Vec<Key>,
 }
 
@@ -82,7 +83,7 @@ impl file::Sourced for DockerDaemon {
     fn complete(&mut self) {
         self.rows.iter_mut().for_each(|row| row.source.clone_from(&self.source));
         let day = self.checked.clone();
-        file::complete(self.rows(), &day, &file::Sources::new());
+        file::complete(self.rows(), &day, &file::SharedSources::new());
     }
 }
 

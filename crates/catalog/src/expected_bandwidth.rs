@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Contents};
+use crate::Sources;
 
 /// The GPUs of one node, together.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,7 +20,7 @@ pub struct Gpus {
     /// The part of it that is demanded.
     pub tolerance: f64,
     /// Where it was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -40,7 +41,7 @@ pub struct Link {
     /// The part of it that a ring must reach; `None` where something else is the limit.
     pub tolerance: Option<f64>,
     /// Where it was read, or how it was computed.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -82,7 +83,7 @@ impl file::Sourced for ExpectedBandwidth {
 
     fn complete(&mut self) {
         let day = self.checked.clone();
-        file::complete(self.rows(), &day, &file::Sources::new());
+        file::complete(self.rows(), &day, &file::SharedSources::new());
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
+use super::sources::Sources;
+
 /// A file of the catalog as the program reads it.
 pub(super) trait Contents: Sourced {
     /// Its name below `catalog/`.
@@ -41,15 +43,15 @@ pub(super) use text;
 
 /// A row that names its source.
 pub(super) trait Row {
-    /// The row's source and the day on which it was checked.
-    fn provenance(&mut self) -> (&mut String, &mut String);
+    /// The row's sources and the day on which it was checked.
+    fn provenance(&mut self) -> (&mut Sources, &mut String);
 }
 
 /// Implements [`Row`] for rows with the fields `source` and `checked`.
 macro_rules! rows {
     ($($row:ty),+ $(,)?) => {$(
         impl $crate::file::Row for $row {
-            fn provenance(&mut self) -> (&mut String, &mut String) {
+            fn provenance(&mut self) -> (&mut $crate::Sources, &mut String) {
                 (&mut self.source, &mut self.checked)
             }
         }
@@ -83,7 +85,7 @@ pub(super) use table;
 pub struct Table<R> {
     checked: String,
     #[serde(default)]
-    sources: Sources,
+    sources: SharedSources,
     rows: Vec<R>,
 }
 
@@ -109,8 +111,8 @@ impl<R: OnlyTable> Sourced for Table<R> {
     }
 }
 
-/// Sources that many rows share, by a short key.
-pub(super) type Sources = BTreeMap<String, String>;
+/// SharedSources that many rows share, by a short key.
+pub(super) type SharedSources = BTreeMap<String, String>;
 
 /// Parses a file: `newer` where the cache has a text that is used instead of the embedded one.
 ///
@@ -135,19 +137,12 @@ pub(super) fn json(name: &str) -> Option<&'static str> {
 }
 
 /// Writes sources out in full and fills in the day.
-pub(super) fn complete(rows: Vec<&mut dyn Row>, day: &str, sources: &Sources) {
+pub(super) fn complete(rows: Vec<&mut dyn Row>, day: &str, sources: &SharedSources) {
     for row in rows {
         let (source, checked) = row.provenance();
         if checked.is_empty() {
             day.clone_into(checked);
         }
-        *source = in_full(source, sources);
+        *source = source.in_full(|key| sources.get(key).map(String::as_str));
     }
-}
-
-/// A source with its keys written out.
-pub(super) fn in_full(source: &str, sources: &Sources) -> String {
-    let parts: Vec<&str> =
-        source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
-    parts.join("; ")
 }

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// What the firmware of a virtual machine says (DMI).
 #[derive(Debug, Clone, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Machine {
     /// `kvm`.
     pub hypervisor: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -32,7 +33,7 @@ pub struct ClockSource {
     /// `kvm`.
     pub hypervisor: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -45,7 +46,7 @@ file::rows!(Machine, ClockSource);
 #[serde(deny_unknown_fields)]
 pub struct Hypervisors {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     machines: Vec<Machine>,
     clock_sources: Vec<ClockSource>,
 }

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// Packages whose names begin alike.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,7 +12,7 @@ pub struct Family {
     /// `libnvidia`.
     pub prefix: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -27,7 +28,7 @@ pub struct DriverPackage {
     #[serde(default)]
     pub exact: bool,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -40,7 +41,7 @@ file::rows!(Family, DriverPackage);
 #[serde(deny_unknown_fields)]
 pub struct NvidiaPackages {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     families: Vec<Family>,
     driver: Vec<DriverPackage>,
 }

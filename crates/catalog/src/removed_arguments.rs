@@ -1,5 +1,6 @@
 //! Keyword arguments that a library no longer takes: `catalog/removed_arguments.yaml`.
 
+use crate::Sources;
 use serde::Deserialize;
 
 use super::file;
@@ -19,7 +20,7 @@ pub struct RemovedArgument {
     /// What to write instead, in the imperative.
     pub replacement: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

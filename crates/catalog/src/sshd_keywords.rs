@@ -1,5 +1,6 @@
 //! The keywords of sshd_config: `catalog/sshd_keywords.yaml`.
 
+use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
@@ -19,7 +20,7 @@ pub struct SshdKeyword {
     #[serde(default)]
     pub words: Vec<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -1,5 +1,6 @@
 //! The keys of the container toolkit's config.toml: `catalog/toolkit_keys.yaml`.
 
+use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
@@ -25,7 +26,7 @@ pub struct ToolkitKey {
     #[serde(default)]
     pub any_case: bool,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// A program that starts others, and raises an exception when one of them fails.
 #[derive(Debug, Clone, Deserialize)]
@@ -13,7 +14,7 @@ pub struct Launcher {
     /// `accelerate`.
     pub program: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -28,7 +29,7 @@ pub struct Consequence {
     /// Whose it is: `torch`.
     pub package: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -43,7 +44,7 @@ pub struct PassedOn {
     /// Whose it is: `vLLM`.
     pub program: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -56,7 +57,7 @@ file::rows!(Launcher, Consequence, PassedOn);
 #[serde(deny_unknown_fields)]
 pub struct Tracebacks {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     launchers: Vec<Launcher>,
     consequences: Vec<Consequence>,
     passed_on: Vec<PassedOn>,

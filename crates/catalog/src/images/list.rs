@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::super::file::{self, Contents, Sources};
+use super::super::file::{self, Contents, SharedSources};
 use super::super::torch::Release;
 use super::existence::Existence;
 use super::image::{AbsentTag, Image, Repository};
@@ -35,7 +35,7 @@ pub(crate) trait Row: file::Row + DeserializeOwned {
 #[serde(deny_unknown_fields)]
 pub(crate) struct List<R> {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     pub(super) repository: Repository,
     /// Tags that were looked for in complete lists and are not there.
     #[serde(default)]

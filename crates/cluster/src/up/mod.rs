@@ -22,6 +22,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use diagnostic::units::rough_time;
+
 use super::keys::Keys;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
@@ -312,7 +314,7 @@ fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
             format!(
                 "the clock of {} is {} {word} that of {}; swarm certificates would be invalid",
                 node.name,
-                duration(off.abs()),
+                rough_time(off.abs() as f64),
                 first.name
             ),
         )
@@ -332,18 +334,10 @@ fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
         format!(
             "the clock of {} is {} off; synchronize it: `timedatectl set-ntp true`",
             node.name,
-            duration(off.abs())
+            rough_time(off.abs() as f64)
         )
     };
     observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(message).collect()
-}
-
-fn duration(seconds: i64) -> String {
-    match seconds {
-        s if s < 120 => format!("{s} s"),
-        s if s < 7200 => format!("{} min", s / 60),
-        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
-    }
 }
 
 /// Does something with all nodes at once; the problems of all.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::constraints::{flash_attn, incompatible, python_wheel, requested};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase};
 use super::super::outcome::Reason;
@@ -19,8 +20,11 @@ use diagnostic::words::and;
 /// Limit of sentences.
 const SENTENCES: usize = 6;
 
+/// The constraint that refuses a release without wheels.
+pub(super) const WHEEL: &str = python_wheel::PACKAGE.id;
+
 /// Constraints on packages that may fail because of the Python alone.
-const OF_PYTHON: &[&str] = &[WHEEL, "flash-attn-wheel-for-python", "torch-incompatible-on-python"];
+const OF_PYTHON: &[&str] = &[WHEEL, flash_attn::PYTHON.id, incompatible::PYTHON.id];
 
 /// Why no release of the packages will do.
 pub(super) struct Reasons {
@@ -131,7 +135,7 @@ fn contradiction(universe: &Universe, criteria: &Criteria) -> Option<Reason> {
             .any(|one| requirements.iter().all(|requirement| requirement.contain(&one.version)));
         let texts: Vec<&str> = requirements.iter().map(|requirement| requirement.text.as_str()).collect();
         (!met).then(|| Reason {
-            constraint: "package-asked-for".into(),
+            constraint: requested::PACKAGE.id.into(),
             message: format!("no {name} in the catalog is {} at once", and(&texts)),
         })
     })

@@ -5,11 +5,13 @@ use std::cmp::Reverse;
 use super::Explainer;
 use super::merge::{Refused, ranges};
 use crate::assemble;
-use crate::constraints::python_wheel::left_out;
+use crate::constraints::python_wheel::{self, left_out};
+use crate::constraints::{requested, requirements};
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
 use crate::request::{self, Prefer, Versions};
 use crate::universe::{Build, Release, Universe};
+use catalog::Sources;
 use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
@@ -68,9 +70,10 @@ impl<'u> Explainer<'u, '_> {
                 constraints.push(id);
             }
         }
-        let source = build.build.source.as_deref().unwrap_or_default();
+        let mut sources = vec![&build.release.source];
+        sources.extend(&build.build.source);
         let chosen = format!("{} ({})", build.release.version, build.build.build);
-        let mut torch = entry("torch", chosen, reason, constraints, &[&build.release.source, source]);
+        let mut torch = entry("torch", chosen, reason, constraints, &sources);
         if !partners.is_empty() {
             torch.message = format!("{} With {}.", torch.reason, words::and(&partners));
         }
@@ -139,7 +142,7 @@ impl<'u> Explainer<'u, '_> {
         let from = assemble::python_from(&self.criteria, self.choice);
         let mut constraints = Vec::new();
         let why = if let Some(requirement) = requested_text(&self.criteria.python) {
-            constraints.push("python-asked-for");
+            constraints.push(requested::PYTHON.id);
             format!("{requirement} was requested")
         } else if from == "machine" && self.criteria.is_installed(python) {
             "the machine's own, installed already".to_owned()
@@ -175,11 +178,12 @@ impl<'u> Explainer<'u, '_> {
             let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });
-        constraints.push("torch-wheel-for-python");
+        constraints.push(python_wheel::CONSTRAINT.id);
         let source = base
             .system
             .and_then(|system| self.criteria.catalog.systems().python_source(&system.id, &python.text));
-        let sources = [build.release.source.as_str(), source.map_or("", |row| row.source.as_str())];
+        let mut sources = vec![&build.release.source];
+        sources.extend(source.map(|row| &row.source));
         entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
     }
 
@@ -195,7 +199,7 @@ impl<'u> Explainer<'u, '_> {
             None => "the newest compatible release".to_owned(),
         };
         let others: Vec<&Refused> =
-            refused.iter().filter(|one| !one.constraints.contains(&"package-asked-for")).collect();
+            refused.iter().filter(|one| !one.constraints.contains(&requested::PACKAGE.id)).collect();
         if !others.is_empty() {
             message = format!("{message}. {}", ranges(&others).join("; "));
         }
@@ -218,7 +222,7 @@ impl<'u> Explainer<'u, '_> {
         let mut constraints: Vec<&str> =
             others.iter().flat_map(|one| one.constraints.iter().copied()).collect();
         if requested.is_some() {
-            constraints.push("package-asked-for");
+            constraints.push(requested::PACKAGE.id);
         }
         constraints.sort_unstable();
         constraints.dedup();
@@ -228,7 +232,7 @@ impl<'u> Explainer<'u, '_> {
             .deepspeed()
             .release(&release.text)
             .filter(|_| release.package == "deepspeed");
-        let source = row.map_or(release.source, |row| row.source.as_str());
+        let source = row.map_or(release.source, |row| &row.source);
         entry(release.package, release.text.clone(), message, constraints, &[source])
     }
 
@@ -251,7 +255,7 @@ impl<'u> Explainer<'u, '_> {
                 // Alone it would be compatible: then its own requirements are not.
                 None => (
                     Short::sentence("its own requirements cannot be met here".to_owned()),
-                    "requirements-met",
+                    requirements::PACKAGES.id,
                 ),
             };
             Refused {
@@ -281,10 +285,10 @@ pub(super) fn entry(
     chosen: String,
     reason: String,
     constraints: Vec<&str>,
-    sources: &[&str],
+    sources: &[&Sources],
 ) -> Decision {
     let mut each: Vec<String> = Vec::new();
-    for source in sources.iter().flat_map(|source| source.split("; ")).filter(|source| !source.is_empty()) {
+    for source in sources.iter().flat_map(|sources| sources.iter()) {
         if !each.iter().any(|known| known == source) {
             each.push(source.to_owned());
         }

@@ -14,6 +14,7 @@ use crate::smoke::outcome::{Captured, Expected, Outcome, PhaseFailed, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::Options;
 use crate::smoke::transport::{self, Site};
+use diagnostic::units::rate;
 
 /// Ring orders that are printed.
 const PRINTED_ORDERS: usize = 4;
