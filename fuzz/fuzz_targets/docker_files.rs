@@ -1,10 +1,9 @@
-//! config.json of the docker program, .dockerignore, addresses of engines, messages of engines.
+//! config.json of the docker program, .dockerignore, addresses of engines.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let _ = docker::auth::Logins::parse(text);
     let _ = docker::transport::SshAddress::parse(text);
-    docker::Cause::of(text);
     if let Ok(ignore) = docker::ignore::Ignore::parse(text) {
         ignore.excludes("src/main.rs");
         ignore.excludes_all_below("src");

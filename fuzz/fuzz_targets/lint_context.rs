@@ -14,7 +14,12 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     for path in asks.copies.iter().chain(&asks.wants).chain(&asks.looks) {
         file.context.insert(path.clone(), None);
     }
-    file.context.extend(NAMES.into_iter().zip(parts).map(|(name, text)| (name.to_owned(), Some(text.to_owned()))));
+    file.context
+        .extend(NAMES.into_iter().zip(parts).map(|(name, text)| (name.to_owned(), Some(text.to_owned()))));
     let findings = lint::lint(RULES, checks::CHECKS, &file);
-    envdoc_fuzz::assert_clean(&lint::report::text(&findings, 1, envdoc_fuzz::LAYOUT));
+    envdoc_fuzz::assert_clean(&lint::report::text(
+        &findings,
+        &lint::report::Coverage::of(lint::RULES, std::slice::from_ref(&file), 0, Vec::new()),
+        envdoc_fuzz::LAYOUT,
+    ));
 });

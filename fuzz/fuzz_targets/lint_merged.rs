@@ -13,6 +13,10 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         lint::env_files(&file);
         lint::nearby(&file);
         let findings = lint::lint(RULES, checks::CHECKS, &file);
-        envdoc_fuzz::assert_clean(&lint::report::text(&findings, 1, envdoc_fuzz::LAYOUT));
+        envdoc_fuzz::assert_clean(&lint::report::text(
+            &findings,
+            &lint::report::Coverage::of(lint::RULES, std::slice::from_ref(&file), 0, Vec::new()),
+            envdoc_fuzz::LAYOUT,
+        ));
     }
 });

@@ -8,6 +8,6 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     for (_, requirement) in image::inspect::requirement::of(&image) {
         image::inspect::requirement::holds(requirement, &image::inspect::requirement::Properties::default());
     }
-    image.contents();
+    image.contents(envdoc_fuzz::catalog());
     image.largest(3);
 });

@@ -52,7 +52,8 @@ check_that "on another processor: status 1" ended_with 1
 check_that "on another processor: it says so" grep -q "image-architecture-mismatch" <<<"$answer"
 envdoc inspect 127.0.0.1:5001/team/inspected:2
 check_that "a tag that is not there: status 1" ended_with 1
-check_that "a tag that is not there: it says so" grep -q "has no 127.0.0.1:5001/team/inspected:2" <<<"$error"
+check_that "a tag that is not there: it says so" grep -q "image-not-found" <<<"$answer"
+check_that "a tag that is not there: which one" grep -q "127.0.0.1:5001/team/inspected:2" <<<"$answer"
 envdoc inspect 127.0.0.1:5999/team/inspected:1
 check_that "no registry: status 2" ended_with 2
 
