@@ -408,7 +408,7 @@ mod tests {
         }
         let Reading::Text(stat) = host.stat("/link") else { panic!("no stat") };
         let stat: Stat = serde_json::from_str(&stat).unwrap();
-        assert_eq!((stat.path.as_str(), stat.kind.as_str(), stat.size), ("/etc/hostname", "file", 7));
+        assert_eq!((stat.path.as_str(), stat.kind, stat.size), ("/etc/hostname", FileKind::File, 7));
         for ask in [Ask::Run(&["true"], Duration::from_secs(1)), Ask::Engine("unix:///x", "/info")] {
             assert!(matches!(host.ask(ask), Reading::Failed(_)), "{ask}");
         }

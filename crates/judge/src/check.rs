@@ -184,8 +184,10 @@ pub fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
 
 /// The first of some checks that finds an error.
 pub fn root<'c>(roots: &[&'c Check], facts: &Facts) -> Option<&'c Check> {
-    let finds = |root: &&&Check| matches!(judge_one(root, facts), Verdict::Found(found) if found.severity == Severity::Error);
-    roots.iter().find(finds).copied()
+    let is_error = |verdict: Verdict| {
+        matches!(verdict, Verdict::Found(found) if found.severity == Severity::Error)
+    };
+    roots.iter().find(|root| is_error(judge_one(root, facts))).copied()
 }
 
 fn applies(check: &Check, facts: &Facts) -> Result<(), Verdict> {

@@ -37,7 +37,7 @@ impl<'u> Explainer<'u, '_> {
             None => what,
         };
         let message = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
-        entry("base_image", image.reference(), message, constraints, &[&image.source])
+        entry("base_image", image.reference(), message, constraints, [&image.source])
     }
 
     /// The newest compatible image of NVIDIA's, and the newer ones whose contents are unknown.

@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use super::Explainer;
 use super::merge::{Refused, ranges};
 use crate::assemble;
-use crate::constraints::python_wheel::{self, left_out};
-use crate::constraints::{requested, requirements};
+use crate::constraints::{python_wheel, requested, requirements};
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
 use crate::request::{self, Prefer, Versions};
@@ -61,7 +60,9 @@ impl<'u> Explainer<'u, '_> {
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
-            .filter(|(name, _)| !left_out(&self.criteria, build, self.choice.environment.python, name))
+            .filter(|(name, _)| {
+                !python_wheel::left_out(&self.criteria, build, self.choice.environment.python, name)
+            })
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
             .collect();
         let mut constraints: Vec<&str> = Vec::new();
@@ -70,10 +71,9 @@ impl<'u> Explainer<'u, '_> {
                 constraints.push(id);
             }
         }
-        let mut sources = vec![&build.release.source];
-        sources.extend(&build.build.source);
+        let sources = [&build.release.source].into_iter().chain(&build.build.source);
         let chosen = format!("{} ({})", build.release.version, build.build.build);
-        let mut torch = entry("torch", chosen, reason, constraints, &sources);
+        let mut torch = entry("torch", chosen, reason, constraints, sources);
         if !partners.is_empty() {
             torch.message = format!("{} With {}.", torch.reason, words::and(&partners));
         }
@@ -182,9 +182,8 @@ impl<'u> Explainer<'u, '_> {
         let source = base
             .system
             .and_then(|system| self.criteria.catalog.systems().python_source(&system.id, &python.text));
-        let mut sources = vec![&build.release.source];
-        sources.extend(source.map(|row| &row.source));
-        entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
+        let sources = [&build.release.source].into_iter().chain(source.map(|row| &row.source));
+        entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, sources)
     }
 
     fn package_choice(&self, universe: &'u Universe, release: &Release) -> Decision {
@@ -233,7 +232,7 @@ impl<'u> Explainer<'u, '_> {
             .release(&release.text)
             .filter(|_| release.package == "deepspeed");
         let source = row.map_or(release.source, |row| &row.source);
-        entry(release.package, release.text.clone(), message, constraints, &[source])
+        entry(release.package, release.text.clone(), message, constraints, [source])
     }
 
     /// The releases of a package that rank before the chosen one, newest first, and why each is incompatible
@@ -280,15 +279,15 @@ fn requested_text(requirements: &[&Versions]) -> Option<String> {
     (!texts.is_empty()).then(|| words::and(&texts))
 }
 
-pub(super) fn entry(
+pub(super) fn entry<'s>(
     part: &str,
     chosen: String,
     reason: String,
     constraints: Vec<&str>,
-    sources: &[&Sources],
+    sources: impl IntoIterator<Item = &'s Sources>,
 ) -> Decision {
     let mut each: Vec<String> = Vec::new();
-    for source in sources.iter().flat_map(|sources| sources.iter()) {
+    for source in sources.into_iter().flat_map(Sources::iter) {
         if !each.iter().any(|known| known == source) {
             each.push(source.to_owned());
         }
