@@ -213,6 +213,6 @@ mod tests {
         let rows = rows(catalog(), &file("torch").unwrap());
         let row = &find(&rows, "2.5.1")[0].row;
         let source = row["builds"][1]["source"].as_str().unwrap();
-        assert!(source.to_string().contains("replicate/cog:"), "{source}");
+        assert!(source.contains("replicate/cog:"), "{source}");
     }
 }

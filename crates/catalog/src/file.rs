@@ -111,7 +111,7 @@ impl<R: OnlyTable> Sourced for Table<R> {
     }
 }
 
-/// SharedSources that many rows share, by a short key.
+/// Sources that many rows share, by a short key.
 pub(super) type SharedSources = BTreeMap<String, String>;
 
 /// Parses a file: `newer` where the cache has a text that is used instead of the embedded one.

@@ -184,9 +184,8 @@ pub fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
 
 /// The first of some checks that finds an error.
 pub fn root<'c>(roots: &[&'c Check], facts: &Facts) -> Option<&'c Check> {
-    let is_error = |verdict: Verdict| {
-        matches!(verdict, Verdict::Found(found) if found.severity == Severity::Error)
-    };
+    let is_error =
+        |verdict: Verdict| matches!(verdict, Verdict::Found(found) if found.severity == Severity::Error);
     roots.iter().find(|root| is_error(judge_one(root, facts))).copied()
 }
 

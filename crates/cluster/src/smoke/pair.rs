@@ -1,6 +1,8 @@
 //! What pairs of ranks carry, and the node or the links that are worse than the rest.
 
-use super::bandwidth::{median, rate};
+use diagnostic::units::rate;
+
+use super::bandwidth::median;
 use super::no_answer::NoAnswer;
 
 /// What two ranks carry between each other, alone.

@@ -4,7 +4,6 @@ use super::bandwidth::median;
 use super::criteria::ROUNDS_MIN;
 use super::found::{Found, LESS_LOAD};
 use super::noise::{Interval, middle, others, range};
-use diagnostic::units::rate;
 use super::outcome::Outcome;
 use super::repeated::spreads;
 use catalog::expected_bandwidth::Kind;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::constraints::{flash_attn, incompatible, python_wheel, requested};
+use super::super::constraints::{flash_attn, incompatible, requested};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase};
 use super::super::outcome::Reason;
@@ -19,9 +19,6 @@ use diagnostic::words::and;
 
 /// Limit of sentences.
 const SENTENCES: usize = 6;
-
-/// The constraint that refuses a release without wheels.
-pub(super) const WHEEL: &str = python_wheel::PACKAGE.id;
 
 /// Constraints on packages that may fail because of the Python alone.
 const OF_PYTHON: &[&str] = &[WHEEL, flash_attn::PYTHON.id, incompatible::PYTHON.id];

@@ -1,6 +1,7 @@
 //! Why requirements cannot hold together: what the constraints say of the candidates that the requirements
 //! leave, in few sentences.
 
+use super::super::constraints::nvcc;
 use super::super::criteria::Criteria;
 use super::super::outcome::Reason;
 use super::super::request::Request;

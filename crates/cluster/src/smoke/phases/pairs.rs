@@ -12,7 +12,6 @@ use crate::smoke::bandwidth::median;
 use crate::smoke::no_answer::{NoAnswer, expected};
 use crate::smoke::pair::{Carried, Pair, PairError};
 use crate::smoke::rank_task::{Answer, Task};
-use diagnostic::units::rate;
 
 /// Seconds that the bytes of one way should take.
 const STREAM_SECONDS: f64 = 0.1;
