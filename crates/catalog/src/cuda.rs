@@ -120,19 +120,11 @@ impl Contents for Cuda {
     const TEXT: &str = file::text!("cuda.yaml");
 }
 
-impl file::Sourced for Cuda {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.majors),
-            file::rows_of(&mut self.architectures),
-            file::rows_of(&mut self.forward_compatibility),
-        ])
-    }
+file::sourced!(Cuda, [rows, majors, architectures, forward_compatibility], then derive_metapackages);
 
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
+impl Cuda {
+    /// The metapackages that have the name of their toolkit, and the chips of Tegra.
+    fn derive_metapackages(&mut self) {
         for row in self.rows.iter_mut().filter(|row| row.runtime.is_some()) {
             row.metapackage.get_or_insert_with(|| row.toolkit.clone());
         }

@@ -1,12 +1,12 @@
 //! Packages on PyPI that load cuDNN from the system.
 
-use crate::Sources;
 use std::str::FromStr;
 
 use pep440_rs::Version;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// Some releases of a package, and the cuDNN that they load.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,9 +1,9 @@
 //! Wheels of cuDNN that look for one of their own libraries by its name only: `catalog/cudnn_wheels.yaml`.
 
-use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// Such a wheel.
 #[derive(Debug, Clone, Deserialize)]

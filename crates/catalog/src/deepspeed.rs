@@ -165,19 +165,11 @@ impl Contents for Deepspeed {
     const TEXT: &str = file::text!("deepspeed.yaml");
 }
 
-impl file::Sourced for Deepspeed {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.cuda_minors),
-            file::rows_of(&mut self.incompatibilities),
-            file::rows_of(&mut self.operators),
-        ])
-    }
+file::sourced!(Deepspeed, [rows, cuda_minors, incompatibilities, operators], then derive_minors);
 
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
+impl Deepspeed {
+    /// The lists of CUDA minors that releases name.
+    fn derive_minors(&mut self) {
         for row in &mut self.rows {
             let lists = row.cuda_minors.as_ref();
             row.minors =

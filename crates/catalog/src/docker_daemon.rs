@@ -3,7 +3,7 @@
 use diagnostic::suggest;
 use serde::Deserialize;
 
-use super::file::{self, Contents};
+use super::file::{self, Contents, Rows};
 use crate::Sources;
 
 /// A key of `daemon.json`.
@@ -77,7 +77,7 @@ impl Contents for DockerDaemon {
 
 impl file::Sourced for DockerDaemon {
     fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::rows_of(&mut self.rows)
+        self.rows.all_rows()
     }
 
     fn complete(&mut self) {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents};
+use super::file::{self, Contents, Rows};
 use crate::Sources;
 
 /// The GPUs of one node, together.
@@ -78,7 +78,7 @@ impl Contents for ExpectedBandwidth {
 
 impl file::Sourced for ExpectedBandwidth {
     fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([file::rows_of(&mut self.gpus), file::rows_of(&mut self.links)])
+        file::tables([self.gpus.all_rows(), self.links.all_rows()])
     }
 
     fn complete(&mut self) {

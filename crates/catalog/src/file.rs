@@ -23,10 +23,41 @@ pub(super) trait Sourced: DeserializeOwned {
     fn complete(&mut self);
 }
 
-/// The rows of one table, for [`Sourced::rows`].
-pub(super) fn rows_of<R: Row>(rows: &mut [R]) -> Vec<&mut dyn Row> {
-    rows.iter_mut().map(|row| row as &mut dyn Row).collect()
+/// A table, or a single row that has none, for [`Sourced::rows`].
+pub(super) trait Rows {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row>;
 }
+
+impl<R: Row> Rows for Vec<R> {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row> {
+        self.iter_mut().map(|row| row as &mut dyn Row).collect()
+    }
+}
+
+impl<R: Row> Rows for R {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row> {
+        vec![self]
+    }
+}
+
+/// Implements [`Sourced`] for a file with the fields `checked` and `sources` by those that have its rows;
+/// `then` is the method that fills in what follows from complete rows.
+macro_rules! sourced {
+    ($file:ty, [$($table:ident),+ $(,)?] $(, then $follow:ident)?) => {
+        impl $crate::file::Sourced for $file {
+            fn rows(&mut self) -> Vec<&mut dyn $crate::file::Row> {
+                $crate::file::tables([$($crate::file::Rows::all_rows(&mut self.$table)),+])
+            }
+
+            fn complete(&mut self) {
+                let (day, sources) = (self.checked.clone(), self.sources.clone());
+                $crate::file::complete(self.rows(), &day, &sources);
+                $(self.$follow();)?
+            }
+        }
+    };
+}
+pub(super) use sourced;
 
 /// The rows of several tables.
 pub(super) fn tables<const N: usize>(tables: [Vec<&mut dyn Row>; N]) -> Vec<&mut dyn Row> {
@@ -103,11 +134,11 @@ impl<R: OnlyTable> Contents for Table<R> {
 
 impl<R: OnlyTable> Sourced for Table<R> {
     fn rows(&mut self) -> Vec<&mut dyn Row> {
-        rows_of(&mut self.rows)
+        self.rows.all_rows()
     }
 
     fn complete(&mut self) {
-        complete(rows_of(&mut self.rows), &self.checked, &self.sources);
+        complete(self.rows.all_rows(), &self.checked, &self.sources);
     }
 }
 

@@ -56,16 +56,7 @@ impl Contents for Hypervisors {
     const TEXT: &str = file::text!("hypervisors.yaml");
 }
 
-impl file::Sourced for Hypervisors {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([file::rows_of(&mut self.machines), file::rows_of(&mut self.clock_sources)])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Hypervisors, [machines, clock_sources]);
 
 impl Hypervisors {
     /// The hypervisor of a machine whose DMI has this `sys_vendor` and `product_name`.

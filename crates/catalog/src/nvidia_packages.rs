@@ -51,16 +51,7 @@ impl Contents for NvidiaPackages {
     const TEXT: &str = file::text!("nvidia_packages.yaml");
 }
 
-impl file::Sourced for NvidiaPackages {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([file::rows_of(&mut self.families), file::rows_of(&mut self.driver)])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(NvidiaPackages, [families, driver]);
 
 impl NvidiaPackages {
     /// How the names of all of them begin, in the order of the alphabet.

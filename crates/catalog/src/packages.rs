@@ -78,7 +78,7 @@ pub struct Package {
     /// Why it needs a C compiler and the headers of Python when it runs; `None`: it is not known to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_compiler: Option<String>,
-    /// SharedSources that many rows share.
+    /// Sources that many rows share.
     #[serde(default)]
     pub sources: SharedSources,
     /// What it does not go together with, beyond the requirements of the rows.
@@ -136,21 +136,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-impl file::Sourced for Package {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.incompatible),
-            file::rows_of(&mut self.compiled),
-            file::rows_of(&mut self.indirect),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Package, [rows, incompatible, compiled, indirect]);
 
 #[cfg(test)]
 mod tests {

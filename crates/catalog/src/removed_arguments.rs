@@ -1,9 +1,9 @@
 //! Keyword arguments that a library no longer takes: `catalog/removed_arguments.yaml`.
 
-use crate::Sources;
 use serde::Deserialize;
 
 use super::file;
+use crate::Sources;
 
 /// One argument.
 #[derive(Debug, Clone, Deserialize)]

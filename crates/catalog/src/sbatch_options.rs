@@ -1,9 +1,9 @@
 //! The options of sbatch: `catalog/sbatch_options.yaml`.
 
-use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// An option.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,9 +1,9 @@
 //! The keywords of sshd_config: `catalog/sshd_keywords.yaml`.
 
-use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A keyword.
 #[derive(Debug, Clone, Deserialize)]

@@ -213,24 +213,7 @@ impl Contents for Systems {
     const TEXT: &str = file::text!("systems.yaml");
 }
 
-impl file::Sourced for Systems {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.systems),
-            file::rows_of(&mut self.pythons),
-            file::rows_of(&mut self.python_sources),
-            file::rows_of(&mut self.dnf_pythons),
-            file::rows_of(&mut self.compilers),
-            file::rows_of(std::slice::from_mut(&mut self.uv)),
-            file::rows_of(std::slice::from_mut(&mut self.deadsnakes)),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, uv, deadsnakes]);
 
 fn has(list: &str, word: &str) -> bool {
     list == "all" || list.split(' ').any(|one| one == word)

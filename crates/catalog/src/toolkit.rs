@@ -117,23 +117,7 @@ impl Contents for Toolkit {
     const TEXT: &str = file::text!("toolkit.yaml");
 }
 
-impl file::Sourced for Toolkit {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.cves),
-            file::rows_of(&mut self.packages),
-            file::rows_of(&mut self.programs),
-            file::rows_of(&mut self.modes),
-            file::rows_of(&mut self.engine),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Toolkit, [rows, cves, packages, programs, modes, engine]);
 
 impl Toolkit {
     /// All toolkit releases, oldest first.

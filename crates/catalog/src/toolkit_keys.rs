@@ -1,9 +1,9 @@
 //! The keys of the container toolkit's config.toml: `catalog/toolkit_keys.yaml`.
 
-use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A key.
 #[derive(Debug, Clone, Deserialize)]

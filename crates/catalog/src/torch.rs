@@ -168,16 +168,13 @@ impl Contents for Torch {
     const TEXT: &str = file::text!("torch.yaml");
 }
 
-impl file::Sourced for Torch {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::rows_of(&mut self.rows)
-    }
+file::sourced!(Torch, [rows], then derive_builds);
 
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
+impl Torch {
+    /// What builds have from their release.
+    fn derive_builds(&mut self) {
         for release in &mut self.rows {
-            complete_builds(release, &sources);
+            complete_builds(release, &self.sources);
         }
         self.complete_torchaudio();
     }

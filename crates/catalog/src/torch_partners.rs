@@ -1,10 +1,10 @@
 //! Which torch torchvision and torchaudio require: `catalog/torch_partners.yaml`.
 
-use crate::Sources;
 use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::version::at_least;
+use crate::Sources;
 
 /// A package that is released with torch.
 #[derive(Debug, Clone, Deserialize)]

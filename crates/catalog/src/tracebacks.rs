@@ -68,20 +68,7 @@ impl Contents for Tracebacks {
     const TEXT: &str = file::text!("tracebacks.yaml");
 }
 
-impl file::Sourced for Tracebacks {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.launchers),
-            file::rows_of(&mut self.consequences),
-            file::rows_of(&mut self.passed_on),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Tracebacks, [launchers, consequences, passed_on]);
 
 impl Tracebacks {
     /// Whether a file of this path belongs to a launcher.
