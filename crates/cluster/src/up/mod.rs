@@ -372,7 +372,7 @@ mod tests {
         let problems = clocks(&observed);
         assert_eq!(problems.len(), 1);
         assert!(
-            problems[0].message.starts_with("the clock of node2 is 60 min ahead of that of node1"),
+            problems[0].message.starts_with("the clock of node2 is 60 minutes ahead of that of node1"),
             "{problems:?}"
         );
         assert_eq!(slightly_off(&observed).len(), 1);

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 pub use diagnostic::Status;
 pub use expectation::InvalidExpectation;
+use status_word::StatusWord;
 
 use docker::engine::Engine;
 use docker::run::{self, NotRan};
@@ -64,8 +65,7 @@ pub struct Expectations {
 #[schemars(transform = message_keys::describe)]
 pub struct Verification {
     /// The worst of the items.
-    #[serde(serialize_with = "status_word::serialize")]
-    #[schemars(schema_with = "status_word::schema")]
+    #[serde(with = "StatusWord")]
     pub status: Status,
     /// Summary.
     #[serde(flatten, with = "message_keys")]
@@ -94,8 +94,7 @@ pub struct Item {
     /// `torch`, `import deepspeed`.
     pub what: String,
     /// Result.
-    #[serde(serialize_with = "status_word::serialize")]
-    #[schemars(schema_with = "status_word::schema")]
+    #[serde(with = "StatusWord")]
     pub status: Status,
     /// What was found, and what was expected.
     #[serde(flatten, with = "message_keys")]

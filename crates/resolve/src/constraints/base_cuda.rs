@@ -11,7 +11,8 @@ pub(crate) const CONSTRAINT: Constraint = Constraint {
         is compiled by it. Another minor costs something: torch brings libraries of its own beside the \
         image's, and warns when it compiles.",
     sources: &[
-        "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is refused, another minor warned of",
+        "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is refused, \
+        another minor warned of",
     ],
     judge: Judge::Base(judge),
 };

@@ -7,7 +7,8 @@ use crate::verdict::{Gap, Judgement, PackageGap, PackageRefusal, Refusal};
 use catalog::flash_attn::Target;
 
 const SOURCES: &[&str] = &[
-    "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's rows of its wheels",
+    "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags",
+    "see the catalog's rows of its wheels",
 ];
 
 pub(super) const TORCH: Constraint = Constraint {

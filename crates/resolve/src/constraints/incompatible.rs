@@ -7,7 +7,8 @@ use crate::universe::{Build, Python, Release};
 use crate::verdict::{Judgement, PackageRefusal, Party, Refusal};
 
 const SOURCES: &[&str] = &[
-    "measured, or named in the projects' issues: the catalog's rows on incompatible releases of packages and DeepSpeed",
+    "measured, or named in the projects' issues: the catalog's rows on incompatible releases of packages and \
+    DeepSpeed",
 ];
 
 pub(crate) const PACKAGES: Constraint = Constraint {
