@@ -85,7 +85,7 @@ mod tests {
         };
         assert_eq!(of(0.2, 0.05), "pass");
         assert!(of(1.5, 3.0).starts_with("unknown: the connections to node2 and node1"));
-        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3.0 s ahead of the clock of node1"));
+        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3 s ahead of the clock of node1"));
         assert!(
             of(-3600.0, 0.1)
                 .starts_with("error: the clock of node1 is 60 minutes ahead of the clock of node2")

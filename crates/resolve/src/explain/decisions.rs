@@ -271,11 +271,8 @@ impl<'u> Explainer<'u, '_> {
 
 /// What was requested, in the user's words; nothing where any version would do.
 fn requested_text(requirements: &[&Versions]) -> Option<String> {
-    let texts: Vec<String> = requirements
-        .iter()
-        .filter(|requirement| !requirement.text.is_empty())
-        .map(|requirement| requirement.text.clone())
-        .collect();
+    let texts = requirements.iter().map(|requirement| requirement.text.as_str());
+    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     (!texts.is_empty()).then(|| words::and(&texts))
 }
 
