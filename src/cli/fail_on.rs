@@ -10,22 +10,30 @@ pub(super) enum FailOn {
     Error,
     /// Errors and warnings.
     Warning,
-    /// Always exit with 0 if the checks could run.
+    /// Errors, warnings and notes.
+    Note,
+    /// Always exit with 0 if the command could run.
     Never,
 }
 
 impl FailOn {
-    /// 1 for such a finding; with `strict` 3 for unknown results without one; else 0.
-    pub(super) fn exit_code(self, summary: &Summary, strict: bool) -> u8 {
+    /// Whether some of so many findings are such.
+    pub(super) fn any(self, errors: usize, warnings: usize, notes: usize) -> bool {
         let findings = match self {
-            FailOn::Error => summary.error,
-            FailOn::Warning => summary.error + summary.warning,
+            FailOn::Error => errors,
+            FailOn::Warning => errors + warnings,
+            FailOn::Note => errors + warnings + notes,
             FailOn::Never => 0,
         };
-        match findings {
-            0 if strict && summary.unknown > 0 => 3,
-            0 => 0,
-            _ => 1,
+        findings > 0
+    }
+
+    /// 1 for such a finding; with `strict` 3 for unknown results without one; else 0.
+    pub(super) fn exit_code(self, summary: &Summary, strict: bool) -> u8 {
+        match self.any(summary.error, summary.warning, summary.note) {
+            true => 1,
+            false if strict && summary.unknown > 0 => 3,
+            false => 0,
         }
     }
 }

@@ -5,8 +5,7 @@ use checks::CHECKS;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use clap::ValueEnum;
-
+use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
@@ -143,18 +142,6 @@ Examples:
   envdoc lint . --from gpu1.json --format sarif > lint.sarif
   envdoc lint . --fix --dry-run                   # a diff of the fixes that are certain";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    /// Errors only.
-    Error,
-    /// Errors and warnings.
-    Warning,
-    /// Errors, warnings and notes.
-    Note,
-    /// Always exit with 0 if the files could be read.
-    Never,
-}
-
 impl Args {
     pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
         if self.rules {
@@ -274,16 +261,10 @@ impl Args {
 
     /// `complete`: whether rules checked every named file.
     fn exit_code(&self, counts: Counts, complete: bool) -> u8 {
-        let findings = match self.fail_on {
-            FailOn::Error => counts.error,
-            FailOn::Warning => counts.error + counts.warning,
-            FailOn::Note => counts.error + counts.warning + counts.note,
-            FailOn::Never => return 0,
-        };
-        match (findings, complete) {
-            (0, true) => 0,
-            (0, false) => 3,
-            _ => 1,
+        match self.fail_on.any(counts.error, counts.warning, counts.note) {
+            true => 1,
+            false if complete || self.fail_on == FailOn::Never => 0,
+            false => 3,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The options of `resolve`, `render` and `build` that describe a stack.
 
 use catalog::Catalog;
-use checks::CHECKS;
+use checks::IMAGE_CHECKS;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -149,7 +149,7 @@ impl StackArgs {
         Machines {
             snapshots: self.from.clone(),
             here: self.here,
-            checks: CHECKS,
+            checks: IMAGE_CHECKS,
             prefer: self.prefer.ranking(),
         }
     }

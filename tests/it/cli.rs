@@ -299,7 +299,8 @@ fn a_stack_ends_with_0_and_a_conflict_with_1() {
         (&report["stack"]["torch"], &report["stack"]["torch_build"]),
         (&"2.5.1".into(), &"cu121".into())
     );
-    assert_eq!(report["wishes"], serde_json::json!(["--cuda 12.1", "--python 3.12"]));
+    assert_eq!(report["requirements"], serde_json::json!(["--cuda 12.1", "--python 3.12"]));
+    assert_eq!(report["wishes"], report["requirements"]);
     assert!(report["conflict"].is_null() && report["because"].is_array() && report["rejected"].is_array());
     let none = envdoc(&["resolve", "--torch", "2.6.1", "--format", "json"]);
     assert_eq!(none.status.code(), Some(1), "{}", text(&none.stderr));

@@ -22,7 +22,7 @@ pub struct Machines {
     pub snapshots: Vec<PathBuf>,
     /// Whether this machine is one.
     pub here: bool,
-    /// What a machine is checked for: some findings matter to an image.
+    /// What a machine is checked for: the findings that matter to an image.
     pub checks: Checks,
     /// The ranking of stacks.
     pub prefer: Prefer,
@@ -38,10 +38,6 @@ pub struct Requirements {
     /// Facts that add no requirement.
     pub notes: Vec<String>,
 }
-
-/// Findings of `envdoc check` that matter to an image for the machine.
-const CHECKED: &[&str] =
-    &["toolkit-vulnerable", "docker-vulnerable", "docker-end-of-life", "driver-branch-end-of-life"];
 
 impl Machines {
     /// The requirements of a user, and those of the machines. `today` (`2026-11-21`) decides what is past its
@@ -110,7 +106,7 @@ impl Machines {
 /// The requirements of one machine, with the findings on it as warnings.
 fn with_findings(checks: Checks, name: &str, facts: &Facts, scope: MachineScope) -> Machine {
     let mut machine = Machine::from_facts(name, facts, scope);
-    for check in checks.iter().filter(|check| CHECKED.contains(&check.id)) {
+    for check in checks {
         if let Verdict::Found(found) = judge_one(check, facts) {
             let message = format!("{name}: {}", found.message);
             machine.warnings.push(Warning { id: check.id.into(), message });

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// An option that takes a value.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,7 +15,7 @@ pub struct AptOption {
     #[serde(default)]
     pub also: Vec<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
 use super::version::{self, compare};
+use crate::Sources;
 
 /// One toolkit release.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,7 +28,7 @@ pub struct Release {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -42,7 +43,7 @@ pub struct Major {
     /// The oldest driver on which programs of this major run (without PTX of a newer minor).
     pub driver_min: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -72,7 +73,7 @@ pub struct Architecture {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -91,7 +92,7 @@ pub struct ForwardCompatibility {
     #[serde(default)]
     pub geforce_branches: Vec<u32>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -104,7 +105,7 @@ file::rows!(Release, Major, Architecture, ForwardCompatibility);
 #[serde(deny_unknown_fields)]
 pub struct Cuda {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     rows: Vec<Release>,
     majors: Vec<Major>,
     architectures: Vec<Architecture>,
@@ -119,19 +120,11 @@ impl Contents for Cuda {
     const TEXT: &str = file::text!("cuda.yaml");
 }
 
-impl file::Sourced for Cuda {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.majors),
-            file::rows_of(&mut self.architectures),
-            file::rows_of(&mut self.forward_compatibility),
-        ])
-    }
+file::sourced!(Cuda, [rows, majors, architectures, forward_compatibility], then derive_metapackages);
 
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
+impl Cuda {
+    /// The metapackages that have the name of their toolkit, and the chips of Tegra.
+    fn derive_metapackages(&mut self) {
         for row in self.rows.iter_mut().filter(|row| row.runtime.is_some()) {
             row.metapackage.get_or_insert_with(|| row.toolkit.clone());
         }

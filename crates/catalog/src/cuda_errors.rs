@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A `cudaError_t` value.
 #[derive(Debug, Clone, Deserialize)]
@@ -15,7 +16,7 @@ pub struct CudaError {
     /// What CUDA itself says of it.
     pub text: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

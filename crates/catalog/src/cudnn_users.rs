@@ -6,6 +6,7 @@ use pep440_rs::Version;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// Some releases of a package, and the cuDNN that they load.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,7 +21,7 @@ pub struct CudnnUser {
     /// The major release of cuDNN: 9.
     pub cudnn: u32,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// Such a wheel.
 #[derive(Debug, Clone, Deserialize)]
@@ -13,7 +14,7 @@ pub struct CudnnWheel {
     /// Its whole version, with four numbers.
     pub version: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

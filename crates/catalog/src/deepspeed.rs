@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// A DeepSpeed release: requirements, and what its import needs.
 #[derive(Debug, Clone, Deserialize)]
@@ -30,7 +31,7 @@ pub struct Release {
     /// Whether `DS_SKIP_CUDA_CHECK` skips the comparison of nvcc with torch.
     pub skip_cuda_check: Option<bool>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -55,7 +56,7 @@ pub struct CudaMinors {
     #[serde(default)]
     pub cuda_13: Vec<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -89,7 +90,7 @@ pub struct Incompatibility {
     /// Whether it was tried, not only read.
     pub measured: bool,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -139,7 +140,7 @@ pub struct Operator {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -152,7 +153,7 @@ file::rows!(Release, CudaMinors, Incompatibility, Operator);
 #[serde(deny_unknown_fields)]
 pub struct Deepspeed {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     cuda_minors: Vec<CudaMinors>,
     rows: Vec<Release>,
     incompatibilities: Vec<Incompatibility>,
@@ -164,19 +165,11 @@ impl Contents for Deepspeed {
     const TEXT: &str = file::text!("deepspeed.yaml");
 }
 
-impl file::Sourced for Deepspeed {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.cuda_minors),
-            file::rows_of(&mut self.incompatibilities),
-            file::rows_of(&mut self.operators),
-        ])
-    }
+file::sourced!(Deepspeed, [rows, cuda_minors, incompatibilities, operators], then derive_minors);
 
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
+impl Deepspeed {
+    /// The lists of CUDA minors that releases name.
+    fn derive_minors(&mut self) {
         for row in &mut self.rows {
             let lists = row.cuda_minors.as_ref();
             row.minors =

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// Variables whose names begin alike.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,7 +12,7 @@ pub struct ExportedVariables {
     /// How the names begin: `NCCL`.
     pub prefix: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -4,6 +4,7 @@ use diagnostic::suggest::typo_of;
 use serde::Deserialize;
 
 use super::file;
+use crate::Sources;
 
 /// The keys of one object of `ds_config.json`.
 #[derive(Debug, Clone, Deserialize)]
@@ -16,7 +17,7 @@ pub struct Section {
     /// The keys that some release knows.
     pub keys: Vec<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

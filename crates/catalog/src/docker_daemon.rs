@@ -3,7 +3,8 @@
 use diagnostic::suggest;
 use serde::Deserialize;
 
-use super::file::{self, Contents};
+use super::file::{self, Contents, Rows};
+use crate::Sources;
 
 /// A key of `daemon.json`.
 #[derive(Debug, Clone, Deserialize)]
@@ -26,7 +27,7 @@ pub struct Key {
     pub flat: bool,
     /// Where this was read: the source of the whole file.
     #[serde(skip)]
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -65,7 +66,7 @@ pub struct DockerDaemon {
     /// The day on which it was looked at last.
     pub checked: String,
     /// Where it was read.
-    pub source: String,
+    pub source: Sources,
     rows: Vec<Key>,
 }
 
@@ -76,13 +77,13 @@ impl Contents for DockerDaemon {
 
 impl file::Sourced for DockerDaemon {
     fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::rows_of(&mut self.rows)
+        self.rows.all_rows()
     }
 
     fn complete(&mut self) {
         self.rows.iter_mut().for_each(|row| row.source.clone_from(&self.source));
         let day = self.checked.clone();
-        file::complete(self.rows(), &day, &file::Sources::new());
+        file::complete(self.rows(), &day, &file::SharedSources::new());
     }
 }
 

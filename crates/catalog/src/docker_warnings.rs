@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A warning in the engine's answer to `/info`.
 #[derive(Debug, Clone, Deserialize)]
@@ -15,7 +16,7 @@ pub struct DockerWarning {
     /// The last engine series that gives it, of those that were read; `None`: the newest one does.
     pub last: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

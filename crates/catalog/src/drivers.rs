@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::version;
+use crate::Sources;
 
 /// One driver branch, named by the first number of its releases.
 #[derive(Debug, Clone, Deserialize)]
@@ -32,7 +33,7 @@ pub struct Branch {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

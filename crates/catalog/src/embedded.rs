@@ -77,7 +77,7 @@ fn provenance<T: Sourced>(text: &str) -> Result<Vec<Provenance>, serde_yaml::Err
     contents.complete();
     let of = |row: &mut dyn Row| {
         let (source, checked) = row.provenance();
-        Provenance { source: source.clone(), checked: checked.clone() }
+        Provenance { source: source.to_string(), checked: checked.clone() }
     };
     Ok(contents.rows().into_iter().map(of).collect())
 }

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents};
+use super::file::{self, Contents, Rows};
+use crate::Sources;
 
 /// The GPUs of one node, together.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,7 +20,7 @@ pub struct Gpus {
     /// The part of it that is demanded.
     pub tolerance: f64,
     /// Where it was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -40,7 +41,7 @@ pub struct Link {
     /// The part of it that a ring must reach; `None` where something else is the limit.
     pub tolerance: Option<f64>,
     /// Where it was read, or how it was computed.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -77,12 +78,12 @@ impl Contents for ExpectedBandwidth {
 
 impl file::Sourced for ExpectedBandwidth {
     fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([file::rows_of(&mut self.gpus), file::rows_of(&mut self.links)])
+        file::tables([self.gpus.all_rows(), self.links.all_rows()])
     }
 
     fn complete(&mut self) {
         let day = self.checked.clone();
-        file::complete(self.rows(), &day, &file::Sources::new());
+        file::complete(self.rows(), &day, &file::SharedSources::new());
     }
 }
 

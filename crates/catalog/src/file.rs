@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
+use super::sources::Sources;
+
 /// A file of the catalog as the program reads it.
 pub(super) trait Contents: Sourced {
     /// Its name below `catalog/`.
@@ -21,10 +23,41 @@ pub(super) trait Sourced: DeserializeOwned {
     fn complete(&mut self);
 }
 
-/// The rows of one table, for [`Sourced::rows`].
-pub(super) fn rows_of<R: Row>(rows: &mut [R]) -> Vec<&mut dyn Row> {
-    rows.iter_mut().map(|row| row as &mut dyn Row).collect()
+/// A table, or a single row that has none, for [`Sourced::rows`].
+pub(super) trait Rows {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row>;
 }
+
+impl<R: Row> Rows for Vec<R> {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row> {
+        self.iter_mut().map(|row| row as &mut dyn Row).collect()
+    }
+}
+
+impl<R: Row> Rows for R {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row> {
+        vec![self]
+    }
+}
+
+/// Implements [`Sourced`] for a file with the fields `checked` and `sources` by those that have its rows;
+/// `then` is the method that fills in what follows from complete rows.
+macro_rules! sourced {
+    ($file:ty, [$($table:ident),+ $(,)?] $(, then $follow:ident)?) => {
+        impl $crate::file::Sourced for $file {
+            fn rows(&mut self) -> Vec<&mut dyn $crate::file::Row> {
+                $crate::file::tables([$($crate::file::Rows::all_rows(&mut self.$table)),+])
+            }
+
+            fn complete(&mut self) {
+                let (day, sources) = (self.checked.clone(), self.sources.clone());
+                $crate::file::complete(self.rows(), &day, &sources);
+                $(self.$follow();)?
+            }
+        }
+    };
+}
+pub(super) use sourced;
 
 /// The rows of several tables.
 pub(super) fn tables<const N: usize>(tables: [Vec<&mut dyn Row>; N]) -> Vec<&mut dyn Row> {
@@ -41,15 +74,15 @@ pub(super) use text;
 
 /// A row that names its source.
 pub(super) trait Row {
-    /// The row's source and the day on which it was checked.
-    fn provenance(&mut self) -> (&mut String, &mut String);
+    /// The row's sources and the day on which it was checked.
+    fn provenance(&mut self) -> (&mut Sources, &mut String);
 }
 
 /// Implements [`Row`] for rows with the fields `source` and `checked`.
 macro_rules! rows {
     ($($row:ty),+ $(,)?) => {$(
         impl $crate::file::Row for $row {
-            fn provenance(&mut self) -> (&mut String, &mut String) {
+            fn provenance(&mut self) -> (&mut $crate::Sources, &mut String) {
                 (&mut self.source, &mut self.checked)
             }
         }
@@ -83,7 +116,7 @@ pub(super) use table;
 pub struct Table<R> {
     checked: String,
     #[serde(default)]
-    sources: Sources,
+    sources: SharedSources,
     rows: Vec<R>,
 }
 
@@ -101,16 +134,16 @@ impl<R: OnlyTable> Contents for Table<R> {
 
 impl<R: OnlyTable> Sourced for Table<R> {
     fn rows(&mut self) -> Vec<&mut dyn Row> {
-        rows_of(&mut self.rows)
+        self.rows.all_rows()
     }
 
     fn complete(&mut self) {
-        complete(rows_of(&mut self.rows), &self.checked, &self.sources);
+        complete(self.rows.all_rows(), &self.checked, &self.sources);
     }
 }
 
 /// Sources that many rows share, by a short key.
-pub(super) type Sources = BTreeMap<String, String>;
+pub(super) type SharedSources = BTreeMap<String, String>;
 
 /// Parses a file: `newer` where the cache has a text that is used instead of the embedded one.
 ///
@@ -135,19 +168,12 @@ pub(super) fn json(name: &str) -> Option<&'static str> {
 }
 
 /// Writes sources out in full and fills in the day.
-pub(super) fn complete(rows: Vec<&mut dyn Row>, day: &str, sources: &Sources) {
+pub(super) fn complete(rows: Vec<&mut dyn Row>, day: &str, sources: &SharedSources) {
     for row in rows {
         let (source, checked) = row.provenance();
         if checked.is_empty() {
             day.clone_into(checked);
         }
-        *source = in_full(source, sources);
+        *source = source.in_full(|key| sources.get(key).map(String::as_str));
     }
-}
-
-/// A source with its keys written out.
-pub(super) fn in_full(source: &str, sources: &Sources) -> String {
-    let parts: Vec<&str> =
-        source.split("; ").map(|part| sources.get(part).map_or(part, String::as_str)).collect();
-    parts.join("; ")
 }

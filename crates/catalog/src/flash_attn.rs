@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// The wheels of one release.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,7 +19,7 @@ pub struct Release {
     /// Whether the same set exists for Linux aarch64.
     pub aarch64: bool,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -141,7 +142,7 @@ mod tests {
             );
             let mut copy = row.clone();
             let (source, checked) = copy.provenance();
-            assert!(source.contains(&format!("@v{}", row.version)), "{source}");
+            assert!(source.to_string().contains(&format!("@v{}", row.version)), "{source}");
             assert!(checked.parse::<jiff::civil::Date>().is_ok());
             for set in &row.wheels {
                 for series in &set.torch {

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A repository.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,7 +12,7 @@ pub struct GpuImages {
     /// As references write it, without a tag: `nvcr.io/nvidia/pytorch`.
     pub repository: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,

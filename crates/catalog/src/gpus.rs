@@ -4,6 +4,7 @@ use diagnostic::suggest;
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// One GPU model.
 #[derive(Debug, Clone, Deserialize)]
@@ -50,7 +51,7 @@ pub struct Gpu {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

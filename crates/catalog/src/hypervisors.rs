@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// What the firmware of a virtual machine says (DMI).
 #[derive(Debug, Clone, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Machine {
     /// `kvm`.
     pub hypervisor: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -32,7 +33,7 @@ pub struct ClockSource {
     /// `kvm`.
     pub hypervisor: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -45,7 +46,7 @@ file::rows!(Machine, ClockSource);
 #[serde(deny_unknown_fields)]
 pub struct Hypervisors {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     machines: Vec<Machine>,
     clock_sources: Vec<ClockSource>,
 }
@@ -55,16 +56,7 @@ impl Contents for Hypervisors {
     const TEXT: &str = file::text!("hypervisors.yaml");
 }
 
-impl file::Sourced for Hypervisors {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([file::rows_of(&mut self.machines), file::rows_of(&mut self.clock_sources)])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Hypervisors, [machines, clock_sources]);
 
 impl Hypervisors {
     /// The hypervisor of a machine whose DMI has this `sys_vendor` and `product_name`.

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file;
+use crate::Sources;
 
 /// A variable of an image.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,7 +15,7 @@ pub struct ImageVariable {
     #[serde(rename = "tells")]
     pub component: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,

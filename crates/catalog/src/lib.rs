@@ -51,6 +51,7 @@ pub mod rules;
 pub mod sbatch_options;
 pub mod severity;
 pub mod signatures;
+mod sources;
 pub mod sshd_keywords;
 pub mod stack_keys;
 pub mod strtoll;
@@ -73,6 +74,7 @@ pub mod xids;
 
 pub use catalog::Catalog;
 pub use file::Table;
+pub use sources::Sources;
 
 #[cfg(test)]
 mod tests;

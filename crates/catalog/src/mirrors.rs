@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// An organisation's mirrors of PyPI and of the Linux distributions.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Mirror {
     /// Its archive of system packages: the address before `/ubuntu` or `/debian`.
     pub apt: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -46,7 +47,10 @@ mod tests {
         for row in table().all() {
             assert!(row.pip_index.starts_with("https://") && row.pip_index.ends_with("/simple"), "{row:?}");
             assert!(row.apt.starts_with("http://") && !row.apt.ends_with('/'), "{row:?}");
-            assert!(row.summary.ends_with('.') && row.source.len() > 6 && !row.checked.is_empty(), "{row:?}");
+            assert!(
+                row.summary.ends_with('.') && row.source.to_string().len() > 6 && !row.checked.is_empty(),
+                "{row:?}"
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A name, and what it stands for on the package index.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,7 +19,7 @@ pub struct MisleadingPackage {
     #[serde(default)]
     pub refused: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

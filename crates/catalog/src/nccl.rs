@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// An NCCL release and its known faults.
 #[derive(Debug, Clone, Deserialize)]
@@ -34,7 +35,7 @@ pub struct Release {
     #[serde(default)]
     pub pypi_cuda_majors: Vec<u32>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

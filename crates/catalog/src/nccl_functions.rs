@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::version::at_least;
+use crate::Sources;
 
 /// A function of NCCL.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,7 +15,7 @@ pub struct NcclFunction {
     /// The first release that has it.
     pub since: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

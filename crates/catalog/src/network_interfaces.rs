@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// How a program names such interfaces.
 #[derive(Debug, Clone, Deserialize)]
@@ -15,7 +16,7 @@ pub struct LocalInterfaces {
     /// The first NCCL that leaves them out when it chooses an interface by itself; `None`: not known to.
     pub nccl_skips_since: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// Packages whose names begin alike.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,7 +12,7 @@ pub struct Family {
     /// `libnvidia`.
     pub prefix: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -27,7 +28,7 @@ pub struct DriverPackage {
     #[serde(default)]
     pub exact: bool,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -40,7 +41,7 @@ file::rows!(Family, DriverPackage);
 #[serde(deny_unknown_fields)]
 pub struct NvidiaPackages {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     families: Vec<Family>,
     driver: Vec<DriverPackage>,
 }
@@ -50,16 +51,7 @@ impl Contents for NvidiaPackages {
     const TEXT: &str = file::text!("nvidia_packages.yaml");
 }
 
-impl file::Sourced for NvidiaPackages {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([file::rows_of(&mut self.families), file::rows_of(&mut self.driver)])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(NvidiaPackages, [families, driver]);
 
 impl NvidiaPackages {
     /// How the names of all of them begin, in the order of the alphabet.

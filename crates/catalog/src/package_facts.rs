@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::file;
+use crate::Sources;
 
 /// Releases that do not go together with another package although no requirement says so.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -17,7 +18,7 @@ pub struct Incompatible {
     /// What happens, or what says that they do not go together.
     pub effect: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checked: String,
@@ -36,7 +37,7 @@ pub struct Compiled {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_capability_min: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checked: String,
@@ -55,7 +56,7 @@ pub struct Indirect {
     /// The requirement that leads there: `opencv-python-headless >=4.13.0`.
     pub through: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checked: String,
@@ -84,7 +85,7 @@ mod tests {
         for package in names().filter_map(|name| catalog().package(name)) {
             for row in &package.compiled {
                 let label = format!("{} {}", package.name, row.releases);
-                assert!(concerned(package, &row.releases) > 0 && row.source.len() > 6, "{label}");
+                assert!(concerned(package, &row.releases) > 0 && row.source.to_string().len() > 6, "{label}");
                 assert!(row.releases.contains(['<', '=']), "{label}: no upper bound");
                 let capability = row.compute_capability_min.as_deref();
                 assert!(row.cuda.is_some() || capability.is_some(), "{label}: says nothing");
@@ -111,7 +112,7 @@ mod tests {
                 assert!(concerned(package, &row.releases) > 0, "{} {}", package.name, row.releases);
                 assert!(names().any(|name| name == row.package), "{}", row.package);
                 VersionSpecifiers::from_str(&row.versions).unwrap();
-                assert!(row.through.len() > 3 && row.source.len() > 6, "{row:?}");
+                assert!(row.through.len() > 3 && row.source.to_string().len() > 6, "{row:?}");
             }
         }
     }

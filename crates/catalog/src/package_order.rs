@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file;
+use crate::Sources;
 
 /// The place of a package is that of its row.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,7 +12,7 @@ pub struct PackagePlace {
     /// Its normalised name: `flash-attn`.
     pub package: String,
     /// Where this was read, or that we chose it.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

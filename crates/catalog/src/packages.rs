@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{self, Sources, text};
+use super::file::{self, SharedSources, text};
 pub use super::package_facts::{Compiled, Incompatible, Indirect};
+use crate::Sources;
 
 /// Releases of one package that differ in nothing but their version and day.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -47,7 +48,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub checked: String,
@@ -79,7 +80,7 @@ pub struct Package {
     pub runtime_compiler: Option<String>,
     /// Sources that many rows share.
     #[serde(default)]
-    pub sources: Sources,
+    pub sources: SharedSources,
     /// What it does not go together with, beyond the requirements of the rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incompatible: Vec<Incompatible>,
@@ -135,21 +136,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-impl file::Sourced for Package {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.incompatible),
-            file::rows_of(&mut self.compiled),
-            file::rows_of(&mut self.indirect),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Package, [rows, incompatible, compiled, indirect]);
 
 #[cfg(test)]
 mod tests {
@@ -234,7 +221,7 @@ mod tests {
         for name in names() {
             for row in &catalog().package(name).unwrap().rows {
                 let label = format!("{name} {}", newest(row));
-                assert!(row.source.len() > 6 && date(&row.checked), "{label}");
+                assert!(row.source.to_string().len() > 6 && date(&row.checked), "{label}");
                 let python = row.python.as_deref().map(|text| specifier(&label, text));
                 for one in row.pythons.iter().flatten() {
                     let version = Version::from_str(one.trim_end_matches('t')).unwrap();
@@ -264,7 +251,7 @@ mod tests {
                 let releases = specifier(name, &one.releases);
                 specifier(name, &one.versions);
                 assert!(
-                    one.effect.len() > 10 && one.source.len() > 6 && date(&one.checked),
+                    one.effect.len() > 10 && one.source.to_string().len() > 6 && date(&one.checked),
                     "{name}: {one:?}"
                 );
                 let concerned = package.rows.iter().flat_map(|row| row.releases.keys());

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// Packages under one name.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,7 +20,7 @@ pub struct Preset {
     /// Whether a part is compiled unless a fitting wheel exists, so that nvcc has to be there.
     pub compile: bool,
     /// Where this was read, or that we chose it.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -52,7 +53,7 @@ mod tests {
         assert!(table().all().is_sorted_by(|one, other| one.name < other.name));
         for row in table().all() {
             assert!(
-                row.summary.ends_with('.') && row.source.len() > 6 && !row.checked.is_empty(),
+                row.summary.ends_with('.') && row.source.to_string().len() > 6 && !row.checked.is_empty(),
                 "{}",
                 row.name
             );

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A keyword.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,7 +20,7 @@ pub struct SshdKeyword {
     #[serde(default)]
     pub words: Vec<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

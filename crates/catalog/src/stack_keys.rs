@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A part of a stack file whose keys are listed; a key that is not listed is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -33,7 +34,7 @@ pub struct StackKey {
     /// What to do in place of a key that is ignored; `None` where there is no substitute.
     pub instead: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::severity::Severity;
+use crate::Sources;
 
 /// What an error does to the fabric, by NVIDIA's guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -48,7 +49,7 @@ pub struct Sxid {
     /// What to do.
     pub action: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
 use super::version;
+use crate::Sources;
 
 /// A release of a distribution.
 #[derive(Debug, Clone, Deserialize)]
@@ -42,7 +43,7 @@ pub struct System {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -66,7 +67,7 @@ pub struct PythonSource {
     /// What else is to know of the system's Pythons.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     pub checked: String,
 }
@@ -88,7 +89,7 @@ struct PythonLists {
     #[serde(default)]
     pre_release: String,
     note: Option<String>,
-    source: String,
+    source: Sources,
     #[serde(default)]
     checked: String,
 }
@@ -105,7 +106,7 @@ pub struct Uv {
     /// The oldest glibc on which they run.
     pub glibc: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -122,7 +123,7 @@ pub struct Python {
     /// The day of its end.
     pub end_of_life: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -143,7 +144,7 @@ pub struct Compilers {
     /// What else is to know.
     pub note: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -160,7 +161,7 @@ pub struct Deadsnakes {
     /// The server that has the key.
     pub keyserver: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -181,7 +182,7 @@ pub struct DnfPython {
     /// Its headers: `python3.12-devel`.
     pub headers: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -194,7 +195,7 @@ file::rows!(System, PythonLists, Python, Compilers, Uv, DnfPython, Deadsnakes);
 #[serde(deny_unknown_fields)]
 pub struct Systems {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     systems: Vec<System>,
     pythons: Vec<Python>,
     uv: Uv,
@@ -212,24 +213,7 @@ impl Contents for Systems {
     const TEXT: &str = file::text!("systems.yaml");
 }
 
-impl file::Sourced for Systems {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.systems),
-            file::rows_of(&mut self.pythons),
-            file::rows_of(&mut self.python_sources),
-            file::rows_of(&mut self.dnf_pythons),
-            file::rows_of(&mut self.compilers),
-            file::rows_of(std::slice::from_mut(&mut self.uv)),
-            file::rows_of(std::slice::from_mut(&mut self.deadsnakes)),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Systems, [systems, pythons, python_sources, dnf_pythons, compilers, uv, deadsnakes]);
 
 fn has(list: &str, word: &str) -> bool {
     list == "all" || list.split(' ').any(|one| one == word)
@@ -252,7 +236,7 @@ fn expand<'a>(lists: &'a PythonLists, systems: &'a Systems) -> impl Iterator<Ite
         uv: fits.filter(|fits| !fits || has(&uv.pythons, &series.python)),
         pre_release: has(&lists.pre_release, &series.python),
         note: lists.note.clone(),
-        source: format!("{}; {}", lists.source, uv.source),
+        source: lists.source.and(&uv.source),
         checked: lists.checked.clone(),
     })
 }

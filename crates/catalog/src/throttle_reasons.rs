@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A reason that `nvidia-smi` reports.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -15,7 +16,7 @@ pub struct ThrottleReason {
     /// What it means for the GPU; faults have one.
     pub meaning: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

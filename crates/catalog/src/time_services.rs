@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A service that keeps the clock.
 #[derive(Debug, Clone, Deserialize)]
@@ -17,7 +18,7 @@ pub struct TimeService {
     /// The command that shows its servers: `chronyc sources`; `None` for one that does not report.
     pub status: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

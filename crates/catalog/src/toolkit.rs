@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
 use super::version::Version;
+use crate::Sources;
 
 /// The first Docker Engine with `docker run --gpus`. Source: Docker release notes 19.03.
 pub const ENGINE_WITH_GPUS_FLAG: &str = "19.03.0";
@@ -33,7 +34,7 @@ pub struct Release {
     #[serde(default)]
     pub notes: Vec<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -55,7 +56,7 @@ pub struct Cve {
     /// What it allows.
     pub summary: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -76,7 +77,7 @@ pub struct EngineSeries {
     /// The day on which it was the newest.
     pub latest_as_of: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -89,7 +90,7 @@ pub struct Part {
     /// `nvidia-container-toolkit-base`, `nvidia-ctk`, `jit-cdi`.
     pub name: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,
@@ -102,7 +103,7 @@ file::rows!(Release, Cve, Part, EngineSeries);
 #[serde(deny_unknown_fields)]
 pub struct Toolkit {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     rows: Vec<Release>,
     cves: Vec<Cve>,
     packages: Vec<Part>,
@@ -116,23 +117,7 @@ impl Contents for Toolkit {
     const TEXT: &str = file::text!("toolkit.yaml");
 }
 
-impl file::Sourced for Toolkit {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.cves),
-            file::rows_of(&mut self.packages),
-            file::rows_of(&mut self.programs),
-            file::rows_of(&mut self.modes),
-            file::rows_of(&mut self.engine),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Toolkit, [rows, cves, packages, programs, modes, engine]);
 
 impl Toolkit {
     /// All toolkit releases, oldest first.

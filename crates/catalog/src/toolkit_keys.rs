@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A key.
 #[derive(Debug, Clone, Deserialize)]
@@ -25,7 +26,7 @@ pub struct ToolkitKey {
     #[serde(default)]
     pub any_case: bool,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

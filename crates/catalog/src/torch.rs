@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// A PyTorch release with its CUDA builds.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -66,7 +67,7 @@ pub struct Release {
     #[serde(skip)]
     torchaudio_builds: Option<Vec<String>>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -105,7 +106,7 @@ pub struct Build {
     /// True where the release matrix names it; false where it was only seen on the wheel index.
     pub in_release_matrix: Option<bool>,
     /// Where this was read, where not in the sources of the release.
-    pub source: Option<String>,
+    pub source: Option<Sources>,
 }
 
 impl Build {
@@ -128,18 +129,18 @@ pub struct Torch {
     index: String,
     cpu_build: String,
     index_source: String,
-    sources: Sources,
+    sources: SharedSources,
     rows: Vec<Release>,
 }
 
 impl Release {
     /// A torch that is no release, as an image brings it.
-    pub fn of_image(version: String, build: Build, source: &str) -> Release {
+    pub fn of_image(version: String, build: Build, source: &Sources) -> Release {
         Release {
             version,
             builds_complete: true,
             builds: vec![build],
-            source: source.to_owned(),
+            source: source.clone(),
             ..Release::default()
         }
     }
@@ -167,27 +168,24 @@ impl Contents for Torch {
     const TEXT: &str = file::text!("torch.yaml");
 }
 
-impl file::Sourced for Torch {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::rows_of(&mut self.rows)
-    }
+file::sourced!(Torch, [rows], then derive_builds);
 
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
+impl Torch {
+    /// What builds have from their release.
+    fn derive_builds(&mut self) {
         for release in &mut self.rows {
-            complete_builds(release, &sources);
+            complete_builds(release, &self.sources);
         }
         self.complete_torchaudio();
     }
 }
 
 /// Writes out what the builds of a release share.
-fn complete_builds(release: &mut Release, sources: &Sources) {
+fn complete_builds(release: &mut Release, sources: &SharedSources) {
     let matrix = release.matrix_pythons.as_ref().or(release.pythons.as_ref());
     for build in &mut release.builds {
         if let Some(source) = &mut build.source {
-            *source = file::in_full(source, sources);
+            *source = source.in_full(|key| sources.get(key).map(String::as_str));
         }
         if release.pypi_build.as_ref() == Some(&build.build) {
             build.pythons.clone_from(&release.pythons);
@@ -266,7 +264,10 @@ mod tests {
         assert_eq!(torch.pypi_build.as_deref(), Some("cu124"));
         let build = torch.build("cu121").unwrap();
         assert_eq!(build.nccl.as_deref(), Some("2.21.5"));
-        assert!(build.source.as_ref().unwrap().contains("replicate/cog:"), "keys are written out");
+        assert!(
+            build.source.as_ref().unwrap().to_string().contains("replicate/cog:"),
+            "keys are written out"
+        );
         assert!(build.architectures.as_ref().unwrap().contains(&"9.0".to_owned()));
         let newer = table().release("2.12.0").unwrap().build("cu132").unwrap();
         assert_eq!(newer.ptx, None, "nobody looked");

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::version::at_least;
+use crate::Sources;
 
 /// A package that is released with torch.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,7 +19,7 @@ pub struct TorchPartner {
     /// Releases before this one are linked to one torch; `None`: not known.
     pub linked_before: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 
-use super::file::{self, Contents, Sources};
+use super::file::{self, Contents, SharedSources};
+use crate::Sources;
 
 /// A program that starts others, and raises an exception when one of them fails.
 #[derive(Debug, Clone, Deserialize)]
@@ -13,7 +14,7 @@ pub struct Launcher {
     /// `accelerate`.
     pub program: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -28,7 +29,7 @@ pub struct Consequence {
     /// Whose it is: `torch`.
     pub package: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -43,7 +44,7 @@ pub struct PassedOn {
     /// Whose it is: `vLLM`.
     pub program: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-25`.
     #[serde(default)]
     pub checked: String,
@@ -56,7 +57,7 @@ file::rows!(Launcher, Consequence, PassedOn);
 #[serde(deny_unknown_fields)]
 pub struct Tracebacks {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     launchers: Vec<Launcher>,
     consequences: Vec<Consequence>,
     passed_on: Vec<PassedOn>,
@@ -67,20 +68,7 @@ impl Contents for Tracebacks {
     const TEXT: &str = file::text!("tracebacks.yaml");
 }
 
-impl file::Sourced for Tracebacks {
-    fn rows(&mut self) -> Vec<&mut dyn file::Row> {
-        file::tables([
-            file::rows_of(&mut self.launchers),
-            file::rows_of(&mut self.consequences),
-            file::rows_of(&mut self.passed_on),
-        ])
-    }
-
-    fn complete(&mut self) {
-        let (day, sources) = (self.checked.clone(), self.sources.clone());
-        file::complete(self.rows(), &day, &sources);
-    }
-}
+file::sourced!(Tracebacks, [launchers, consequences, passed_on]);
 
 impl Tracebacks {
     /// Whether a file of this path belongs to a launcher.

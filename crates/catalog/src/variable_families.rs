@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::file::{self, Table};
+use crate::Sources;
 
 /// A beginning of names.
 #[derive(Debug, Clone, Deserialize)]
@@ -11,7 +12,7 @@ pub struct VariableFamily {
     /// `NCCL_`.
     pub prefix: String,
     /// Where this was read, or that we chose it.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
     #[serde(default)]
     pub checked: String,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::strtoll::strtoll;
+use crate::Sources;
 
 /// Whether a variable is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -70,7 +71,7 @@ pub struct Variable {
     #[serde(default)]
     pub discouraged: Vec<Discouraged>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -314,7 +315,7 @@ mod tests {
     #[test]
     fn types_that_are_read_from_a_source_are_not_guessed() {
         for row in table().all().iter().filter(|row| row.owner == "nccl" && row.kind.is_some()) {
-            let read = row.source.contains("NVIDIA/nccl:");
+            let read = row.source.to_string().contains("NVIDIA/nccl:");
             assert!(row.type_guessed != read, "{}: type_guessed is wrong for {}", row.name, row.source);
         }
         assert!(variable("NCCL_IB_RETRY_CNT").unwrap().is_number_of_nccl());

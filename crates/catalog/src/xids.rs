@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Table};
 use super::severity::Severity;
+use crate::Sources;
 
 /// What usually causes a fault, where it is not the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -32,7 +33,7 @@ pub struct Xid {
     /// The immediate action by NVIDIA's catalogue for Ampere and newer: `RESTART_APP`, `RESET_GPU` …
     pub nvidia: Option<String>,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

@@ -15,7 +15,7 @@ pub mod server;
 #[doc(hidden)]
 pub mod testing;
 
-pub(crate) use judge::yield_to;
 pub use judge::{Applies, Check, CheckResult, Fix, FixClass, Group, Judged, Severity, Subject, Verdict};
 pub use judge::{judge, judge_one};
-pub use server::CHECKS;
+pub(crate) use judge::{root, yield_to};
+pub use server::{CHECKS, IMAGE_CHECKS};

@@ -12,6 +12,7 @@ pub mod render;
 pub mod report;
 pub mod rule;
 pub mod shell;
+mod status;
 pub mod suggest;
 pub mod terminal;
 pub mod units;
@@ -22,4 +23,5 @@ pub mod yaml;
 
 pub use finding::{Diagnostic, Edit, Fix, FixClass, Position, Severity, Subject};
 pub use missing::{Missing, MissingKind, Unavailable};
+pub use status::Status;
 pub use verdict::{Judged, Verdict};

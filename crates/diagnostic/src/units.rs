@@ -48,9 +48,35 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
+/// A time of which the order matters: `0.4 s`, `72 s`, `60 minutes`, `2.5 hours`.
+pub fn rough_time(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 && s.fract() == 0.0 => format!("{s:.0} s"),
+        s if s < 120.0 => format!("{s:.1} s"),
+        s if s < 7200.0 => format!("{:.0} minutes", s / 60.0),
+        s => format!("{:.1} hours", s / 3600.0),
+    }
+}
+
+/// Bytes in a second, in units of 1000: `1.24 GB/s`, `3.1 MB/s`, `40.0 kB/s`.
+pub fn rate(bytes: f64) -> String {
+    match bytes {
+        b if b >= 1e8 => format!("{:.2} GB/s", b / 1e9),
+        b if b >= 1e5 => format!("{:.1} MB/s", b / 1e6),
+        b => format!("{:.1} kB/s", b / 1e3),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formats_rates_and_rough_times() {
+        assert_eq!([1.24e9, 1e8, 3.14e6, 4e4].map(rate), ["1.24 GB/s", "0.10 GB/s", "3.1 MB/s", "40.0 kB/s"]);
+        let times = [5.0, 0.42, 3600.0, 9000.0].map(rough_time);
+        assert_eq!(times, ["5 s", "0.4 s", "60 minutes", "2.5 hours"]);
+    }
 
     #[test]
     fn formats_memory_in_binary_units() {

@@ -61,7 +61,7 @@ fn find_on(machine: &dyn Host, asked: Option<&str>) -> Result<Client, Error> {
     let (endpoint, from) = match asked {
         Some(host) => (host.to_owned(), "--host".to_owned()),
         None => match endpoint::find(machine, &variables) {
-            Fact::Known(endpoint) => (endpoint.url, endpoint.from),
+            Fact::Known(endpoint) => (endpoint.url, endpoint.from.to_string()),
             Fact::Absent => (endpoint::DEFAULT.to_owned(), "default".to_owned()),
             Fact::Unknown(why) => {
                 return Err(Error::new(Kind::Engine, format!("cannot determine which engine to use: {why}"))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Fact, environment};
 use crate::IntoFact;
-use host::{Host, Stat};
+use host::{FileKind, Host, Stat};
 
 /// Every toolkit, and which one a compiler run would take.
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ fn toolkits(host: &dyn Host) -> Fact<Vec<Toolkit>> {
 /// neither a version file nor nvcc nor a version in its name says that it is one.
 fn toolkit(host: &dyn Host, path: &str, signs: bool) -> Fact<Toolkit> {
     host.stat(path).json::<Stat>().about(path).and_then(|stat| {
-        if stat.kind != "directory" {
+        if stat.kind != FileKind::Directory {
             return Fact::Absent;
         }
         let path = stat.path;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ask, Host, Missing, Reading, Stat};
+use super::{Ask, FileKind, Host, Missing, Reading, Stat};
 
 /// Answers from the readings of a composed machine.
 pub struct Closed {
@@ -45,13 +45,12 @@ impl Closed {
 
     fn stat(&self, path: &str) -> Reading {
         let (kind, mode, size) = match self.readings.get(&Ask::Read(path).to_string()) {
-            Some(Reading::Text(text)) => ("file", "0644", text.len() as u64),
-            Some(Reading::Failed(_)) => ("file", "0600", 0),
-            _ if self.directories.contains_key(path) => ("directory", "0755", 4096),
+            Some(Reading::Text(text)) => (FileKind::File, "0644", text.len() as u64),
+            Some(Reading::Failed(_)) => (FileKind::File, "0600", 0),
+            _ if self.directories.contains_key(path) => (FileKind::Directory, "0755", 4096),
             _ => return Reading::Absent,
         };
-        let stat =
-            Stat { kind: kind.into(), mode: mode.into(), uid: 0, gid: 0, size, mtime: 0, path: path.into() };
+        let stat = Stat { kind, mode: mode.into(), uid: 0, gid: 0, size, mtime: 0, path: path.into() };
         serde_json::to_string(&stat).map_or_else(|error| Reading::failed(error.to_string()), Reading::Text)
     }
 
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!(host.list("/home"), Reading::Absent);
         assert!(matches!(host.read("/sys/bus"), Reading::Failed(why) if why.detail.contains("directory")));
         let Reading::Text(stat) = host.stat("/sys/bus") else { panic!("no stat") };
-        assert_eq!(serde_json::from_str::<Stat>(&stat).unwrap().kind, "directory");
+        assert_eq!(serde_json::from_str::<Stat>(&stat).unwrap().kind, FileKind::Directory);
         assert_eq!(host.run(&["dpkg-query", "-W"], std::time::Duration::ZERO), text("packages"));
         assert_eq!(host.run(&["true"], std::time::Duration::ZERO), Reading::Absent);
         assert!(matches!(host.clock(), Reading::Failed(_)));

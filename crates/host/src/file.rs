@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use diagnostic::error::{Error, Kind};
+use diagnostic::units::memory;
 
 pub use opened::{open_ending, standard_ending};
 pub use put::{Existing, look};
@@ -170,7 +171,7 @@ fn whole(from: impl Read, limit_bytes: u64) -> io::Result<Vec<u8>> {
     match bytes.len() as u64 > limit_bytes {
         true => Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("it is larger than {} MiB", limit_bytes >> 20),
+            format!("it is larger than {}", memory(limit_bytes)),
         )),
         false => Ok(bytes),
     }

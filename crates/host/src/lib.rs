@@ -98,8 +98,8 @@ pub enum Reading {
 /// What stands at a path (links followed).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
-    /// `file`, `directory`, `socket`, `pipe`, `character-device`, `block-device` or `other`.
-    pub kind: String,
+    /// What it is.
+    pub kind: FileKind,
     /// Permission bits in octal, `0660`.
     pub mode: String,
     /// Owner's user id.
@@ -112,6 +112,41 @@ pub struct Stat {
     pub mtime: i64,
     /// The path with every link followed.
     pub path: String,
+}
+
+/// What can stand at a path, in words as `stat` has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileKind {
+    /// `file`.
+    File,
+    /// `directory`.
+    Directory,
+    /// `socket`.
+    Socket,
+    /// `pipe`.
+    Pipe,
+    /// `character-device`.
+    CharacterDevice,
+    /// `block-device`.
+    BlockDevice,
+    /// `other`, or a word of another release.
+    #[serde(other)]
+    Other,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FileKind::File => "file",
+            FileKind::Directory => "directory",
+            FileKind::Socket => "socket",
+            FileKind::Pipe => "pipe",
+            FileKind::CharacterDevice => "character-device",
+            FileKind::BlockDevice => "block-device",
+            FileKind::Other => "other",
+        })
+    }
 }
 
 /// The file system that a path lies on.

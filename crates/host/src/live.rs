@@ -10,7 +10,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use super::{Ask, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
+use diagnostic::units::memory;
+
+use super::{Ask, FileKind, Host, Missing, MissingKind, Reading, Space, Stat, process, program};
 use super::{secret_names::is_secret, sensitivity::KERNEL_LOG_WORDS};
 
 /// The most that is read of one file, in bytes; a larger one is refused, not cut.
@@ -157,12 +159,12 @@ impl Live {
             return kernel_log(self.open(path, OFlags::RDONLY)?);
         }
         if !kind.is_file() {
-            return Ok(Reading::failed(format!("is a {}, not a file", kind_name(kind))));
+            return Ok(Reading::failed(format!("is a {}, not a file", file_kind(kind))));
         }
         let mut bytes = Vec::new();
         self.open(path, OFlags::RDONLY)?.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_MAX {
-            let detail = format!("is larger than {} MiB; not read", FILE_MAX >> 20);
+            let detail = format!("is larger than {}; not read", memory(FILE_MAX));
             return Ok(Reading::Failed(Missing::new(MissingKind::TooLarge, detail)));
         }
         Ok(Reading::Text(String::from_utf8_lossy(&bytes).into_owned()))
@@ -171,7 +173,7 @@ impl Live {
     fn read_hex(&self, path: &str) -> io::Result<Reading> {
         let kind = self.open(path, OFlags::PATH)?.metadata()?.file_type();
         if !kind.is_file() {
-            return Ok(Reading::failed(format!("is a {}, not a file", kind_name(kind))));
+            return Ok(Reading::failed(format!("is a {}, not a file", file_kind(kind))));
         }
         let mut bytes = Vec::new();
         self.open(path, OFlags::RDONLY)?.take(HEX_MAX).read_to_end(&mut bytes)?;
@@ -206,7 +208,7 @@ impl Live {
             _ => real,
         };
         as_json(&Stat {
-            kind: kind_name(metadata.file_type()).into(),
+            kind: file_kind(metadata.file_type()),
             mode: format!("{:04o}", metadata.mode() & 0o7777),
             uid: metadata.uid(),
             gid: metadata.gid(),
@@ -302,15 +304,15 @@ fn as_json(value: &impl serde::Serialize) -> io::Result<Reading> {
     serde_json::to_string(value).map(Reading::Text).map_err(io::Error::other)
 }
 
-fn kind_name(kind: fs::FileType) -> &'static str {
+fn file_kind(kind: fs::FileType) -> FileKind {
     match kind {
-        _ if kind.is_file() => "file",
-        _ if kind.is_dir() => "directory",
-        _ if kind.is_socket() => "socket",
-        _ if kind.is_fifo() => "pipe",
-        _ if kind.is_char_device() => "character-device",
-        _ if kind.is_block_device() => "block-device",
-        _ => "other",
+        _ if kind.is_file() => FileKind::File,
+        _ if kind.is_dir() => FileKind::Directory,
+        _ if kind.is_socket() => FileKind::Socket,
+        _ if kind.is_fifo() => FileKind::Pipe,
+        _ if kind.is_char_device() => FileKind::CharacterDevice,
+        _ if kind.is_block_device() => FileKind::BlockDevice,
+        _ => FileKind::Other,
     }
 }
 
@@ -406,7 +408,7 @@ mod tests {
         }
         let Reading::Text(stat) = host.stat("/link") else { panic!("no stat") };
         let stat: Stat = serde_json::from_str(&stat).unwrap();
-        assert_eq!((stat.path.as_str(), stat.kind.as_str(), stat.size), ("/etc/hostname", "file", 7));
+        assert_eq!((stat.path.as_str(), stat.kind, stat.size), ("/etc/hostname", FileKind::File, 7));
         for ask in [Ask::Run(&["true"], Duration::from_secs(1)), Ask::Engine("unix:///x", "/info")] {
             assert!(matches!(host.ask(ask), Reading::Failed(_)), "{ask}");
         }

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::{Missing, MissingKind, Reading, file, program};
+use diagnostic::units::memory;
 
 /// The most that is kept of a program's output, in bytes; more than that is refused, not cut.
 const OUTPUT_MAX: usize = 16 << 20;
@@ -182,7 +183,7 @@ fn collect(child: &mut Child, program: &str, deadline: Instant, started: Instant
     let mut ended = None;
     while out_open || err_open {
         if stdout.len() + stderr.len() > OUTPUT_MAX {
-            return Reading::failed(format!("{program} printed more than {} MiB", OUTPUT_MAX >> 20));
+            return Reading::failed(format!("{program} printed more than {}", memory(OUTPUT_MAX as u64)));
         }
         let now = Instant::now();
         if now >= deadline {

@@ -179,10 +179,14 @@ pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
 /// The way out of a check whose finding would only be a consequence of what one of `roots` says at error
 /// level.
 pub fn yield_to(roots: &[&Check], facts: &Facts) -> Result<(), Verdict> {
-    let root = roots.iter().find(
-        |root| matches!(judge_one(root, facts), Verdict::Found(found) if found.severity == Severity::Error),
-    );
-    root.map_or(Ok(()), |root| Err(Verdict::NotApplicable(format!("see {}", root.id))))
+    root(roots, facts).map_or(Ok(()), |root| Err(Verdict::NotApplicable(format!("see {}", root.id))))
+}
+
+/// The first of some checks that finds an error.
+pub fn root<'c>(roots: &[&'c Check], facts: &Facts) -> Option<&'c Check> {
+    let is_error =
+        |verdict: Verdict| matches!(verdict, Verdict::Found(found) if found.severity == Severity::Error);
+    roots.iter().find(|root| is_error(judge_one(root, facts))).copied()
 }
 
 fn applies(check: &Check, facts: &Facts) -> Result<(), Verdict> {

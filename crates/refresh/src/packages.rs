@@ -96,7 +96,7 @@ fn row(
         requires,
         yanked: files.iter().all(|file| file.yanked),
         note,
-        source: format!("package index: metadata and file list of {name}"),
+        source: format!("package index: metadata and file list of {name}").into(),
         checked: today.to_owned(),
     })
 }
@@ -188,7 +188,7 @@ fn candidate(row: &Row) -> Candidate {
     }
     parts.extend(row.yanked.then(|| "yanked: true".to_owned()));
     parts.extend(row.note.as_ref().map(|text| format!("note: {}", quoted(text))));
-    parts.push(format!("source: {}", quoted(&row.source)));
+    parts.push(format!("source: {}", quoted(&row.source.to_string())));
     parts.push(format!("checked: {}", row.checked));
     let key = ordered.iter().map(|(version, _)| version.as_str()).collect::<Vec<_>>().join(", ");
     Candidate { key, table: "rows", index: usize::MAX, row: flow(&parts), adds_to: None }

@@ -11,8 +11,8 @@ pub(crate) struct Constraint {
     pub id: &'static str,
     /// What must hold, in a sentence.
     pub description: &'static str,
-    /// The document that the rule is taken from.
-    pub source: &'static str,
+    /// The documents that the rule is taken from.
+    pub sources: &'static [&'static str],
     /// The parts that it looks at, and the function.
     pub judge: Judge,
 }

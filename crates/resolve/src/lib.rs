@@ -29,6 +29,7 @@ mod rank;
 mod releases;
 pub mod report;
 pub mod request;
+mod requirement_keys;
 mod search;
 #[doc(hidden)]
 pub mod testing;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Stack;
 use super::request::{Base, Requirement, RequirementKind, Versions};
+use super::requirement_keys;
 use crate::parameter::Source;
 
 /// Version of the format.
@@ -18,6 +19,7 @@ const KIND: &str = "envdoc lock";
 
 /// A kept stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = requirement_keys::describe)]
 pub struct Lock {
     /// Version of this format.
     pub schema: u32,
@@ -26,7 +28,8 @@ pub struct Lock {
     /// The version of envdoc that wrote it.
     pub envdoc: String,
     /// What was asked for, for people.
-    #[serde(rename = "wishes")]
+    #[serde(flatten, with = "requirement_keys")]
+    #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
     /// The stack.
     pub stack: Stack,
@@ -158,6 +161,21 @@ mod tests {
             Outcome::Resolved(found) => Lock::new(&found.stack, &requirements),
             Outcome::Conflict(conflict) => panic!("{conflict:?}"),
         }
+    }
+
+    #[test]
+    fn requirements_have_both_keys_and_are_read_from_either() {
+        let lock = locked(&StackOptions { cuda: Some("12.1".into()), ..StackOptions::default() });
+        let mut written = serde_json::to_value(&lock).unwrap();
+        assert_eq!(written["requirements"], written["wishes"]);
+        for key in ["requirements", "wishes"] {
+            let removed = written.as_object_mut().unwrap().remove(key).unwrap();
+            assert_eq!(Lock::parse(&written.to_string()).unwrap(), lock, "without {key}");
+            written[key] = removed;
+        }
+        let keys = written.as_object_mut().unwrap();
+        keys.retain(|key, _| key != "requirements" && key != "wishes");
+        assert!(Lock::parse(&written.to_string()).is_err());
     }
 
     #[test]

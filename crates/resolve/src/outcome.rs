@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::requirement_keys;
 use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -160,13 +161,15 @@ pub struct Warning {
 /// Why there is no stack, and what comes nearest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
+#[schemars(transform = requirement_keys::describe)]
 pub struct Conflict {
-    /// Which wishes cannot hold together, in a sentence; one for each conflict where there are several.
+    /// Which requirements cannot hold together, in a sentence; one for each conflict where there are several.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The smallest set of wishes that cannot hold together, as the user wrote them.
-    #[serde(rename = "wishes")]
+    /// The smallest set of requirements that cannot hold together, as the user wrote them.
+    #[serde(flatten, with = "requirement_keys")]
+    #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,

@@ -7,7 +7,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 use super::python::Python;
 use catalog::Catalog;
 use catalog::deepspeed::{self, Breaks};
-use catalog::{flash_attn, packages};
+use catalog::{Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ pub struct Release {
     pub compute_capability_min: Option<(u32, u32)>,
     /// Packages that have to be there on some Pythons, without being required.
     pub companions: Vec<(&'static str, VersionSpecifiers)>,
-    /// Source of the catalog row.
-    pub source: &'static str,
+    /// Sources of the catalog row.
+    pub source: &'static Sources,
 }
 
 /// The CUDA whose libraries the wheels of a release load.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use super::imports::{code, files_outside_tests};
+use super::imports::{code, files_outside_tests, production};
 use super::source_of;
 
 /// A message that is searched for a literal; [`code`] has removed the literal itself.
@@ -121,5 +121,70 @@ fn message_parsing_is_detected() {
     }
     for line in ["warnings.contains(&says)", r#"line.contains("error")"#, r#"// message.contains("x")"#] {
         assert!(!searched.is_match(&code(line)), "{line}");
+    }
+}
+
+/// A value of ours that is compared with a text: it should be an enum, or a constant that the compiler knows.
+const COMPARED: &str = r#"\.(?:constraint|from|id|kind)(?:\(\)|\.as_str\(\))?\s*(?:==|!=)\s*""#;
+/// A list of ours that was made one text.
+const TAKEN_APART: &str = r#"split\("; "\)"#;
+
+/// Files that compare words of foreign documents with texts, and whose; and the one that reads a list.
+const WORDS: &[(&str, &str, &str)] = &[
+    ("catalog", "sources.rs", "a row of the catalog, whose sources are one text there"),
+    ("checks", "distribution.rs", "os-release"),
+    ("facts", "toolkit.rs", "CDI specifications"),
+    ("lint", "dockerfile/apt_key_removed.rs", "a row of the catalog's systems"),
+    ("lint", "kubernetes/config_key_missing.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/gpu_resource_renamed.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/mpi_slots_exceed_gpus.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/pod_peer_unresolved.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/pod_port_unserved.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/pod_server_on_loopback.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/runtime_class_unknown.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/selector_mismatch.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/volume_bound_to_one_node.rs", "Kubernetes manifests"),
+    ("lint", "read/manifest.rs", "Kubernetes manifests"),
+    ("lint", "read/python.rs", "the nodes of a syntax tree"),
+];
+
+#[test]
+fn values_are_not_compared_with_texts() {
+    let searched = Regex::new(&format!("{COMPARED}|{TAKEN_APART}")).unwrap();
+    let listed: BTreeSet<(String, String)> =
+        WORDS.iter().map(|(name, file, _)| ((*name).to_owned(), (*file).to_owned())).collect();
+    let (mut found, mut shown) = (BTreeSet::new(), String::new());
+    for name in super::crate_graph().into_keys() {
+        let source = source_of(&name);
+        for file in files_outside_tests(&source) {
+            let text = production(&std::fs::read_to_string(&file).unwrap());
+            let key = (name.clone(), file.strip_prefix(&source).unwrap().display().to_string());
+            for hit in searched.find_iter(&text) {
+                if !listed.contains(&key) {
+                    shown += &format!("    {}: {}: {}\n", key.0, key.1, hit.as_str());
+                }
+                found.insert(key.clone());
+            }
+        }
+    }
+    assert!(shown.is_empty(), "give it a type, or a list of its own:\n{shown}");
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "these no longer compare words, remove them from WORDS: {gone:?}");
+}
+
+#[test]
+fn comparisons_with_texts_are_detected() {
+    let searched = Regex::new(&format!("{COMPARED}|{TAKEN_APART}")).unwrap();
+    for line in [
+        r#"if endpoint.from == "DOCKER_HOST" {"#,
+        r#"reason.constraint != "package-asked-for""#,
+        r#"interface.kind.as_str() == "loopback""#,
+        r#"source.split("; ").any(|key| key == "list")"#,
+    ] {
+        assert!(searched.is_match(line), "{line}");
+    }
+    for line in [r#"constraint.id == requested::BUILD.id"#, r#"text.split(", ")"#, r#"a.kind == Kind::Heat"#]
+    {
+        assert!(!searched.is_match(line), "{line}");
     }
 }

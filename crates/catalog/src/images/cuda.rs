@@ -7,6 +7,7 @@ use super::super::version::Version;
 use super::existence::Existence;
 use super::image::{Evidence, Flavour, Image};
 use super::list::{self, List};
+use crate::Sources;
 
 /// Some flavours of one CUDA release on some systems.
 #[derive(Debug, Clone, Deserialize)]
@@ -22,7 +23,7 @@ pub(crate) struct Row {
     #[serde(default)]
     seen: String,
     hub: Option<String>,
-    source: String,
+    source: Sources,
     #[serde(default)]
     checked: String,
     /// Left out where a list has it.
@@ -57,7 +58,7 @@ impl list::Row for Row {
     const TEXT: &'static str = file::text!("images/cuda.yaml");
 
     fn read_sources(&mut self) {
-        self.listed = self.source.split("; ").any(|key| key == "list");
+        self.listed = self.source.iter().any(|key| key == "list");
     }
 
     fn images(&self) -> Vec<Image> {

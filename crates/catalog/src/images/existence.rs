@@ -2,6 +2,7 @@
 //! complete list or a rule says so, else unknown.
 
 use super::image::Image;
+use crate::Sources;
 
 /// Whether an image exists, as far as the catalog knows.
 #[derive(Debug, Clone)]
@@ -13,7 +14,7 @@ pub enum Existence<'c> {
         /// Why that is certain, in a clause.
         why: String,
         /// Where this was read.
-        source: String,
+        source: Sources,
     },
     /// The catalog cannot tell.
     Unknown {

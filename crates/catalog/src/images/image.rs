@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::Sources;
+
 /// What an image brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flavour {
@@ -69,12 +71,12 @@ pub struct Image {
     /// The last day on which a list or a lock file named it; empty where none is known.
     pub seen: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
 }
 
 impl Image {
     /// An image of which nothing else is known.
-    pub(super) fn new(repository: &'static str, tag: String, flavour: Flavour, source: &str) -> Image {
+    pub(super) fn new(repository: &'static str, tag: String, flavour: Flavour, source: &Sources) -> Image {
         Image {
             repository,
             tag,
@@ -93,7 +95,7 @@ impl Image {
             note: None,
             evidence: Evidence::Listed,
             seen: String::new(),
-            source: source.to_owned(),
+            source: source.clone(),
         }
     }
 
@@ -137,7 +139,7 @@ pub struct Repository {
     #[serde(default)]
     pub left_out: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,
@@ -152,7 +154,7 @@ pub struct AbsentTag {
     /// Why there is none.
     pub why: String,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
     /// Day of the last check against the source: `2026-11-21`.
     #[serde(default)]
     pub checked: String,

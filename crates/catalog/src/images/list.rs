@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::super::file::{self, Contents, Sources};
+use super::super::file::{self, Contents, Rows, SharedSources};
 use super::super::torch::Release;
 use super::existence::Existence;
 use super::image::{AbsentTag, Image, Repository};
@@ -35,7 +35,7 @@ pub(crate) trait Row: file::Row + DeserializeOwned {
 #[serde(deny_unknown_fields)]
 pub(crate) struct List<R> {
     checked: String,
-    sources: Sources,
+    sources: SharedSources,
     pub(super) repository: Repository,
     /// Tags that were looked for in complete lists and are not there.
     #[serde(default)]
@@ -61,10 +61,10 @@ impl<R: Row> Contents for List<R> {
 impl<R: Row> file::Sourced for List<R> {
     fn rows(&mut self) -> Vec<&mut dyn file::Row> {
         file::tables([
-            file::rows_of(&mut self.rows),
-            file::rows_of(&mut self.absent),
-            file::rows_of(&mut self.unconfirmed),
-            file::rows_of(std::slice::from_mut(&mut self.repository)),
+            self.rows.all_rows(),
+            self.absent.all_rows(),
+            self.unconfirmed.all_rows(),
+            self.repository.all_rows(),
         ])
     }
 

@@ -8,6 +8,7 @@ use super::super::version::minor;
 use super::existence::Existence;
 use super::image::{Evidence, Flavour, Image};
 use super::list::{self, List};
+use crate::Sources;
 
 /// One monthly release.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,7 +24,7 @@ pub(crate) struct Row {
     driver_min: Option<String>,
     evidence: Option<Evidence>,
     note: Option<String>,
-    source: String,
+    source: Sources,
     #[serde(default)]
     checked: String,
 }

@@ -6,6 +6,7 @@ use super::super::file;
 use super::existence::Existence;
 use super::image::{Flavour, Image};
 use super::list::{self, List};
+use crate::Sources;
 
 /// One Python on one Debian.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,7 +19,7 @@ pub(crate) struct Row {
     #[serde(default)]
     default: bool,
     seen: String,
-    source: String,
+    source: Sources,
     #[serde(default)]
     checked: String,
 }

@@ -6,6 +6,7 @@ use super::super::file;
 use super::existence::Existence;
 use super::image::{Evidence, Flavour, Image};
 use super::list::{self, List};
+use crate::Sources;
 
 /// The images of one torch release.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,7 +24,7 @@ pub(crate) struct Row {
     system: Option<String>,
     python: Option<String>,
     externally_managed: Option<bool>,
-    source: String,
+    source: Sources,
     #[serde(default)]
     checked: String,
 }

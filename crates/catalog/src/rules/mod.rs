@@ -15,6 +15,7 @@ use serde_yaml::Value;
 pub use broken::Broken;
 
 use super::embedded::{self, File, Order, Table};
+use super::sources::Sources;
 use super::version::{Version, compare};
 
 /// Looks up the text of another file of the catalog.
@@ -130,8 +131,7 @@ fn has_source(row: &Row<'_>) -> Option<String> {
 
 /// A source with the keys of the file written out.
 pub fn in_full(source: &str, file: &Value) -> String {
-    let parts = source.split("; ").map(|part| file["sources"][part].as_str().unwrap_or(part));
-    parts.collect::<Vec<_>>().join("; ")
+    Sources::from(source).in_full(|key| file["sources"][key].as_str()).to_string()
 }
 
 fn has_day(row: &Row<'_>) -> Option<String> {
@@ -279,8 +279,8 @@ fn unused_sources(file: &Value) -> Vec<String> {
     let mut used = BTreeSet::new();
     walk("", file, &mut |name, value| {
         if let ("source", Some(text)) = (name, value.as_str()) {
-            used.extend(text.split("; "));
+            used.extend(Sources::from(text).iter().map(str::to_owned));
         }
     });
-    sources.keys().filter_map(Value::as_str).filter(|key| !used.contains(key)).map(str::to_owned).collect()
+    sources.keys().filter_map(Value::as_str).filter(|key| !used.contains(*key)).map(str::to_owned).collect()
 }

@@ -6,6 +6,7 @@ use super::{FleetCheck, tried};
 use crate::{Fix, Judged, Severity, Subject, Verdict};
 use facts::Fact;
 use facts::fleet::{Fleet, Member, Pair};
+use facts::network::InterfaceKind;
 
 pub(super) const CHECK: FleetCheck = FleetCheck {
     id: "fleet-address-unresolved",
@@ -98,7 +99,7 @@ fn elsewhere<'f>(fleet: &'f Fleet, to: usize, found: &[IpAddr]) -> Option<&'f st
 fn own(member: &Member) -> Option<Vec<IpAddr>> {
     let interfaces = member.facts.network.interfaces.known()?;
     let mut own = Vec::new();
-    for interface in interfaces.iter().filter(|interface| interface.kind != "loopback") {
+    for interface in interfaces.iter().filter(|interface| interface.kind != InterfaceKind::Loopback) {
         let addresses = interface.ipv4.known()?.iter().chain(&interface.ipv6);
         own.extend(addresses.filter_map(|text| text.split('/').next()?.parse::<IpAddr>().ok()));
     }
@@ -140,7 +141,7 @@ mod tests {
             networks: Fact::Known(Vec::new()),
             ipv6: Vec::new(),
             physical: true,
-            kind: "ethernet".into(),
+            kind: InterfaceKind::Ethernet,
             master: None,
         };
         let mut fleet = two();

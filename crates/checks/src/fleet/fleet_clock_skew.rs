@@ -3,6 +3,7 @@
 use super::FleetCheck;
 use crate::{Fix, Judged, Verdict};
 use diagnostic::Severity;
+use diagnostic::units::rough_time;
 use facts::Fact;
 use facts::fleet::{Fleet, Skew};
 
@@ -54,7 +55,7 @@ fn judge(fleet: &Fleet) -> Judged {
         "the clock of {} is {} ahead of the clock of {}; certificates and tokens may count as not yet valid, \
          and log times do not match",
         first.0,
-        time(apart),
+        rough_time(apart),
         last.0
     );
     let fix = Fix::safe(
@@ -68,14 +69,6 @@ fn judge(fleet: &Fleet) -> Judged {
     Ok(known.iter().fold(finding, |finding, (name, skew)| {
         finding.evidence(format!("{name}: {:+.3} s (± {:.3})", skew.seconds, skew.uncertain))
     }))
-}
-
-fn time(seconds: f64) -> String {
-    match seconds {
-        ..120.0 => format!("{seconds:.1} s"),
-        120.0..7200.0 => format!("{:.0} minutes", seconds / 60.0),
-        _ => format!("{:.1} hours", seconds / 3600.0),
-    }
 }
 
 #[cfg(test)]
@@ -92,7 +85,7 @@ mod tests {
         };
         assert_eq!(of(0.2, 0.05), "pass");
         assert!(of(1.5, 3.0).starts_with("unknown: the connections to node2 and node1"));
-        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3.0 s ahead of the clock of node1"));
+        assert!(of(3.0, 0.1).starts_with("warning: the clock of node2 is 3 s ahead of the clock of node1"));
         assert!(
             of(-3600.0, 0.1)
                 .starts_with("error: the clock of node1 is 60 minutes ahead of the clock of node2")

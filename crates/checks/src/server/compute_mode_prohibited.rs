@@ -15,6 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU reports a compute mode", |gpu| {
         gpu.compute_mode.as_ref().map(|mode| *mode == ComputeMode::Prohibited)
     })?;

@@ -2,6 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
+use facts::docker::EndpointSource;
 
 pub(super) const CHECK: Check = Check {
     id: "docker-host-elsewhere",
@@ -23,8 +24,10 @@ fn judge(facts: &Facts) -> Judged {
          socket",
         endpoint.url, endpoint.from
     );
-    let command =
-        if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
+    let command = match endpoint.from {
+        EndpointSource::DockerHost => "unset DOCKER_HOST",
+        _ => "docker context use default",
+    };
     Ok(Verdict::warning(message, Fix::safe("Switch back to the engine on this machine:", &[command])))
 }
 

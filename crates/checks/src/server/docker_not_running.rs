@@ -3,7 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Fact;
 use facts::Facts;
-use facts::docker::State;
+use facts::docker::{EndpointSource, State};
 
 pub(super) const CHECK: Check = Check {
     id: "docker-not-running",
@@ -32,11 +32,7 @@ fn judge(facts: &Facts) -> Judged {
 }
 
 fn stopped(facts: &Facts, shown: String) -> Judged {
-    let other = facts
-        .docker
-        .endpoint
-        .known()
-        .filter(|endpoint| !["default", "rootless"].contains(&endpoint.from.as_str()));
+    let other = facts.docker.endpoint.known().filter(|endpoint| endpoint.from.is_configured());
     if let Some(endpoint) = other {
         let message = format!(
             "the docker command uses {} (set by {}), where no engine is listening; every docker \
@@ -44,8 +40,10 @@ fn stopped(facts: &Facts, shown: String) -> Judged {
             endpoint.url, endpoint.from
         );
         let text = "Start that engine, or switch back to the default one:";
-        let command =
-            if endpoint.from == "DOCKER_HOST" { "unset DOCKER_HOST" } else { "docker context use default" };
+        let command = match endpoint.from {
+            EndpointSource::DockerHost => "unset DOCKER_HOST",
+            _ => "docker context use default",
+        };
         return Ok(Verdict::error(message, Fix::safe(text, &[command])).evidence(shown));
     }
     // What keeps dockerd from starting is one finding, and this is its consequence.

@@ -20,6 +20,7 @@ fn judge(facts: &Facts) -> Judged {
         Some(model) if model.data_centre => gpu.ecc.as_ref().map(|&(now, next)| !now || !next),
         _ => Fact::Absent,
     };
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no data-center GPU with ECC", without)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

@@ -23,6 +23,7 @@ fn judge(facts: &Facts) -> Judged {
             (counted, _) => counted,
         }
     };
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU here counts ECC errors", erred)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

@@ -18,6 +18,7 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let wrong =
         |gpu: &Gpu| gpu.fabric.as_ref().map(|(state, status)| state != "Completed" || status != "Success");
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU is part of an NVLink fabric", wrong)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

@@ -17,6 +17,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let listed = facts.gpu.list.require("nvidia-smi not found")?;
     let fix = || {
         Fix::safe(

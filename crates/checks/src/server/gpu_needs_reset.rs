@@ -16,6 +16,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let asks = |gpu: &Gpu| gpu.recovery_action.as_ref().map(|action| action != "None");
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("this driver does not report whether a GPU needs a reset", asks)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

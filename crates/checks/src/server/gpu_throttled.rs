@@ -24,6 +24,7 @@ fn faults<'a>(facts: &'a Facts, gpu: &Gpu) -> Fact<Vec<&'a ThrottleReason>> {
 }
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU reports throttling reasons", |gpu| {
         faults(facts, gpu).map(|active| !active.is_empty())
     })?;

@@ -14,6 +14,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     facts.gpu.list.require("nvidia-smi not found")?;
     let warnings: Vec<&String> = facts.gpu.inforom_warnings().collect();
     if warnings.is_empty() {

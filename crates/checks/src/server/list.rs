@@ -3,6 +3,14 @@
 use super::*;
 use crate::Check;
 
+/// The checks whose findings matter to an image that is built for the machine.
+pub const IMAGE_CHECKS: &[&Check] = &[
+    &driver_branch_end_of_life::CHECK,
+    &docker_vulnerable::CHECK,
+    &docker_end_of_life::CHECK,
+    &toolkit_vulnerable::CHECK,
+];
+
 /// Every check.
 pub const CHECKS: &[&Check] = &[
     // system

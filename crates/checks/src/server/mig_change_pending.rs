@@ -16,6 +16,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let found =
         facts.gpu.found("no GPU supports MIG", |gpu| gpu.mig.as_ref().map(|(now, next)| now != next))?;
     let Some(first) = found.first() else { return Ok(Verdict::Pass) };

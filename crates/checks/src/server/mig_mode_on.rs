@@ -15,6 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU supports MIG", |gpu| gpu.mig.as_ref().map(|&(now, _)| now))?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

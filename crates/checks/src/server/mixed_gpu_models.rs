@@ -21,6 +21,7 @@ fn for_a_screen(gpu: &Gpu) -> bool {
 }
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let gpus = facts.gpu.list.require("nvidia-smi not found")?;
     let compute: Vec<_> = gpus.iter().filter(|gpu| !for_a_screen(gpu)).collect();
     if compute.len() < 2 {

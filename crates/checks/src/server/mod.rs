@@ -157,7 +157,7 @@ mod virtual_env_not_in_use;
 mod wsl_version_1;
 mod xid_errors;
 
-pub use list::CHECKS;
+pub use list::{CHECKS, IMAGE_CHECKS};
 
 #[cfg(test)]
 mod tests {

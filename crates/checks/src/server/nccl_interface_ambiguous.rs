@@ -2,7 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::at_least;
-use facts::network::{Interface, OperState};
+use facts::network::{Interface, InterfaceKind, OperState};
 use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
@@ -34,7 +34,9 @@ fn has_nccl(facts: &Facts, since: &str) -> bool {
 /// The interfaces that may carry NCCL's traffic: up, with IPv4.
 fn usable(interfaces: &[Interface]) -> Result<Vec<&Interface>, Verdict> {
     let mut usable = Vec::new();
-    for interface in interfaces.iter().filter(|i| i.state != OperState::Down && i.kind != "loopback") {
+    for interface in
+        interfaces.iter().filter(|i| i.state != OperState::Down && i.kind != InterfaceKind::Loopback)
+    {
         if *interface.has_ipv4().require("no IPv4 addresses")? {
             usable.push(interface);
         }

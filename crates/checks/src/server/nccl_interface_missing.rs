@@ -2,7 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Subject, Verdict};
 use diagnostic::shell;
-use facts::network::{Interface, OperState};
+use facts::network::{Interface, InterfaceKind, OperState};
 use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
@@ -37,7 +37,8 @@ fn judge(facts: &Facts) -> Judged {
         let Some(wrong) = wrong else { continue };
         let message =
             format!("{}={}: {wrong}; jobs that read it fail at startup", setting.name, setting.value);
-        let usable = interfaces.iter().filter(|i| i.kind != "loopback" && i.state != OperState::Down);
+        let usable =
+            interfaces.iter().filter(|i| i.kind != InterfaceKind::Loopback && i.state != OperState::Down);
         let usable = usable.filter(|interface| interface.has_ipv4() == Fact::Known(true));
         let names: Vec<&str> = usable.map(|interface| interface.name.as_str()).collect();
         let route = facts.network.default_route.known().map(String::as_str);

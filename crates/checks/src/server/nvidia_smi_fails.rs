@@ -1,6 +1,8 @@
 //! `nvidia-smi` ends with an error.
 
+use super::{driver_library_mismatch, gpu_fallen_off_bus, nvidia_smi_hangs};
 use crate::nvidia_smi::SmiError;
+use crate::root;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
 use facts::gpu::Failure;
@@ -19,26 +21,43 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let Some(Failure::Ended { status, said }) = &facts.gpu.failure else {
         if let Some(Failure::Hung(_)) = &facts.gpu.failure {
-            return Ok(Verdict::NotApplicable("see nvidia-smi-hangs".into()));
+            return Ok(Verdict::NotApplicable(format!("see {}", nvidia_smi_hangs::CHECK.id)));
         }
         facts.gpu.list.require("nvidia-smi not found")?;
         return Ok(Verdict::Pass);
     };
     let error = SmiError::of(said);
-    if error == SmiError::GpuLost {
-        return Ok(Verdict::NotApplicable("see gpu-fallen-off-bus".into()));
+    if let Some(check) = cause(error, facts) {
+        return Ok(Verdict::NotApplicable(format!("see {}", check.id)));
     }
-    let differ = facts.driver.module.known().zip(facts.driver.library.known());
-    let differ = differ.is_some_and(|(module, library)| module.version != *library);
-    if error == SmiError::VersionMismatch && differ {
-        return Ok(Verdict::NotApplicable("see driver-library-mismatch".into()));
-    }
-    crate::yield_to(causes(error), facts)?;
     let container = matches!(facts.role(), Fact::Known(Role::Container));
     let (reason, fix) = reason(error, container);
     let ended = status.map_or("a signal".to_owned(), |status| format!("status {status}"));
     Ok(Verdict::error(format!("nvidia-smi fails: {reason}"), fix)
         .evidence(format!("nvidia-smi -q -x exited with {ended}: {said}")))
+}
+
+/// The way out of a check that nvidia-smi has no answer for: names the check that reports why.
+pub(super) fn answered(facts: &Facts) -> Result<(), Verdict> {
+    let (what, check) = match &facts.gpu.failure {
+        None => return Ok(()),
+        Some(Failure::Hung(_)) => {
+            ("did not answer", nvidia_smi_hangs::cause(facts).unwrap_or(&nvidia_smi_hangs::CHECK))
+        }
+        Some(Failure::Ended { said, .. }) => ("failed", cause(SmiError::of(said), facts).unwrap_or(&CHECK)),
+    };
+    Err(Verdict::unknown(format!("nvidia-smi {what}: see {}", check.id)))
+}
+
+/// The check that finds why nvidia-smi failed with an error.
+fn cause(error: SmiError, facts: &Facts) -> Option<&'static Check> {
+    let differ = facts.driver.module.known().zip(facts.driver.library.known());
+    let differ = differ.is_some_and(|(module, library)| module.version != *library);
+    match error {
+        SmiError::GpuLost => Some(&gpu_fallen_off_bus::CHECK),
+        SmiError::VersionMismatch if differ => Some(&driver_library_mismatch::CHECK),
+        _ => root(causes(error), facts),
+    }
 }
 
 /// The checks that name the cause, where they find it.

@@ -16,16 +16,21 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     match (&facts.gpu.failure, &facts.gpu.list) {
-        (Some(Failure::Hung(why)), _) => {
-            crate::yield_to(&[&super::gpu_not_answering_on_bus::CHECK], facts)?;
-            Ok(hung(facts, why))
-        }
+        (Some(Failure::Hung(why)), _) => match cause(facts) {
+            Some(check) => Ok(Verdict::NotApplicable(format!("see {}", check.id))),
+            None => Ok(hung(facts, why)),
+        },
         (Some(Failure::Ended { .. }), _) => Ok(Verdict::Pass),
         (None, list) => {
             list.require("nvidia-smi not found")?;
             Ok(Verdict::Pass)
         }
     }
+}
+
+/// The check that finds why it hangs.
+pub(super) fn cause(facts: &Facts) -> Option<&'static Check> {
+    crate::root(&[&super::gpu_not_answering_on_bus::CHECK], facts)
 }
 
 /// Seconds after which slow GPUs are no explanation any more: `gpu::gather` itself waits 20.

@@ -17,6 +17,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn judge(facts: &Facts) -> Judged {
+    super::nvidia_smi_fails::answered(facts)?;
     let gpus = facts.gpu.list.require("nvidia-smi not found")?;
     let in_fabric = gpus.iter().any(|gpu| matches!(gpu.fabric, Fact::Known(_)));
     let switched = match &facts.pci.devices {

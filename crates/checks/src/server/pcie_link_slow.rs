@@ -17,6 +17,7 @@ fn judge(facts: &Facts) -> Judged {
     if facts.system.virtualisation.decided()?.is_some() {
         return Ok(Verdict::NotApplicable("a virtual machine does not show the real PCIe port".into()));
     }
+    super::nvidia_smi_fails::answered(facts)?;
     let gpus = facts.gpu.list.require("nvidia-smi not found")?;
     let mut busy = 0;
     let mut slow = Vec::new();

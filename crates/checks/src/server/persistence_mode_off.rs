@@ -25,6 +25,7 @@ fn judge(facts: &Facts) -> Judged {
         _ if gpu.display == Fact::Known(true) || gpu.name.contains("Laptop GPU") => Fact::Absent,
         _ => gpu.persistence.as_ref().map(|on| !on),
     };
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU supports persistence mode", off)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

@@ -16,6 +16,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let failed = |gpu: &Gpu| gpu.remapped_rows.as_ref().map(|rows| rows.failure);
+    super::nvidia_smi_fails::answered(facts)?;
     let found = facts.gpu.found("no GPU reports row remapping", failed)?;
     if found.is_empty() {
         return Ok(Verdict::Pass);

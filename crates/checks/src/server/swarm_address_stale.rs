@@ -95,7 +95,7 @@ mod tests {
                 networks: Fact::Known(networks.iter().map(|network| (*network).to_owned()).collect()),
                 ipv6: Vec::new(),
                 physical: true,
-                kind: "ethernet".into(),
+                kind: facts::network::InterfaceKind::Ethernet,
                 master: None,
             };
             facts.network.interfaces = Fact::Known(interfaces.iter().map(of).collect());

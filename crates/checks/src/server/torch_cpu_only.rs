@@ -2,7 +2,7 @@
 
 use crate::python::each_torch;
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
-use facts::python::{PythonEnvironment, Torch};
+use facts::python::{EnvironmentKind, PythonEnvironment, Torch};
 use facts::{Fact, Facts};
 
 pub(super) const CHECK: Check = Check {
@@ -39,7 +39,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
             format!("Install the CUDA {} build of the same version:", build.cuda.as_deref().unwrap_or("")),
             &[&environment.reinstall(facts.catalog, torch, &build.build)],
         ),
-        (None, Fact::Absent) if environment.kind == "conda" => {
+        (None, Fact::Absent) if environment.kind == EnvironmentKind::Conda => {
             Fix::manual("Install the CUDA variant of pytorch in this conda environment.")
         }
         _ => Fix::manual("Install a CUDA build of PyTorch that this driver supports."),

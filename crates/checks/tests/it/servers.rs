@@ -107,6 +107,23 @@ fn lines(results: &[CheckResult]) -> String {
 }
 
 #[test]
+fn unknowns_refer_to_findings() {
+    let mut references = 0;
+    for server in servers() {
+        let finds = |id: &str| {
+            server.results.iter().any(|one| one.check.id == id && matches!(one.verdict, Verdict::Found(_)))
+        };
+        for one in &server.results {
+            let Verdict::Unknown(why) = &one.verdict else { continue };
+            let Some((_, id)) = why.detail.split_once(": see ") else { continue };
+            assert!(finds(id), "{}: {} is unknown, and refers to {id}", server.name, one.check.id);
+            references += 1;
+        }
+    }
+    assert!(references > 0, "no server has such an unknown");
+}
+
+#[test]
 fn recorded_servers_have_the_expected_verdicts() {
     let regenerate = std::env::var_os("ENVDOC_REGENERATE").is_some();
     let mut different = Vec::new();

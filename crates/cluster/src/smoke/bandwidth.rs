@@ -13,11 +13,6 @@ pub fn bus(bytes: usize, seconds: f64, world: usize) -> f64 {
     algorithm(bytes, seconds) * 2.0 * (world as f64 - 1.0) / world as f64
 }
 
-/// `1.24 GB/s`, `3.1 MB/s`.
-pub fn rate(bytes: f64) -> String {
-    if bytes >= 1e8 { format!("{:.2} GB/s", bytes / 1e9) } else { format!("{:.1} MB/s", bytes / 1e6) }
-}
-
 /// The middle of some times; of two middles the greater.
 pub fn median(times: &[f64]) -> f64 {
     let mut sorted = times.to_vec();

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bandwidth::rate;
 use super::outcome::{Outcome, Verdict};
+use diagnostic::units::rate;
 
 /// Version of the file.
 const SCHEMA: u32 = 1;

@@ -1,6 +1,8 @@
 //! What the numbers of a run in which everything held mean: fast enough, or slow, and why.
 
-use super::bandwidth::{median, rate, size};
+use diagnostic::units::rate;
+
+use super::bandwidth::{median, size};
 use super::criteria::{JUDGED_FROM_BYTES, RETRANSMIT_LIMIT, ROUNDS_MIN, TOLERANCE, judged_from};
 use super::found::{Found, LESS_LOAD};
 use super::noise::{Interval, Packets, range};

@@ -1,9 +1,10 @@
 //! What repeated measurements are worth: how far they spread, and what may be said of them with confidence.
 //! Pure: no clock, no network. docs/smoke.md explains it.
 
+use diagnostic::units::rate;
 use serde::{Deserialize, Serialize};
 
-use super::bandwidth::{median, rate};
+use super::bandwidth::median;
 
 /// Rounds of what is measured again. The median of seven lies outside their range once in 64 times.
 pub const ROUNDS: usize = 7;

@@ -4,6 +4,7 @@ use catalog::Catalog;
 use std::time::Instant;
 
 pub use super::captured::Captured;
+pub use diagnostic::Status;
 
 use super::bandwidth::{algorithm, bus};
 use super::changed_packets::Changed;
@@ -235,31 +236,6 @@ pub struct Phase {
     pub seconds: f64,
     /// What was seen.
     pub message: String,
-}
-
-/// How a phase ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// It holds.
-    Passed,
-    /// It broke.
-    Failed,
-    /// It was not tried.
-    Skipped,
-    /// It ended without an answer.
-    Unknown,
-}
-
-impl Status {
-    /// As written in JSON.
-    pub fn id(self) -> &'static str {
-        match self {
-            Status::Passed => "passed",
-            Status::Failed => "failed",
-            Status::Skipped => "skipped",
-            Status::Unknown => "unknown",
-        }
-    }
 }
 
 /// One size.

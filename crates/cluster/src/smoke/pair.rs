@@ -1,6 +1,8 @@
 //! What pairs of ranks carry, and the node or the links that are worse than the rest.
 
-use super::bandwidth::{median, rate};
+use diagnostic::units::rate;
+
+use super::bandwidth::median;
 use super::no_answer::NoAnswer;
 
 /// The rates of a node's slow links lie within this factor where the node is their cause: a link at 1 MB/s and

@@ -62,7 +62,7 @@ pub(super) async fn check(
             }
         }
     }
-    outcome.finish_phase(PhaseId::Shm, start, failed, &format!("/dev/shm has at least {} MiB", least >> 20))
+    outcome.finish_phase(PhaseId::Shm, start, failed, &format!("/dev/shm has at least {}", memory(least)))
 }
 
 /// Its size in bytes, or what is wrong.

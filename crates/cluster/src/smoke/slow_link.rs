@@ -1,12 +1,13 @@
 //! A link that carries less than the others, or a path that carries less than it should.
 
-use super::bandwidth::{median, rate};
+use super::bandwidth::median;
 use super::criteria::ROUNDS_MIN;
 use super::found::{Found, LESS_LOAD};
 use super::noise::{Interval, middle, others, range};
 use super::outcome::Outcome;
 use super::repeated::spreads;
 use catalog::expected_bandwidth::Kind;
+use diagnostic::units::rate;
 
 /// The part of the other links' rate that a link must carry.
 const LINK_PART: f64 = 0.5;

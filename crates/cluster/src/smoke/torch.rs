@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
-use super::bandwidth::{bus, median, rate};
+use super::bandwidth::{bus, median};
 use super::expected_nccl::expected_of_nccl;
 use super::nccl_log;
 use super::outcome::{Captured, Outcome, PhaseFailed, Verdict};
@@ -19,6 +19,7 @@ use crate::container_probe::ContainerProbe;
 use crate::jobs::{self, Job};
 use crate::program_line::{self, Stopped};
 use crate::worker::{self, Answer, Failure, Task};
+use diagnostic::units::rate;
 use docker::engine::Engine;
 use docker::exec::Command;
 

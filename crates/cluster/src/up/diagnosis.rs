@@ -9,6 +9,7 @@ use crate::probe::{self, Probe};
 use crate::problem::{Problem, Step};
 use crate::program_line::{self, EntrypointFault};
 use crate::sshd;
+use diagnostic::units::memory;
 use docker::engine::Engine;
 use docker::{Cause, exec};
 
@@ -103,7 +104,7 @@ pub(super) async fn unraised(
         probe.end().await;
     }
     let wanted = match name {
-        "memlock" => work.plan.memlock.map_or("unlimited".to_owned(), |bytes| format!("{} KiB", bytes >> 10)),
+        "memlock" => work.plan.memlock.map_or("unlimited".to_owned(), memory),
         "nofile" => work.plan.nofile.to_string(),
         _ => "64 MiB".to_owned(),
     };

@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use diagnostic::units::memory;
+
 use super::Work;
 use crate::container;
 use crate::observed_state::ObservedState;
@@ -205,8 +207,7 @@ fn allowed(refused: &[Refused]) -> Vec<String> {
 fn shown(name: &str, value: u64) -> String {
     match name {
         "nofile" => value.to_string(),
-        "shm" => format!("{} MiB", value >> 20),
-        _ => format!("{} KiB", value >> 10),
+        _ => memory(value),
     }
 }
 
@@ -250,7 +251,7 @@ mod tests {
         let problem = problem(&plan, &all);
         assert!(
             problem.message.ends_with(
-                "node1: memlock to unlimited (its own limit is 8192 KiB); node1: nofile to 1048576 (its own \
+                "node1: memlock to unlimited (its own limit is 8 MiB); node1: nofile to 1048576 (its own \
                 limit is 524288); node2: memlock to unlimited (its own limit is 64 KiB)"
             ),
             "{}",
@@ -276,7 +277,7 @@ mod tests {
             problem.message,
             format!(
                 "Docker engines refuse limits that cluster.yaml asks for; nothing was started. node2: \
-                 memlock to unlimited (its own limit is 8192 KiB); node2: shm to 2048 MiB ({denied}; its default \
+                 memlock to unlimited (its own limit is 8 MiB); node2: shm to 2 GiB ({denied}; its default \
                  is 64 MiB)"
             )
         );

@@ -22,6 +22,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use diagnostic::units::rough_time;
+
 use super::keys::Keys;
 use super::observed_state::{self, ObservedState};
 use super::plan::{ClusterPlan, Node};
@@ -327,7 +329,7 @@ fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
             format!(
                 "the clock of {} is {} {word} that of {}; swarm certificates would be invalid",
                 node.name,
-                duration(off.abs()),
+                rough_time(off.abs() as f64),
                 first.name
             ),
         )
@@ -347,18 +349,10 @@ fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
         format!(
             "the clock of {} is {} off; synchronize it: `timedatectl set-ntp true`",
             node.name,
-            duration(off.abs())
+            rough_time(off.abs() as f64)
         )
     };
     observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(message).collect()
-}
-
-fn duration(seconds: i64) -> String {
-    match seconds {
-        s if s < 120 => format!("{s} s"),
-        s if s < 7200 => format!("{} min", s / 60),
-        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
-    }
 }
 
 /// Does something with all nodes at once; the problems of all.
@@ -393,7 +387,7 @@ mod tests {
         let problems = clocks(&observed);
         assert_eq!(problems.len(), 1);
         assert!(
-            problems[0].message.starts_with("the clock of node2 is 60 min ahead of that of node1"),
+            problems[0].message.starts_with("the clock of node2 is 60 minutes ahead of that of node1"),
             "{problems:?}"
         );
         assert_eq!(slightly_off(&observed).len(), 1);

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use super::text::look;
 use crate::message;
 use crate::scan::Hit;
-use catalog::Catalog;
 use catalog::cuda_errors::CudaError;
 use catalog::signatures::Signature;
 use catalog::sxids::Sxid;
 use catalog::xids::{Cause, Xid};
+use catalog::{Catalog, Sources};
 use diagnostic::layout::hanging;
 
 /// A signature, of which no line is known.
@@ -139,7 +139,7 @@ fn number(
     message: &[&str],
     classification: &str,
     check: &str,
-    source: &str,
+    source: &Sources,
     width: usize,
 ) -> String {
     let mut text = format!("# {title}\n\n");

@@ -39,15 +39,20 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 
 /// Adds the former key to the schema of an entry that has the current one.
 pub fn describe(schema: &mut Schema) {
-    let Some(mut property) = schema.pointer(&format!("/properties/{KEY}")).cloned() else { return };
-    property["description"] = format!("The same as `{KEY}`, under its former name.").into();
+    describe_former(schema, KEY, FORMER_KEY);
+}
+
+/// Adds the former name of a key to the schema of an entry that has the key.
+pub fn describe_former(schema: &mut Schema, key: &str, former: &str) {
+    let Some(mut property) = schema.pointer(&format!("/properties/{key}")).cloned() else { return };
+    property["description"] = format!("The same as `{key}`, under its former name.").into();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert(FORMER_KEY.into(), property);
+        properties.insert(former.into(), property);
     }
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut)
-        && let Some(index) = required.iter().position(|key| key == KEY)
+        && let Some(index) = required.iter().position(|one| one == key)
     {
-        required.insert(index + 1, FORMER_KEY.into());
+        required.insert(index + 1, former.into());
     }
 }
 

@@ -6,7 +6,7 @@ use bollard::models::BuildInfo;
 
 use super::open_line::OpenLine;
 use super::progress::shown;
-use super::{Event, LAST_LINES_LIMIT, Step};
+use super::{Event, LAST_LINES_LIMIT, Step, StepKind};
 use crate::reference;
 
 /// What has been heard so far.
@@ -41,10 +41,11 @@ impl Classic {
     fn line(&mut self, line: &str, on: &mut dyn FnMut(Event)) {
         if let Some(name) = step_name(line) {
             self.end(None, on);
-            self.steps.push(Step { name: name.clone(), seconds: 0.0, cached: false });
+            let kind = StepKind::of(&name);
+            self.steps.push(Step { name: name.clone(), kind, seconds: 0.0, cached: false });
             self.since = Some(Instant::now());
             self.last.clear();
-            on(Event::Started { step: self.steps.len() - 1, name });
+            on(Event::Started { step: self.steps.len() - 1, name, kind });
             return;
         }
         if let Some(id) = line.strip_prefix("Successfully built ") {

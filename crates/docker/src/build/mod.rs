@@ -21,7 +21,7 @@ use super::context::Context;
 use super::engine::Engine;
 use crate::bollard_request::SESSION_PREFIX;
 use crate::error::Error;
-pub use crate::error::is_added_step;
+pub use crate::error::StepKind;
 pub(crate) use reader::read_messages;
 use reader::{Reader, listen};
 
@@ -84,6 +84,8 @@ pub enum Event {
         step: usize,
         /// `[2/5] RUN apt-get update`.
         name: String,
+        /// What it is.
+        kind: StepKind,
     },
     /// A line that a step printed.
     Output {
@@ -121,6 +123,8 @@ pub enum Event {
 pub struct Step {
     /// `[2/5] RUN apt-get update`.
     pub name: String,
+    /// What it is.
+    pub kind: StepKind,
     /// How long it took; 0 for what came from the cache.
     pub seconds: f64,
     /// Whether its result came from the cache.

@@ -7,7 +7,7 @@ use bollard::grpc::build::moby::buildkit::v1::{StatusResponse, Vertex, VertexLog
 use super::open_line::OpenLine;
 use super::{Event, LAST_LINES_LIMIT, Step};
 use crate::error::Cause;
-use crate::error::messages::is_internal_step;
+use crate::error::StepKind;
 
 /// What has been heard so far.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Progress {
         let known = &mut self.vertexes[step];
         if vertex.started.is_some() && !known.started {
             known.started = true;
-            on(Event::Started { step, name: known.name.clone() });
+            on(Event::Started { step, name: known.name.clone(), kind: StepKind::of(&known.name) });
         }
         known.cached |= vertex.cached;
         let (Some(started), Some(completed)) = (&vertex.started, &vertex.completed) else { return };
@@ -98,15 +98,20 @@ impl Progress {
     /// The step that failed, with its last lines.
     pub(super) fn failed(&self) -> Option<(String, Vec<String>)> {
         let known = self.vertexes.iter().find(|known| known.error.is_some())?;
-        let internal = is_internal_step(&known.name);
+        let internal = StepKind::of(&known.name) == StepKind::Internal;
         (!internal).then(|| (known.name.clone(), known.last.clone()))
     }
 
     /// The steps that ran or came from the cache.
     pub(super) fn steps(&self) -> Vec<Step> {
         let ran = self.vertexes.iter().filter(|known| known.started || known.cached);
-        ran.map(|known| Step { name: known.name.clone(), seconds: known.seconds, cached: known.cached })
-            .collect()
+        let step = |known: &Known| Step {
+            name: known.name.clone(),
+            kind: StepKind::of(&known.name),
+            seconds: known.seconds,
+            cached: known.cached,
+        };
+        ran.map(step).collect()
     }
 }
 
@@ -154,7 +159,7 @@ mod tests {
         progress.take(StatusResponse { vertexes: vec![failed], ..StatusResponse::default() }, &mut on);
         let output = |line: &str| Event::Output { step: 0, line: line.into() };
         let expected = [
-            Event::Started { step: 0, name: "[2/3] RUN make".into() },
+            Event::Started { step: 0, name: "[2/3] RUN make".into(), kind: StepKind::Instruction },
             output("one"),
             output("two"),
             output("20%"),

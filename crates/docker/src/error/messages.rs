@@ -178,20 +178,39 @@ pub(crate) fn is_image_name(entry: &str) -> bool {
     !entry.contains(NO_NAME)
 }
 
-/// What BuildKit calls the steps that no Dockerfile names.
-const INTERNAL_STEP: &str = "[internal]";
-
-/// Whether a step is BuildKit's own, as its name says.
-pub(crate) fn is_internal_step(name: &str) -> bool {
-    name.starts_with(INTERNAL_STEP)
+/// What a step of a build is, by the name that BuildKit gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// BuildKit's own, which it calls internal: `[internal] load build definition from Dockerfile`.
+    Internal,
+    /// BuildKit's own, without that mark: `resolve image config for docker.io/library/debian:12`.
+    Preparation,
+    /// The image that a stage is built on: `[1/5] FROM docker.io/library/debian:12`.
+    Base,
+    /// Another instruction of the Dockerfile: `[2/5] RUN apt-get update`.
+    Instruction,
+    /// What follows the instructions: `exporting to image`.
+    Output,
 }
 
-/// What BuildKit calls the steps that prepare a build without the mark of internal ones.
-const PREPARATION: [&str; 2] = ["copy /context", "resolve image config"];
+impl StepKind {
+    /// By the step's name.
+    pub fn of(name: &str) -> StepKind {
+        match name {
+            _ if name.starts_with("[internal]") => StepKind::Internal,
+            _ if name.starts_with("copy /context") || name.starts_with("resolve image config") => {
+                StepKind::Preparation
+            }
+            _ if name.starts_with('[') && name.contains("] FROM ") => StepKind::Base,
+            _ if name.starts_with('[') => StepKind::Instruction,
+            _ => StepKind::Output,
+        }
+    }
 
-/// Whether BuildKit added a step, which means nothing to a reader of the Dockerfile.
-pub fn is_added_step(name: &str) -> bool {
-    is_internal_step(name) || PREPARATION.iter().any(|start| name.starts_with(start))
+    /// Whether BuildKit added the step, which means nothing to a reader of the Dockerfile.
+    pub fn is_added(self) -> bool {
+        matches!(self, StepKind::Internal | StepKind::Preparation)
+    }
 }
 
 #[cfg(test)]

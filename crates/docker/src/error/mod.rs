@@ -6,7 +6,7 @@ pub(crate) mod messages;
 
 use std::time::Duration;
 
-pub use messages::{Cause, EngineMessage, is_added_step};
+pub use messages::{Cause, EngineMessage, StepKind};
 
 /// The longest that an engine may take for anything that is no build, push or run.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,6 +1,7 @@
 //! Which engine the `docker` program would ask.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -13,19 +14,54 @@ use host::{Host, Stat};
 pub struct Endpoint {
     /// `unix:///var/run/docker.sock`.
     pub url: String,
-    /// `DOCKER_HOST`, `context NAME`, `rootless`, `default`.
-    pub from: String,
+    /// What selected it.
+    pub from: EndpointSource,
     /// Whether it is another machine's engine (`ssh://`, `tcp://` to an address that is not this machine's
     /// loopback).
     pub elsewhere: bool,
+}
+
+/// What makes the `docker` program use an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndpointSource {
+    /// The variable `DOCKER_HOST`.
+    DockerHost,
+    /// The context of this name.
+    Context(String),
+    /// `engine` of a node in `cluster.yaml`.
+    ClusterFile,
+    /// No setting; the default socket is missing, and a rootless engine's is there.
+    Rootless,
+    /// No setting.
+    Default,
+}
+
+impl EndpointSource {
+    /// True where somebody named the endpoint.
+    pub fn is_configured(&self) -> bool {
+        !matches!(self, EndpointSource::Rootless | EndpointSource::Default)
+    }
+}
+
+/// `DOCKER_HOST`, `context NAME`, `cluster.yaml`, `rootless`, `default`.
+impl fmt::Display for EndpointSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EndpointSource::DockerHost => f.write_str("DOCKER_HOST"),
+            EndpointSource::Context(name) => write!(f, "context {name}"),
+            EndpointSource::ClusterFile => f.write_str("cluster.yaml"),
+            EndpointSource::Rootless => f.write_str("rootless"),
+            EndpointSource::Default => f.write_str("default"),
+        }
+    }
 }
 
 /// Where an engine listens if nobody says otherwise.
 pub const DEFAULT: &str = "unix:///var/run/docker.sock";
 
 impl Endpoint {
-    fn new(url: &str, from: impl Into<String>) -> Endpoint {
-        Endpoint { url: url.to_owned(), from: from.into(), elsewhere: elsewhere(url) }
+    fn new(url: &str, from: EndpointSource) -> Endpoint {
+        Endpoint { url: url.to_owned(), from, elsewhere: elsewhere(url) }
     }
 }
 
@@ -39,7 +75,7 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
     };
     let set = |name: &str| variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
     if let Some(url) = set("DOCKER_HOST") {
-        return Fact::Known(Endpoint::new(url, "DOCKER_HOST"));
+        return Fact::Known(Endpoint::new(url, EndpointSource::DockerHost));
     }
     let configuration = configuration(variables);
     let (context, from) = match (set("DOCKER_CONTEXT"), &configuration) {
@@ -61,11 +97,12 @@ pub fn find(host: &dyn Host, variables: &Fact<BTreeMap<String, String>>) -> Fact
         _ => {}
     }
     let rootless = set("XDG_RUNTIME_DIR").map(|dir| format!("{}/docker.sock", dir.trim_end_matches('/')));
-    let default = || Fact::Known(Endpoint::new(DEFAULT, "default"));
+    let default = || Fact::Known(Endpoint::new(DEFAULT, EndpointSource::Default));
     match rootless {
         Some(socket) if host.stat("/var/run/docker.sock").text() == Fact::Absent => {
             let rootless = host.stat(&socket).json::<Stat>().about(&socket);
-            rootless.map(|_| Endpoint::new(&format!("unix://{socket}"), "rootless")).or_else(default)
+            let endpoint = |_| Endpoint::new(&format!("unix://{socket}"), EndpointSource::Rootless);
+            rootless.map(endpoint).or_else(default)
         }
         _ => default(),
     }
@@ -91,7 +128,7 @@ pub fn certificates(
     let found = find(host, &Fact::Known(variables.clone()));
     if let (Fact::Known(Endpoint { url: of_context, from, .. }), Some(dir)) = (&found, &configuration)
         && of_context == url
-        && let Some(context) = from.strip_prefix("context ")
+        && let EndpointSource::Context(context) = from
     {
         return context_certificates(host, dir, context);
     }
@@ -167,7 +204,7 @@ fn context_endpoint(host: &dyn Host, dir: &str, name: &str, from: &str) -> Fact<
     match context(host, dir, name) {
         Fact::Known(Context { path, meta, .. }) => {
             match meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str) {
-                Some(url) => Fact::Known(Endpoint::new(url, format!("context {name}"))),
+                Some(url) => Fact::Known(Endpoint::new(url, EndpointSource::Context(name.to_owned()))),
                 None => Fact::unknown(format!("{path} names no Docker endpoint")),
             }
         }

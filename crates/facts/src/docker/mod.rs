@@ -17,7 +17,7 @@ use host::{Host, Space, Stat};
 
 pub use command_line::{Unit, flags};
 pub use daemon_json::{DaemonJson, DaemonJsonError};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, EndpointSource};
 pub use state::{ENGINE_WITH_GPUS_BY_CDI, State};
 
 /// Docker, or Podman behind Docker's socket.

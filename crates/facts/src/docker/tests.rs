@@ -27,7 +27,7 @@ fn a_machine_without_an_engine_has_none() {
     }
     assert_eq!(docker.info, Fact::Absent);
     assert_eq!(docker.idle, Fact::Known(false));
-    assert_eq!(docker.endpoint.known().unwrap().from, "default");
+    assert_eq!(docker.endpoint.known().unwrap().from.to_string(), "default");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_endpoint_is_found_as_the_docker_program_finds_it() {
     let docker = gathered(&readings);
     let endpoint = docker.endpoint.known().unwrap();
     assert_eq!(
-        (endpoint.url.as_str(), endpoint.from.as_str(), endpoint.elsewhere),
+        (endpoint.url.as_str(), endpoint.from.to_string().as_str(), endpoint.elsewhere),
         ("ssh://root@gpu", "context gpu", true)
     );
     assert_eq!(docker.asked, Fact::Known("unix:///var/run/docker.sock".into()));
@@ -59,11 +59,11 @@ fn the_endpoint_is_found_as_the_docker_program_finds_it() {
     );
 
     readings[0].1 = "HOME=/home/a\nDOCKER_HOST=tcp://127.0.0.1:2375";
-    assert_eq!(gathered(&readings).endpoint.known().unwrap().from, "DOCKER_HOST");
+    assert_eq!(gathered(&readings).endpoint.known().unwrap().from.to_string(), "DOCKER_HOST");
 
     readings[0].1 = "HOME=/home/b\nXDG_RUNTIME_DIR=/run/user/1000";
     readings.push(("stat /run/user/1000/docker.sock", SOCKET));
-    assert_eq!(gathered(&readings).endpoint.known().unwrap().from, "rootless");
+    assert_eq!(gathered(&readings).endpoint.known().unwrap().from.to_string(), "rootless");
 }
 
 #[test]

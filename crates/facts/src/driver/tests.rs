@@ -21,7 +21,7 @@ fn driver_versions_order_by_number_and_print_as_nvidia_writes_them() {
 }
 
 fn stat(path: &str, size: u64) -> String {
-    let kind = "file".to_owned();
+    let kind = host::FileKind::File;
     let mode = "0755".to_owned();
     let stat = Stat { kind, mode, uid: 0, gid: 0, size, mtime: 0, path: path.to_owned() };
     serde_json::to_string(&stat).unwrap()

@@ -240,9 +240,9 @@ pub fn gather(host: &dyn Host, catalog: &Catalog) -> Gpus {
     });
     let failure = failure(&all);
     let answer = match &failure {
-        // One cause is told once: the checks of that name show its words.
-        Some(Failure::Hung(_)) => Fact::unknown("nvidia-smi did not answer: see nvidia-smi-hangs"),
-        Some(Failure::Ended { .. }) => Fact::unknown("nvidia-smi failed: see nvidia-smi-fails"),
+        // One cause is reported once, by a check that has the failure.
+        Some(Failure::Hung(_)) => Fact::unknown("nvidia-smi did not answer"),
+        Some(Failure::Ended { .. }) => Fact::unknown("nvidia-smi failed"),
         None => answer(all).about("nvidia-smi"),
     };
     let warnings = answer.known().map(|answer| answer.warnings.clone()).unwrap_or_default();

@@ -35,6 +35,16 @@ pub struct Network {
 }
 
 values! {
+    /// `/sys/class/net/*/type`, by the names of its numbers; source: include/uapi/linux/if_arp.h.
+    InterfaceKind {
+        Ethernet = "ethernet",
+        Infiniband = "infiniband",
+        Loopback = "loopback",
+        Unknown = "unknown",
+    }
+}
+
+values! {
     /// `/sys/class/net/*/operstate`; source: net/core/net-sysfs.c.
     OperState {
         Unknown = "unknown",
@@ -69,8 +79,8 @@ pub struct Interface {
     pub ipv6: Vec<String>,
     /// Whether a device stands behind it (link `device`): neither bridge, veth, nor tunnel.
     pub physical: bool,
-    /// `loopback`, `ethernet`, `infiniband` or the number: `type`.
-    pub kind: String,
+    /// What the kernel calls its `type`.
+    pub kind: InterfaceKind,
     /// What it is enslaved to (bond, bridge).
     pub master: Option<String>,
 }
@@ -181,7 +191,7 @@ struct Link {
     mtu: u32,
     physical: bool,
     state: OperState,
-    kind: String,
+    kind: InterfaceKind,
     master: Option<String>,
     speed: Fact<u32>,
 }
@@ -199,11 +209,11 @@ fn link(host: &dyn Host, dir: &str) -> Result<Option<Link>, Missing> {
     let kind = line(host, &file("type")).about("type");
     let master = host.stat(&file("master")).json::<host::Stat>().about("master");
     let kind = match kind.decided()?.map(String::as_str) {
-        Some("1") => "ethernet",
-        Some("32") => "infiniband",
-        Some("772") => "loopback",
-        Some(other) => other,
-        None => "unknown",
+        Some("1") => InterfaceKind::Ethernet,
+        Some("32") => InterfaceKind::Infiniband,
+        Some("772") => InterfaceKind::Loopback,
+        Some(number) => InterfaceKind::Other(number.to_owned()),
+        None => InterfaceKind::Unknown,
     };
     let master = master.decided()?.and_then(|stat| stat.path.rsplit_once('/'));
     Ok(Some(Link {
@@ -211,7 +221,7 @@ fn link(host: &dyn Host, dir: &str) -> Result<Option<Link>, Missing> {
         mtu,
         physical,
         state: state.decided()?.map_or(OperState::Unknown, |word| word.as_str().into()),
-        kind: kind.to_owned(),
+        kind,
         master: master.map(|(_, name)| name.to_owned()),
         speed: if physical { speed(host.read(&file("speed"))) } else { Fact::Absent },
     }))

@@ -146,7 +146,7 @@ fn interfaces_are_read() {
     assert_eq!(names, ["lo", "eth0", "bond0"]);
     let eth0 = &interfaces[1];
     assert_eq!((eth0.mtu, eth0.speed.clone(), eth0.physical), (9000, Fact::Known(25_000), true));
-    assert_eq!((eth0.master.as_deref(), eth0.kind.as_str()), (Some("bond0"), "ethernet"));
+    assert_eq!((eth0.master.as_deref(), &eth0.kind), (Some("bond0"), &InterfaceKind::Ethernet));
     assert_eq!(eth0.networks, Fact::Known(vec!["192.0.2.0/24".into()]));
     assert_eq!(found.default_route, Fact::Known("eth0".into()));
 }

@@ -7,7 +7,7 @@ use host::record::Replay;
 
 fn stat(path: &str) -> Reading {
     let stat = Stat {
-        kind: "directory".into(),
+        kind: host::FileKind::Directory,
         mode: "0755".into(),
         uid: 0,
         gid: 0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::parser::{self, VenvConfig};
-use super::{Fact, FoundBy, Package, PythonEnvironment, Torch};
+use super::{EnvironmentKind, Fact, FoundBy, Package, PythonEnvironment, Torch};
 use crate::IntoFact;
 use crate::environment;
 use host::{Host, Missing, Stat};
@@ -193,7 +193,7 @@ impl Finder<'_> {
                 sites.extend(self.sites(parent(home.trim_end_matches('/')), &minor));
             }
         }
-        self.add(prefix, version, "venv", found_by, sites, Fact::Known(false));
+        self.add(prefix, version, EnvironmentKind::Venv, found_by, sites, Fact::Known(false));
     }
 
     /// An interpreter that is not a virtual environment's; `real` is its path with links followed.
@@ -204,16 +204,17 @@ impl Finder<'_> {
         }
         let conda = self.host.find(&format!("{prefix}/conda-meta"), &["python-3"]).lines();
         let kind = match &conda {
-            Fact::Known(_) => "conda",
-            _ if prefix.contains("/.pyenv/versions/") => "pyenv",
-            _ if prefix.contains("/uv/python/") => "uv",
-            _ => "system",
+            Fact::Known(_) => EnvironmentKind::Conda,
+            _ if prefix.contains("/.pyenv/versions/") => EnvironmentKind::Pyenv,
+            _ if prefix.contains("/uv/python/") => EnvironmentKind::Uv,
+            _ => EnvironmentKind::System,
         };
         // `python-3.11.5-h955ad1f_0.json`
         let written = conda.known().and_then(|names| names.first()?.split('-').nth(1).map(str::to_owned));
         let written = written.or_else(|| {
             let version = prefix.rsplit_once("/versions/")?.1;
-            (kind == "pyenv" && version.starts_with(|c: char| c.is_ascii_digit())).then(|| version.to_owned())
+            (kind == EnvironmentKind::Pyenv && version.starts_with(|c: char| c.is_ascii_digit()))
+                .then(|| version.to_owned())
         });
         let named = || parser::version_in_name(real.rsplit('/').next().unwrap_or(real));
         let version = match written.or_else(named) {
@@ -278,7 +279,7 @@ impl Finder<'_> {
         self.found.push(PythonEnvironment {
             prefix: prefix.into(),
             version: Fact::Unknown(unknown()),
-            kind: "unknown".into(),
+            kind: EnvironmentKind::Unknown,
             found_by,
             site_packages: Vec::new(),
             externally_managed: Fact::Unknown(unknown()),
@@ -291,7 +292,7 @@ impl Finder<'_> {
         &mut self,
         prefix: &str,
         version: Fact<String>,
-        kind: &str,
+        kind: EnvironmentKind,
         found_by: FoundBy,
         sites: Vec<String>,
         externally_managed: Fact<bool>,
@@ -322,7 +323,7 @@ impl Finder<'_> {
         self.found.push(PythonEnvironment {
             prefix: prefix.into(),
             version,
-            kind: kind.into(),
+            kind,
             found_by,
             site_packages,
             externally_managed,
@@ -405,8 +406,8 @@ mod tests {
         let found = environments(&host);
         let [venv, system] = found.as_slice() else { panic!("{found:#?}") };
         assert_eq!(
-            (venv.prefix.as_str(), venv.kind.as_str(), venv.found_by),
-            ("/srv/venv", "venv", FoundBy::Path)
+            (venv.prefix.as_str(), venv.kind, venv.found_by),
+            ("/srv/venv", EnvironmentKind::Venv, FoundBy::Path)
         );
         assert_eq!(venv.version, Fact::Known("3.12.3".into()));
         assert_eq!(venv.package("nvidia-nccl-cu12"), Fact::Known("2.21.5"));
@@ -414,7 +415,7 @@ mod tests {
         assert_eq!(venv.package("deepspeed"), Fact::Absent);
         assert_eq!(venv.torch.known().unwrap().full(), "2.5.1+cu121");
         assert_eq!(venv.torch.known().unwrap().cuda_build(), Some("cu121"));
-        assert_eq!((system.prefix.as_str(), system.kind.as_str()), ("/usr", "system"));
+        assert_eq!((system.prefix.as_str(), system.kind), ("/usr", EnvironmentKind::System));
         assert!(venv.active() && !system.active());
         assert_eq!(system.externally_managed, Fact::Known(true));
         assert!(system.pip("install").ends_with("/bin/python3 -m pip install --break-system-packages"));
@@ -447,7 +448,7 @@ mod tests {
             readings.push(("read /root/.pyenv/version", text(version)));
             let found = environments(&machine(&readings));
             let [one] = found.as_slice() else { panic!("{version:?}: {found:#?}") };
-            assert_eq!((one.kind.as_str(), &one.version), ("pyenv", &Fact::Known("3.11.12".into())));
+            assert_eq!((one.kind, &one.version), (EnvironmentKind::Pyenv, &Fact::Known("3.11.12".into())));
             assert_eq!(one.torch.known().unwrap().version, "2.5.1");
         }
         let mut readings = base.to_vec();
@@ -474,7 +475,7 @@ mod tests {
         ]);
         let found = environments(&host);
         let [conda] = found.as_slice() else { panic!("{found:#?}") };
-        assert_eq!((conda.kind.as_str(), conda.found_by), ("conda", FoundBy::CondaPrefix));
+        assert_eq!((conda.kind, conda.found_by), (EnvironmentKind::Conda, FoundBy::CondaPrefix));
         assert_eq!(conda.version, Fact::Known("3.11.10".into()));
         assert_eq!(conda.site_packages[0], "/home/ada/.local/lib/python3.11/site-packages");
         assert_eq!(conda.torch.known().unwrap().full(), "2.5.1");

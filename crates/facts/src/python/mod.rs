@@ -23,8 +23,8 @@ pub struct PythonEnvironment {
     pub prefix: String,
     /// `3.12` or `3.12.4` where it is written down.
     pub version: Fact<String>,
-    /// `venv`, `conda`, `system`, `pyenv`, `uv`.
-    pub kind: String,
+    /// What made it.
+    pub kind: EnvironmentKind,
     /// How it was found.
     pub found_by: FoundBy,
     /// Directories with packages that were read, in `sys.path` order.
@@ -37,6 +37,23 @@ pub struct PythonEnvironment {
     pub packages: Fact<Vec<Package>>,
     /// torch itself, from `torch/version.py`; absent when it is not installed.
     pub torch: Fact<Torch>,
+}
+
+/// What made an environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnvironmentKind {
+    /// `python -m venv`, virtualenv.
+    Venv,
+    /// conda and its relatives.
+    Conda,
+    /// The package manager of the system, or the administrator.
+    System,
+    /// pyenv.
+    Pyenv,
+    /// `uv python install`.
+    Uv,
+    /// It could not be read.
+    Unknown,
 }
 
 /// How an environment was found.

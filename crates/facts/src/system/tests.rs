@@ -15,7 +15,7 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/o
 
 fn link(to: &str) -> String {
     serde_json::to_string(&host::Stat {
-        kind: "file".into(),
+        kind: host::FileKind::File,
         mode: "0444".into(),
         uid: 0,
         gid: 0,

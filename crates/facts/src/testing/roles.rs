@@ -72,7 +72,7 @@ pub fn interface(name: &str, physical: bool, mtu: u32, address: &str) -> Interfa
         networks: Fact::Known(vec![format!("{address} network")]),
         ipv6: vec![],
         physical,
-        kind: "ethernet".into(),
+        kind: crate::network::InterfaceKind::Ethernet,
         master: None,
     }
 }

@@ -23,7 +23,7 @@ fn print(value: &Value) {
 fn value(event: &Event) -> Value {
     match event {
         Event::Note(message) => message_keys::event(json!({"event": "note"}), message),
-        Event::Started { step, name } => json!({"event": "started", "step": step, "name": name}),
+        Event::Started { step, name, kind: _ } => json!({"event": "started", "step": step, "name": name}),
         Event::Output { step, line } => json!({"event": "output", "step": step, "line": line}),
         Event::Progress { step, what, current, total } => {
             json!({"event": "progress", "step": step, "what": what, "current": current, "total": total})

@@ -137,7 +137,7 @@ fn build(failure: Option<&FailureEntry>) -> Verdict {
 
 fn of_item(item: &Item) -> Verdict {
     match item.status {
-        Status::Verified => Verdict::Pass,
+        Status::Passed => Verdict::Pass,
         Status::Failed => Diagnostic::error(format!("{}: {}", item.what, item.message)).into(),
         Status::Unknown => Verdict::unknown(item.message.clone()),
         Status::Skipped => Verdict::NotApplicable(item.message.clone()),
@@ -146,7 +146,7 @@ fn of_item(item: &Item) -> Verdict {
 
 fn without_items(verification: &Verification) -> Verdict {
     match verification.status {
-        Status::Verified => Verdict::Pass,
+        Status::Passed => Verdict::Pass,
         Status::Failed => Diagnostic::error(verification.message.clone()).into(),
         Status::Unknown => Verdict::unknown(verification.message.clone()),
         Status::Skipped => Verdict::NotApplicable(verification.message.clone()),
@@ -182,7 +182,7 @@ mod tests {
 
     fn report(failure: Option<FailureEntry>) -> BuildReport {
         let items = vec![
-            item("python", Status::Verified, "3.11.2"),
+            item("python", Status::Passed, "3.11.2"),
             item("torch", Status::Failed, "2.6.0+cpu is installed; expected 2.6.0+cu124"),
             item("import vllm", Status::Unknown, "requires the driver library"),
         ];

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use super::step_title;
 use diagnostic::units::time;
-use docker::build::{Event, is_added_step};
+use docker::build::{Event, StepKind};
 
 /// What has been shown so far.
 pub struct Lines {
     started: Instant,
-    names: Vec<String>,
+    /// The name of each step, and whether BuildKit added it.
+    names: Vec<(String, bool)>,
     /// The step that the last line was of, so that others are named when they speak up.
     speaking: Option<usize>,
 }
@@ -31,9 +32,9 @@ impl Lines {
     fn lines(&mut self, event: &Event) -> Vec<String> {
         match event {
             Event::Note(text) => vec![format!("note: {text}")],
-            Event::Started { step, name } => {
-                self.name(*step, name);
-                if is_added_step(name) {
+            Event::Started { step, name, kind } => {
+                self.name(*step, name, *kind);
+                if kind.is_added() {
                     return Vec::new();
                 }
                 self.speaking = Some(*step);
@@ -42,7 +43,7 @@ impl Lines {
             Event::Output { step, line } => {
                 let mut lines = Vec::new();
                 if self.speaking.replace(*step) != Some(*step) {
-                    lines.push(format!("#{step} {} ...", step_title(self.of(*step))));
+                    lines.push(format!("#{step} {} ...", step_title(self.of(*step).0)));
                 }
                 let (since, line) = (self.started.elapsed().as_secs_f64(), terminal::foreign(line));
                 lines.push(format!("#{step} {since:.1} {line}"));
@@ -50,10 +51,10 @@ impl Lines {
             }
             Event::Progress { .. } => Vec::new(),
             Event::Ended { step, cached, seconds, error } => {
-                let name = self.of(*step);
+                let (name, is_added) = self.of(*step);
                 match error {
                     Some(error) => vec![format!("#{step} FAILED: {error}")],
-                    None if is_added_step(name) => Vec::new(),
+                    None if is_added => Vec::new(),
                     None if *cached => vec![format!("#{step} cached: {}", step_title(name))],
                     None => vec![format!("#{step} done in {}", time(*seconds))],
                 }
@@ -61,15 +62,16 @@ impl Lines {
         }
     }
 
-    fn name(&mut self, step: usize, name: &str) {
+    fn name(&mut self, step: usize, name: &str, kind: StepKind) {
         if self.names.len() <= step {
-            self.names.resize(step + 1, String::new());
+            self.names.resize(step + 1, (String::new(), false));
         }
-        self.names[step] = name.to_owned();
+        self.names[step] = (name.to_owned(), kind.is_added());
     }
 
-    fn of(&self, step: usize) -> &str {
-        self.names.get(step).map_or("", String::as_str)
+    /// The name of a step, and whether BuildKit added it.
+    fn of(&self, step: usize) -> (&str, bool) {
+        self.names.get(step).map_or(("", false), |(name, is_added)| (name.as_str(), *is_added))
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn every_line_starts_with_its_step_number() {
         let mut lines = Lines::default();
-        let started = |step, name: &str| Event::Started { step, name: name.into() };
+        let started = |step, name: &str| Event::Started { step, name: name.into(), kind: StepKind::of(name) };
         let output = |step, line: &str| Event::Output { step, line: line.into() };
         let mut text = Vec::new();
         for event in [

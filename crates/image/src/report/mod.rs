@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use diagnose::report::json::{self as diagnosis_json, CauseEntry};
 use diagnose::root_cause::Diagnosis;
-use docker::build::{Event, Step};
+use docker::build::{Event, Step, StepKind};
 use docker::image::Layer;
 
 use crate::verify::{Status, Verification};
@@ -137,6 +137,9 @@ pub struct PushedEntry {
 pub struct StepEntry {
     /// `[2/5] RUN apt-get update`.
     pub name: String,
+    /// What it is.
+    #[serde(skip)]
+    pub kind: StepKind,
     /// How long it took.
     pub seconds: f64,
     /// Whether its result came from the cache.
@@ -145,7 +148,7 @@ pub struct StepEntry {
 
 impl From<&Step> for StepEntry {
     fn from(step: &Step) -> StepEntry {
-        StepEntry { name: step.name.clone(), seconds: step.seconds, cached: step.cached }
+        StepEntry { name: step.name.clone(), kind: step.kind, seconds: step.seconds, cached: step.cached }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{BuildReport, Ending, FailureEntry, ImageEntry, Note, Phase, StepEntr
 use crate::verify::{Status, Verification};
 use diagnostic::layout::Layout;
 use diagnostic::terminal::{colour, foreign};
-use docker::build::is_added_step;
+use docker::build::StepKind;
 
 /// How many of the layers and of the slowest steps are named.
 const NAMED: usize = 5;
@@ -107,8 +107,8 @@ fn image(text: &mut String, report: &BuildReport, image: &ImageEntry, layout: La
 
 fn verification(text: &mut String, verification: &Verification, layout: Layout) {
     let (sign, style) = match (verification.status, layout.unicode) {
-        (Status::Verified, true) => ("✓", colour(AnsiColor::Green)),
-        (Status::Verified, false) => ("+", colour(AnsiColor::Green)),
+        (Status::Passed, true) => ("✓", colour(AnsiColor::Green)),
+        (Status::Passed, false) => ("+", colour(AnsiColor::Green)),
         (Status::Failed, true) => ("✗", colour(AnsiColor::Red).bold()),
         (Status::Failed, false) => ("x", colour(AnsiColor::Red).bold()),
         (Status::Unknown, _) => ("?", colour(AnsiColor::Magenta).bold()),
@@ -116,11 +116,11 @@ fn verification(text: &mut String, verification: &Verification, layout: Layout) 
     };
     let _ = writeln!(text, "\n{style}{sign} {}{style:#}", verification.message);
     for item in &verification.items {
-        if item.status == Status::Verified && !layout.verbose {
+        if item.status == Status::Passed && !layout.verbose {
             continue;
         }
         let word = match item.status {
-            Status::Verified => "holds",
+            Status::Passed => "holds",
             Status::Failed => "FAILS",
             Status::Unknown => "unknown",
             Status::Skipped => "skipped",
@@ -130,12 +130,12 @@ fn verification(text: &mut String, verification: &Verification, layout: Layout) 
 }
 
 fn steps(text: &mut String, report: &BuildReport, layout: Layout) {
-    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !is_added_step(&step.name)).collect();
+    let own: Vec<&StepEntry> = report.steps.iter().filter(|step| !step.kind.is_added()).collect();
     if own.is_empty() {
         return;
     }
     // What the image is built on is no step of its own, and neither is writing it down.
-    let is_step = |step: &&&StepEntry| step.name.starts_with('[') && !step.name.contains("] FROM ");
+    let is_step = |step: &&&StepEntry| step.kind == StepKind::Instruction;
     let cached = own.iter().filter(is_step).filter(|step| step.cached).count();
     let builder = report.builder.as_deref().unwrap_or("the builder");
     let took = report.build_seconds.map_or(String::new(), |seconds| format!(" in {}", time(seconds)));

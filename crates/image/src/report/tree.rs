@@ -10,7 +10,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use super::step_title;
 use diagnostic::units::{short_size, time};
 use diagnostic::visible::line;
-use docker::build::{Event, is_added_step};
+use docker::build::{Event, StepKind};
 
 /// The longest that a step is called while it runs, in characters.
 const PREFIX_MAX: usize = 64;
@@ -18,8 +18,16 @@ const PREFIX_MAX: usize = 64;
 /// Progress of a build as a list of running steps that is redrawn.
 pub struct Tree {
     all: MultiProgress,
-    running: BTreeMap<usize, (String, ProgressBar)>,
+    running: BTreeMap<usize, Running>,
     unicode: bool,
+}
+
+/// A step that runs.
+#[derive(Debug)]
+struct Running {
+    name: String,
+    kind: StepKind,
+    bar: ProgressBar,
 }
 
 impl Tree {
@@ -31,7 +39,7 @@ impl Tree {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Note(text) => self.note(&format!("note: {text}")),
-            Event::Started { step, name } => self.start(*step, name),
+            Event::Started { step, name, kind } => self.start(*step, name, *kind),
             Event::Output { step, line } => self.message(*step, line.trim()),
             Event::Progress { step, what, current, total } => {
                 let far = match total {
@@ -46,7 +54,7 @@ impl Tree {
         }
     }
 
-    fn start(&mut self, step: usize, name: &str) {
+    fn start(&mut self, step: usize, name: &str, kind: StepKind) {
         let bar = self.all.add(ProgressBar::new_spinner());
         let style = ProgressStyle::with_template("{spinner} {prefix} {elapsed:.dim}\n    {wide_msg:.dim}");
         if let Ok(style) = style {
@@ -55,20 +63,20 @@ impl Tree {
         // A line that breaks would not be drawn over.
         bar.set_prefix(line(&step_title(name)).chars().take(PREFIX_MAX).collect::<String>());
         bar.enable_steady_tick(Duration::from_millis(120));
-        self.running.insert(step, (name.to_owned(), bar));
+        self.running.insert(step, Running { name: name.to_owned(), kind, bar });
     }
 
     fn message(&self, step: usize, text: &str) {
-        if let Some((_, bar)) = self.running.get(&step) {
-            bar.set_message(line(&terminal::foreign(text)).into_owned());
+        if let Some(running) = self.running.get(&step) {
+            running.bar.set_message(line(&terminal::foreign(text)).into_owned());
         }
     }
 
     fn end(&mut self, step: usize, cached: bool, seconds: f64, failed: bool) {
-        let Some((name, bar)) = self.running.remove(&step) else { return };
+        let Some(Running { name, kind, bar }) = self.running.remove(&step) else { return };
         bar.finish_and_clear();
         self.all.remove(&bar);
-        if is_added_step(&name) && !failed {
+        if kind.is_added() && !failed {
             return;
         }
         let (sign, colour) = match (failed, self.unicode) {

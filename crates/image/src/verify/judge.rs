@@ -116,7 +116,7 @@ fn import(module: &str, found: Option<&Import>) -> Item {
     let what = format!("import {module}");
     match found {
         Some(Import { status: Some(0), .. }) => {
-            Item { what, status: Status::Verified, message: "works".into() }
+            Item { what, status: Status::Passed, message: "works".into() }
         }
         Some(Import { status, stderr }) => {
             let why = last_line(stderr);
@@ -163,7 +163,7 @@ fn libraries(output: &ScriptOutput, items: &mut Vec<Item>) {
         (true, false) => unknown(what, format!("ldd could not read {}", unread.join(", "))),
         (true, true) => {
             let message = format!("all dependencies of {} libraries found", output.libraries.len());
-            Item { what: what.into(), status: Status::Verified, message }
+            Item { what: what.into(), status: Status::Passed, message }
         }
     });
 }
@@ -175,7 +175,7 @@ fn nvcc(expectation: &str, output: &ScriptOutput) -> Item {
     match &nvcc.release {
         None => unknown("nvcc", format!("{} does not report its release", nvcc.path)),
         Some(_) if expectation.is_empty() => {
-            Item { what: "nvcc".into(), status: Status::Verified, message: nvcc.path.clone() }
+            Item { what: "nvcc".into(), status: Status::Passed, message: nvcc.path.clone() }
         }
         Some(release) => {
             item("nvcc", begins(release, &major_minor(expectation)), release, &major_minor(expectation))
@@ -211,14 +211,14 @@ fn ds_report(output: &ScriptOutput) -> Item {
     }
     Item {
         what: what.into(),
-        status: Status::Verified,
+        status: Status::Passed,
         message: "succeeds and reports the installed versions".into(),
     }
 }
 
 fn item(what: &str, holds: bool, found: &str, expectation: &str) -> Item {
     match holds {
-        true => Item { what: what.into(), status: Status::Verified, message: found.into() },
+        true => Item { what: what.into(), status: Status::Passed, message: found.into() },
         false => failed(what, format!("{found} is installed; expected {expectation}")),
     }
 }
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn matching_output_is_verified() {
         let items = judge(&expectations(), &output());
-        assert!(items.iter().all(|item| item.status == Status::Verified), "{items:?}");
+        assert!(items.iter().all(|item| item.status == Status::Passed), "{items:?}");
         assert_eq!(items.len(), 10);
     }
 

@@ -6,6 +6,7 @@
 mod expectation;
 mod judge;
 mod script_output;
+mod status_word;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +15,9 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use diagnostic::Status;
 pub use expectation::InvalidExpectation;
+use status_word::StatusWord;
 
 use docker::engine::Engine;
 use docker::run::{self, NotRan};
@@ -57,26 +60,12 @@ pub struct Expectations {
     pub environment: BTreeMap<String, String>,
 }
 
-/// Result of one check, or of the whole verification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// As expected.
-    #[serde(rename = "proved")]
-    Verified,
-    /// Not as expected.
-    Failed,
-    /// Could not be checked.
-    Unknown,
-    /// Was not checked.
-    Skipped,
-}
-
 /// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct Verification {
     /// The worst of the items.
+    #[serde(with = "StatusWord")]
     pub status: Status,
     /// Summary.
     #[serde(flatten, with = "message_keys")]
@@ -91,7 +80,7 @@ impl Verification {
     /// checked it may not.
     pub fn allows_tag(&self, strict: bool) -> bool {
         match self.status {
-            Status::Verified | Status::Skipped => true,
+            Status::Passed | Status::Skipped => true,
             Status::Unknown => !strict && !self.items.is_empty(),
             Status::Failed => false,
         }
@@ -105,6 +94,7 @@ pub struct Item {
     /// `torch`, `import deepspeed`.
     pub what: String,
     /// Result.
+    #[serde(with = "StatusWord")]
     pub status: Status,
     /// What was found, and what was expected.
     #[serde(flatten, with = "message_keys")]
@@ -202,11 +192,11 @@ pub async fn verify(engine: &Engine, image: &str, name: &str, expected: &Expecta
 
 fn summary(items: Vec<Item>) -> Verification {
     let count = |status| items.iter().filter(|item| item.status == status).count();
-    let (failed, unknown, met) = (count(Status::Failed), count(Status::Unknown), count(Status::Verified));
+    let (failed, unknown, met) = (count(Status::Failed), count(Status::Unknown), count(Status::Passed));
     let all = items.len();
     let (status, message) = match (failed, unknown) {
-        (0, 0) if met == 1 => (Status::Verified, "verified in a container: the expectation holds".into()),
-        (0, 0) => (Status::Verified, format!("verified in a container: all {met} expectations hold")),
+        (0, 0) if met == 1 => (Status::Passed, "verified in a container: the expectation holds".into()),
+        (0, 0) => (Status::Passed, format!("verified in a container: all {met} expectations hold")),
         (0, unknown) => (
             Status::Unknown,
             format!(

@@ -2,7 +2,7 @@
 
 use pep440_rs::Version;
 
-use super::super::constraints::requested::cuda_within;
+use super::super::constraints::requested::{self, cuda_within};
 use super::super::outcome::Reason;
 use super::super::request::{Base, RequirementKind, Versions};
 use super::super::universe::{Universe, series};
@@ -15,20 +15,20 @@ use diagnostic::words::and;
 /// Why a requirement cannot be satisfied, if the catalog has no such version.
 pub(super) fn reason(universe: &Universe, kind: &RequirementKind) -> Option<Reason> {
     let (constraint, message) = match kind {
-        RequirementKind::Torch(requirement) => ("torch-asked-for", torch(universe, requirement)?),
-        RequirementKind::Cuda(requirement) => ("torch-asked-for", cuda(universe, requirement)?),
-        RequirementKind::Python(requirement) => ("python-asked-for", python(universe, requirement)?),
+        RequirementKind::Torch(requirement) => (requested::BUILD.id, torch(universe, requirement)?),
+        RequirementKind::Cuda(requirement) => (requested::BUILD.id, cuda(universe, requirement)?),
+        RequirementKind::Python(requirement) => (requested::PYTHON.id, python(universe, requirement)?),
         RequirementKind::Package(name, requirement) => {
-            ("package-asked-for", package(universe, name, requirement)?)
+            (requested::PACKAGE.id, package(universe, name, requirement)?)
         }
-        RequirementKind::Base(Base::Image(reference)) => ("base-asked-for", image(universe, reference)?),
+        RequirementKind::Base(Base::Image(reference)) => (requested::BASE.id, image(universe, reference)?),
         RequirementKind::Base(Base::Repository(repository)) if universe.bases(repository).is_empty() => {
-            ("base-asked-for", format!("the catalog has no images of {repository}"))
+            (requested::BASE.id, format!("the catalog has no images of {repository}"))
         }
         RequirementKind::System(id) if universe.catalog.systems().system(id).is_none() => {
             let known: Vec<&str> =
                 universe.catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
-            ("base-asked-for", format!("the catalog does not know the system {id}, only {}", and(&known)))
+            (requested::BASE.id, format!("the catalog does not know the system {id}, only {}", and(&known)))
         }
         _ => return None,
     };

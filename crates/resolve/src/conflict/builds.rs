@@ -3,7 +3,7 @@
 use pep440_rs::Version;
 
 use super::super::constraint::{Constraint, Judge};
-use super::super::constraints::requested::cuda_within;
+use super::super::constraints::requested::{self, cuda_within};
 use super::super::constraints::{CONSTRAINTS, partners};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase, kernels_for};
@@ -59,7 +59,7 @@ pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
             releases(universe, &of_cuda),
         )
     };
-    Reason { constraint: "torch-asked-for".into(), message }
+    Reason { constraint: requested::BUILD.id.into(), message }
 }
 
 /// None of NVIDIA's images has the required torch and CUDA.

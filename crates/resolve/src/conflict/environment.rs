@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pep440_rs::Version;
 
 use super::super::constraint::Judge;
-use super::super::constraints::{CONSTRAINTS, architecture, compiler};
+use super::super::constraints::{CONSTRAINTS, architecture, compiler, python_wheel, requested};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase, wheels as no_wheel};
 use super::super::outcome::Reason;
@@ -20,7 +20,7 @@ use diagnostic::words::and;
 /// No Python has the required version.
 pub(super) fn no_python(criteria: &Criteria) -> Reason {
     let texts = distinct(criteria.python.iter().map(|requirement| requirement.text.as_str()));
-    Reason { constraint: "python-asked-for".into(), message: format!("no Python is {}", and(&texts)) }
+    Reason { constraint: requested::PYTHON.id.into(), message: format!("no Python is {}", and(&texts)) }
 }
 
 /// Why the constraints refuse Pythons.
@@ -40,7 +40,7 @@ pub(super) fn python_reasons(
         };
         let of_image =
             builds_of(&refused.iter().collect::<Vec<_>>()).iter().any(|build| build.image.is_some());
-        let message: Vec<String> = if constraint.id == "torch-wheel-for-python" && !of_image {
+        let message: Vec<String> = if constraint.id == python_wheel::CONSTRAINT.id && !of_image {
             let on = match criteria.architecture() {
                 "x86_64" => String::new(),
                 other => format!("; these are the wheels for {other}"),
@@ -159,7 +159,7 @@ pub(super) fn no_base(universe: &Universe, criteria: &Criteria, candidates: &[(&
         let systems = systems_of(images.filter(|base| base.cuda.as_ref().is_some_and(minor)));
         format!("no image{of_cuda} is {}; there are images for {}", and(&criteria.systems), and(&systems))
     };
-    Reason { constraint: "base-asked-for".into(), message }
+    Reason { constraint: requested::BASE.id.into(), message }
 }
 
 fn systems_of<'a>(images: impl Iterator<Item = &'a Base>) -> Vec<String> {
@@ -235,7 +235,7 @@ pub(super) fn no_nvcc(
         };
         let message =
             format!("nvidia/cuda has no image with the nvcc of CUDA {cuda} for {}{only}", system.name);
-        all.push(Reason { constraint: "base-asked-for".into(), message });
+        all.push(Reason { constraint: requested::BASE.id.into(), message });
     }
     all
 }

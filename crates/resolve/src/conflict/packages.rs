@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::constraints::{flash_attn, incompatible, requested};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase};
 use super::super::outcome::Reason;
@@ -20,7 +21,7 @@ use diagnostic::words::and;
 const SENTENCES: usize = 6;
 
 /// Constraints on packages that may fail because of the Python alone.
-const OF_PYTHON: &[&str] = &[WHEEL, "flash-attn-wheel-for-python", "torch-incompatible-on-python"];
+const OF_PYTHON: &[&str] = &[WHEEL, flash_attn::PYTHON.id, incompatible::PYTHON.id];
 
 /// Why no release of the packages will do.
 pub(super) struct Reasons {
@@ -131,7 +132,7 @@ fn contradiction(universe: &Universe, criteria: &Criteria) -> Option<Reason> {
             .any(|one| requirements.iter().all(|requirement| requirement.contain(&one.version)));
         let texts: Vec<&str> = requirements.iter().map(|requirement| requirement.text.as_str()).collect();
         (!met).then(|| Reason {
-            constraint: "package-asked-for".into(),
+            constraint: requested::PACKAGE.id.into(),
             message: format!("no {name} in the catalog is {} at once", and(&texts)),
         })
     })

@@ -1,6 +1,7 @@
 //! Why requirements cannot hold together: what the constraints say of the candidates that the requirements
 //! leave, in few sentences.
 
+use super::super::constraints::nvcc;
 use super::super::criteria::Criteria;
 use super::super::outcome::Reason;
 use super::super::request::Request;
@@ -48,7 +49,7 @@ pub(super) fn reasons(universe: &Universe, core: &Request, whole: &Request) -> V
     );
     let no_nvcc = environment::no_nvcc(universe, &criteria, &python.passing);
     if base.passing.is_empty() && !no_nvcc.is_empty() {
-        of_base.retain(|reason| reason.constraint == "nvcc-needed");
+        of_base.retain(|reason| reason.constraint == nvcc::CONSTRAINT.id);
         of_base.splice(0..0, no_nvcc);
     }
     if !criteria.python.is_empty() {

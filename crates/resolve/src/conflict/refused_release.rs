@@ -1,11 +1,12 @@
 //! A package release that the search refused.
 
+use super::super::constraints::python_wheel;
 use super::super::universe::{Build, Release};
 use super::super::verdict::Refusal;
 use super::builds::distinct;
 
 /// The constraint that refuses a release without wheels.
-pub(super) const WHEEL: &str = "package-wheel-for-python";
+pub(super) const WHEEL: &str = python_wheel::PACKAGE.id;
 
 /// A release that the search refused.
 pub(super) struct Refused<'a> {

@@ -11,14 +11,14 @@ use crate::verdict::{
 pub(super) const BASE: Constraint = Constraint {
     id: "base-architecture",
     description: "The base image exists for the processor.",
-    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):dist; see the catalog's images",
+    sources: &["nvidia/container-images/cuda (mirror pdtgct/cuda):dist", "see the catalog's images"],
     judge: Judge::Base(base),
 };
 
 pub(super) const TORCH: Constraint = Constraint {
     id: "torch-architecture",
     description: "The torch build has a wheel for the processor and the Python.",
-    source: "wheel tags on PyPI and the release matrix, see the catalog's torch rows",
+    sources: &["wheel tags on PyPI and the release matrix, see the catalog's torch rows"],
     judge: Judge::Python(torch),
 };
 
@@ -26,7 +26,7 @@ pub(super) const PACKAGE: Constraint = Constraint {
     id: "package-architecture",
     description: "A package has a wheel for the processor, or is compiled when it is installed on every \
         processor.",
-    source: "wheel tags on PyPI, see the catalog's rows",
+    sources: &["wheel tags on PyPI, see the catalog's rows"],
     judge: Judge::Package(package),
 };
 
@@ -35,7 +35,7 @@ pub(super) const GPU: Constraint = Constraint {
     id: "gpu-processor",
     description: "A GPU that comes with its processor (GH200, GB200, GB300, GB10, Tegra) is with the \
         required processor.",
-    source: "NVIDIA/open-gpu-kernel-modules:README.md (products); see the catalog's GPU rows",
+    sources: &["NVIDIA/open-gpu-kernel-modules:README.md (products)", "see the catalog's GPU rows"],
     judge: Judge::Build(gpu),
 };
 

@@ -5,13 +5,15 @@ use crate::criteria::Criteria;
 use crate::universe::{Base, Build, series};
 use crate::verdict::{BaseRefusal, Cost, Judgement, Refusal};
 
-pub(super) const CONSTRAINT: Constraint = Constraint {
+pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "base-cuda-matches",
     description: "The image's CUDA is the one that torch was made with, and what is compiled in the image \
         is compiled by it. Another minor costs something: torch brings libraries of its own beside the \
         image's, and warns when it compiles.",
-    source: "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is \
-        refused, another minor warned of",
+    sources: &[
+        "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is refused, \
+        another minor warned of",
+    ],
     judge: Judge::Base(judge),
 };
 

@@ -13,8 +13,10 @@ pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "compiler-range",
     description: "Where CUDA code is compiled, nvcc accepts the gcc of the image's system: each CUDA has an \
         oldest and a newest one.",
-    source: "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py; see the catalog's rows of \
-        compilers",
+    sources: &[
+        "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py",
+        "see the catalog's rows of compilers",
+    ],
     judge: Judge::Base(judge),
 };
 

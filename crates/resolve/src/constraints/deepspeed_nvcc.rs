@@ -10,8 +10,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-matches-torch",
     description: "When DeepSpeed builds an operator, nvcc and torch have the same CUDA, or both minors \
         stand in DeepSpeed's list for their major. No list has CUDA 13 so far.",
-    source: "deepspeedai/DeepSpeed:op_builder/builder.py, read at the tags; see the catalog's rows of \
-        DeepSpeed",
+    sources: &[
+        "deepspeedai/DeepSpeed:op_builder/builder.py, read at the tags",
+        "see the catalog's rows of DeepSpeed",
+    ],
     judge: Judge::PackageEnvironment(judge),
 };
 

@@ -16,9 +16,11 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
         minor-version compatibility, from the oldest driver of the CUDA major on, where machine code runs \
         and PTX is not translated; or, on data-centre GPUs alone, by forward compatibility through the \
         newer libcuda of a cuda-compat package.",
-    source: "https://docs.nvidia.com/deploy/cuda-compatibility/; branches of the cuda-compat packages: \
-        NVIDIA_REQUIRE_CUDA in \
-             nvidia/container-images/cuda; drivers of the toolkits: the catalog's cuda rows",
+    sources: &[
+        "https://docs.nvidia.com/deploy/cuda-compatibility/",
+        "branches of the cuda-compat packages: NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda",
+        "drivers of the toolkits: the catalog's cuda rows",
+    ],
     judge: Judge::Build(judge),
 };
 

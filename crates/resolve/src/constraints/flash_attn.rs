@@ -6,21 +6,23 @@ use crate::universe::{Build, Python, Release};
 use crate::verdict::{Gap, Judgement, PackageGap, PackageRefusal, Refusal};
 use catalog::flash_attn::Target;
 
-const SOURCE: &str = "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags, see the catalog's \
-    rows of its wheels";
+const SOURCES: &[&str] = &[
+    "Dao-AILab/flash-attention:.github/workflows/publish.yml at the tags",
+    "see the catalog's rows of its wheels",
+];
 
 pub(super) const TORCH: Constraint = Constraint {
     id: "flash-attn-wheel",
     description: "Without --compile, flash-attn comes as a wheel of its release, made for one series of \
         torch, one CUDA major and one C++ ABI; PyPI has its source only.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageBuild(torch),
 };
 
-pub(super) const PYTHON: Constraint = Constraint {
+pub(crate) const PYTHON: Constraint = Constraint {
     id: "flash-attn-wheel-for-python",
     description: "Without --compile, flash-attn's release has a wheel for the Python.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageWheel(python),
 };
 

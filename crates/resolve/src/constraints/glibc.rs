@@ -7,12 +7,13 @@ use crate::universe::{Base, Build, Release};
 use crate::verdict::{BaseGap, BaseRefusal, Gap, Judgement, PackageGap, Refusal, Wheels};
 use catalog::version::minor;
 
-const SOURCE: &str = "https://peps.python.org/pep-0600/; glibc of the systems: the catalog's systems";
+const SOURCES: &[&str] =
+    &["https://peps.python.org/pep-0600/", "glibc of the systems: the catalog's systems"];
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "glibc-new-enough",
     description: "The system's glibc is at least the one in the tag of torch's wheels.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Base(torch),
 };
 
@@ -20,7 +21,7 @@ pub(super) const PACKAGE: Constraint = Constraint {
     id: "package-glibc",
     description: "The system's glibc is at least the one in the tag of a package's wheels; of flash-attn's, \
         which have no such tag, that of the system on which they were built.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageEnvironment(package),
 };
 

@@ -12,8 +12,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "gpu-has-code",
     description: "The torch build has machine code for the compute capability of every GPU, or PTX that the \
         driver translates.",
-    source: "architecture lists of the builds, see the catalog's torch rows; \
-        https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
+    sources: &[
+        "architecture lists of the builds, see the catalog's torch rows",
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility",
+    ],
     judge: Judge::Build(judge),
 };
 

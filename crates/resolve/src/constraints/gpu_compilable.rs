@@ -11,9 +11,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "base-gpu-compilable",
     description: "Where CUDA code is compiled, the nvcc of the base image knows the architecture of every \
         GPU: each toolkit has a first and a last architecture.",
-    source: "\
-        https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
-             spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py",
+    sources: &[
+        "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
+        "spack/spack-packages:repos/spack_repo/builtin/build_systems/cuda.py",
+    ],
     judge: Judge::Base(judge),
 };
 

@@ -12,9 +12,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "gpu-driver",
     description: "Every GPU is driven by one of the drivers: it is not older than the GPU, and its branch \
         still has the GPU's architecture.",
-    source: "\
-        https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html; \
-             NVIDIA/open-gpu-kernel-modules: README.md of every release (table of GPUs)",
+    sources: &[
+        "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
+        "NVIDIA/open-gpu-kernel-modules: README.md of every release (table of GPUs)",
+    ],
     judge: Judge::Build(judge),
 };
 

@@ -16,9 +16,11 @@ pub(crate) const CONSTRAINT: Constraint = Constraint {
         is one of those that the cuda-compat package serves. Minor-version compatibility does not count \
         there. The toolkit's legacy mode enforces it; whether its CDI mode does is not known. NVIDIA's \
         PyTorch images ask in their release notes for the driver of their CUDA.",
-    source: "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680; \
-             NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046; release notes of NVIDIA's PyTorch \
-             containers",
+    sources: &[
+        "NVIDIA_REQUIRE_CUDA in nvidia/container-images/cuda (mirror pdtgct/cuda):dist@e3c1b680",
+        "NVIDIA/nvidia-container-toolkit:api/config/v1@d34b3046",
+        "release notes of NVIDIA's PyTorch containers",
+    ],
     judge: Judge::Base(judge),
 };
 

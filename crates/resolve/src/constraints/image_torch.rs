@@ -11,7 +11,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     description: "An image that brings torch (pytorch/pytorch) brings the chosen release for the chosen \
         CUDA. NVIDIA's own images (nvcr.io/nvidia/pytorch) bring builds that are no release of PyTorch and \
         stand on no index: each is in its image and nowhere else.",
-    source: "tags of pytorch/pytorch; release notes of NVIDIA's PyTorch containers, see the catalog's images",
+    sources: &[
+        "tags of pytorch/pytorch",
+        "release notes of NVIDIA's PyTorch containers, see the catalog's images",
+    ],
     judge: Judge::Base(judge),
 };
 

@@ -6,13 +6,15 @@ use crate::releases::Incompatible;
 use crate::universe::{Build, Python, Release};
 use crate::verdict::{Judgement, PackageRefusal, Party, Refusal};
 
-const SOURCE: &str = "measured, or named in the projects' issues: the catalog's rows on incompatible \
-    releases of packages and DeepSpeed";
+const SOURCES: &[&str] = &[
+    "measured, or named in the projects' issues: the catalog's rows on incompatible releases of packages and \
+    DeepSpeed",
+];
 
-pub(super) const PACKAGES: Constraint = Constraint {
+pub(crate) const PACKAGES: Constraint = Constraint {
     id: "package-incompatible",
     description: "Two packages are not known to break each other, beyond what their metadata says.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Packages(packages),
 };
 
@@ -21,15 +23,15 @@ pub(super) const TORCH: Constraint = Constraint {
     id: "torch-incompatible",
     description: "A package is not known to break with the torch release or its CUDA, beyond what its \
         metadata says: numpy 2 with torch up to 2.2, old DeepSpeed with torch 2.4.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageBuild(torch),
 };
 
 /// A package, torch and the Python.
-pub(super) const PYTHON: Constraint = Constraint {
+pub(crate) const PYTHON: Constraint = Constraint {
     id: "torch-incompatible-on-python",
     description: "A package is not known to break with the torch release on the Python.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageWheel(python),
 };
 

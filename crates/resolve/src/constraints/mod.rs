@@ -1,26 +1,26 @@
 //! The constraints, one file each, and their list.
 
 pub(crate) mod architecture;
-mod base_cuda;
+pub(crate) mod base_cuda;
 pub(crate) mod compiler;
 mod deepspeed_nvcc;
 mod driver;
-mod flash_attn;
+pub(crate) mod flash_attn;
 mod glibc;
 mod gpu_code;
 mod gpu_compilable;
 mod gpu_driver;
 pub(crate) mod image_driver;
 mod image_torch;
-mod incompatible;
-mod nvcc;
+pub(crate) mod incompatible;
+pub(crate) mod nvcc;
 mod package_cuda;
 mod package_gpu;
 pub(crate) mod partners;
 mod python_obtainable;
 pub(crate) mod python_wheel;
 pub(crate) mod requested;
-mod requirements;
+pub(crate) mod requirements;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(ids.len(), CONSTRAINTS.len());
         for one in CONSTRAINTS {
             assert!(one.id.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'-'), "{}", one.id);
-            assert!(one.description.ends_with('.') && !one.source.is_empty(), "{}", one.id);
+            assert!(one.description.ends_with('.') && !one.sources.is_empty(), "{}", one.id);
         }
     }
 }

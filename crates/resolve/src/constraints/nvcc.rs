@@ -5,12 +5,14 @@ use crate::criteria::Criteria;
 use crate::universe::{Base, Build};
 use crate::verdict::{BaseGap, CompilerRefusal, Cost, Gap, Judgement, Refusal};
 
-pub(super) const CONSTRAINT: Constraint = Constraint {
+pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-needed",
     description: "Where CUDA code is compiled, the base image has nvcc: of NVIDIA's flavours devel has it, \
         base and runtime have not. DeepSpeed compiles its operators when they are first used.",
-    source: "nvidia/container-images/cuda (mirror pdtgct/cuda):doc/README.md; \
-        deepspeedai/DeepSpeed:op_builder/builder.py",
+    sources: &[
+        "nvidia/container-images/cuda (mirror pdtgct/cuda):doc/README.md",
+        "deepspeedai/DeepSpeed:op_builder/builder.py",
+    ],
     judge: Judge::Base(judge),
 };
 

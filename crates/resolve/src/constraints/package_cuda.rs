@@ -9,7 +9,9 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "package-cuda",
     description: "The compiled code of a package loads the CUDA libraries of one major version: that of \
         torch's build.",
-    source: "libraries that the wheels on PyPI load (ELF NEEDED) and their metadata, see the catalog's rows",
+    sources: &[
+        "libraries that the wheels on PyPI load (ELF NEEDED) and their metadata, see the catalog's rows",
+    ],
     judge: Judge::PackageBuild(judge),
 };
 

@@ -8,7 +8,7 @@ use crate::verdict::{Judgement, PackageRefusal, Refusal};
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "package-gpu",
     description: "Every GPU has at least the compute capability that a package supports.",
-    source: "README and build files in the source distributions, see the catalog's rows",
+    sources: &["README and build files in the source distributions, see the catalog's rows"],
     judge: Judge::Package(judge),
 };
 

@@ -12,7 +12,7 @@ pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "partner-asked-for",
     description: "The torchvision, torchaudio, triton and NCCL that were asked for are those of the torch \
         build: each torch release has its own.",
-    source: "metadata of torch, torchvision and torchaudio on PyPI, see the catalog's torch rows",
+    sources: &["metadata of torch, torchvision and torchaudio on PyPI, see the catalog's torch rows"],
     judge: Judge::Build(judge),
 };
 

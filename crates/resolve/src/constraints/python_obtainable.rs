@@ -8,8 +8,11 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "python-obtainable",
     description: "The Python is the image's own where it brings one; else the system's, or one that the \
         deadsnakes archive or uv has for the system.",
-    source: "distributions' package lists; https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa; \
-             astral-sh/uv:crates/uv-python/download-metadata.json, see the catalog's rows of systems",
+    sources: &[
+        "distributions' package lists",
+        "https://launchpad.net/~deadsnakes/+archive/ubuntu/ppa",
+        "astral-sh/uv:crates/uv-python/download-metadata.json, see the catalog's rows of systems",
+    ],
     judge: Judge::Environment(judge),
 };
 

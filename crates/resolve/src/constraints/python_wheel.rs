@@ -7,12 +7,12 @@ use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
 use crate::verdict::{BuildGap, Gap, Judgement, Note, PackageGap, PackageRefusal, PythonRefusal, Refusal};
 
-const SOURCE: &str = "wheel tags and Requires-Python on PyPI, see the catalog's rows";
+const SOURCES: &[&str] = &["wheel tags and Requires-Python on PyPI, see the catalog's rows"];
 
 pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "torch-wheel-for-python",
     description: "torch has a wheel for the Python.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Python(torch),
 };
 
@@ -21,14 +21,14 @@ pub(crate) const PARTNERS: Constraint = Constraint {
     id: "partner-wheel-for-python",
     description: "The torchvision and torchaudio that were asked for have a wheel for the Python; one that \
         was not asked for is left out where it has none.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Python(partners),
 };
 
 pub(crate) const PACKAGE: Constraint = Constraint {
     id: "package-wheel-for-python",
     description: "A package allows the Python, and has a wheel for it where it has wheels.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackagePython(package),
 };
 
@@ -37,7 +37,7 @@ pub(crate) const COMPILED: Constraint = Constraint {
     id: "package-compiles-with-torch",
     description: "A package that has to be compiled because its release has no wheel is not older than the \
         torch that it is compiled against.",
-    source: "days of release on PyPI, see the catalog's rows",
+    sources: &["days of release on PyPI, see the catalog's rows"],
     judge: Judge::PackageBuild(compiled),
 };
 

@@ -6,20 +6,20 @@ use crate::request::{Base as RequestedBase, Versions};
 use crate::universe::{Base, Build, Python, Release, series};
 use crate::verdict::{BaseRefusal, BuildRefusal, Judgement, PackageRefusal, PythonRefusal, Refusal};
 
-const SOURCE: &str = "the request";
+const SOURCES: &[&str] = &["the request"];
 
 /// torch, its build and its CUDA.
 pub(crate) const BUILD: Constraint = Constraint {
     id: "torch-asked-for",
     description: "torch, its build and its CUDA are what was asked for.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Build(build),
 };
 
 pub(crate) const PYTHON: Constraint = Constraint {
     id: "python-asked-for",
     description: "Python is what was asked for.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Python(python),
 };
 
@@ -27,14 +27,14 @@ pub(crate) const PYTHON: Constraint = Constraint {
 pub(crate) const BASE: Constraint = Constraint {
     id: "base-asked-for",
     description: "The base image and its system are what was asked for.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Base(base),
 };
 
 pub(crate) const PACKAGE: Constraint = Constraint {
     id: "package-asked-for",
     description: "A package has the version that was asked for.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Package(package),
 };
 

@@ -7,13 +7,13 @@ use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
 use crate::verdict::{BuildGap, Gap, Judgement, PackageGap, PackageRefusal, Party, Refusal};
 
-const SOURCE: &str = "metadata on PyPI, see the catalog's rows";
+const SOURCES: &[&str] = &["metadata on PyPI, see the catalog's rows"];
 
 /// What a package requires of torch.
 pub(super) const TORCH: Constraint = Constraint {
     id: "torch-requirement-met",
     description: "What a package's metadata requires of torch and its partners is met.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageBuild(torch),
 };
 
@@ -21,15 +21,15 @@ pub(super) const TORCH: Constraint = Constraint {
 pub(super) const TRITON: Constraint = Constraint {
     id: "triton-requirement-met",
     description: "The triton is the one that torch requires on the Python.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::PackageWheel(triton),
 };
 
 /// What packages require of each other.
-pub(super) const PACKAGES: Constraint = Constraint {
+pub(crate) const PACKAGES: Constraint = Constraint {
     id: "requirements-met",
     description: "What a package's metadata requires of other packages is met.",
-    source: SOURCE,
+    sources: SOURCES,
     judge: Judge::Packages(packages),
 };
 

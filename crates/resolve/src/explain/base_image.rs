@@ -2,6 +2,7 @@
 
 use super::Explainer;
 use super::decisions::entry;
+use crate::constraints::{base_cuda, requested};
 use crate::outcome::Decision;
 use crate::rank;
 use crate::request;
@@ -15,9 +16,9 @@ impl<'u> Explainer<'u, '_> {
         let base = self.choice.environment.base;
         let Some(image) = base.image else {
             let message = "no image was requested: the stack goes into an environment on the machine itself.";
-            return entry("base_image", "none".into(), message.into(), vec!["base-asked-for"], &[]);
+            return entry("base_image", "none".into(), message.into(), vec![requested::BASE.id], &[]);
         };
-        let mut constraints = vec!["base-cuda-matches"];
+        let mut constraints = vec![base_cuda::CONSTRAINT.id];
         let what = if self.criteria.bases.is_empty() {
             let with = if base.has_nvcc() == Some(true) { " that has nvcc, to compile with" } else { "" };
             match &base.cuda {
@@ -27,7 +28,7 @@ impl<'u> Explainer<'u, '_> {
                 }
             }
         } else {
-            constraints.push("base-asked-for");
+            constraints.push(requested::BASE.id);
             self.newest_image().unwrap_or_else(|| "as requested".to_owned())
         };
         let newer = self.newer_systems(universe, base);
@@ -36,7 +37,7 @@ impl<'u> Explainer<'u, '_> {
             None => what,
         };
         let message = if newer.is_empty() { format!("{what}.") } else { format!("{what}. {newer}") };
-        entry("base_image", image.reference(), message, constraints, &[&image.source])
+        entry("base_image", image.reference(), message, constraints, [&image.source])
     }
 
     /// The newest compatible image of NVIDIA's, and the newer ones whose contents are unknown.

@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use super::Explainer;
 use super::merge::{Refused, ranges};
 use crate::assemble;
-use crate::constraints::python_wheel::left_out;
+use crate::constraints::{python_wheel, requested, requirements};
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
 use crate::request::{self, Prefer, Versions};
 use crate::universe::{Build, Release, Universe};
+use catalog::Sources;
 use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
@@ -59,7 +60,9 @@ impl<'u> Explainer<'u, '_> {
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
-            .filter(|(name, _)| !left_out(&self.criteria, build, self.choice.environment.python, name))
+            .filter(|(name, _)| {
+                !python_wheel::left_out(&self.criteria, build, self.choice.environment.python, name)
+            })
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
             .collect();
         let mut constraints: Vec<&str> = Vec::new();
@@ -68,9 +71,9 @@ impl<'u> Explainer<'u, '_> {
                 constraints.push(id);
             }
         }
-        let source = build.build.source.as_deref().unwrap_or_default();
+        let sources = [&build.release.source].into_iter().chain(&build.build.source);
         let chosen = format!("{} ({})", build.release.version, build.build.build);
-        let mut torch = entry("torch", chosen, reason, constraints, &[&build.release.source, source]);
+        let mut torch = entry("torch", chosen, reason, constraints, sources);
         if !partners.is_empty() {
             torch.message = format!("{} With {}.", torch.reason, words::and(&partners));
         }
@@ -139,7 +142,7 @@ impl<'u> Explainer<'u, '_> {
         let from = assemble::python_from(&self.criteria, self.choice);
         let mut constraints = Vec::new();
         let why = if let Some(requirement) = requested_text(&self.criteria.python) {
-            constraints.push("python-asked-for");
+            constraints.push(requested::PYTHON.id);
             format!("{requirement} was requested")
         } else if from == "machine" && self.criteria.is_installed(python) {
             "the machine's own, installed already".to_owned()
@@ -175,12 +178,12 @@ impl<'u> Explainer<'u, '_> {
             let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });
-        constraints.push("torch-wheel-for-python");
+        constraints.push(python_wheel::CONSTRAINT.id);
         let source = base
             .system
             .and_then(|system| self.criteria.catalog.systems().python_source(&system.id, &python.text));
-        let sources = [build.release.source.as_str(), source.map_or("", |row| row.source.as_str())];
-        entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, &sources)
+        let sources = [&build.release.source].into_iter().chain(source.map(|row| &row.source));
+        entry("python", python.text.clone(), format!("{why}.{comes}{wheels}"), constraints, sources)
     }
 
     fn package_choice(&self, universe: &'u Universe, release: &Release) -> Decision {
@@ -195,7 +198,7 @@ impl<'u> Explainer<'u, '_> {
             None => "the newest compatible release".to_owned(),
         };
         let others: Vec<&Refused> =
-            refused.iter().filter(|one| !one.constraints.contains(&"package-asked-for")).collect();
+            refused.iter().filter(|one| !one.constraints.contains(&requested::PACKAGE.id)).collect();
         if !others.is_empty() {
             message = format!("{message}. {}", ranges(&others).join("; "));
         }
@@ -218,7 +221,7 @@ impl<'u> Explainer<'u, '_> {
         let mut constraints: Vec<&str> =
             others.iter().flat_map(|one| one.constraints.iter().copied()).collect();
         if requested.is_some() {
-            constraints.push("package-asked-for");
+            constraints.push(requested::PACKAGE.id);
         }
         constraints.sort_unstable();
         constraints.dedup();
@@ -228,8 +231,8 @@ impl<'u> Explainer<'u, '_> {
             .deepspeed()
             .release(&release.text)
             .filter(|_| release.package == "deepspeed");
-        let source = row.map_or(release.source, |row| row.source.as_str());
-        entry(release.package, release.text.clone(), message, constraints, &[source])
+        let source = row.map_or(release.source, |row| &row.source);
+        entry(release.package, release.text.clone(), message, constraints, [source])
     }
 
     /// The releases of a package that rank before the chosen one, newest first, and why each is incompatible
@@ -251,7 +254,7 @@ impl<'u> Explainer<'u, '_> {
                 // Alone it would be compatible: then its own requirements are not.
                 None => (
                     Short::sentence("its own requirements cannot be met here".to_owned()),
-                    "requirements-met",
+                    requirements::PACKAGES.id,
                 ),
             };
             Refused {
@@ -268,23 +271,20 @@ impl<'u> Explainer<'u, '_> {
 
 /// What was requested, in the user's words; nothing where any version would do.
 fn requested_text(requirements: &[&Versions]) -> Option<String> {
-    let texts: Vec<String> = requirements
-        .iter()
-        .filter(|requirement| !requirement.text.is_empty())
-        .map(|requirement| requirement.text.clone())
-        .collect();
+    let texts = requirements.iter().map(|requirement| requirement.text.as_str());
+    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     (!texts.is_empty()).then(|| words::and(&texts))
 }
 
-pub(super) fn entry(
+pub(super) fn entry<'s>(
     part: &str,
     chosen: String,
     reason: String,
     constraints: Vec<&str>,
-    sources: &[&str],
+    sources: impl IntoIterator<Item = &'s Sources>,
 ) -> Decision {
     let mut each: Vec<String> = Vec::new();
-    for source in sources.iter().flat_map(|source| source.split("; ")).filter(|source| !source.is_empty()) {
+    for source in sources.into_iter().flat_map(Sources::iter) {
         if !each.iter().any(|known| known == source) {
             each.push(source.to_owned());
         }

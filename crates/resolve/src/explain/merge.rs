@@ -1,6 +1,7 @@
 //! Reasons of many releases, said once.
 
 use super::Explainer;
+use crate::constraints::requested;
 use crate::message::{Short, Subject};
 use crate::outcome;
 use crate::universe::{Build, Universe};
@@ -52,7 +53,7 @@ impl<'u> Explainer<'u, '_> {
     /// The first reason of each build, those that are alike together.
     pub(super) fn groups(&self, reasons: &[(&Build, Vec<Reason>)]) -> Vec<Group> {
         let by_cuda = |(build, reasons): &(&Build, Vec<Reason>)| {
-            reasons.first().is_some_and(|reason| reason.constraint == "torch-asked-for")
+            reasons.first().is_some_and(|reason| reason.constraint == requested::BUILD.id)
                 && self
                     .criteria
                     .torch
@@ -86,7 +87,7 @@ impl<'u> Explainer<'u, '_> {
         let requirements: Vec<String> =
             self.criteria.cuda.iter().map(|requirement| format!("CUDA {}", requirement.text)).collect();
         Group {
-            constraint: "torch-asked-for",
+            constraint: requested::BUILD.id,
             message: Short::sentence(format!("no {known}build for {}", words::and(&requirements))),
             builds: reasons.iter().map(|(build, _)| build.build.build.clone()).collect(),
             is_request: false,

@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::Explainer;
 use crate::constraint::{Constraint, Environment, Judge};
-use crate::constraints::CONSTRAINTS;
+use crate::constraints::{CONSTRAINTS, requested};
 use crate::rank;
 use crate::search::Rejected;
 use crate::universe::{Base, Build, Python, Release, Universe};
@@ -99,7 +99,7 @@ impl<'u> Explainer<'u, '_> {
         if open.is_empty() {
             return apart_from_requirements(
                 pythons.into_iter().map(|(_, reasons)| reasons),
-                "python-asked-for",
+                requested::PYTHON.id,
             );
         }
         let mut refused = Vec::new();
@@ -114,7 +114,7 @@ impl<'u> Explainer<'u, '_> {
                 }
             }
         }
-        apart_from_requirements(refused.into_iter(), "base-asked-for")
+        apart_from_requirements(refused.into_iter(), requested::BASE.id)
     }
 
     /// Why no packages go with a build: of a package that is refused in every release, the newest one
@@ -125,7 +125,7 @@ impl<'u> Explainer<'u, '_> {
         for package in self.choice.packages.iter().map(|release| release.package) {
             let requested = |entry: &&Rejected| {
                 entry.candidate.release.is_some_and(|release| release.package == package)
-                    && entry.reasons.iter().all(|reason| reason.constraint != "package-asked-for")
+                    && entry.reasons.iter().all(|reason| reason.constraint != requested::PACKAGE.id)
             };
             let reason = self
                 .trace

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::Explainer;
 use super::merge::{Group, outcome_reasons};
+use crate::constraints::requested;
 use crate::outcome::{Reason, Rejected};
 use crate::universe::{Build, Python, Universe};
 use diagnostic::words;
@@ -32,7 +33,7 @@ impl<'u> Explainer<'u, '_> {
         all.extend(self.pythons(universe));
         for release in &self.choice.packages {
             let refused = self.newer_packages(universe, release);
-            let shown = refused.filter(|one| !one.constraints.contains(&"package-asked-for"));
+            let shown = refused.filter(|one| !one.constraints.contains(&requested::PACKAGE.id));
             all.extend(shown.take(PACKAGES).map(|one| {
                 Rejected {
                     candidate: format!("{} {}", release.package, one.version),
@@ -108,7 +109,7 @@ impl<'u> Explainer<'u, '_> {
             universe.pythons.iter().rev().filter(|python| python.version > environment.python.version);
         let refused = |python: &'u Python| {
             let reasons = self.python(environment.build, python);
-            let requested = reasons.iter().any(|reason| reason.constraint == "python-asked-for");
+            let requested = reasons.iter().any(|reason| reason.constraint == requested::PYTHON.id);
             (!reasons.is_empty() && !requested).then(|| Rejected {
                 candidate: format!("python {}", python.text),
                 reasons: outcome_reasons(&reasons),

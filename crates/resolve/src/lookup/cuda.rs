@@ -42,7 +42,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         );
         explanation.row(&row.toolkit, driver);
         explanation.row("", row.note.clone().unwrap_or_default());
-        explanation.source(&row.source);
+        explanation.sources(row.source.iter());
     }
     let minor = Version::parse(&first.toolkit).map(|one| one.minor()).unwrap_or_default();
     rest(&mut explanation, universe, minor);
@@ -156,7 +156,7 @@ fn all(universe: &Universe) -> Explanation {
             .collect();
         let text = format!("{}; driver {} or newer", of.join(", "), major.driver_min);
         explanation.row(&format!("CUDA {}", major.major), text);
-        explanation.source(&major.source);
+        explanation.sources(major.source.iter());
     }
     explanation
 }
@@ -211,6 +211,6 @@ fn nearest(explanation: &mut Explanation, universe: &Universe, requested: &Versi
             &near.toolkit.rsplit_once('.').map_or(String::new(), |(minor, _)| minor.to_owned()),
         );
         explanation.alternative(format!("CUDA {}: driver {driver}", near.toolkit));
-        explanation.source(&near.source);
+        explanation.sources(near.source.iter());
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
     explanation.row("newest", latest);
     explanation.row("GPUs from", row.oldest_architecture.clone().unwrap_or_default());
     explanation.row("note", row.note.clone().unwrap_or_default());
-    explanation.source(&row.source);
+    explanation.sources(row.source.iter());
     explanation
 }
 
@@ -131,7 +131,7 @@ fn all(universe: &Universe) -> Explanation {
             row.end_of_life.as_ref().map(|day| format!("end of life {day}")),
         ];
         explanation.row(&row.branch.to_string(), parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
-        explanation.source(&row.source);
+        explanation.sources(row.source.iter());
     }
     explanation
 }
@@ -149,7 +149,7 @@ fn missing(universe: &Universe, version: &str, number: u32) -> Explanation {
     for near in [before, after].into_iter().flatten() {
         let cuda = near.cuda.as_ref().map_or(String::new(), |cuda| format!(" (CUDA {cuda})"));
         explanation.alternative(format!("driver {}{cuda}", near.branch));
-        explanation.source(&near.source);
+        explanation.sources(near.source.iter());
     }
     explanation
 }

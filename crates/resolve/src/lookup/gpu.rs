@@ -57,7 +57,7 @@ fn model(universe: &Universe, gpu: &gpus::Gpu) -> Explanation {
     };
     explanation.row("forward compatibility", forward);
     explanation.row("note", gpu.note.clone().unwrap_or_default());
-    explanation.source(&gpu.source);
+    explanation.sources(gpu.source.iter());
     if let Some(capability) = self::capability(&catalog::cuda::sm(&gpu.compute_capability)) {
         rows(&mut explanation, universe, capability, gpu.processor.as_deref());
     }
@@ -74,7 +74,7 @@ fn architecture(universe: &Universe, (major, minor): (u32, u32)) -> Explanation 
         for row in known {
             let text = format!("{} ({})", catalog::cuda::sm(&row.compute_capability), row.architecture);
             explanation.alternative(text);
-            explanation.source(&row.source);
+            explanation.sources(row.source.iter());
         }
         return explanation;
     };
@@ -107,7 +107,7 @@ fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u3
         explanation.row("CUDA compiles for it", range.join(" "));
         let last = row.last_driver_branch.map(|branch| format!("branch {branch}"));
         explanation.row("last driver", last.unwrap_or_default());
-        explanation.source(&row.source);
+        explanation.sources(row.source.iter());
     }
     let processor = processor.unwrap_or("x86_64");
     let with = |build: &&Build| {

@@ -20,14 +20,14 @@ pub(super) fn explain(universe: &Universe, reference: &str) -> Explanation {
         Existence::Yes(image) => return one(image),
         Existence::No { why, source } => {
             let mut explanation = Explanation::new(reference, format!("There is no such image: {why}."));
-            explanation.source(&source);
+            explanation.sources(source.iter());
             explanation
         }
         Existence::Unknown { why } => Explanation::new(reference, format!("Not known: {why}.")),
     };
     for near in universe.catalog.images().nearest(reference) {
         explanation.alternative(near.reference());
-        explanation.source(&near.source);
+        explanation.sources(near.source.iter());
     }
     explanation
 }
@@ -49,7 +49,7 @@ fn repository(universe: &Universe, repository: &images::Repository) -> Explanati
         .map(|image| image.tag.clone())
         .collect();
     explanation.row("newest", newest.join(", "));
-    explanation.source(&repository.source);
+    explanation.sources(repository.source.iter());
     explanation
 }
 
@@ -78,6 +78,6 @@ fn one(image: &Image) -> Explanation {
     explanation
         .row("driver", image.driver_min.as_ref().map_or(String::new(), |one| format!("{one} or newer")));
     explanation.row("processors", image.architectures.as_ref().map_or(String::new(), |list| list.join(", ")));
-    explanation.source(&image.source);
+    explanation.sources(image.source.iter());
     explanation
 }

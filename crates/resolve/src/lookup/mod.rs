@@ -54,11 +54,11 @@ impl Explanation {
         }
     }
 
-    fn source(&mut self, text: &str) {
-        let parts = text.split("; ").filter(|part| !part.is_empty());
-        for part in parts {
-            if !self.sources.iter().any(|known| known == part) {
-                self.sources.push(part.to_owned());
+    /// Adds sources that it does not have yet.
+    fn sources<'s>(&mut self, sources: impl IntoIterator<Item = &'s str>) {
+        for source in sources {
+            if !self.sources.iter().any(|known| known == source) {
+                self.sources.push(source.to_owned());
             }
         }
     }
@@ -73,7 +73,7 @@ pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
     if let Some(constraint) = CONSTRAINTS.iter().find(|constraint| constraint.id == text) {
         let summary = format!("A constraint of `envdoc resolve`. {}", constraint.description);
         let mut explanation = Explanation::new(constraint.id, summary);
-        explanation.source(constraint.source);
+        explanation.sources(constraint.sources.iter().copied());
         return Some(explanation);
     }
     if image::is_reference(text) {

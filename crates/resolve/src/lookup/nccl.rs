@@ -39,7 +39,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         .map(|build| format!("{}+{}", build.release.version, build.build.build))
         .collect();
     explanation.row("in torch", with.join(", "));
-    explanation.source(&row.source);
+    explanation.sources(row.source.iter());
     explanation
 }
 
@@ -67,7 +67,7 @@ fn series(universe: &Universe, version: &str) -> Option<Explanation> {
     let mut explanation = Explanation::new(title, summary);
     for row in rows {
         explanation.row(&row.version, row.released.clone().unwrap_or_else(|| "day not known".to_owned()));
-        explanation.source(&row.source);
+        explanation.sources(row.source.iter());
     }
     (!versions.is_empty()).then_some(explanation)
 }
@@ -89,7 +89,7 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
         universe.catalog.nccl().all().iter().find(|row| parse(row).is_some_and(|one| one > requested));
     for near in [before, after].into_iter().flatten() {
         explanation.alternative(format!("NCCL {}", near.version));
-        explanation.source(&near.source);
+        explanation.sources(near.source.iter());
     }
     explanation
 }

@@ -33,7 +33,7 @@ pub(super) fn preset(preset: &Preset) -> Explanation {
     explanation.row("deepspeed", deepspeed.unwrap_or_default());
     explanation
         .row("nvcc", if preset.compile { "needed: a part is compiled unless a wheel fits" } else { "" });
-    explanation.source(&preset.source);
+    explanation.sources(preset.source.iter());
     explanation
 }
 
@@ -92,7 +92,7 @@ fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation
         release.indirect.iter().map(|row| format!("{} {}, by {}", row.package, row.versions, row.through));
     explanation.row("indirectly", through.collect::<Vec<_>>().join("; "));
     explanation.row("glibc", release.glibc.map_or(String::new(), |one| format!("{one} or newer")));
-    explanation.source(release.source);
+    explanation.sources(release.source.iter());
     if package.name == "deepspeed" {
         deepspeed_rows(universe, &mut explanation, &release.text);
     }
@@ -128,7 +128,7 @@ fn deepspeed_rows(universe: &Universe, explanation: &mut Explanation, version: &
         .filter(|row| covers(&row.deepspeed, version) == Some(true))
     {
         explanation.row("known", format!("with {}: {}. Do: {}", known.with, known.effect, known.fix));
-        explanation.source(&known.source);
+        explanation.sources(known.source.iter());
     }
 }
 
@@ -169,7 +169,7 @@ fn missing(universe: &Universe, package: &Package, version: &str) -> Explanation
     let after = package.releases.iter().rev().find(|one| one.version > requested);
     for near in [after, before].into_iter().flatten() {
         explanation.alternative(format!("{}=={}", package.name, near.text));
-        explanation.source(near.source);
+        explanation.sources(near.source.iter());
     }
     explanation
 }

@@ -32,15 +32,13 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         "packaged in",
         if own.is_empty() { "no system in the catalog".to_owned() } else { words::and(&own) },
     );
-    let uv: Vec<&str> = universe
+    let by_uv = universe
         .catalog
         .systems()
         .python_sources()
         .iter()
-        .filter(|source| source.python == series && source.uv == Some(true))
-        .map(|source| source.source.as_str())
-        .collect();
-    explanation.row("uv", if uv.is_empty() { "not known" } else { "available" });
+        .any(|source| source.python == series && source.uv == Some(true));
+    explanation.row("uv", if by_uv { "available" } else { "not known" });
     let torches: Vec<&str> = universe
         .catalog
         .torch()
@@ -55,7 +53,7 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
         _ => format!("{} have wheels for it", words::span(&torches)),
     };
     explanation.row("torch", text);
-    explanation.source(&row.source);
+    explanation.sources(row.source.iter());
     explanation
 }
 
@@ -70,7 +68,7 @@ fn missing(universe: &Universe, version: &str) -> Explanation {
     for row in universe.catalog.systems().pythons().iter().rev() {
         let end = row.end_of_life.as_ref().map_or(String::new(), |day| format!("end of life {day}"));
         explanation.row(&row.python, end);
-        explanation.source(&row.source);
+        explanation.sources(row.source.iter());
     }
     explanation
 }
@@ -103,6 +101,6 @@ pub(super) fn system(universe: &Universe, system: &System) -> Explanation {
     explanation
         .row("from uv", if uv.is_empty() { String::new() } else { format!("Python {}", words::span(&uv)) });
     explanation.row("note", system.note.clone().unwrap_or_default());
-    explanation.source(&system.source);
+    explanation.sources(system.source.iter());
     explanation
 }

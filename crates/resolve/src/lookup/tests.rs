@@ -48,6 +48,20 @@ fn explains_names_and_versions_that_exist() {
 }
 
 #[test]
+fn sources_are_shown_whole() {
+    let (gpus, shown) = (universe().catalog.gpus(), explain("h100").sources);
+    let is_h100 = |gpu: &&catalog::gpus::Gpu| gpu.aliases.iter().any(|alias| alias == "h100");
+    let of_row = &gpus.all().iter().find(is_h100).unwrap().source;
+    assert!(of_row.iter().any(|source| source.contains("; ")), "no source of {of_row} has the separator");
+    for source in of_row.iter() {
+        assert!(shown.iter().any(|one| one == source), "{source} is not in {shown:?}");
+    }
+    for source in &shown {
+        assert_eq!(source.matches('(').count(), source.matches(')').count(), "half a source: {source}");
+    }
+}
+
+#[test]
 fn versions_are_equal_as_pep_440_says() {
     for (text, title) in [
         ("peft==0.13", "peft 0.13.0"),

@@ -6,6 +6,7 @@ use pep440_rs::Version;
 
 use super::{Explanation, same};
 use crate::universe::{Universe, series};
+use catalog::Sources;
 use catalog::torch::{Build, Release};
 use diagnostic::words;
 
@@ -53,7 +54,7 @@ fn series_of(number: &str, releases: &[&Release]) -> Explanation {
     let mut explanation = Explanation::new(format!("torch {number}"), summary);
     for one in releases.iter().rev() {
         explanation.row(&one.version, brief(one));
-        explanation.source(&one.source);
+        explanation.sources(one.source.iter());
     }
     explanation
 }
@@ -137,7 +138,7 @@ fn build(universe: &Universe, release: &Release, build: &Build) -> Explanation {
     if build.in_release_matrix == Some(false) {
         explanation.row("note", "seen on the wheel index, not in the release matrix");
     }
-    explanation.source(build.source.as_deref().unwrap_or_default());
+    explanation.sources(build.source.iter().flat_map(Sources::iter));
     common(&mut explanation, release);
     explanation
 }
@@ -153,7 +154,7 @@ fn common(explanation: &mut Explanation, release: &Release) {
     explanation.row("torchvision", torchvision.unwrap_or_default());
     explanation.row("triton", release.triton.clone().unwrap_or_default());
     explanation.row("note", release.note.clone().unwrap_or_default());
-    explanation.source(&release.source);
+    explanation.sources(release.source.iter());
 }
 
 /// The drivers for a CUDA: the oldest on which it runs, and the one that knows it in full.
@@ -219,7 +220,7 @@ fn no_build(universe: &Universe, release: &Release, name: &str) -> Explanation {
     for build in release.builds.iter().rev() {
         explanation.alternative(format!("torch=={}+{}", release.version, build.build));
     }
-    explanation.source(&release.source);
+    explanation.sources(release.source.iter());
     explanation
 }
 
@@ -270,7 +271,7 @@ fn missing(universe: &Universe, number: &str) -> Explanation {
     };
     let mut explanation = Explanation::new(title, summary);
     near.iter().rev().for_each(|one| explanation.alternative(format!("torch=={one}")));
-    explanation.source("releases on PyPI, see the catalog's torch rows");
+    explanation.sources(["releases on PyPI, see the catalog's torch rows"]);
     explanation
 }
 
@@ -315,7 +316,7 @@ pub(super) fn partner(universe: &Universe, name: &str, version: &str) -> Explana
         {
             explanation.row(&format!("torch {}", release.version), torchaudio(release));
         }
-        explanation.source(&release.source);
+        explanation.sources(release.source.iter());
     }
     explanation
 }

@@ -66,7 +66,7 @@ fn chosen(title: String, name: &str, best: &Resolution) -> Explanation {
     let mut explanation = Explanation::new(title, "It is in the answer to this request.");
     for decision in best.decisions.iter().filter(|decision| decision.part == name) {
         explanation.summary = format!("It is in the answer to this request. {}", decision.message);
-        decision.sources.iter().for_each(|source| explanation.source(source));
+        explanation.sources(decision.sources.iter().map(String::as_str));
         explanation.row("constraints", decision.constraints.join(", "));
     }
     explanation
@@ -85,7 +85,7 @@ fn would_hold(title: String, name: &str, best: &Resolution, other: &Resolution) 
     let mut explanation = Explanation::new(title, summary);
     for decision in best.decisions.iter().filter(|decision| decision.part == name) {
         explanation.row("chosen", format!("{}: {}", decision.chosen, decision.message));
-        decision.sources.iter().for_each(|source| explanation.source(source));
+        explanation.sources(decision.sources.iter().map(String::as_str));
     }
     for (label, mine, theirs) in differences(&best.stack, &other.stack) {
         explanation.row(&label, format!("{theirs} instead of {mine}"));

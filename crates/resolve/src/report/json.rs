@@ -6,19 +6,22 @@ use serde::Serialize;
 
 use super::Report;
 use crate::outcome::{Decision, Nearest, Outcome, Reason, Rejected, Stack, Warning};
+use crate::requirement_keys;
 
 /// Version of the format.
 pub const SCHEMA: u32 = 1;
 
 /// What `envdoc resolve --format json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = requirement_keys::describe)]
 pub struct ResolveReport {
     /// Version of this format.
     pub schema: u32,
     /// Version of envdoc.
     pub envdoc: String,
     /// What was asked for, in the words of the options.
-    #[serde(rename = "wishes")]
+    #[serde(flatten, with = "requirement_keys")]
+    #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
     /// The stack; null: there is none, see `conflict`.
     pub stack: Option<Stack>,
@@ -40,13 +43,15 @@ pub struct ResolveReport {
 /// Why there is no stack.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
+#[schemars(transform = requirement_keys::describe)]
 pub struct ConflictEntry {
     /// The conflict, in plain sentences.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
-    /// The smallest set of wishes that cannot hold together.
-    #[serde(rename = "wishes")]
+    /// The smallest set of requirements that cannot hold together.
+    #[serde(flatten, with = "requirement_keys")]
+    #[schemars(!flatten, with = "Vec<String>")]
     pub requirements: Vec<String>,
     /// Why they cannot.
     pub reasons: Vec<Reason>,

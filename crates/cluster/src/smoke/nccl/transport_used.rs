@@ -7,13 +7,14 @@ use std::time::Instant;
 use super::Opened;
 use super::logs::logs;
 use super::workers::Rank;
-use crate::smoke::bandwidth::{rate, size};
+use crate::smoke::bandwidth::size;
 use crate::smoke::expected_nccl::expected_of_nccl;
 use crate::smoke::nccl_log;
 use crate::smoke::outcome::{Captured, Expected, Outcome, PhaseFailed, Verdict};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::phases::Options;
 use crate::smoke::transport::{self, Site};
+use diagnostic::units::rate;
 
 /// Ring orders that are printed.
 const PRINTED_ORDERS: usize = 4;

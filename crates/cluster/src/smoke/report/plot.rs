@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use diagnostic::units::rate;
+
 use crate::smoke::bandwidth::size;
 use crate::smoke::outcome::{Expected, Measured, Outcome};
 
@@ -100,20 +102,4 @@ pub fn drawn(results: &[Measured], expected: Option<&Expected>) -> String {
         );
     }
     text + "</svg>\n"
-}
-
-fn rate(bus: f64) -> String {
-    match bus {
-        bus if bus >= 1e9 => format!("{} GB/s", short(bus / 1e9)),
-        bus if bus >= 1e6 => format!("{} MB/s", short(bus / 1e6)),
-        bus => format!("{} kB/s", short(bus / 1e3)),
-    }
-}
-
-fn short(number: f64) -> String {
-    if number >= 10.0 || (number - number.round()).abs() < 1e-9 {
-        format!("{number:.0}")
-    } else {
-        format!("{number:.2}")
-    }
 }
