@@ -15,7 +15,7 @@ use crate::flow::{Counters, PORT_OF_GOSSIP};
 use crate::ssh::unlogged;
 use crate::worker::bundle::Bundle;
 use crate::worker::{Answer, Failure, Task, Why};
-use crate::{blocked, gossip};
+use crate::{blocked, gossip, resolver};
 
 const STEP: Step = Step::Verify;
 const GOSSIP: u16 = PORT_OF_GOSSIP;
@@ -372,7 +372,7 @@ async fn between(
     );
     // Names alone: what the container's resolver and the engine say of the same name differs, or not.
     let named: Tried;
-    let tried = match resolver(plan, one, other, tried).await {
+    let tried = match resolver::fault(plan, one, other, tried).await {
         Some((problem, _)) if tried.connects.is_ok() => return Cause::Resolver(problem),
         Some((_, true)) => {
             named = Tried { name: Ok(()), ..tried.clone() };
@@ -524,65 +524,6 @@ async fn between(
         ),
         _ => Cause::Guessed(unexplained(one, other, tried)),
     }
-}
-
-/// The problem of a container that does not get from its resolver what the engine knows, and whether the
-/// engine was seen to know it.
-async fn resolver(
-    plan: &ClusterPlan,
-    one: &ContainerProbe<'_>,
-    other: &ContainerProbe<'_>,
-    tried: &Tried,
-) -> Option<(Problem, bool)> {
-    let why = tried.name.as_ref().err().filter(|_| plan.network.kind != NetworkKind::Host)?;
-    let engine = container_probe::engine_knows(one, other).await;
-    if engine == Ok(false) {
-        return None;
-    }
-    let (a, b, server) = (&one.node.name, &other.node.name, container_probe::ENGINE_DNS);
-    let servers = container_probe::nameservers(one).await;
-    let own = server.to_string();
-    if engine.is_ok() && servers.contains(&own) && container_probe::resolves(one, other).await.is_ok() {
-        // The engine has learned it since.
-        return None;
-    }
-    let answer = match servers.contains(&own) {
-        true => None,
-        false => container_probe::own_server(one, b, &servers).await,
-    };
-    let why = answer.map_or_else(|| why.to_string(), |failure| failure.message);
-    let message = match (&engine, servers.contains(&own)) {
-        (Err(failure), _) => format!(
-            "the DNS server of the engine ({server}) does not answer in the container of {a} ({failure}), so \
-                {b} cannot be resolved there"
-        ),
-        (Ok(_), false) => format!(
-            "/etc/resolv.conf in the container of {a} names {} instead of {server}, so {b} cannot be \
-                resolved there ({why}); the engine knows {b}",
-            if servers.is_empty() { "no server".to_owned() } else { servers.join(", ") }
-        ),
-        (Ok(_), true) => format!(
-            "the container of {a} resolves {b} wrongly ({why}), but the engine knows its address \
-                {}: /etc/hosts or /etc/nsswitch.conf of that container is wrong",
-            other.address
-        ),
-    };
-    let problem = Problem::of(STEP, a, message)
-        .fix(format!(
-            "Show the DNS servers of that container, on {a}: `docker exec {a} cat /etc/resolv.conf`"
-        ))
-        .fix(format!("Point it at the engine's server without a restart: `{}`", rewrite(a)))
-        .fix(format!("Restart that container, which stops everything that runs in it: `docker restart {a}`"));
-    Some((problem, engine.is_ok()))
-}
-
-/// The command that points a container at the engine's DNS server.
-fn rewrite(node: &str) -> String {
-    format!(
-        "envdoc cluster exec {node} -- sh -c 'printf \"nameserver {}\\noptions ndots:0\\n\" \
-            >/etc/resolv.conf'",
-        container_probe::ENGINE_DNS
-    )
 }
 
 /// A datagram from machine to machine, on a port that is nobody's.

@@ -56,6 +56,7 @@ pub mod record;
 pub mod render;
 pub mod report;
 pub mod request;
+mod resolver;
 pub mod secrets;
 pub mod smoke;
 pub mod ssh;

@@ -214,11 +214,8 @@ impl Fix {
 /// A text whose length is bounded, whatever it quotes.
 fn short(text: impl Into<String>) -> String {
     let text = text.into();
-    let short = match visible::shortened(&text) {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(short) => Some(short),
-    };
-    short.unwrap_or(text)
+    let short = visible::shortened(&text);
+    if let Cow::Owned(short) = short { short } else { text }
 }
 
 /// A finding.

@@ -193,11 +193,7 @@ async fn once(
         tokio::time::sleep(lead).await;
         measure::once(peers, directions, COUNT, &run).await
     };
-    let addresses = fan_out(hosts.iter().map(|host| async move {
-        let interfaces = (*host)?.interfaces().await.ok()?;
-        Some(interfaces.into_iter().flat_map(|one| one.addresses).map(|(own, _)| own).collect::<Vec<_>>())
-    }));
-    let (observed, ways, addresses) = tokio::join!(watch, send, addresses);
+    let (observed, ways, addresses) = tokio::join!(watch, send, addresses(hosts));
     let of = |way: Way| {
         let (from, to) = (way.from, way.to);
         let flow = measure::flow(&run, (from, to));
@@ -210,6 +206,15 @@ async fn once(
         trace
     };
     ways.unwrap_or_default().into_iter().map(of).collect()
+}
+
+/// All addresses of each machine; `None` where nobody can look.
+async fn addresses(hosts: &[Option<&Probe<'_>>]) -> Vec<Option<Vec<IpAddr>>> {
+    fan_out(hosts.iter().map(|host| async move {
+        let interfaces = (*host)?.interfaces().await.ok()?;
+        Some(interfaces.into_iter().flat_map(|one| one.addresses).map(|(own, _)| own).collect())
+    }))
+    .await
 }
 
 /// Addresses that a machine with the addresses `own` asked for without an answer, and that no node has.
@@ -324,6 +329,20 @@ mod tests {
     }
 
     #[test]
+    fn the_senders_own_icmp_error_is_no_firewall_where_nobody_answered_its_arp() {
+        let (own, stranger) = (IpAddr::from([10, 77, 10, 1]), IpAddr::from([10, 77, 10, 99]));
+        let error = [packet([10, 77, 10, 1], None)];
+        let of = |unanswered: &[IpAddr]| {
+            let seen = (Some(&error[..]), Some(&[][..]));
+            let trace = trace(way(0), FLOW, seen, (vec![[10, 77, 10, 2].into()], CONTAINER));
+            Trace { unanswered: unanswered.iter().copied().collect(), sender: vec![own], ..trace }
+        };
+        // A REJECT of its own firewall says so without asking.
+        assert_eq!(of(&[stranger]).stop(), Some(Stop::NotResolved(stranger)));
+        assert_eq!(of(&[]).stop(), Some(Stop::Rejected(own)));
+    }
+
+    #[test]
     fn an_address_that_no_node_has_is_asked_for_in_vain() {
         let address = |last: u8| IpAddr::from([10, 77, 10, last]);
         let (own, nodes) = ([address(1)], [Some(vec![address(1)]), Some(vec![address(2)])]);
@@ -334,14 +353,8 @@ mod tests {
         let of = |arrived: u32, sent: &[Packet]| {
             let seen = (Some(sent), Some(&[][..]));
             let trace = trace(way(arrived), FLOW, seen, (vec![address(2)], CONTAINER));
-            Trace { unanswered: found.clone(), sender: own.to_vec(), ..trace }
+            Trace { unanswered: found.clone(), ..trace }
         };
-        // The machine's own kernel says after a while that nobody answers; a REJECT of its firewall would say
-        // so without asking.
-        let error = packet([10, 77, 10, 1], None);
-        assert_eq!(of(0, std::slice::from_ref(&error)).stop(), Some(Stop::NotResolved(address(99))));
-        let rejected = Trace { unanswered: BTreeSet::new(), ..of(0, &[error]) };
-        assert_eq!(rejected.stop(), Some(Stop::Rejected(address(1))));
         assert_eq!(of(0, &[]).stop(), Some(Stop::NotResolved(address(99))));
         assert_eq!(of(80, &[]).stop(), None);
         // Whoever is asked for, these packets were sent.

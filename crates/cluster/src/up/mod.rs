@@ -2,6 +2,7 @@
 //! only what differs.
 
 mod build;
+mod clocks;
 mod containers;
 mod diagnosis;
 mod engine_loss;
@@ -11,6 +12,7 @@ mod images;
 mod joining;
 pub(crate) mod limits;
 mod network;
+mod pair_tests;
 mod planning;
 pub(crate) mod restart;
 mod verify;
@@ -21,8 +23,6 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use diagnostic::units::rough_time;
 
 use super::keys::Keys;
 use super::observed_state::{self, ObservedState};
@@ -40,16 +40,12 @@ use docker::auth::Logins;
 use docker::engine::Engine;
 use docker::{fan_out, swarm as engine_swarm};
 
-/// Seconds by which clocks may differ before the certificates of a swarm do not hold.
-const CLOCK_SKEW_LIMIT_SECONDS: i64 = 300;
 /// The longest that resolving a name may take.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the first node's engine may take to start its swarm: a run that was killed may have asked for it,
 /// and after a reboot it loads the swarm's state.
 const SWARM_START_TIMEOUT: Duration = Duration::from_secs(30);
 const SWARM_START_INTERVAL: Duration = Duration::from_millis(500);
-/// Seconds by which clocks may differ before a note is printed.
-const CLOCK_SKEW_NOTE_SECONDS: i64 = 3;
 
 /// A cluster at work.
 pub struct Work<'a> {
@@ -267,8 +263,8 @@ fn connected(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<Prob
     for note in swarm::namesakes(observed) {
         work.note(note);
     }
-    let problems = clocks(observed);
-    for note in slightly_off(observed) {
+    let problems = clocks::apart(observed);
+    for note in clocks::slightly_apart(observed) {
         work.note(note);
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
@@ -313,48 +309,6 @@ async fn refused(work: &Work<'_>, observed: &[ObservedState]) -> Result<(), Vec<
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Nodes whose clocks are far from the first one's.
-fn clocks(observed: &[ObservedState]) -> Vec<Problem> {
-    let Some((first, ahead)) = observed.first().and_then(|first| Some((first, first.ahead?))) else {
-        return Vec::new();
-    };
-    let off = |node: &ObservedState| {
-        node.ahead.map(|own| own - ahead).filter(|off| off.abs() > CLOCK_SKEW_LIMIT_SECONDS)
-    };
-    let problem = |(node, off): (&ObservedState, i64)| {
-        let word = if off > 0 { "ahead of" } else { "behind" };
-        Problem::of(
-            Step::Connect,
-            &node.name,
-            format!(
-                "the clock of {} is {} {word} that of {}; swarm certificates would be invalid",
-                node.name,
-                rough_time(off.abs() as f64),
-                first.name
-            ),
-        )
-        .fix("Synchronize the clocks on both nodes: `timedatectl set-ntp true`")
-    };
-    observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(problem).collect()
-}
-
-fn slightly_off(observed: &[ObservedState]) -> Vec<String> {
-    let Some(ahead) = observed.first().and_then(|first| first.ahead) else { return Vec::new() };
-    let off = |node: &ObservedState| {
-        node.ahead
-            .map(|own| own - ahead)
-            .filter(|off| (CLOCK_SKEW_NOTE_SECONDS..=CLOCK_SKEW_LIMIT_SECONDS).contains(&off.abs()))
-    };
-    let message = |(node, off): (&ObservedState, i64)| {
-        format!(
-            "the clock of {} is {} off; synchronize it: `timedatectl set-ntp true`",
-            node.name,
-            rough_time(off.abs() as f64)
-        )
-    };
-    observed.iter().filter_map(|node| off(node).map(|off| (node, off))).map(message).collect()
-}
-
 /// Does something with all nodes at once; the problems of all.
 async fn on_all<'w, T, F: Future<Output = Result<T, Problem>>>(
     nodes: impl IntoIterator<Item = (&'w Node, &'w Engine)>,
@@ -375,23 +329,6 @@ async fn on_all<'w, T, F: Future<Output = Result<T, Problem>>>(
 mod tests {
     use super::*;
     use crate::testing;
-
-    #[test]
-    fn clocks_that_differ() {
-        let node = |name: &str, ahead| ObservedState {
-            name: name.into(),
-            ahead: Some(ahead),
-            ..ObservedState::default()
-        };
-        let observed = [node("node1", 1), node("node2", 3601), node("node3", 0), node("node4", 11)];
-        let problems = clocks(&observed);
-        assert_eq!(problems.len(), 1);
-        assert!(
-            problems[0].message.starts_with("the clock of node2 is 60 minutes ahead of that of node1"),
-            "{problems:?}"
-        );
-        assert_eq!(slightly_off(&observed).len(), 1);
-    }
 
     #[test]
     fn only_an_overlay_needs_a_swarm() {

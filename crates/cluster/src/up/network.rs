@@ -239,19 +239,18 @@ async fn visible<'a>(work: &Work<'a>, node: &Node, engine: &'a Engine) -> Result
         let message = format!("no interface of the container on {} has its address in {network}", node.name);
         return Err(failed(Problem::of(STEP, &node.name, message)));
     };
+    work.done(STEP, &node.name, message(network, interface, &all), Outcome::Unchanged);
+    Ok(())
+}
+
+/// Which of the interfaces of a container is that of the network.
+fn message(network: &str, interface: &Interface, all: &[Interface]) -> String {
     let others = all.iter().filter(|other| !other.loopback && other.name != interface.name);
     let others: Vec<_> = others.map(|other| other.name.as_str()).collect();
-    let not = if others.is_empty() {
-        String::new()
-    } else {
-        format!(" (not in this network: {})", others.join(", "))
+    let not = match others.is_empty() {
+        true => String::new(),
+        false => format!(" (not in this network: {})", others.join(", ")),
     };
     let mtu = interface.mtu.map_or(String::new(), |mtu| format!(", MTU {mtu}"));
-    work.done(
-        STEP,
-        &node.name,
-        format!("{network} is {} in a container{mtu}{not}", interface.name),
-        Outcome::Unchanged,
-    );
-    Ok(())
+    format!("{network} is {} in a container{mtu}{not}", interface.name)
 }

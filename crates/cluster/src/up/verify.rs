@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use docker::fan_out;
-use futures_util::{StreamExt, stream};
-
 use super::restart::{Busy, busy, refused};
-use super::{Work, containers, healthy, on_all};
+use super::{Work, containers, healthy, on_all, pair_tests};
 use crate::blocked;
-use crate::causes::{Before, Causes, causes};
+use crate::causes::Causes;
 use crate::container_probe::{self, ContainerProbe, Tried, pinned};
 use crate::flow::measure::{self, Peer};
 use crate::flow::rate::{self, Way};
@@ -21,6 +18,7 @@ use crate::stale_entries::to_reattach;
 use crate::worker::container as worker_container;
 use docker::container;
 use docker::engine::Engine;
+use docker::fan_out;
 
 const STEP: Step = Step::Verify;
 /// How long the engines of a swarm may take until each knows of every container.
@@ -30,8 +28,6 @@ const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(15);
 const REANNOUNCE_TIMEOUT: Duration = Duration::from_secs(40);
 /// The pause before what did not answer is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(3);
-/// Pairs that are tried at once.
-const MAX_PARALLEL: usize = 32;
 
 /// Tests everything. Containers that some engine has no entry of, or whose resolver is broken, are restarted
 /// once, unless something runs in them.
@@ -171,7 +167,7 @@ async fn pairs(
     let ordered: Vec<_> = ordered.filter(|(from, to)| from != to).collect();
     let bundle = work.bundle().map_err(|problem| vec![problem])?;
     let start = Instant::now();
-    let mut tried = of_pairs(work, containers, ordered).await;
+    let mut tried = pair_tests::of_pairs(work, containers, ordered).await;
     let packet_loss = packet_loss(work, containers).await;
     if !packet_loss.is_empty() {
         // What else fails, or is slow, follows from that.
@@ -187,54 +183,18 @@ async fn pairs(
         }
         work.progress.doing(STEP, &work.plan.name, "waiting until every engine knows every container");
         tokio::time::sleep(RETRY_INTERVAL).await;
-        tried.extend(of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await);
+        tried.extend(
+            pair_tests::of_pairs(work, containers, dead.iter().map(|one| (one.from, one.to)).collect()).await,
+        );
     }
     let gossip = work.gossip.get().cloned().unwrap_or_default();
-    let mut late = Vec::new();
-    let causes = loop {
-        if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
-            break Causes::default();
-        }
-        let before = Before { reattached, gossip: gossip.clone(), late: late.clone() };
-        let causes = causes(work.plan, bundle, containers, &tried, before).await;
-        if !announcing || start.elapsed() >= REANNOUNCE_TIMEOUT {
-            break causes;
-        }
-        // Names that an engine has learned meanwhile: what was seen before that does not hold any more.
-        let learned = learned(work, containers, &mut tried).await;
-        if learned.is_empty() {
-            break causes;
-        }
-        late.extend(learned);
-    };
+    let until = announcing.then(|| start + REANNOUNCE_TIMEOUT);
+    let causes = pair_tests::judged(work, bundle, containers, &mut tried, reattached, until).await;
     if causes.problems != gossip {
         // It works all the same, because engines fall back to TCP; or something else is worse.
         gossip.into_iter().for_each(|problem| work.note(problem.message));
     }
     Ok((causes, tried))
-}
-
-/// Tries the pairs again that failed, where the engine of one did not know the name of the other. The pairs
-/// (from, to) that have the name now; `tried` is as before where there are none.
-async fn learned(
-    work: &Work<'_>,
-    containers: &[ContainerProbe<'_>],
-    tried: &mut Vec<Tried>,
-) -> Vec<(usize, usize)> {
-    let of = |tried: &Tried| (tried.from, tried.to);
-    let unnamed: Vec<_> = tried.iter().filter(|tried| tried.name.is_err()).map(of).collect();
-    if unnamed.is_empty() {
-        return Vec::new();
-    }
-    let dead: Vec<_> = tried.iter().filter(|tried| tried.dead()).map(of).collect();
-    let again = of_pairs(work, containers, dead).await;
-    let learned: Vec<_> = again.iter().filter(|again| again.name.is_ok()).map(of).collect();
-    let learned: Vec<_> = learned.into_iter().filter(|pair| unnamed.contains(pair)).collect();
-    if !learned.is_empty() {
-        tried.retain(|tried| !tried.dead());
-        tried.extend(again);
-    }
-    learned
 }
 
 /// Heavy loss of packets between the containers; less is only noted.
@@ -269,18 +229,6 @@ async fn report_results(work: &Work<'_>, containers: &[ContainerProbe<'_>], trie
             ));
         }
     }
-}
-
-async fn of_pairs(
-    work: &Work<'_>,
-    containers: &[ContainerProbe<'_>],
-    pairs: Vec<(usize, usize)>,
-) -> Vec<Tried> {
-    stream::iter(pairs)
-        .map(|(from, to)| container_probe::pair(work.plan, containers, from, to))
-        .buffer_unordered(MAX_PARALLEL)
-        .collect()
-        .await
 }
 
 fn message(one: &ContainerProbe<'_>, tried: &[&Tried], pinned: Option<&str>) -> String {

@@ -11,9 +11,10 @@ use crate::secret_names::is_secret;
 /// The name and what stands between it and the value: `name=`, `name: `, `"name": "`, `--name=`, `'name' =>
 /// '`, and JSON within a text of JSON: `\"name\": \"`.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?:\x1b\[[0-9;]*m)?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:：])\s*)"#,
-    )
+    pattern(concat!(
+        r"(?:\x1b\[[0-9;]*m)?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)",
+        r#"((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:：])\s*)"#,
+    ))
 });
 /// The value behind it.
 static VALUE: LazyLock<Regex> = LazyLock::new(|| {

@@ -186,36 +186,19 @@ impl Site<'_> {
             )
             .await;
         let servers = stopped_servers(containers, &came).await;
-        // Packets passed before: a login that is late may only lack a processor.
-        let late = came
-            .iter_mut()
-            .filter(|(_, to, came)| servers[*to].is_none() && matches!(came, Err(LoginError::TimedOut(_))));
-        let patience = self.options.deadline * PATIENCE;
-        stream::iter(late)
-            .for_each_concurrent(MAX_PARALLEL, |(from, to, came)| async move {
-                let login = container_probe::logs_in(
-                    &containers[*from],
-                    &containers[*to].node.name,
-                    &ssh.user,
-                    patience,
-                );
-                let again = tokio::time::timeout(patience, login).await;
-                *came = again.unwrap_or(Err(LoginError::TimedOut(patience)));
-            })
-            .await;
+        self.late_logins(containers, &ssh.user, &servers, &mut came).await;
         let mut failed = Vec::new();
         for (from, to, came) in &came {
             let (one, other) = (&containers[*from].node.name, &containers[*to].node.name);
-            if let Err(why) = came {
-                let mut problem = ssh::unlogged(one, other, why);
-                if let Some(server) = servers[*to] {
-                    problem.message += &format!("; the sshd of {other} {}", server.message());
-                    problem.fix.insert(0, server.fix(other));
-                }
-                failed.push((one.clone(), problem.message));
-                if outcome.fix.is_empty() {
-                    outcome.fix = problem.fix;
-                }
+            let Err(why) = came else { continue };
+            let mut problem = ssh::unlogged(one, other, why);
+            if let Some(server) = servers[*to] {
+                problem.message += &format!("; the sshd of {other} {}", server.message());
+                problem.fix.insert(0, server.fix(other));
+            }
+            failed.push((one.clone(), problem.message));
+            if outcome.fix.is_empty() {
+                outcome.fix = problem.fix;
             }
         }
         let count = containers.len() * (containers.len() - 1);
@@ -225,6 +208,29 @@ impl Site<'_> {
             failed,
             &format!("passwordless SSH works for all {count} pairs"),
         )
+    }
+
+    /// Tries logins again that were late, though no server is stopped: packets passed before, so that they
+    /// may only lack a processor.
+    async fn late_logins(
+        &self,
+        containers: &[ContainerProbe<'_>],
+        user: &str,
+        servers: &[Option<Stopped>],
+        came: &mut Logins,
+    ) {
+        let patience = self.options.deadline * PATIENCE;
+        let late = came
+            .iter_mut()
+            .filter(|(_, to, came)| servers[*to].is_none() && matches!(came, Err(LoginError::TimedOut(_))));
+        stream::iter(late)
+            .for_each_concurrent(MAX_PARALLEL, |(from, to, came)| async move {
+                let (one, other) = (&containers[*from], &containers[*to].node.name);
+                let login = container_probe::logs_in(one, other, user, patience);
+                let again = tokio::time::timeout(patience, login).await;
+                *came = again.unwrap_or(Err(LoginError::TimedOut(patience)));
+            })
+            .await;
     }
 
     /// Something of every pair, under a deadline; in order.

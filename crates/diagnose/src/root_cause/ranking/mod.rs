@@ -370,12 +370,8 @@ fn waits(analysis: &Analysis<'_>) -> Option<Weighted> {
     }
     if let Some((rank, message, events)) = ranks::apart(waited).or_else(|| ranks::elsewhere(timeline, waited))
     {
-        return derived(
-            Derived::Desync,
-            format!("The ranks are in different collectives: {message}."),
-            events,
-            Whose::ranks(&[rank]),
-        );
+        let message = format!("The ranks are in different collectives: {message}.");
+        return derived(Derived::Desync, message, events, Whose::ranks(&[rank]));
     }
     let silent = &analysis.silent;
     // One or a few that say nothing while most others wait are those waited for; of half a log nothing can be
