@@ -169,6 +169,9 @@ if [ "$mode" = quick ]; then
     finish
 fi
 
+section "Fuzz targets compile"
+CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} cargo check --locked --manifest-path fuzz/Cargo.toml || fail "the fuzz targets do not compile: cargo check --manifest-path fuzz/Cargo.toml"
+
 section "The resolver and the catalog against the package index"
 wait "$index"
 status=$?
