@@ -58,12 +58,27 @@ fn fault(launch: &Launch) -> Option<Found> {
         entry.bytes().all(|byte| byte.is_ascii_digit()) || entry.contains('-') && entry.len() > 4
     });
     let gpus = u64::try_from(entries.len()).ok().filter(|gpus| *gpus > 0 && listed)?;
+    if processes <= gpus {
+        return None;
+    }
+    if launch.launcher == Launcher::Deepspeed {
+        let message = format!(
+            "deepspeed ignores {from}={list} with --num_gpus, and takes the GPUs 0 to {}",
+            processes - 1
+        );
+        let numbers = entries.iter().all(|entry| entry.parse::<u64>().is_ok());
+        let fix = match numbers && !options.has("hostfile") {
+            true => format!("Use `--include localhost:{}` without --num_gpus", entries.join(",")),
+            false => "Name the GPUs with --include instead of both".to_owned(),
+        };
+        return Some(Found::warning(one.line, message, fix));
+    }
     let message = format!(
         "--{name} starts {processes} processes per node, but {from}={list} shows {gpus} GPUs; `invalid \
          device ordinal`"
     );
-    (processes > gpus).then(|| {
+    Some(
         Found::error(one.line, message, format!("Start {gpus} processes, or show {processes} GPUs"))
-            .unless_certain(launch.certain)
-    })
+            .unless_certain(launch.certain),
+    )
 }
