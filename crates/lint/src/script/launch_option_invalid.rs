@@ -19,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --nnodes=2 --node_rank=2 --master_addr=head train.py\n"),
         named("run.sh", "deepspeed --include localhost:0,1 --num_gpus 2 train.py\n"),
         named("run.sh", "torchrun --standalone --nprocpernode 8 train.py\n"),
+        named("run.sh", "torchrun --standalone --nproc_per_node=-1 train.py\n"),
     ],
     silent: &[
         named("run.sh", "N=`nvidia-smi -L | wc -l`\ntorchrun --nproc_per_node=$N train.py\n"),
@@ -38,6 +39,11 @@ pub(crate) const RULE: Rule = Rule {
              torch.distributed.launch --use_env train.py\n",
         ),
         named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"--nproc_per_node=8\", \"train.py\"]\n"),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --node_rank=2 --rdzv_backend=c10d --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named("run.sh", "deepspeed --log_level warning -q train.py\n"),
     ],
 };
 
@@ -104,12 +110,15 @@ fn value(launch: &Launch) -> Option<Found> {
         && !PROCESSES.contains(&text)
         // The output of a command.
         && !text.contains(['`', '(', '$'])
-        && text.parse::<u32>().ok().is_none_or(|number| number == 0)
+        && text.parse::<i64>().ok().is_none_or(|number| number <= 0)
     {
-        let message = format!(
-            "--nproc_per_node={text} is not a number, auto, gpu, cpu or xpu; torchrun fails with \
-             `Unsupported nproc_per_node value`"
-        );
+        let message = match text.parse::<i64>() {
+            Ok(_) => format!("--nproc_per_node={text} is no positive number; torchrun fails"),
+            Err(_) => format!(
+                "--nproc_per_node={text} is not a number, auto, gpu, cpu or xpu; torchrun fails with \
+                 `Unsupported nproc_per_node value`"
+            ),
+        };
         return Some(Found::error(line, message, "Use `gpu` for one process per GPU"));
     }
     let nodes = of("nnodes");
@@ -121,6 +130,10 @@ fn value(launch: &Launch) -> Option<Found> {
             let message = format!("--nnodes={text} is neither a number nor MIN:MAX; torchrun fails");
             return Some(Found::error(line, message, "Write `2`, or `1:4` for an elastic job"));
         }
+    }
+    // Other rendezvous give the ranks out themselves.
+    if !launch.has_static_rendezvous() {
+        return None;
     }
     let (line, text) = of("node_rank")?;
     let (_, nodes) = nodes?;
