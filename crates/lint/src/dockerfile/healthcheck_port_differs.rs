@@ -65,7 +65,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let stages = file.shipped();
     let instructions = stages.iter().flat_map(|stage| &stage.instructions);
     // Only the last one counts.
-    if let Some(one) = instructions.clone().filter(|one| one.keyword == "HEALTHCHECK").last() {
+    if let Some(one) = instructions.clone().rfind(|one| one.keyword == "HEALTHCHECK") {
         let ports = local_ports(&one.text.text);
         let wrong = ports.iter().find(|port| server.listens_on(**port) == Some(false));
         if let Some(port) = wrong.filter(|_| ports.iter().all(|one| server.listens_on(*one) == Some(false))) {

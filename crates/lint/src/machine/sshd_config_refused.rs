@@ -145,9 +145,7 @@ fn of_value(line: usize, known: &SshdKeyword, first: &str, count: usize) -> Opti
         {
             wrong("a port from 1 to 65535", "Write a port from 1 to 65535")
         }
-        Value::Time
-            if !is_time(first) && !(first == "none" && known.keyword == "UnusedConnectionTimeout") =>
-        {
+        Value::Time if !is_time(first) && (first != "none" || known.keyword != "UnusedConnectionTimeout") => {
             wrong("a time such as 30, 2m, 1h", "Write a time such as 30, 2m or 1h")
         }
         Value::Words | Value::Number | Value::Port | Value::Time if count > 1 => {

@@ -90,7 +90,7 @@ fn quoted(one: &Setting, value: &str, quotes_itself: bool) -> Option<Found> {
     let name = &one.name;
     let warning = |message: String, fix: &str| Some(Found::warning(one.location.clone(), message, fix));
     let parts: Vec<&str> = value.split('"').collect();
-    if parts.len() % 2 == 0 && !value.contains('\\') {
+    if parts.len().is_multiple_of(2) && !value.contains('\\') {
         let message =
             format!("the value of {name} has one `\"` too many; the shell on the nodes starts nothing");
         return warning(message, "Write the value without quotes");

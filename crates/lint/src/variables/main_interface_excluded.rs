@@ -49,7 +49,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 fn fault(settings: &Settings, one: &Setting, value: &str) -> Option<Found> {
     let list = devices(value);
-    if !list.marks.starts_with('^') {
+    // NCCL ignores a value of one character.
+    if !list.marks.starts_with('^') || value.len() < 2 {
         return None;
     }
     // NCCL compares with the beginnings of names, unless a `=` follows.

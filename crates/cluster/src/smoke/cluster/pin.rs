@@ -4,14 +4,17 @@ use crate::worker::Interface;
 
 /// What is wrong with a pin. NCCL takes `eth` for every interface that begins so, `=eth0` for that one alone,
 /// `^docker` for all others, lo included, which comes first (NVIDIA/nccl:src/misc/socket.cc,
-/// src/os/linux.cc).
+/// src/os/linux.cc). It ignores a value of one character.
 pub(super) fn mispinned(pin: &str, interfaces: &[Interface], wanted: &str) -> Option<String> {
+    if pin.len() < 2 {
+        return None;
+    }
     let (without, rest) = pin.strip_prefix('^').map_or((false, pin), |rest| (true, rest));
     let (exact, rest) = rest.strip_prefix('=').map_or((false, rest), |rest| (true, rest));
     let named = |name: &str| {
         rest.split(',').any(|word| if exact { name == word } else { name.starts_with(word) }) != without
     };
-    let loopback = interfaces.iter().find(|interface| interface.loopback && named(&interface.name));
+    let loopback = interfaces.iter().find(|one| one.loopback && one.up && named(&one.name));
     if let Some(loopback) = loopback {
         let name = &loopback.name;
         return Some(format!(
@@ -67,6 +70,7 @@ mod tests {
         for reaches_lo in ["^=eth1", "^docker0", "lo", "eth0,lo"] {
             assert!(message(reaches_lo).contains("takes lo"), "{reaches_lo}");
         }
+        assert_eq!((mispinned("", &all, "eth0"), mispinned("^", &all, "eth0")), (None, None));
         // NCCL looks only for what is there.
         assert_eq!(mispinned("^docker0", &all[1..], "eth0"), None);
     }
