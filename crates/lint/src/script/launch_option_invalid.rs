@@ -121,8 +121,7 @@ fn value(launch: &Launch) -> Option<Found> {
         };
         return Some(Found::error(line, message, "Use `gpu` for one process per GPU"));
     }
-    let nodes = of("nnodes");
-    if let Some((line, text)) = nodes {
+    if let Some((line, text)) = of("nnodes") {
         let parts: Vec<Option<u32>> =
             text.split(':').map(|part| part.parse().ok().filter(|number| *number > 0)).collect();
         let fits = parts.len() <= 2 && parts.iter().all(Option::is_some) && parts.first() <= parts.last();
@@ -131,12 +130,18 @@ fn value(launch: &Launch) -> Option<Found> {
             return Some(Found::error(line, message, "Write `2`, or `1:4` for an elastic job"));
         }
     }
+    node_rank(launch)
+}
+
+/// A rank that none of the nodes has.
+fn node_rank(launch: &Launch) -> Option<Found> {
     // Other rendezvous give the ranks out themselves.
     if !launch.has_static_rendezvous() {
         return None;
     }
-    let (line, text) = of("node_rank")?;
-    let (_, nodes) = nodes?;
+    let options = &launch.options;
+    let (line, text) = (options.get("node_rank")?.line, options.value("node_rank")?);
+    let nodes = options.value("nnodes")?;
     let (rank, nodes): (u32, u32) = (text.parse().ok()?, nodes.parse().ok()?);
     let message =
         format!("--node_rank={rank} with --nnodes={nodes}; ranks of nodes go from 0 to {}", nodes - 1);

@@ -47,6 +47,16 @@ fn judge(settings: &Settings) -> Vec<Found> {
     known.filter_map(|(_, one, value)| fault(settings, one, value)).collect()
 }
 
+/// NCCL leaves out lo itself only where nothing is set.
+fn loopback(one: &Setting, value: &str) -> Found {
+    let message = format!(
+        "{}={value} does not exclude lo; NCCL then takes lo, and other nodes cannot reach it",
+        one.name
+    );
+    let fix = format!("Write `{value},lo`, or name the interface of the nodes");
+    Found::warning(one.location.clone(), message, fix)
+}
+
 fn fault(settings: &Settings, one: &Setting, value: &str) -> Option<Found> {
     let list = devices(value);
     // NCCL ignores a value of one character.
@@ -54,17 +64,10 @@ fn fault(settings: &Settings, one: &Setting, value: &str) -> Option<Found> {
         return None;
     }
     // NCCL compares with the beginnings of names, unless a `=` follows.
-    let exact = list.marks == "^=";
-    let is_of = |name: &str, entry: &str| if exact { name == entry } else { name.starts_with(entry) };
+    let is_of = |name: &str, entry: &str| name.starts_with(entry) && (list.marks != "^=" || name == entry);
     let excluded = |name: &str| list.entries.iter().any(|entry| is_of(name, entry));
-    // NCCL leaves out lo itself only where nothing is set.
     if !excluded("lo") {
-        let message = format!(
-            "{}={value} does not exclude lo; NCCL then takes lo, and other nodes cannot reach it",
-            one.name
-        );
-        let fix = format!("Write `{value},lo`, or name the interface of the nodes");
-        return Some(Found::warning(one.location.clone(), message, fix));
+        return Some(loopback(one, value));
     }
     let machine = settings.interfaces.iter().map(String::as_str).collect::<Vec<_>>();
     if settings.kind == Some(Kind::NcclConf) && !machine.is_empty() {
