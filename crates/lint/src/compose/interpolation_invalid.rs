@@ -12,18 +12,19 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("interpolation_invalid.md"),
     judge: Judge::Compose(judge),
     fires: &[
-        compose(
-            "services:\n  a:\n    image: b\n    command: sh -c \"OMP_NUM_THREADS=$(nproc) python \
-                train.py\"\n",
-        ),
-        compose("services:\n  a:\n    image: b\n    environment: {PASSWORD: \"a$1b\"}\n"),
         compose("services:\n  a:\n    image: \"b:${TAG\"\n"),
+        compose("services:\n  a:\n    image: b\n    environment: {A: \"${B/c/d}\"}\n"),
         compose(
             "services:\n  a:\n    image: b\n    environment: {NODE_RANK: 0}\n    command: sh -c \"torchrun \
              --node_rank=$NODE_RANK train.py\"\n",
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    command: sh -c \"OMP_NUM_THREADS=$(nproc) python \
+                train.py\"\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    environment: {PASSWORD: \"a$1b\", PATTERN: \"^a$\"}\n"),
         compose(
             "services:\n  a:\n    image: b:${TAG:-latest}\n    environment: {A: \"$B\", C: \"${C:?set \
                 C}\", D: 1}\n    \
@@ -69,7 +70,8 @@ fn first_invalid(value: &Value) -> Option<String> {
     }
 }
 
-/// The first dollar sign that begins neither `$$`, `$NAME` nor `${NAME…}`, with what follows it.
+/// The first `${` that begins no `${NAME…}`, with what follows it. compose keeps other dollar signs as
+/// they are.
 fn invalid(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -89,8 +91,8 @@ fn invalid(text: &str) -> Option<String> {
                 }
                 1
             }
-            Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => 1,
-            _ => return Some(shown(&rest[at..])),
+            Some(letter) => letter.len_utf8(),
+            None => 0,
         };
         rest = &after[length..];
     }

@@ -42,6 +42,11 @@ pub(crate) const RULE: Rule = Rule {
                 --master_addr=a t.py\n  c:\n    \
              image: b\n    command: torchrun --nnodes=2 --node_rank=0 --master_addr=d t.py\n",
         ),
+        compose(
+            "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=0 \
+                --rdzv_backend=c10d --rdzv_endpoint=a t.py\n  c:\n    image: b\n    command: torchrun \
+                --nnodes=2 --node_rank=0 --rdzv_backend=c10d --rdzv_endpoint=a t.py\n",
+        ),
     ],
 };
 
@@ -142,12 +147,20 @@ fn nodes(service: &Service) -> Vec<Node<'_>> {
     let variable = |name: &str| environment.get(name).cloned().flatten();
     let mut found = Vec::new();
     let rank = option(&["--node_rank", "--node-rank", "--machine_rank"]);
+    // Another rendezvous gives the ranks out itself.
+    let backend = option(&["--rdzv_backend", "--rdzv-backend"]).map(|(_, backend)| backend);
+    let backend = backend.or_else(|| variable("PET_RDZV_BACKEND"));
+    let is_static = backend.is_none_or(|backend| backend == "static") && !words.contains(&"--standalone");
+    let rank = rank.filter(|_| is_static);
     if let Some((name, rank)) = rank.and_then(|(name, rank)| Some((name, rank.parse().ok()?))) {
         let size = option(&["--nnodes", "--num_machines"]).and_then(|(_, size)| size.parse().ok());
         let address = master(&["--master_addr", "--master-addr", "--rdzv_endpoint", "--main_process_ip"]);
         found.push(Node { service, key: "command", name, rank, size, master: address });
     }
     for (name, size) in [("RANK", "WORLD_SIZE"), ("NODE_RANK", "NNODES")] {
+        if name == "NODE_RANK" && !is_static {
+            continue;
+        }
         let Some(rank) = variable(name).and_then(|rank| rank.parse().ok()) else { continue };
         let Some(address) = variable("MASTER_ADDR") else { continue };
         let size = variable(size).and_then(|size| size.parse().ok());

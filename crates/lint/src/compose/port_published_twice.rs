@@ -26,6 +26,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
+            "services:\n  a:\n    image: b\n    ports: [\"8000-9000:80\"]\n  c:\n    image: b\n    ports: \
+                [\"8000-9000:80\"]\n",
+        ),
+        compose(
             "services:\n  a:\n    image: b\n    ports: [\"8000:8000\", \"53:53/udp\"]\n  c:\n    image: \
                 b\n    \
              ports: [\"8001:8000\", \"53:53/tcp\", \"9000\"]\n",
@@ -50,6 +54,8 @@ struct Published {
     from: u32,
     to: u32,
     protocol: String,
+    /// A range of the host for one port of the container: Docker takes a port of it that is free.
+    picks: bool,
 }
 
 fn judge(file: &Compose) -> Vec<Found> {
@@ -109,11 +115,12 @@ fn entries(service: &Service) -> Vec<(String, String, String, String)> {
 }
 
 fn published(service: &Service) -> Vec<Published> {
-    let one = |(address, host, _, protocol): (String, String, String, String)| {
+    let one = |(address, host, inner, protocol): (String, String, String, String)| {
         let (from, to) = range(&host)?;
+        let picks = from < to && range(&inner).is_some_and(|(first, last)| first == last);
         let address =
             if matches!(address.as_str(), "0.0.0.0" | "::" | "[::]") { String::new() } else { address };
-        Some(Published { address, from, to, protocol })
+        Some(Published { address, from, to, protocol, picks })
     };
     entries(service).into_iter().filter_map(one).collect()
 }
@@ -125,7 +132,12 @@ fn range(ports: &str) -> Option<(u32, u32)> {
 
 fn overlap(one: &Published, other: &Published) -> bool {
     let address = one.address.is_empty() || other.address.is_empty() || one.address == other.address;
-    address && one.protocol == other.protocol && one.from <= other.to && other.from <= one.to
+    !one.picks
+        && !other.picks
+        && address
+        && one.protocol == other.protocol
+        && one.from <= other.to
+        && other.from <= one.to
 }
 
 fn together(one: &Service, other: &Service) -> bool {

@@ -25,6 +25,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         dockerfile(
+            "FROM example/base:1\nHEALTHCHECK CMD curl http://localhost:8080\nHEALTHCHECK CMD curl \
+             http://localhost:8000\nCMD uvicorn app:app --host 0.0.0.0 --port 8000\n",
+        ),
+        dockerfile(
             "FROM example/base:1\nEXPOSE 8000 9090\nHEALTHCHECK CMD curl -f http://localhost:8000/ || \
              exit 1\nCMD \
              uvicorn app:app --host 0.0.0.0\n",
@@ -60,7 +64,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     let stages = file.shipped();
     let instructions = stages.iter().flat_map(|stage| &stage.instructions);
-    for one in instructions.clone().filter(|one| one.keyword == "HEALTHCHECK") {
+    // Only the last one counts.
+    if let Some(one) = instructions.clone().rfind(|one| one.keyword == "HEALTHCHECK") {
         let ports = local_ports(&one.text.text);
         let wrong = ports.iter().find(|port| server.listens_on(**port) == Some(false));
         if let Some(port) = wrong.filter(|_| ports.iter().all(|one| server.listens_on(*one) == Some(false))) {

@@ -1,6 +1,7 @@
 //! sshd that lets root in with a password.
 
 use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::command::Command;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -27,26 +28,32 @@ pub(crate) const RULE: Rule = Rule {
              ",
         ),
         dockerfile("FROM ubuntu:22.04\nARG PASSWORD\nRUN echo \"root:$PASSWORD\" | chpasswd\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nRUN echo 'PermitRootLogin yes' >> /etc/ssh/sshd_config && echo \
+             'PasswordAuthentication no' >> /etc/ssh/sshd_config\n",
+        ),
     ],
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
     for stage in &file.stages {
+        let keys_only = |command: &Command| written(&command.text()).contains("PasswordAuthentication no");
+        let passwords = !stage.runs.iter().any(|run| keys_only(&run.command));
         for (index, run) in stage.runs.iter().enumerate() {
             let (command, line) = (&run.command, run.command.line);
             let text = written(&command.text());
-            if text.contains("PermitRootLogin yes") {
+            if text.contains("PermitRootLogin yes") && passwords {
                 found.push(Found::warning(
                     line,
                     "sshd allows root login with a password (PermitRootLogin yes)",
                     "Set `PermitRootLogin prohibit-password`",
                 ));
             }
-            if text.contains("PermitEmptyPasswords yes") {
+            if text.contains("PermitEmptyPasswords yes") && passwords {
                 found.push(Found::warning(
                     line,
-                    "sshd allows login with an empty password (PermitEmptyPasswords yes)",
+                    "sshd allows login to accounts whose password is empty (PermitEmptyPasswords yes)",
                     "Remove the setting; the default is no",
                 ));
             }
@@ -65,8 +72,9 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             if command.program() == "passwd" && (command.has("-d") || command.has("--delete")) {
                 found.push(Found::warning(
                     line,
-                    "an account gets an empty password; anyone can log in to it",
-                    "Use `passwd -l` to disable the password; keys still work",
+                    "an account gets an empty password: `su` and the console need no password, nor sshd with \
+                     PermitEmptyPasswords yes",
+                    "Use `passwd -l` to disable the password; keys still work with `UsePAM yes`",
                 ));
             }
         }

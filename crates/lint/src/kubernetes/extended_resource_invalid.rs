@@ -1,5 +1,6 @@
 //! GPUs and other extended resources that are requested in a way that Kubernetes refuses or ignores.
 
+use super::quantity_invalid::amount;
 use crate::read::manifest::{Container, Manifest, is_gpu};
 use crate::rule::{Found, Judge, Rule, Severity};
 
@@ -14,6 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         pod!("requests: {nvidia.com/gpu: 1}"),
         pod!("limits: {nvidia.com/gpu: 0.5}"),
+        pod!("limits: {nvidia.com/gpu: 500m}"),
+        pod!("limits: {nvidia.com/gpu: -1}"),
         pod!("limits: {nvidia.com/gpu: 2}\n        requests: {nvidia.com/gpu: 1}"),
         pod!("limits: {nvidia.com/gpus: 1}"),
         pod!("limits: {gpu: 1}"),
@@ -24,6 +27,7 @@ pub(crate) const RULE: Rule = Rule {
         pod!("limits: {nvidia.com/gpu: 1, cpu: 500m, memory: 1Gi, rdma/hca: \"1\"}"),
         pod!("requests: {nvidia.com/gpu: \"8\"}\n        limits: {nvidia.com/gpu: \"8\"}"),
         pod!("limits: {nvidia.com/mig-1g.10gb: 1, hugepages-2Mi: 1Gi, ephemeral-storage: 10Gi}"),
+        pod!("limits: {nvidia.com/gpu: 2000m}\n        requests: {nvidia.com/gpu: 2}"),
     ],
 };
 
@@ -55,7 +59,7 @@ fn faults(container: &Container) -> Vec<Found> {
                 );
                 found.push(Found::error(line, message, format!("Set `limits: {{{name}: {value}}}`")));
             }
-            Some((_, limit)) if limit != value => {
+            Some((_, limit)) if !equal(limit, value) => {
                 let message = format!(
                     "container {own}: {name} has request {value} and limit {limit}; they must \
                         match"
@@ -73,13 +77,20 @@ fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.starts_with("kubernetes.io/") && !name.contains(".kubernetes.io/")
 }
 
+/// Whether two quantities are the same amount: `1` and `1000m` are.
+fn equal(one: &str, other: &str) -> bool {
+    match (amount(one), amount(other)) {
+        (Some(one), Some(other)) => (one - other).abs() < EXACT,
+        _ => one == other,
+    }
+}
+
+/// Below what a difference of amounts comes from their representation: the smallest suffix is `n`.
+const EXACT: f64 = 1e-10;
+
 fn count(name: &str, value: &str, line: usize) -> Option<Found> {
-    let whole = value.parse::<f64>().is_ok_and(|number| number.fract() == 0.0 && number >= 0.0);
-    let with_unit = || {
-        let digits = value.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        digits.parse::<u64>().is_ok() && !value.ends_with('m') && digits != value
-    };
-    if whole || with_unit() || is_placeholder(value) {
+    let whole = amount(value).is_some_and(|amount| (amount - amount.round()).abs() < EXACT && amount >= 0.0);
+    if whole || is_placeholder(value) {
         return None;
     }
     let message = format!("{name}: {value} is not a whole number; the API server refuses it");

@@ -81,7 +81,8 @@ fn serves(image: &str) -> bool {
     ["vllm", "sglang", "text-generation-inference"].iter().any(|name| image.contains(name))
 }
 
-/// The variable makes the runtime add every GPU of the node, whatever was allocated.
+/// The variable makes the runtime add every GPU of the node, whatever was allocated, unless the device plugin
+/// passes the list of devices in another way than its default (`deviceListStrategy: envvar`).
 fn bypassed(container: &Container) -> Option<Found> {
     let limits = container.resources("limits");
     limits.iter().find(|(name, _)| is_gpu(name))?;
@@ -89,7 +90,7 @@ fn bypassed(container: &Container) -> Option<Found> {
     environment.iter().find(|(name, value)| name == "NVIDIA_VISIBLE_DEVICES" && value == "all")?;
     let message = format!(
         "container {} sets NVIDIA_VISIBLE_DEVICES=all, which gives it every GPU of the node, not those \
-            allocated",
+            allocated, with the device plugin's default strategy envvar",
         container.name
     );
     Some(Found::warning(

@@ -30,6 +30,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
         job!(
             "",
+            "      containers:\n        - name: a\n          image: b\n          env: [{name: \"A B\", \
+                value: \"1\"}]\n"
+        ),
+        job!(
+            "",
             "      containers:\n        - name: a\n          image: b\n          readinessProbe: \
                 {httpGet: {port: web}}\n"
         ),
@@ -112,9 +117,13 @@ fn variables(container: &Container) -> Vec<Found> {
     for (index, one) in list(container.value, "env").into_iter().enumerate() {
         let line = container.line(&["env", &index.to_string()]);
         let Some(name) = scalar(one, &["name"]) else { continue };
-        if name.contains('=') || name.contains(' ') {
+        let fix = "Write `- name: NAME` and `value: \"…\"`";
+        if name.contains('=') {
             let message = format!("{name:?} is not a valid variable name");
-            found.push(Found::error(line, message, "Write `- name: NAME` and `value: \"…\"`"));
+            found.push(Found::error(line, message, fix));
+        } else if name.contains(' ') {
+            let message = format!("variable name {name:?} contains a space; older Kubernetes refuses it");
+            found.push(Found::warning(line, message, fix));
         }
         if below(one, &["value"]).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
             && below(one, &["valueFrom"]).is_some()
@@ -123,8 +132,10 @@ fn variables(container: &Container) -> Vec<Found> {
             found.push(Found::error(line, message, "Keep one of them"));
         }
         if let Some(first) = seen.insert(name.clone(), line) {
-            let message =
-                format!("variable {name} is set twice, first in line {first}; the last value is used");
+            let message = format!(
+                "variable {name} is set twice, first in line {first}; which value counts depends on how the \
+                 manifest is applied"
+            );
             found.push(Found::warning(line, message, "Keep one of them"));
         }
     }

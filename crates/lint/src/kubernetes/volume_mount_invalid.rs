@@ -35,6 +35,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
         job!(
             "",
+            "      containers:\n        - name: a\n          image: b\n          volumeMounts:\n\
+                \x20           - {name: x, mountPath: /d}\n            - {name: x, mountPath: /d}\n\
+                \x20     volumes: [{name: x, emptyDir: {}}]\n"
+        ),
+        job!(
+            "",
             "      containers:\n        - name: a\n          image: b\n          volumeMounts: [{name: \
                 x, mountPath: /shm}]\n      volumes: [{name: x, emptyDir: {medium: Memory}}]\n"
         ),
@@ -90,7 +96,7 @@ fn claims(document: &Document) -> Vec<String> {
 
 fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
     let volumes = pod.volumes();
-    let mut paths: BTreeMap<String, usize> = BTreeMap::new();
+    let mut paths: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, (name, path)) in container.mounts().into_iter().enumerate() {
         let line = container.line(&["volumeMounts", &index.to_string()]);
@@ -107,18 +113,19 @@ fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
             let fix = near.unwrap_or_else(|| format!("Add `{name}` to `volumes` of the pod"));
             found.push(Found::error(line, message, fix));
         }
-        let place = path.trim_end_matches('/').to_owned();
-        if let Some(first) = paths.insert(place, line) {
-            let message =
-                format!("container {own} mounts {path} twice, first in line {first}; it must be unique");
-            found.push(Found::error(line, message, "Keep one of the mounts"));
-        }
         if !path.starts_with('/') && !path.is_empty() && !is_placeholder(&path) {
-            let message = format!(
-                "container {own}: mountPath {path:?} is not absolute; the container does not \
-                    start"
-            );
-            found.push(Found::warning(line, message, "Write an absolute path"));
+            let message =
+                format!("container {own}: mountPath {path:?} is not absolute; kubelet mounts it at /{path}");
+            found.push(Found::note(line, message, format!("Write `/{path}`")));
+        }
+        let place = path.trim_end_matches('/').to_owned();
+        if let Some((first, before)) = paths.insert(place, (line, path.clone())) {
+            let twice = format!("container {own} mounts {path} twice, first in line {first}");
+            let fix = "Keep one of the mounts";
+            found.push(match before == path {
+                true => Found::error(line, format!("{twice}; it must be unique"), fix),
+                false => Found::warning(line, format!("{twice} as {before}; one hides the other"), fix),
+            });
         }
     }
     found

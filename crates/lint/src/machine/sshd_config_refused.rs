@@ -20,15 +20,26 @@ pub(crate) const RULE: Rule = Rule {
         named("sshd_config", "Match all extra\n"),
         named("sshd_config", "UsePrivilegeSeparation yes\n"),
         named("sshd_config", "Port 22 2222\n"),
+        named("sshd_config", "Match User mpi\n    Protocol 2\n"),
+        named("sshd_config", "Protocol\n"),
+        named("sshd_config", "Match exec \"true\"\n"),
+        named("sshd_config", "LoginGraceTime none\n"),
     ],
-    silent: &[named(
-        "sshd_config",
-        "Include /etc/ssh/sshd_config.d/*.conf\nPort=2222\nLoginGraceTime 2m\nMaxStartups 10:30:100\n\
+    silent: &[
+        named(
+            "sshd_config",
+            "Port ssh\nUnusedConnectionTimeout none\nMatch User mpi\n    PermitTTY yes\nMatch all\n\
+                Port 2222\n",
+        ),
+        named(
+            "sshd_config",
+            "Include /etc/ssh/sshd_config.d/*.conf\nPort=2222\nLoginGraceTime 2m\nMaxStartups 10:30:100\n\
             permitrootlogin \
              without-password\nClientAliveInterval 30\nSubsystem sftp internal-sftp\nMatch Address \
              10.0.0.0/8,!10.1.0.0/16\n  \
              PasswordAuthentication no\nMatch all\n  X11Forwarding no\n",
-    )],
+        ),
+    ],
 };
 
 fn judge(machine: &Machine) -> Vec<Found> {
@@ -43,7 +54,9 @@ fn judge(machine: &Machine) -> Vec<Found> {
         let words = words(line);
         let Some((name, arguments)) = words.split_first() else { continue };
         if name.eq_ignore_ascii_case("match") {
-            in_match = Some(number);
+            // `Match all` is true while the file is read: every keyword is allowed behind it.
+            let all = matches!(arguments, [word] if word.eq_ignore_ascii_case("all"));
+            in_match = (!all).then_some(number);
             found.extend(conditions(number, arguments));
             continue;
         }
@@ -74,10 +87,6 @@ fn of_line(
     in_match: Option<usize>,
 ) -> Option<Found> {
     let Some(known) = keywords.keyword(name) else { return Some(unknown(keywords, line, name)) };
-    if known.value == Value::Retired {
-        let message = format!("{} is deprecated; sshd ignores it", known.keyword);
-        return Some(Found::note(line, message, "Remove it"));
-    }
     let Some(first) = arguments.first() else {
         let message = format!("{} has no value; sshd does not start", known.keyword);
         return Some(Found::error(line, message, "Add a value, or remove the line"));
@@ -89,6 +98,10 @@ fn of_line(
             known.keyword
         );
         return Some(Found::error(line, message, "Move it above the first Match"));
+    }
+    if known.value == Value::Retired {
+        let message = format!("{} is deprecated; sshd ignores it", known.keyword);
+        return Some(Found::note(line, message, "Remove it"));
     }
     of_value(line, known, first, arguments.len())
 }
@@ -125,10 +138,14 @@ fn of_value(line: usize, known: &SshdKeyword, first: &str, count: usize) -> Opti
             found.map(|found| found.change_if(near.map(|near| Change::word(line, first, near))))
         }
         Value::Number if first.parse::<i64>().is_err() => wrong("a number", "Write a number"),
-        Value::Port if first.parse::<u16>().map_or(true, |port| port == 0) => {
+        // A name of /etc/services is a port too.
+        Value::Port
+            if !first.starts_with(|letter: char| letter.is_ascii_alphabetic())
+                && first.parse::<u16>().map_or(true, |port| port == 0) =>
+        {
             wrong("a port from 1 to 65535", "Write a port from 1 to 65535")
         }
-        Value::Time if !is_time(first) => {
+        Value::Time if !is_time(first) && (first != "none" || known.keyword != "UnusedConnectionTimeout") => {
             wrong("a time such as 30, 2m, 1h", "Write a time such as 30, 2m or 1h")
         }
         Value::Words | Value::Number | Value::Port | Value::Time if count > 1 => {
@@ -148,14 +165,14 @@ fn one_of(words: &[String]) -> String {
     }
 }
 
-/// `30`, `2m`, `1h30m`, `none`.
+/// `30`, `2m`, `1h30m`.
 fn is_time(value: &str) -> bool {
     let digits_first = value.starts_with(|letter: char| letter.is_ascii_digit());
     let units = value.chars().all(|letter| letter.is_ascii_digit() || "smhdwSMHDW".contains(letter));
-    value == "none" || (digits_first && units)
+    digits_first && units
 }
 
-/// Criteria of Match.
+/// Criteria of Match in sshd; ssh has others.
 const CRITERIA: &[&str] = &[
     "user",
     "group",
@@ -167,11 +184,6 @@ const CRITERIA: &[&str] = &[
     "version",
     "invalid-user",
     "all",
-    "canonical",
-    "final",
-    "exec",
-    "tagged",
-    "command",
 ];
 
 fn conditions(line: usize, arguments: &[String]) -> Option<Found> {

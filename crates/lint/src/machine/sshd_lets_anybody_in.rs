@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("sshd_config", "Port 2222\nPermitRootLogin yes\n"),
         named("sshd_config", "PubkeyAuthentication no\n"),
+        named("sshd_config", "PermitEmptyPasswords yes\n"),
     ],
     silent: &[
         named(
@@ -19,6 +20,7 @@ pub(crate) const RULE: Rule = Rule {
             "# PermitRootLogin yes\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n",
         ),
         named("sshd_config", "PermitRootLogin yes\nPasswordAuthentication no\n"),
+        named("sshd_config", "PermitEmptyPasswords yes\nPasswordAuthentication no\n"),
     ],
 };
 
@@ -46,15 +48,14 @@ fn judge(machine: &Machine) -> Vec<Found> {
         set.iter().find(|(known, _, _)| known == keyword).map(|(_, value, line)| (value.as_str(), *line))
     };
     let mut found = Vec::new();
-    if let Some(("yes", line)) = value("permitemptypasswords") {
+    let passwords = !matches!(value("passwordauthentication"), Some(("no", _)));
+    if let Some(("yes", line)) = value("permitemptypasswords").filter(|_| passwords) {
         found.push(Found::warning(
             line,
-            "sshd allows login with an empty \
-             password",
+            "sshd allows login to accounts whose password is empty",
             "Set `PermitEmptyPasswords no`",
         ));
     }
-    let passwords = !matches!(value("passwordauthentication"), Some(("no", _)));
     if let Some(("yes", line)) = value("permitrootlogin").filter(|_| passwords) {
         found.push(Found::warning(
             line,

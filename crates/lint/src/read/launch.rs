@@ -46,6 +46,16 @@ impl Launch {
         (!filtered && self.options.complete).then(|| nodes.saturating_mul(each))
     }
 
+    /// Whether the nodes of torchrun get their ranks from `--node_rank`: no other rendezvous is given, as an
+    /// option or in the environment.
+    pub(crate) fn has_static_rendezvous(&self) -> bool {
+        let name = "rdzv_backend";
+        let elsewhere = self.options.get(name).is_some_and(|one| one.value.is_none())
+            || self.variables.has("PET_RDZV_BACKEND")
+            || self.options.has("standalone");
+        self.options.value(name).is_none_or(|backend| backend == "static") && !elsewhere
+    }
+
     /// What an option has for its value, as written and with the texts of its variables.
     pub(crate) fn written_value(&self, name: &str) -> Option<String> {
         let written = self.options.get(name)?.written.clone()?;
@@ -66,6 +76,8 @@ pub(crate) struct Launches {
     pub comments: Vec<String>,
     /// Whether it is a job of Slurm.
     pub slurm: bool,
+    /// Whether a scheduler starts it, which gives it its hosts: Slurm or PBS.
+    pub scheduled: bool,
 }
 
 impl Launches {
@@ -73,10 +85,13 @@ impl Launches {
         let mut reader = Reader::default();
         script.commands.iter().for_each(|command| reader.command(command, false));
         let comments = script.text.lines().map(str::trim).filter(|line| line.starts_with('#'));
+        let directive = |mark: &str| script.text.lines().any(|line| line.starts_with(mark));
+        let slurm = directive("#SBATCH");
         Launches {
             launches: reader.launches,
             comments: comments.map(str::to_owned).collect(),
-            slurm: script.text.lines().any(|line| line.starts_with("#SBATCH")),
+            slurm,
+            scheduled: slurm || directive("#PBS"),
         }
     }
 

@@ -85,7 +85,7 @@ const TORCHRUN: Known = Known {
     short: &[("-m", "module"), ("-r", "redirects"), ("-t", "tee"), ("-h", "help")],
 };
 
-/// deepspeed/launcher/runner.py.
+/// deepspeed/launcher/runner.py, to 0.19.6.
 const DEEPSPEED: Known = Known {
     valued: &[
         "hostfile",
@@ -103,11 +103,10 @@ const DEEPSPEED: Known = Known {
         "launcher_args",
         "enable_each_rank_log",
         "autotuning",
-        "comment",
-        "account",
         "bind_core_list",
         "ssh_port",
         "venv_script",
+        "log_level",
     ],
     flags: &[
         "module",
@@ -119,9 +118,10 @@ const DEEPSPEED: Known = Known {
         "save_pid",
         "elastic_training",
         "bind_cores_to_rank",
+        "quiet",
         "help",
     ],
-    short: &[("-H", "hostfile"), ("-i", "include"), ("-e", "exclude"), ("-h", "help")],
+    short: &[("-H", "hostfile"), ("-i", "include"), ("-e", "exclude"), ("-q", "quiet"), ("-h", "help")],
 };
 
 /// Switches of accelerate/commands/launch.py; what is not here is taken to have a value.

@@ -19,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --nnodes=2 --node_rank=2 --master_addr=head train.py\n"),
         named("run.sh", "deepspeed --include localhost:0,1 --num_gpus 2 train.py\n"),
         named("run.sh", "torchrun --standalone --nprocpernode 8 train.py\n"),
+        named("run.sh", "torchrun --standalone --nproc_per_node=-1 train.py\n"),
     ],
     silent: &[
         named("run.sh", "N=`nvidia-smi -L | wc -l`\ntorchrun --nproc_per_node=$N train.py\n"),
@@ -38,6 +39,11 @@ pub(crate) const RULE: Rule = Rule {
              torch.distributed.launch --use_env train.py\n",
         ),
         named("Dockerfile", "FROM python:3.12\nCMD [\"torchrun\", \"--nproc_per_node=8\", \"train.py\"]\n"),
+        named(
+            "run.sh",
+            "torchrun --nnodes=2 --node_rank=2 --rdzv_backend=c10d --rdzv_endpoint=head:29400 train.py\n",
+        ),
+        named("run.sh", "deepspeed --log_level warning -q train.py\n"),
     ],
 };
 
@@ -104,16 +110,18 @@ fn value(launch: &Launch) -> Option<Found> {
         && !PROCESSES.contains(&text)
         // The output of a command.
         && !text.contains(['`', '(', '$'])
-        && text.parse::<u32>().ok().is_none_or(|number| number == 0)
+        && text.parse::<i64>().ok().is_none_or(|number| number <= 0)
     {
-        let message = format!(
-            "--nproc_per_node={text} is not a number, auto, gpu, cpu or xpu; torchrun fails with \
-             `Unsupported nproc_per_node value`"
-        );
+        let message = match text.parse::<i64>() {
+            Ok(_) => format!("--nproc_per_node={text} is no positive number; torchrun fails"),
+            Err(_) => format!(
+                "--nproc_per_node={text} is not a number, auto, gpu, cpu or xpu; torchrun fails with \
+                 `Unsupported nproc_per_node value`"
+            ),
+        };
         return Some(Found::error(line, message, "Use `gpu` for one process per GPU"));
     }
-    let nodes = of("nnodes");
-    if let Some((line, text)) = nodes {
+    if let Some((line, text)) = of("nnodes") {
         let parts: Vec<Option<u32>> =
             text.split(':').map(|part| part.parse().ok().filter(|number| *number > 0)).collect();
         let fits = parts.len() <= 2 && parts.iter().all(Option::is_some) && parts.first() <= parts.last();
@@ -122,8 +130,18 @@ fn value(launch: &Launch) -> Option<Found> {
             return Some(Found::error(line, message, "Write `2`, or `1:4` for an elastic job"));
         }
     }
-    let (line, text) = of("node_rank")?;
-    let (_, nodes) = nodes?;
+    node_rank(launch)
+}
+
+/// A rank that none of the nodes has.
+fn node_rank(launch: &Launch) -> Option<Found> {
+    // Other rendezvous give the ranks out themselves.
+    if !launch.has_static_rendezvous() {
+        return None;
+    }
+    let options = &launch.options;
+    let (line, text) = (options.get("node_rank")?.line, options.value("node_rank")?);
+    let nodes = options.value("nnodes")?;
     let (rank, nodes): (u32, u32) = (text.parse().ok()?, nodes.parse().ok()?);
     let message =
         format!("--node_rank={rank} with --nnodes={nodes}; ranks of nodes go from 0 to {}", nodes - 1);

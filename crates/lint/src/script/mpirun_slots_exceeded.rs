@@ -22,6 +22,9 @@ pub(crate) const RULE: Rule = Rule {
             "mpirun -np $N -H n1,n2 ./test\nmpirun -np 4 --hostfile h ./test\nmpirun -np 4 -ppn 2 -hosts \
              n1,n2 ./test\n",
         ),
+        named("run.sh", "mpirun -np 4 --hostfile h -H n1,n2 ./test\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes=2\nmpirun -np 4 -H n1,n2 ./test\n"),
+        named("job.sh", "#!/bin/bash\n#PBS -l nodes=2:ppn=4\nmpirun -np 8 -H n1,n2 ./test\n"),
         named(
             "run.sh",
             "mpirun -np 4 -H n1,n2 --map-by node:OVERSUBSCRIBE ./test\nmpirun -np 4 -H $HOSTS ./test\n",
@@ -30,6 +33,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(launches: &Launches) -> Vec<Found> {
+    // The scheduler gives the slots; -H only selects from its hosts.
+    if launches.scheduled {
+        return Vec::new();
+    }
     launches.launches.iter().filter_map(fault).collect()
 }
 
@@ -41,7 +48,12 @@ fn fault(launch: &Launch) -> Option<Found> {
     let other =
         words.iter().any(|word| ["-ppn", "-genv", "-hosts", "-perhost"].contains(&word.text.as_str()));
     let allowed = words.iter().any(|word| text(word).contains("oversubscribe"));
-    if !mpi || other || allowed {
+    // -H only selects from the hosts of a hostfile.
+    let hostfile = words.iter().any(|word| {
+        let name = word.text.trim_start_matches('-');
+        word.text.starts_with('-') && matches!(name, "hostfile" | "machinefile" | "default-hostfile")
+    });
+    if !mpi || other || allowed || hostfile {
         return None;
     }
     let value = |names: &[&str]| {

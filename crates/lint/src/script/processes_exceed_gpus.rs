@@ -33,6 +33,21 @@ fn judge(launches: &Launches) -> Vec<Found> {
     launches.launches.iter().filter_map(fault).collect()
 }
 
+/// deepspeed replaces CUDA_VISIBLE_DEVICES.
+fn ignored(launch: &Launch, line: usize, processes: u64, entries: &[&str]) -> Found {
+    let list = entries.join(",");
+    let message = format!(
+        "deepspeed ignores CUDA_VISIBLE_DEVICES={list} with --num_gpus, and takes the GPUs 0 to {}",
+        processes - 1
+    );
+    let numbers = entries.iter().all(|entry| entry.parse::<u64>().is_ok());
+    let fix = match numbers && !launch.options.has("hostfile") {
+        true => format!("Use `--include localhost:{list}` without --num_gpus"),
+        false => "Name the GPUs with --include instead of both".to_owned(),
+    };
+    Found::warning(line, message, fix)
+}
+
 fn fault(launch: &Launch) -> Option<Found> {
     let options = &launch.options;
     let name = match launch.launcher {
@@ -58,12 +73,18 @@ fn fault(launch: &Launch) -> Option<Found> {
         entry.bytes().all(|byte| byte.is_ascii_digit()) || entry.contains('-') && entry.len() > 4
     });
     let gpus = u64::try_from(entries.len()).ok().filter(|gpus| *gpus > 0 && listed)?;
+    if processes <= gpus {
+        return None;
+    }
+    if launch.launcher == Launcher::Deepspeed {
+        return Some(ignored(launch, one.line, processes, &entries));
+    }
     let message = format!(
         "--{name} starts {processes} processes per node, but {from}={list} shows {gpus} GPUs; `invalid \
          device ordinal`"
     );
-    (processes > gpus).then(|| {
+    Some(
         Found::error(one.line, message, format!("Start {gpus} processes, or show {processes} GPUs"))
-            .unless_certain(launch.certain)
-    })
+            .unless_certain(launch.certain),
+    )
 }

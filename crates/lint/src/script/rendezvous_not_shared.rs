@@ -105,8 +105,7 @@ fn nowhere(launch: &Launch) -> Option<Found> {
         );
         return Some(Found::error(one.line, message, FIX));
     }
-    let is_static =
-        options.value("rdzv_backend").is_none_or(|backend| backend == "static") && !given_elsewhere(launch);
+    let is_static = launch.has_static_rendezvous();
     let endpoint = given(launch, "rdzv_endpoint") || (is_static && given(launch, "master_addr"));
     if !endpoint && options.complete {
         let missing = if is_static { "--master_addr or --rdzv_endpoint" } else { "--rdzv_endpoint" };
@@ -150,12 +149,6 @@ fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
     })
 }
 
-/// Whether the backend comes from the environment.
-fn given_elsewhere(launch: &Launch) -> bool {
-    launch.options.get("rdzv_backend").is_some_and(|one| one.value.is_none())
-        || launch.variables.has("PET_RDZV_BACKEND")
-}
-
 /// What the nodes call the job.
 fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
     let one = launch.options.get("rdzv_id")?;
@@ -172,12 +165,10 @@ fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
 /// Which of the nodes it is.
 fn rank(launch: &Launch) -> Option<Found> {
     let options = &launch.options;
-    let is_static =
-        options.value("rdzv_backend").is_none_or(|backend| backend == "static") && !given_elsewhere(launch);
     if nodes(launch) < 2 {
         return None;
     }
-    if !is_static || given(launch, "node_rank") || !options.complete {
+    if !launch.has_static_rendezvous() || given(launch, "node_rank") || !options.complete {
         return None;
     }
     let line = options.get("nnodes").map_or(launch.line, |one| one.line);

@@ -37,7 +37,7 @@ fn hidden(one: &Setting, value: &str) -> Option<Found> {
         }
         ("TORCH_NCCL_ENABLE_MONITORING", "0") => warning("a hung watchdog is never detected"),
         ("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0") => warning("CUDA errors are ignored"),
-        ("NCCL_IB_RETURN_ASYNC_EVENTS", "0") => warning("fatal link events are ignored"),
+        ("NCCL_IB_RETURN_ASYNC_EVENTS", "0") => warning("NCCL does not stop at a fatal event of the adapter"),
         ("NCCL_IB_TIMEOUT", "0") => warning("the adapter waits forever; a dead link is never detected"),
         ("NCCL_IB_TIMEOUT", _) => {
             let power = value.parse::<u32>().ok().filter(|power| *power > 22)?;

@@ -12,6 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(".deepspeed_env", "MASTER_ADDR=localhost\nLOCAL_RANK=0\n"),
         named("Dockerfile", "FROM python:3.12\nENV RANK=0\n"),
+        named(".deepspeed_env", "OMPI_COMM_WORLD_RANK=0\n"),
     ],
     silent: &[
         named(".deepspeed_env", "MASTER_ADDR=node1\n"),
@@ -27,27 +28,26 @@ fn judge(settings: &Settings) -> Vec<Found> {
         return Vec::new();
     }
     let found = settings.known().filter_map(|(_, one, value)| {
-        let rank =
-            matches!(one.name.as_str(), "RANK" | "LOCAL_RANK") || one.name.starts_with("OMPI_COMM_WORLD_");
-        let local = one.name == "MASTER_ADDR"
-            && matches!(value, "localhost" | "127.0.0.1")
-            && settings.kind == Some(Kind::DeepspeedEnvironment);
-        let message = match (rank, local) {
-            (true, _) => {
-                format!(
-                    "{}={value} gives every process the same value; the launcher must set it per \
-                     process",
-                    one.name
-                )
-            }
-            (_, true) => format!(
-                "MASTER_ADDR={value} resolves to a different machine on every node; the \
-                 rendezvous hangs"
-            ),
-            _ => return None,
-        };
+        let name = one.name.as_str();
+        let rank = matches!(name, "RANK" | "LOCAL_RANK");
+        let local = name == "MASTER_ADDR" && matches!(value, "localhost" | "127.0.0.1");
+        let deepspeed = settings.kind == Some(Kind::DeepspeedEnvironment);
         // Shells set it to a default for runs without a launcher.
-        (one.held != Held::Command).then(|| Found::warning(one.location.clone(), message, "Remove it"))
+        if one.held == Held::Command {
+            return None;
+        }
+        if deepspeed && (rank || local) {
+            let message = format!("{name} has no effect: DeepSpeed's launcher sets it itself on every node");
+            return Some(Found::note(one.location.clone(), message, "Remove it"));
+        }
+        let message = match rank {
+            true => format!("{name}={value}: processes started without a launcher all take this rank"),
+            false if name.starts_with("OMPI_COMM_WORLD_") => {
+                format!("{name}={value} gives every process the same value; mpirun must set it per process")
+            }
+            false => return None,
+        };
+        Some(Found::warning(one.location.clone(), message, "Remove it"))
     });
     found.collect()
 }
