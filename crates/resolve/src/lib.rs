@@ -31,6 +31,7 @@ pub mod report;
 pub mod request;
 mod requirement_keys;
 mod search;
+mod target;
 #[doc(hidden)]
 pub mod testing;
 pub mod universe;

@@ -7,6 +7,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 use super::python::Python;
 use catalog::Catalog;
 use catalog::deepspeed::{self, Breaks};
+use catalog::packages::CudaUse;
 use catalog::{Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
@@ -56,6 +57,8 @@ pub struct Release {
     pub indirect: Vec<Indirect>,
     /// The CUDA of its compiled code.
     pub compiled_for: CompiledFor,
+    /// Whether it works with a CPU build of torch.
+    pub without_cuda: WithoutCuda,
     /// The lowest compute capability that it supports; `None`: not known.
     pub compute_capability_min: Option<(u32, u32)>,
     /// Packages that have to be there on some Pythons, without being required.
@@ -73,6 +76,19 @@ pub enum CompiledFor {
     Cuda(u32),
     /// Other releases of the package need a certain CUDA; of this one it was not read.
     Unknown,
+}
+
+/// Whether a release works with a CPU build of torch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithoutCuda {
+    /// It uses no CUDA.
+    Works,
+    /// It uses CUDA, and what it does without was not read.
+    Unknown,
+    /// Other releases of the package need CUDA; of this one it was not read.
+    NotKnownToWork,
+    /// Its compiled code loads the libraries of CUDA, or it needs a GPU.
+    Fails,
 }
 
 /// A requirement through a package that the catalog does not have.
@@ -167,9 +183,22 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         let of_release = rules_for(&compiled, &release.version);
         let minimum = of_release.iter().find_map(|row| row.compute_capability_min.as_deref());
         release.compute_capability_min = minimum.and_then(catalog::version::minor);
+        release.without_cuda = without_cuda(release, package, !compiled.is_empty());
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
     Package { name, releases, older_releases: package.is_some_and(|package| package.older_releases) }
+}
+
+/// Whether it works with a CPU build. `compiled`: whether releases of the package are known to need CUDA.
+fn without_cuda(release: &Release, package: Option<&packages::Package>, compiled: bool) -> WithoutCuda {
+    let needs = matches!(release.compiled_for, CompiledFor::Cuda(_));
+    match package.and_then(|package| package.cuda.as_ref()).map(|cuda| cuda.use_of) {
+        _ if needs || release.compute_capability_min.is_some() => WithoutCuda::Fails,
+        Some(CudaUse::Required) => WithoutCuda::Fails,
+        _ if compiled => WithoutCuda::NotKnownToWork,
+        Some(CudaUse::Used) => WithoutCuda::Unknown,
+        None => WithoutCuda::Works,
+    }
 }
 
 /// The CUDA of a release's wheels. Wheels without compiled code ask for no glibc.
@@ -218,6 +247,7 @@ fn release(
         incompatible: Vec::new(),
         indirect: Vec::new(),
         compiled_for: CompiledFor::AnyCuda,
+        without_cuda: WithoutCuda::Works,
         compute_capability_min: None,
         companions: Vec::new(),
         source: &row.source,
@@ -250,6 +280,8 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
             incompatible: rules_for(&rules, &version),
             indirect: Vec::new(),
             compiled_for: CompiledFor::AnyCuda,
+            // Which of its operators and launchers run on which processor without a GPU is in no row.
+            without_cuda: WithoutCuda::Unknown,
             compute_capability_min: None,
             companions: companions
                 .iter()

@@ -37,6 +37,8 @@ pub struct Requirement {
 pub enum RequirementKind {
     /// The CUDA of the torch build, and of the base image where it has one.
     Cuda(Versions),
+    /// A CPU build of torch: a stack without CUDA.
+    Cpu,
     /// The Python of the environment.
     Python(Versions),
     /// torch; a local version (`2.6.0+cu124`) names the build too.

@@ -115,7 +115,8 @@ fn torch(universe: &Universe, requirement: &Versions) -> Option<String> {
         return Some(message);
     }
     let name = requirement.build.as_deref()?;
-    let builds: Vec<_> = universe.builds.iter().filter(|build| requirement.contain(&build.version)).collect();
+    let all = universe.builds.iter().chain(&universe.cpu_builds);
+    let builds: Vec<_> = all.filter(|build| requirement.contain(&build.version)).collect();
     if builds.iter().any(|build| build.build.build == name) {
         return None;
     }
@@ -133,7 +134,8 @@ fn cuda(universe: &Universe, requirement: &Versions) -> Option<String> {
     if universe.builds.iter().any(|build| cuda_within(requirement, build)) {
         return None;
     }
-    let mut built: Vec<&Version> = universe.builds.iter().map(|build| &build.cuda).collect();
+    let mut built: Vec<&Version> =
+        universe.builds.iter().filter_map(|build| build.cuda_version()).collect();
     built.sort();
     built.dedup();
     let built: Vec<String> = built.iter().map(ToString::to_string).collect();

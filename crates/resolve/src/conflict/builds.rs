@@ -38,6 +38,10 @@ pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
         no_image(universe, criteria, of_torch.is_empty())
     } else if of_torch.is_empty() {
         format!("no torch is {}", both(&criteria.torch))
+    } else if criteria.is_cpu() && !criteria.cuda.is_empty() {
+        format!("a CPU build has no CUDA; CUDA {} was requested", both(&criteria.cuda))
+    } else if criteria.is_cpu() {
+        format!("a CPU build of torch is not {}", both(&criteria.torch))
     } else if of_cuda.is_empty() {
         format!("no torch build is for a CUDA that is {}", both(&criteria.cuda))
     } else {
@@ -65,9 +69,10 @@ pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
 /// None of NVIDIA's images has the required torch and CUDA.
 fn no_image(universe: &Universe, criteria: &Criteria, no_torch: bool) -> String {
     let all: Vec<&Build> = universe.candidates(criteria).iter().collect();
+    let cpu = criteria.cpu.then(|| "a CPU build of torch".to_owned());
     let cuda = criteria.cuda.iter().map(|requirement| format!("CUDA {}", requirement.text));
     let torch = criteria.torch.iter().map(|requirement| format!("torch {}", requirement.text));
-    let requirements: Vec<String> = torch.chain(cuda).collect();
+    let requirements: Vec<String> = torch.chain(cuda).chain(cpu).collect();
     let has = match no_torch {
         true => format!("torch {}", and(&distinct(all.iter().map(|build| build.release.version.as_str())))),
         false => format!("CUDA {}", and(&cudas(&all))),
@@ -253,7 +258,7 @@ impl Report<'_, '_> {
     /// Whether naming a GPU would help.
     fn forward_on_other_gpus(&self, builds: &[&Build]) -> Forward {
         let for_driver = |build: &&Build| {
-            let row = self.universe.catalog.cuda().forward(&build.cuda_text())?;
+            let row = self.universe.catalog.cuda().forward(&build.cuda()?.text())?;
             Some(self.criteria.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
         };
         let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
@@ -270,7 +275,10 @@ impl Report<'_, '_> {
 /// What a message about several builds calls them.
 fn names_of(universe: &Universe, criteria: &Criteria, builds: &[&Build]) -> Names {
     let first = Candidate { build: builds.first().copied(), ..Candidate::default() };
-    let text = if criteria.cuda.is_empty() { releases(universe, builds) } else { names(universe, builds) };
+    let text = match criteria.cuda.is_empty() && !criteria.is_cpu() {
+        true => releases(universe, builds),
+        false => names(universe, builds),
+    };
     let cudas = cudas(builds);
     Names {
         build: phrase(builds, text),
@@ -324,14 +332,18 @@ pub(super) fn releases(universe: &Universe, builds: &[&Build]) -> String {
     format!("torch {}", ranges(&all, |one| builds.iter().any(|build| build.release.version == one)))
 }
 
-/// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
+/// `torch 2.5.0 and 2.5.1 for CUDA 12.4`, `the CPU builds of torch 2.5.0 and 2.5.1`.
 pub(super) fn names(universe: &Universe, builds: &[&Build]) -> String {
-    format!("{} for CUDA {}", releases(universe, builds), and(&cudas(builds)))
+    let releases = releases(universe, builds);
+    match &cudas(builds)[..] {
+        [] => format!("the CPU {} of {releases}", if builds.len() == 1 { "build" } else { "builds" }),
+        cudas => format!("{releases} for CUDA {}", and(cudas)),
+    }
 }
 
-/// The CUDA releases of builds, oldest first.
+/// The CUDA releases of builds, oldest first; none of CPU builds.
 pub(super) fn cudas(builds: &[&Build]) -> Vec<String> {
-    let mut all: Vec<_> = builds.iter().map(|build| &build.cuda).collect();
+    let mut all: Vec<_> = builds.iter().filter_map(|build| build.cuda_version()).collect();
     all.sort();
     all.dedup();
     all.iter().map(ToString::to_string).collect()

@@ -98,6 +98,12 @@ impl<'u> Explainer<'u, '_> {
         {
             return format!("{name}: {} was requested.", requirement.text);
         }
+        if self.criteria.cpu {
+            return match build.on_pypi(self.criteria.architecture()) {
+                true => format!("{name}: a CPU build was requested; PyPI serves it."),
+                false => format!("{name}: a CPU build was requested."),
+            };
+        }
         if let Some(requirement) = requested_text(&self.criteria.cuda) {
             return format!("{name}: CUDA {requirement} was requested.");
         }
@@ -171,10 +177,12 @@ impl<'u> Explainer<'u, '_> {
             (_, None) => format!(" It comes from {from}."),
         };
         let pythons = match self.criteria.architecture() {
-            "x86_64" => &build.release.pythons,
-            _ => &build.release.aarch64_pythons,
+            // PyPI's x86_64 wheels are CUDA builds.
+            _ if build.is_cpu() => build.pythons_for(self.criteria.architecture()),
+            "x86_64" => build.release.pythons.as_ref(),
+            _ => build.release.aarch64_pythons.as_ref(),
         };
-        let wheels = pythons.as_ref().map_or(String::new(), |list| {
+        let wheels = pythons.map_or(String::new(), |list| {
             let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });

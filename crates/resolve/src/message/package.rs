@@ -1,6 +1,6 @@
 //! Why a package cannot be chosen.
 
-use super::refusal::{HAS, REQUIRES, sm};
+use super::refusal::{HAS, IS, REQUIRES, sm};
 use super::{Clause, Names, Phrase, Subject, Verb};
 use crate::verdict::{PackageRefusal, Party};
 
@@ -35,6 +35,10 @@ impl PackageRefusal {
                 let (torch, own) = (&names.build, names.cuda_major);
                 let has = torch.verb(HAS);
                 release(NEEDS, format!("CUDA {cuda}; {} {has} CUDA {own}", torch.text))
+            }
+            PackageRefusal::NeedsCuda => release(NEEDS, "CUDA; a CPU build of torch has none".to_owned()),
+            PackageRefusal::NotKnownWithoutCuda => {
+                release(IS, "not known to work without CUDA, which other releases need".to_owned())
             }
             PackageRefusal::GpuTooOld { gpu, capability, min } => {
                 let (min, own) = (sm(*min), sm(*capability));

@@ -86,7 +86,10 @@ fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
 pub fn headline(stack: &Stack) -> String {
     let mut parts = vec![format!("torch {}+{}", stack.torch, stack.torch_build)];
     parts.push(format!("Python {}", stack.python));
-    parts.push(format!("CUDA {}", stack.cuda));
+    parts.push(match stack.is_cpu() {
+        true => "CPU".to_owned(),
+        false => format!("CUDA {}", stack.cuda),
+    });
     parts.extend(stack.deepspeed.as_ref().map(|version| format!("DeepSpeed {version}")));
     parts.join(" · ")
 }
@@ -112,7 +115,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
             ("triton", &stack.triton),
         ]),
     );
-    add("CUDA", stack.cuda.clone());
+    add("CUDA", if stack.is_cpu() { "none (CPU build)".to_owned() } else { stack.cuda.clone() });
     add("bundled", joined(&[("cuDNN", &stack.cudnn), ("NCCL", &stack.nccl)]));
     add("Python", format!("{}, {}", stack.python, python_from(stack)));
     add("DeepSpeed", stack.deepspeed.clone().unwrap_or_default());
@@ -121,8 +124,10 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     }
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
-    add("driver", stack.drivers().unwrap_or_else(|| "unknown".into()));
-    add("GPUs", gpus(stack));
+    if !stack.is_cpu() {
+        add("driver", stack.drivers().unwrap_or_else(|| "unknown".into()));
+        add("GPUs", gpus(stack));
+    }
     rows
 }
 

@@ -81,6 +81,8 @@ pub(crate) enum PackageGap {
     TritonNotRequired,
     GlibcOfPackage,
     CudaOfPackage,
+    /// Whether it works with a CPU build of torch.
+    WithoutCuda,
     FlashAttnWheels,
     FlashAttnAbi,
     FlashAttnNightly { series: &'static str },

@@ -120,6 +120,10 @@ pub(crate) enum Cost {
         has: Version,
         nvcc: bool,
     },
+    /// The image has CUDA, and torch is a CPU build.
+    BaseCudaUnused {
+        has: Version,
+    },
     NoNvcc,
     /// DeepSpeed runs, but cannot compile its operators.
     Compilation(Box<Refusal>),

@@ -52,6 +52,19 @@ pub(crate) enum BuildRefusal {
     CudaRequested {
         requirement: String,
     },
+    CudaRequestedOfCpuBuild {
+        requirement: String,
+    },
+    CpuRequested,
+    GpuOfCpuBuild {
+        gpu: String,
+    },
+    DriverOfCpuBuild {
+        driver: DriverVersion,
+    },
+    /// CUDA code is to be compiled.
+    CompileOfCpuBuild,
+    NcclOfCpuBuild,
     DriverOlderThanGpu {
         driver: DriverVersion,
         gpu: String,
@@ -152,6 +165,8 @@ pub(crate) enum BaseRefusal {
     TorchOfNvidia,
     TorchOfImage { has: String },
     TorchOfImageForCuda { has: Version },
+    /// The torch of the image was built for a CUDA, and a CPU build is required.
+    CudaTorchOfImage { has: Version },
     GlibcTooOld { system: String, has: (u32, u32), needs: String, by: Wheels },
     PythonOfImage { has: String, python: String },
     PythonOfImageUnknown,
@@ -191,6 +206,9 @@ pub(crate) enum PackageRefusal {
     OtherCuda {
         cuda: u32,
     },
+    NeedsCuda,
+    /// Other releases of the package need CUDA, and none is known to work without it.
+    NotKnownWithoutCuda,
     GpuTooOld {
         gpu: String,
         capability: Capability,
@@ -239,6 +257,8 @@ impl Refusal {
             self,
             Refusal::Build(BuildRefusal::TorchRequested { .. })
                 | Refusal::Build(BuildRefusal::CudaRequested { .. })
+                | Refusal::Build(BuildRefusal::CudaRequestedOfCpuBuild { .. })
+                | Refusal::Build(BuildRefusal::CpuRequested)
                 | Refusal::Python(PythonRefusal::PythonRequested { .. })
                 | Refusal::Base(BaseRefusal::SystemRequested { .. })
                 | Refusal::Base(BaseRefusal::BaseRequested)
@@ -279,6 +299,8 @@ impl Refusal {
             Refusal::Package(PackageRefusal::TritonRequired { .. })
             | Refusal::Package(PackageRefusal::NoFlashAttnWheel { .. })
             | Refusal::Package(PackageRefusal::OtherCuda { .. })
+            | Refusal::Package(PackageRefusal::NeedsCuda)
+            | Refusal::Package(PackageRefusal::NotKnownWithoutCuda)
             | Refusal::Package(PackageRefusal::NoWheelAndOlderThanTorch { .. })
             | Refusal::Package(PackageRefusal::NvccDiffers { .. }) => vec!["torch"],
             _ => Vec::new(),
