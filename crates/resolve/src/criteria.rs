@@ -16,7 +16,7 @@ pub struct Criteria<'r> {
     pub catalog: &'static Catalog,
     /// CUDA versions; every one of them must hold, as for all lists here.
     pub cuda: Vec<&'r Versions>,
-    /// Whether a stack without CUDA is required; see [`Criteria::is_cpu`].
+    /// Whether a CPU build of torch is required.
     pub cpu: bool,
     pub python: Vec<&'r Versions>,
     pub torch: Vec<&'r Versions>,
@@ -52,7 +52,7 @@ impl<'r> Criteria<'r> {
         let mut criteria = Criteria {
             catalog,
             cuda: vec![],
-            cpu: false,
+            cpu: request.requirements.iter().any(|requirement| requirement.kind.is_cpu(catalog)),
             python: vec![],
             torch: vec![],
             packages: BTreeMap::new(),
@@ -71,7 +71,7 @@ impl<'r> Criteria<'r> {
         for requirement in &request.requirements {
             match &requirement.kind {
                 RequirementKind::Cuda(versions) => criteria.cuda.push(versions),
-                RequirementKind::Cpu => criteria.cpu = true,
+                RequirementKind::Cpu => {}
                 RequirementKind::Python(versions) => criteria.python.push(versions),
                 RequirementKind::Torch(versions) => criteria.torch.push(versions),
                 RequirementKind::Package(name, versions) => {
@@ -107,16 +107,10 @@ impl<'r> Criteria<'r> {
         self.gpus.iter().find_map(|gpu| Some((*gpu, gpu.processor.as_deref()?)))
     }
 
-    /// Whether a CPU build of torch is required: as such, or by its name (`2.6.0+cpu`).
-    pub fn is_cpu(&self) -> bool {
-        let cpu = self.catalog.torch().cpu_build();
-        self.cpu || self.torch.iter().any(|requirement| requirement.build.as_deref() == Some(cpu))
-    }
-
     /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they
     /// are first used. Without CUDA nothing is.
     pub fn uses_nvcc(&self) -> bool {
-        !self.is_cpu() && (self.compile || self.deepspeed)
+        !self.cpu && (self.compile || self.deepspeed)
     }
 
     /// The versions required of a package; empty if it was not requested or any version will do.

@@ -10,6 +10,8 @@ mod compiled;
 mod conflict;
 mod constraint;
 mod constraints;
+#[cfg(test)]
+mod cpu_tests;
 mod criteria;
 mod explain;
 mod held_back;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
+use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 use crate::parameter::Source;
@@ -60,6 +61,17 @@ pub enum RequirementKind {
     Base(Base),
     /// CUDA code is compiled in the image: it needs nvcc, headers and a compiler that nvcc accepts.
     Compile,
+}
+
+impl RequirementKind {
+    /// Whether it requires a CPU build of torch: as such, or by the name of the build (`2.6.0+cpu`).
+    pub fn is_cpu(&self, catalog: &Catalog) -> bool {
+        match self {
+            RequirementKind::Cpu => true,
+            RequirementKind::Torch(versions) => versions.build.as_deref() == Some(catalog.torch().cpu_build()),
+            _ => false,
+        }
+    }
 }
 
 /// The properties of a GPU that the resolver uses.

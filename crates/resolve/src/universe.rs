@@ -164,7 +164,7 @@ impl Universe {
         if criteria.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
             return self.in_images.get_or_init(|| in_images(self.catalog));
         }
-        if criteria.is_cpu() { &self.cpu_builds } else { &self.builds }
+        if criteria.cpu { &self.cpu_builds } else { &self.builds }
     }
 
     /// The builds of PyTorch's releases that are of the kind of another one: CUDA builds or CPU builds.

@@ -115,9 +115,9 @@ fn torch(universe: &Universe, requirement: &Versions) -> Option<String> {
         return Some(message);
     }
     let name = requirement.build.as_deref()?;
-    let all = universe.builds.iter().chain(&universe.cpu_builds);
-    let builds: Vec<_> = all.filter(|build| requirement.contain(&build.version)).collect();
-    if builds.iter().any(|build| build.build.build == name) {
+    let builds: Vec<_> = universe.builds.iter().filter(|build| requirement.contain(&build.version)).collect();
+    let cpu = universe.cpu_builds.iter().filter(|build| requirement.contain(&build.version));
+    if builds.iter().copied().chain(cpu).any(|build| build.build.build == name) {
         return None;
     }
     let releases: Vec<&str> = universe.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();

@@ -38,9 +38,9 @@ pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
         no_image(universe, criteria, of_torch.is_empty())
     } else if of_torch.is_empty() {
         format!("no torch is {}", both(&criteria.torch))
-    } else if criteria.is_cpu() && !criteria.cuda.is_empty() {
+    } else if criteria.cpu && !criteria.cuda.is_empty() {
         format!("a CPU build has no CUDA; CUDA {} was requested", both(&criteria.cuda))
-    } else if criteria.is_cpu() {
+    } else if criteria.cpu {
         format!("a CPU build of torch is not {}", both(&criteria.torch))
     } else if of_cuda.is_empty() {
         format!("no torch build is for a CUDA that is {}", both(&criteria.cuda))
@@ -275,7 +275,7 @@ impl Report<'_, '_> {
 /// What a message about several builds calls them.
 fn names_of(universe: &Universe, criteria: &Criteria, builds: &[&Build]) -> Names {
     let first = Candidate { build: builds.first().copied(), ..Candidate::default() };
-    let text = match criteria.cuda.is_empty() && !criteria.is_cpu() {
+    let text = match criteria.cuda.is_empty() && !criteria.cpu {
         true => releases(universe, builds),
         false => names(universe, builds),
     };

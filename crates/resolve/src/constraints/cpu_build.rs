@@ -10,8 +10,7 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     description: "A CPU build of torch contains no CUDA: it uses no GPU and no NVIDIA driver, and CUDA code \
         cannot be compiled against it.",
     sources: &[
-        "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): extensions with CUDA code \
-        need a torch that was built with CUDA",
+        "torch/version.py of CPU builds, in which cuda is None",
         "see the catalog's torch rows",
     ],
     judge: Judge::Build(judge),

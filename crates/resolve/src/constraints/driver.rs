@@ -97,6 +97,7 @@ fn forward(criteria: &Criteria, cuda: &Cuda, driver: DriverVersion, needs: &'sta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::universe::Target;
     use crate::constraints::testing::{build, driver, gpu, judged};
 
     #[test]
@@ -169,7 +170,8 @@ mod tests {
         assert!(matches!(judged(&CONSTRAINT, &[driver("470.256.02")], cu124), Judgement::Fails(_)));
         // CUDA 13.3 is unknown.
         let mut later = build("2.15.0", "cu132").clone();
-        (later.cuda, later.cuda_minor) = ("13.3".parse().unwrap(), (13, 3));
+        let cuda = Cuda { version: "13.3".parse().unwrap(), minor: (13, 3), toolkits: Vec::new() };
+        later.target = Target::Cuda(cuda);
         let a100 = gpu("A100", (8, 0), Some(true));
         assert!(matches!(judged(&CONSTRAINT, &[driver("535.54.03"), a100], &later), Judgement::Unknown(_)));
     }
