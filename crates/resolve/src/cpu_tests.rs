@@ -70,7 +70,11 @@ fn what_the_catalog_does_not_have_stays_unknown() {
 #[test]
 fn aarch64_installs_the_cpu_wheels_of_pypi() {
     let stack = found(&["cuda cpu", "arch aarch64"]).stack;
-    assert_eq!((stack.torch.as_str(), &stack.index_url), ("2.10.0", &None), "the last with CPU wheels on PyPI");
+    assert_eq!(
+        (stack.torch.as_str(), &stack.index_url),
+        ("2.10.0", &None),
+        "the last with CPU wheels on PyPI"
+    );
     assert_eq!((stack.torch_build.as_str(), &stack.triton), ("cpu", &None));
     assert!(stack.install[0].starts_with("pip install torch==2.10.0 "), "{stack:?}");
 }
@@ -103,7 +107,8 @@ fn what_needs_a_gpu_conflicts() {
         assert!(conflict.requirements.contains(&"--cuda cpu".to_owned()), "{other}: {conflict:?}");
         assert!(conflict.reasons.iter().any(|one| one.message.contains(reason)), "{other}: {conflict:?}");
         let instead = conflict.nearest.iter().filter(|near| near.requirement == "--cuda cpu");
-        let cuda = instead.filter_map(|near| near.replacement.as_ref()).find(|one| one.starts_with("--cuda 1"));
+        let cuda =
+            instead.filter_map(|near| near.replacement.as_ref()).find(|one| one.starts_with("--cuda 1"));
         assert!(cuda.is_some(), "{other}: {:?}", conflict.nearest);
     }
 }
@@ -112,7 +117,10 @@ fn what_needs_a_gpu_conflicts() {
 fn requested_image_with_cuda_costs_a_warning() {
     let resolution = found(&["cuda cpu", "base nvidia/cuda"]);
     let warning = resolution.warnings.iter().find(|one| one.id == "base-cuda-matches").unwrap();
-    assert!(warning.message.contains("which torch") && warning.message.contains("does not use"), "{warning:?}");
+    assert!(
+        warning.message.contains("which torch") && warning.message.contains("does not use"),
+        "{warning:?}"
+    );
     let stack = found(&["cuda cpu", "base python", "python 3.12"]).stack;
     assert!(stack.base_image.as_ref().unwrap().starts_with("python:3.12"), "{stack:?}");
     assert_eq!(found(&["cuda cpu", "base none", "os ubuntu24.04"]).stack.base_image, None);

@@ -293,7 +293,11 @@ mod tests {
     #[test]
     fn unknown_facts_become_warnings() {
         let unknown = facts::testing::unknown();
-        let machine = Machine::from_facts("old.json", &unknown, MachineScope { bare: true, installed: true, cpu: false });
+        let machine = Machine::from_facts(
+            "old.json",
+            &unknown,
+            MachineScope { bare: true, installed: true, cpu: false },
+        );
         assert!(machine.requirements.is_empty(), "{machine:?}");
         assert_eq!(
             ids(&machine),
@@ -326,7 +330,8 @@ mod tests {
 
     #[test]
     fn operating_system_is_required_on_bare_machines() {
-        let machine = Machine::from_facts("a", &healthy(), MachineScope { bare: true, ..MachineScope::default() });
+        let machine =
+            Machine::from_facts("a", &healthy(), MachineScope { bare: true, ..MachineScope::default() });
         assert_eq!(sources(&machine).last(), Some(&"system of a: Ubuntu 24.04".to_owned()));
     }
 }

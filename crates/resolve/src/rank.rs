@@ -136,9 +136,8 @@ fn bare(repository: &str) -> bool {
 /// The tier of a base image for a build.
 pub(crate) fn tier_of(criteria: &Criteria, build: &Build, base: &Base) -> Tier {
     let repository = base.image.map(|image| image.repository);
-    let same_cuda = base.cuda.as_ref().zip(build.cuda_version()).is_some_and(|(one, other)| {
-        series(one) == series(other)
-    });
+    let same_cuda =
+        base.cuda.as_ref().zip(build.cuda_version()).is_some_and(|(one, other)| series(one) == series(other));
     match repository {
         _ if !criteria.bases.is_empty() => Tier::First,
         Some(CUDA) if same_cuda && image_driver::starts(criteria, base) != Judgement::Holds => Tier::Required,

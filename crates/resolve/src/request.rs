@@ -68,7 +68,9 @@ impl RequirementKind {
     pub fn is_cpu(&self, catalog: &Catalog) -> bool {
         match self {
             RequirementKind::Cpu => true,
-            RequirementKind::Torch(versions) => versions.build.as_deref() == Some(catalog.torch().cpu_build()),
+            RequirementKind::Torch(versions) => {
+                versions.build.as_deref() == Some(catalog.torch().cpu_build())
+            }
             _ => false,
         }
     }

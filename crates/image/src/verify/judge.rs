@@ -345,6 +345,24 @@ mod tests {
     }
 
     #[test]
+    fn a_cpu_build_has_no_cuda() {
+        let cpu = Expectations { torch_build: Some("cpu".into()), cuda: None, nccl: None, ..expectations() };
+        // The wheels that PyPI has for aarch64 have no local version.
+        for version in ["2.6.0+cpu", "2.6.0"] {
+            let mut output = output();
+            output.torch = Some(Torch { version: Some(version.into()), ..Torch::default() });
+            let items = judge(&cpu, &output);
+            for what in ["torch", "torch.version.cuda", "torch build"] {
+                assert_eq!(status(&items, what), Status::Passed, "{version}: {items:?}");
+            }
+        }
+        let replaced = judge(&cpu, &output());
+        for what in ["torch.version.cuda", "torch build"] {
+            assert_eq!(status(&replaced, what), Status::Failed, "{replaced:?}");
+        }
+    }
+
+    #[test]
     fn a_cpu_wheel_in_place_of_the_gpu_wheel_is_named() {
         let mut output = output();
         output.torch = Some(Torch { version: Some("2.6.0+cpu".into()), ..Torch::default() });

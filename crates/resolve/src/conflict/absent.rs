@@ -134,8 +134,7 @@ fn cuda(universe: &Universe, requirement: &Versions) -> Option<String> {
     if universe.builds.iter().any(|build| cuda_within(requirement, build)) {
         return None;
     }
-    let mut built: Vec<&Version> =
-        universe.builds.iter().filter_map(|build| build.cuda_version()).collect();
+    let mut built: Vec<&Version> = universe.builds.iter().filter_map(|build| build.cuda_version()).collect();
     built.sort();
     built.dedup();
     let built: Vec<String> = built.iter().map(ToString::to_string).collect();

@@ -202,8 +202,7 @@ pub(super) fn no_nvcc(
     criteria: &Criteria,
     candidates: &[(&Build, &Python)],
 ) -> Vec<Reason> {
-    let mut cudas: Vec<&Version> =
-        candidates.iter().filter_map(|(build, _)| build.cuda_version()).collect();
+    let mut cudas: Vec<&Version> = candidates.iter().filter_map(|(build, _)| build.cuda_version()).collect();
     cudas.sort();
     cudas.dedup();
     if !criteria.compile || !criteria.bases.is_empty() || cudas.len() > CUDAS {

@@ -9,10 +9,7 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "cpu-build-without-gpu",
     description: "A CPU build of torch contains no CUDA: it uses no GPU and no NVIDIA driver, and CUDA code \
         cannot be compiled against it.",
-    sources: &[
-        "torch/version.py of CPU builds, in which cuda is None",
-        "see the catalog's torch rows",
-    ],
+    sources: &["torch/version.py of CPU builds, in which cuda is None", "see the catalog's torch rows"],
     judge: Judge::Build(judge),
 };
 

@@ -97,8 +97,8 @@ fn forward(criteria: &Criteria, cuda: &Cuda, driver: DriverVersion, needs: &'sta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::universe::Target;
     use crate::constraints::testing::{build, driver, gpu, judged};
+    use crate::universe::Target;
 
     #[test]
     fn driver_of_the_cuda_release_holds() {

@@ -111,8 +111,7 @@ fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let of_minor =
         |requirement: &Versions| requirement.specifiers.iter().all(|one| one.version().release().len() < 3);
     let other = |requirement: &&&Versions| {
-        !(requirement.contain(cuda)
-            || same_minor && of_minor(requirement) && requirement.contain(own))
+        !(requirement.contain(cuda) || same_minor && of_minor(requirement) && requirement.contain(own))
     };
     match criteria.cuda.iter().find(other) {
         Some(requirement) => Judgement::Fails(Refusal::Base(BaseRefusal::BaseCudaRequested {

@@ -82,10 +82,8 @@ impl Explainer<'_, '_> {
             .drivers()
             .branch(driver.branch)
             .and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok())?;
-        let runs = at_least(
-            &driver.to_string(),
-            self.criteria.catalog.cuda().major_driver_min(cuda.major())?,
-        )?;
+        let runs =
+            at_least(&driver.to_string(), self.criteria.catalog.cuda().major_driver_min(cuda.major())?)?;
         if series(&known) >= series(&cuda.version) || !runs {
             return None;
         }

@@ -226,8 +226,11 @@ fn no_build(universe: &Universe, release: &Release, name: &str) -> Explanation {
 
 /// The names of all builds, oldest CUDA first.
 fn builds_of(universe: &Universe) -> Vec<String> {
-    let mut builds: Vec<(&Version, &str)> =
-        universe.builds.iter().filter_map(|one| Some((one.cuda_version()?, one.build.build.as_str()))).collect();
+    let mut builds: Vec<(&Version, &str)> = universe
+        .builds
+        .iter()
+        .filter_map(|one| Some((one.cuda_version()?, one.build.build.as_str())))
+        .collect();
     builds.sort_unstable();
     builds.dedup();
     builds.into_iter().map(|(_, name)| name.to_owned()).collect()

@@ -172,12 +172,7 @@ pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parse
     }
     let cuda = options.cuda.clone().filter(|_| cpu.is_none());
     for (parameter, text, kind, known) in [
-        (
-            Parameter::Cuda,
-            &cuda,
-            RequirementKind::Cuda as fn(_) -> _,
-            cudas as fn(&Universe) -> Vec<Version>,
-        ),
+        (Parameter::Cuda, &cuda, RequirementKind::Cuda as fn(_) -> _, cudas as fn(&Universe) -> Vec<Version>),
         (Parameter::Python, &options.python, RequirementKind::Python, pythons),
         (Parameter::Torch, &options.torch, RequirementKind::Torch, torches),
     ] {

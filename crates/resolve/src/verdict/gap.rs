@@ -85,8 +85,12 @@ pub(crate) enum PackageGap {
     WithoutCuda,
     FlashAttnWheels,
     FlashAttnAbi,
-    FlashAttnNightly { series: &'static str },
-    PackageArchitecture { architecture: String },
+    FlashAttnNightly {
+        series: &'static str,
+    },
+    PackageArchitecture {
+        architecture: String,
+    },
     CompilesWithTorch,
     NvccDifference,
 }

@@ -156,21 +156,49 @@ pub(crate) enum PythonRefusal {
 /// Why a candidate cannot be chosen: the base image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BaseRefusal {
-    SystemRequested { requirement: String },
+    SystemRequested {
+        requirement: String,
+    },
     BaseRequested,
-    BaseCudaRequested { has: Version, requirement: String },
-    BaseCudaMismatch { has: Version },
-    BaseArchitecture { has: Vec<String> },
-    TorchOfOtherImage { image: String },
+    BaseCudaRequested {
+        has: Version,
+        requirement: String,
+    },
+    BaseCudaMismatch {
+        has: Version,
+    },
+    BaseArchitecture {
+        has: Vec<String>,
+    },
+    TorchOfOtherImage {
+        image: String,
+    },
     TorchOfNvidia,
-    TorchOfImage { has: String },
-    TorchOfImageForCuda { has: Version },
+    TorchOfImage {
+        has: String,
+    },
+    TorchOfImageForCuda {
+        has: Version,
+    },
     /// The torch of the image was built for a CUDA, and a CPU build is required.
-    CudaTorchOfImage { has: Version },
-    GlibcTooOld { system: String, has: (u32, u32), needs: String, by: Wheels },
-    PythonOfImage { has: String, python: String },
+    CudaTorchOfImage {
+        has: Version,
+    },
+    GlibcTooOld {
+        system: String,
+        has: (u32, u32),
+        needs: String,
+        by: Wheels,
+    },
+    PythonOfImage {
+        has: String,
+        python: String,
+    },
     PythonOfImageUnknown,
-    PythonNotAvailable { system: String, python: String },
+    PythonNotAvailable {
+        system: String,
+        python: String,
+    },
 }
 
 /// Why a candidate cannot be chosen: the compilers.
