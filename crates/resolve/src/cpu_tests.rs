@@ -1,6 +1,7 @@
 //! Stacks without CUDA.
 
 use super::lock::Lock;
+use super::lookup;
 use super::outcome::{Conflict, Outcome, Resolution};
 use super::parse::{self, StackOptions};
 use super::report::text;
@@ -65,6 +66,13 @@ fn what_the_catalog_does_not_have_stays_unknown() {
     assert_eq!(ids(&["cuda cpu", "deepspeed"]), ["unknown-package-cuda"]);
     assert_eq!(ids(&["cuda cpu", "bitsandbytes"]), ["unknown-package-cuda"]);
     assert!(ids(&["cuda cpu", "transformers", "accelerate", "trl"]).is_empty());
+}
+
+#[test]
+fn explain_names_the_cpu_build() {
+    let text = |item: &str| format!("{:?}", lookup::explain(universe(), item).unwrap());
+    assert!(text("torch==2.10.0+cpu").contains("PyPI's wheels, for Python 3.10 to 3.14"));
+    assert!(!text("torch==2.15.0+cpu").contains("no such build"));
 }
 
 #[test]
