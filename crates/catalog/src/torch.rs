@@ -200,8 +200,8 @@ fn complete_builds(release: &mut Release, sources: &SharedSources) {
     }
 }
 
-/// The build without CUDA. The release matrix has it for each Python that it has CUDA builds for; of a release
-/// whose matrix was not read, the Pythons are not known.
+/// The build without CUDA. The release matrix has it for each Python that it has CUDA builds for; of a
+/// release whose matrix was not read, the Pythons are not known.
 fn cpu_build(release: &Release, name: &str) -> Build {
     let in_matrix = release.builds.iter().any(|build| build.in_release_matrix == Some(true));
     let pythons = release.matrix_pythons.as_ref().or(release.pythons.as_ref()).filter(|_| in_matrix);

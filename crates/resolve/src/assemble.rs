@@ -42,15 +42,19 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         index_url: index_url(criteria, choice.environment.build),
         driver_min: driver.min,
         driver_max_branch: driver.max_branch,
-        gpu_archs: match choice.environment.build.target {
-            Target::Cuda(_) => build.architectures_for(criteria.architecture()).cloned(),
-            Target::Cpu => Some(Vec::new()),
-        },
+        gpu_archs: gpu_archs(criteria, choice.environment.build),
         python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
     stack.install = super::install::commands(criteria.catalog, &stack);
     stack
+}
+
+fn gpu_archs(criteria: &Criteria, build: &Build) -> Option<Vec<String>> {
+    match build.target {
+        Target::Cuda(_) => build.build.architectures_for(criteria.architecture()).cloned(),
+        Target::Cpu => Some(Vec::new()),
+    }
 }
 
 /// The packages that are installed. In an image that brings its own torch what the others require is there,

@@ -48,26 +48,7 @@ impl<'r> Criteria<'r> {
 
     /// Sorts the requirements of a request.
     pub fn from_request(catalog: &'static Catalog, request: &'r Request) -> Criteria<'r> {
-        let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));
-        let mut criteria = Criteria {
-            catalog,
-            cuda: vec![],
-            cpu: request.requirements.iter().any(|requirement| requirement.kind.is_cpu(catalog)),
-            python: vec![],
-            torch: vec![],
-            packages: BTreeMap::new(),
-            unchecked: vec![],
-            gpus: vec![],
-            drivers: vec![],
-            systems: vec![],
-            architectures: vec![],
-            bases: vec![],
-            compile: false,
-            deepspeed: false,
-            prefer: request.prefer,
-            installed: request.installed.iter().filter_map(parse).collect(),
-            today: &request.today,
-        };
+        let mut criteria = Criteria::without_requirements(catalog, request);
         for requirement in &request.requirements {
             match &requirement.kind {
                 RequirementKind::Cuda(versions) => criteria.cuda.push(versions),
@@ -88,6 +69,30 @@ impl<'r> Criteria<'r> {
         }
         criteria.deepspeed = criteria.packages.contains_key("deepspeed");
         criteria
+    }
+
+    /// The preferences of a request.
+    fn without_requirements(catalog: &'static Catalog, request: &'r Request) -> Criteria<'r> {
+        let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));
+        Criteria {
+            catalog,
+            cuda: vec![],
+            cpu: request.requirements.iter().any(|requirement| requirement.kind.is_cpu(catalog)),
+            python: vec![],
+            torch: vec![],
+            packages: BTreeMap::new(),
+            unchecked: vec![],
+            gpus: vec![],
+            drivers: vec![],
+            systems: vec![],
+            architectures: vec![],
+            bases: vec![],
+            compile: false,
+            deepspeed: false,
+            prefer: request.prefer,
+            installed: request.installed.iter().filter_map(parse).collect(),
+            today: &request.today,
+        }
     }
 
     /// The oldest driver among the nodes.

@@ -39,6 +39,7 @@ pub mod testing;
 pub mod universe;
 mod verdict;
 mod wheels;
+mod without_cuda;
 
 use criteria::Criteria;
 use outcome::{Outcome, Resolution};

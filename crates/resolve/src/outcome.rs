@@ -93,6 +93,17 @@ impl Stack {
         self.cuda == NO_CUDA
     }
 
+    /// What torch was built for: `CUDA 12.1`, `CPU`.
+    pub(crate) fn target(&self) -> String {
+        if self.is_cpu() { "CPU".to_owned() } else { format!("CUDA {}", self.cuda) }
+    }
+
+    /// The drivers on which it runs, or that they are unknown; empty for a CPU build.
+    pub(crate) fn driver_text(&self) -> String {
+        let unknown = if self.is_cpu() { "" } else { "unknown" };
+        self.drivers().unwrap_or_else(|| unknown.to_owned())
+    }
+
     /// The drivers on which it runs: `525.60.13 or newer`, `525.60.13 or newer, up to branch 580`.
     pub fn drivers(&self) -> Option<String> {
         let min = self.driver_min.as_ref().map(|min| format!("{min} or newer"));

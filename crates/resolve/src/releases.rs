@@ -5,10 +5,9 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::Python;
-use catalog::Catalog;
+use super::without_cuda::WithoutCuda;
 use catalog::deepspeed::{self, Breaks};
-use catalog::packages::CudaUse;
-use catalog::{Sources, flash_attn, packages};
+use catalog::{Catalog, Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
 #[derive(Debug)]
@@ -76,19 +75,6 @@ pub enum CompiledFor {
     Cuda(u32),
     /// Other releases of the package need a certain CUDA; of this one it was not read.
     Unknown,
-}
-
-/// Whether a release works with a CPU build of torch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WithoutCuda {
-    /// It uses no CUDA.
-    Works,
-    /// It uses CUDA, and what it does without was not read.
-    Unknown,
-    /// Other releases of the package need CUDA; of this one it was not read.
-    NotKnownToWork,
-    /// Its compiled code loads the libraries of CUDA, or it needs a GPU.
-    Fails,
 }
 
 /// A requirement through a package that the catalog does not have.
@@ -183,22 +169,10 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         let of_release = rules_for(&compiled, &release.version);
         let minimum = of_release.iter().find_map(|row| row.compute_capability_min.as_deref());
         release.compute_capability_min = minimum.and_then(catalog::version::minor);
-        release.without_cuda = without_cuda(release, package, !compiled.is_empty());
+        release.without_cuda = WithoutCuda::of(release, package, !compiled.is_empty());
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
     Package { name, releases, older_releases: package.is_some_and(|package| package.older_releases) }
-}
-
-/// Whether it works with a CPU build. `compiled`: whether releases of the package are known to need CUDA.
-fn without_cuda(release: &Release, package: Option<&packages::Package>, compiled: bool) -> WithoutCuda {
-    let needs = matches!(release.compiled_for, CompiledFor::Cuda(_));
-    match package.and_then(|package| package.cuda.as_ref()).map(|cuda| cuda.use_of) {
-        _ if needs || release.compute_capability_min.is_some() => WithoutCuda::Fails,
-        Some(CudaUse::Required) => WithoutCuda::Fails,
-        _ if compiled => WithoutCuda::NotKnownToWork,
-        Some(CudaUse::Used) => WithoutCuda::Unknown,
-        None => WithoutCuda::Works,
-    }
 }
 
 /// The CUDA of a release's wheels. Wheels without compiled code ask for no glibc.

@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 use pep440_rs::{Version, VersionSpecifiers};
 
 pub use super::python::{Python, series};
-pub use super::releases::{CompiledFor, Package, Release, WithoutCuda};
+pub use super::releases::{CompiledFor, Package, Release};
 pub use super::target::{Cuda, Target};
+pub use super::without_cuda::WithoutCuda;
 use crate::criteria::Criteria;
 use catalog::Catalog;
 use catalog::images::{self, Flavour, Image};

@@ -29,8 +29,8 @@ impl Build {
         }
     }
 
-    /// Whether the wheel requires triton on a Python: CPU wheels never do, and on newer Pythons there was none
-    /// when the one on PyPI came out.
+    /// Whether the wheel requires triton on a Python: CPU wheels never do, and on newer Pythons there was
+    /// none when the one on PyPI came out.
     pub fn requires_triton(&self, python: &Python) -> bool {
         !self.is_cpu() && self.triton_python_below.as_ref().is_none_or(|below| python.version < *below)
     }

@@ -13,7 +13,8 @@ use super::super::universe::{Build, Universe};
 use super::super::verdict::BuildRefusal::{DriverTooOld, NoKernels, PartnerMismatch, PtxOnly};
 use super::super::verdict::Refusal::{self, Build as Of};
 use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused};
-use super::ranges::{ranges, verb};
+use super::build_names::{cudas, distinct, names, phrase, releases};
+use super::ranges::verb;
 use super::stage::{Stage, essential, grouped};
 use diagnostic::words::{self, and};
 
@@ -288,11 +289,6 @@ fn names_of(universe: &Universe, criteria: &Criteria, builds: &[&Build]) -> Name
     }
 }
 
-/// A name of builds with the number of their releases.
-pub(super) fn phrase(builds: &[&Build], text: String) -> Phrase {
-    Phrase::counted(text, distinct(builds.iter().map(|build| build.release.version.as_str())).len())
-}
-
 /// What does instead: other builds of the same releases, or the first or last release that does.
 fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, &str)) -> String {
     let left = |build: &&&Build| stage.left.iter().any(|one| one.version == build.version);
@@ -319,43 +315,4 @@ fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, 
         return format!("; the last torch that {does_so} is {} ({})", last.release.version, builds_of(last));
     }
     String::new()
-}
-
-/// `torch 2.5.0 and 2.5.1`.
-pub(super) fn releases(universe: &Universe, builds: &[&Build]) -> String {
-    let tags: Vec<&str> =
-        builds.iter().filter_map(|build| build.image).map(|image| image.tag.as_str()).collect();
-    if !tags.is_empty() {
-        return format!("the torch of {}", and(&distinct(tags.into_iter())));
-    }
-    let all: Vec<&str> = universe.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
-    format!("torch {}", ranges(&all, |one| builds.iter().any(|build| build.release.version == one)))
-}
-
-/// `torch 2.5.0 and 2.5.1 for CUDA 12.4`, `the CPU builds of torch 2.5.0 and 2.5.1`.
-pub(super) fn names(universe: &Universe, builds: &[&Build]) -> String {
-    let releases = releases(universe, builds);
-    match &cudas(builds)[..] {
-        [] => format!("the CPU {} of {releases}", if builds.len() == 1 { "build" } else { "builds" }),
-        cudas => format!("{releases} for CUDA {}", and(cudas)),
-    }
-}
-
-/// The CUDA releases of builds, oldest first; none of CPU builds.
-pub(super) fn cudas(builds: &[&Build]) -> Vec<String> {
-    let mut all: Vec<_> = builds.iter().filter_map(|build| build.cuda_version()).collect();
-    all.sort();
-    all.dedup();
-    all.iter().map(ToString::to_string).collect()
-}
-
-/// Each text once, in the order of the first.
-pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut all: Vec<&str> = Vec::new();
-    for text in texts {
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    }
-    all
 }

@@ -12,7 +12,7 @@ use super::super::outcome::Reason;
 use super::super::request::Base as RequestedBase;
 use super::super::universe::{Base, Build, Python, Universe, series};
 use super::super::verdict::{Candidate, Judgement, Reason as Refused};
-use super::builds::{cudas, distinct, names, phrase, releases};
+use super::build_names::{cudas, distinct, names, phrase, releases};
 use super::ranges::ranges;
 use super::stage::{Stage, essential, grouped};
 use diagnostic::words::and;
@@ -141,7 +141,7 @@ pub(super) fn no_base(universe: &Universe, criteria: &Criteria, candidates: &[(&
     let mut images: Vec<String> =
         criteria.bases.iter().filter_map(|base| what_it_is(universe, base)).collect();
     images.dedup();
-    let cudas = super::builds::cudas(&builds);
+    let cudas = super::build_names::cudas(&builds);
     let message = if !images.is_empty() {
         and(&images)
     } else if let ([RequestedBase::Repository(name)], false) =
@@ -154,7 +154,7 @@ pub(super) fn no_base(universe: &Universe, criteria: &Criteria, candidates: &[(&
         format!("the catalog has no image {}", and(&names))
     } else {
         let every = cudas.len()
-            == super::builds::cudas(&universe.candidates(criteria).iter().collect::<Vec<_>>()).len();
+            == super::build_names::cudas(&universe.candidates(criteria).iter().collect::<Vec<_>>()).len();
         let of_cuda = match every || cudas.is_empty() {
             true => String::new(),
             false => format!(" for CUDA {}", and(&cudas)),
@@ -256,7 +256,7 @@ pub(super) fn base_reasons(universe: &Universe, stage: &Stage<&Base>, torch_matt
     let write = |(_, group): (_, Vec<&Refused>)| {
         let first = group.first()?;
         let builds = builds_of(&group);
-        let cudas = super::builds::cudas(&builds);
+        let cudas = super::build_names::cudas(&builds);
         let mut images: Vec<String> =
             group.iter().filter_map(|refused| refused.candidate.base.map(Base::name)).collect();
         images.sort();

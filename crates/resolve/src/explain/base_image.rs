@@ -1,7 +1,7 @@
 //! Why it is this base image.
 
 use super::Explainer;
-use super::decisions::entry;
+use super::entry::entry;
 use crate::constraints::{base_cuda, requested};
 use crate::outcome::Decision;
 use crate::rank;

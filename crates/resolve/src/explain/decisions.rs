@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use super::Explainer;
+use super::entry::{entry, requested_text};
 use super::merge::{Refused, ranges};
 use crate::assemble;
 use crate::constraints::{python_wheel, requested, requirements};
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
-use crate::request::{self, Prefer, Versions};
+use crate::request::{self, Prefer};
 use crate::universe::{Build, Release, Universe};
-use catalog::Sources;
 use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
@@ -99,10 +99,7 @@ impl<'u> Explainer<'u, '_> {
             return format!("{name}: {} was requested.", requirement.text);
         }
         if self.criteria.cpu {
-            return match build.on_pypi(self.criteria.architecture()) {
-                true => format!("{name}: a CPU build was requested; PyPI serves it."),
-                false => format!("{name}: a CPU build was requested."),
-            };
+            return format!("{name}: a CPU build was requested.");
         }
         if let Some(requirement) = requested_text(&self.criteria.cuda) {
             return format!("{name}: CUDA {requirement} was requested.");
@@ -274,38 +271,5 @@ impl<'u> Explainer<'u, '_> {
             }
         };
         newer.map(why)
-    }
-}
-
-/// What was requested, in the user's words; nothing where any version would do.
-fn requested_text(requirements: &[&Versions]) -> Option<String> {
-    let texts: Vec<String> = requirements
-        .iter()
-        .filter(|requirement| !requirement.text.is_empty())
-        .map(|requirement| requirement.text.clone())
-        .collect();
-    (!texts.is_empty()).then(|| words::and(&texts))
-}
-
-pub(super) fn entry<'s>(
-    part: &str,
-    chosen: String,
-    reason: String,
-    constraints: Vec<&str>,
-    sources: impl IntoIterator<Item = &'s Sources>,
-) -> Decision {
-    let mut each: Vec<String> = Vec::new();
-    for source in sources.into_iter().flat_map(Sources::iter) {
-        if !each.iter().any(|known| known == source) {
-            each.push(source.to_owned());
-        }
-    }
-    Decision {
-        part: part.to_owned(),
-        chosen,
-        message: words::capital(&reason),
-        reason: words::capital(&reason),
-        constraints: constraints.into_iter().map(str::to_owned).collect(),
-        sources: each,
     }
 }

@@ -28,7 +28,9 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
             None => release(one),
             Some(name) => match one.build(&name) {
                 Some(found) => self::build(universe, one, found),
-                None if name == universe.catalog.torch().cpu_build() => cpu_build(universe, one),
+                None if name == universe.catalog.torch().cpu_build() => {
+                    super::cpu_build::explanation(universe, one)
+                }
                 None => no_build(universe, one, &name),
             },
         },
@@ -75,7 +77,7 @@ fn names(release: &Release) -> Vec<String> {
     release.builds.iter().map(|build| format!("{}{}", build.build, mark(build))).collect()
 }
 
-fn plain(pythons: &[String]) -> String {
+pub(super) fn plain(pythons: &[String]) -> String {
     let plain: Vec<&String> = pythons.iter().filter(|one| !one.ends_with('t')).collect();
     words::span(&plain)
 }
@@ -141,26 +143,6 @@ fn build(universe: &Universe, release: &Release, build: &Build) -> Explanation {
     }
     explanation.sources(build.source.iter().flat_map(Sources::iter));
     common(&mut explanation, release);
-    explanation
-}
-
-/// The build without CUDA, which is next to the CUDA builds on the wheel index.
-fn cpu_build(universe: &Universe, release: &Release) -> Explanation {
-    let torch = universe.catalog.torch();
-    let title = format!("torch {}+{}", release.version, torch.cpu_build());
-    let mut explanation = Explanation::new(title, "A CPU build: without CUDA, for machines without a GPU.");
-    let pythons = release.cpu.as_ref().and_then(|build| build.pythons.as_deref()).map(plain);
-    explanation.row("released", release.released.clone().unwrap_or_default());
-    explanation.row("x86_64", format!("--index-url {}", torch.cpu_index_url()));
-    explanation.row("Python", pythons.unwrap_or_else(|| "not known".to_owned()));
-    let on_pypi = release.aarch64_build.as_deref() == Some(torch.cpu_build());
-    let aarch64 = match &release.aarch64_pythons {
-        Some(pythons) if on_pypi => format!("PyPI's wheels, for Python {}", plain(pythons)),
-        _ => "not known".to_owned(),
-    };
-    explanation.row("aarch64", aarch64);
-    explanation.row("stack", format!("`envdoc resolve --cuda cpu --torch {}`", release.version));
-    explanation.sources(release.source.iter().chain([torch.index_source()]));
     explanation
 }
 

@@ -86,10 +86,7 @@ fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
 pub fn headline(stack: &Stack) -> String {
     let mut parts = vec![format!("torch {}+{}", stack.torch, stack.torch_build)];
     parts.push(format!("Python {}", stack.python));
-    parts.push(match stack.is_cpu() {
-        true => "CPU".to_owned(),
-        false => format!("CUDA {}", stack.cuda),
-    });
+    parts.push(stack.target());
     parts.extend(stack.deepspeed.as_ref().map(|version| format!("DeepSpeed {version}")));
     parts.join(" · ")
 }
@@ -124,10 +121,8 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     }
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
-    if !stack.is_cpu() {
-        add("driver", stack.drivers().unwrap_or_else(|| "unknown".into()));
-        add("GPUs", gpus(stack));
-    }
+    add("driver", stack.driver_text());
+    add("GPUs", gpus(stack));
     rows
 }
 

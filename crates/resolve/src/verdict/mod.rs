@@ -6,6 +6,7 @@
 
 mod gap;
 mod refusal;
+mod refusal_parts;
 
 pub(crate) use gap::{BaseGap, BuildGap, Gap, PackageGap};
 pub(crate) use refusal::{
