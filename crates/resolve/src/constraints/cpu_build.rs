@@ -38,7 +38,8 @@ mod tests {
     #[test]
     fn gpus_drivers_and_nvcc_need_a_cuda_build() {
         for requirement in [card("h100"), driver("580.95.05"), compile()] {
-            let of_build = |name| judged(&CONSTRAINT, &[requirement.clone()], build("2.10.0", name));
+            let of_build =
+                |name| judged(&CONSTRAINT, std::slice::from_ref(&requirement), build("2.10.0", name));
             assert!(matches!(of_build("cpu"), Judgement::Fails(Refusal::Build(_))), "{requirement:?}");
             assert_eq!(of_build("cu130"), Judgement::Holds, "{requirement:?}");
         }
