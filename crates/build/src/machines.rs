@@ -79,6 +79,7 @@ impl Machines {
                 .iter()
                 .any(|requirement| matches!(requirement.kind, RequirementKind::Base(Base::None))),
             installed: self.prefer == Prefer::Installed,
+            cpu: requirements.iter().any(|requirement| requirement.kind.is_cpu(catalog)),
         };
         if scope.installed && self.snapshots.is_empty() && !self.here {
             return Err(Error::new(Kind::Usage, "--prefer installed requires --here or --from")

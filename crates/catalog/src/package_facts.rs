@@ -24,6 +24,27 @@ pub struct Incompatible {
     pub checked: String,
 }
 
+/// What a package needs CUDA for, in all of its releases.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cuda {
+    /// Whether it works without.
+    #[serde(rename = "use")]
+    pub use_of: CudaUse,
+    /// Where this was read.
+    pub source: String,
+}
+
+/// Whether a package works without CUDA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CudaUse {
+    /// It does not.
+    Required,
+    /// It uses CUDA; whether and how it works without is not recorded.
+    Used,
+}
+
 /// What the compiled code in the wheels of some releases needs.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, SharedSources, text};
-pub use super::package_facts::{Compiled, Incompatible, Indirect};
+pub use super::package_facts::{Compiled, Cuda, CudaUse, Incompatible, Indirect};
 use crate::Sources;
 
 /// Releases of one package that differ in nothing but their version and day.
@@ -78,6 +78,9 @@ pub struct Package {
     /// Why it needs a C compiler and the headers of Python when it runs; `None`: it is not known to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_compiler: Option<String>,
+    /// What it needs CUDA for; `None`: for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuda: Option<Cuda>,
     /// Sources that many rows share.
     #[serde(default)]
     pub sources: SharedSources,

@@ -61,6 +61,10 @@ pub struct Release {
     pub builds_complete: bool,
     /// Its CUDA builds.
     pub builds: Vec<Build>,
+    /// Its build without CUDA, which the wheel index has next to the CUDA builds; `None`: of a torch that is
+    /// no release.
+    #[serde(skip)]
+    pub cpu: Option<Build>,
     /// What else is to know.
     pub note: Option<String>,
     /// The CUDA builds for which its torchaudio was made, where that is the last one and older than torch.
@@ -175,6 +179,7 @@ impl Torch {
     fn derive_builds(&mut self) {
         for release in &mut self.rows {
             complete_builds(release, &self.sources);
+            release.cpu = Some(cpu_build(release, &self.cpu_build));
         }
         self.complete_torchaudio();
     }
@@ -193,6 +198,14 @@ fn complete_builds(release: &mut Release, sources: &SharedSources) {
             build.pythons = matrix.cloned();
         }
     }
+}
+
+/// The build without CUDA. The release matrix has it for each Python that it has CUDA builds for; of a
+/// release whose matrix was not read, the Pythons are not known.
+fn cpu_build(release: &Release, name: &str) -> Build {
+    let in_matrix = release.builds.iter().any(|build| build.in_release_matrix == Some(true));
+    let pythons = release.matrix_pythons.as_ref().or(release.pythons.as_ref()).filter(|_| in_matrix);
+    Build { build: name.to_owned(), pythons: pythons.cloned(), ..Build::default() }
 }
 
 impl Torch {
@@ -229,6 +242,11 @@ impl Torch {
     /// The index that has the wheels without CUDA.
     pub fn cpu_index_url(&self) -> String {
         self.index.replace("{build}", &self.cpu_build)
+    }
+
+    /// The name of the builds without CUDA: `cpu`.
+    pub fn cpu_build(&self) -> &str {
+        &self.cpu_build
     }
 
     /// Where the addresses of the indexes were read.
@@ -318,6 +336,16 @@ mod tests {
         assert_eq!(pythons("2.9.1", "cu129").unwrap(), ["3.10", "3.11", "3.12", "3.13", "3.14"]);
         assert_eq!(pythons("2.13.0", "cu129"), None, "seen, but not for which Python");
         assert_eq!(table().release("2.3.1").unwrap().triton_python_below.as_deref(), Some("3.12"));
+    }
+
+    #[test]
+    fn pythons_of_cpu_builds_are_those_of_the_release_matrix() {
+        let pythons = |version: &str| table().release(version)?.cpu.as_ref()?.pythons.clone();
+        assert_eq!(pythons("2.5.1").unwrap().last().unwrap(), "3.12");
+        assert_eq!(pythons("2.14.1"), table().release("2.14.1").unwrap().pythons);
+        assert_eq!(pythons("2.15.0"), None, "its matrix was not read");
+        assert!(table().all().iter().all(|row| row.cpu.as_ref().unwrap().build == table().cpu_build()));
+        assert!(table().all().iter().all(|row| row.build(table().cpu_build()).is_none()));
     }
 
     #[test]

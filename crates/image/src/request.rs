@@ -23,7 +23,7 @@ pub struct ImageRequest {
     /// Purpose of the image in one sentence; becomes a label.
     pub description: Option<String>,
 
-    /// CUDA of the torch build and of the base image: `12.1`.
+    /// CUDA of the torch build and of the base image: `12.1`. `cpu`: a CPU build of torch, without CUDA.
     pub cuda: Option<String>,
     /// Python: `3.12`.
     pub python: Option<String>,

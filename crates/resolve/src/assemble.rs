@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::constraints::python_wheel::left_out;
 use super::criteria::Criteria;
 use super::host_driver::HostDriver;
-use super::outcome::Stack;
+use super::outcome::{NO_CUDA, Stack};
 use super::search::Choice;
-use super::universe::{Build, Release};
+use super::universe::{Build, Cuda, Release, Target};
 use catalog::images::Image;
 
 pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
@@ -30,7 +30,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         torchvision: partner("torchvision", release.torchvision.as_ref()),
         torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
         triton: triton(criteria, choice),
-        cuda: choice.environment.build.cuda_text(),
+        cuda: choice.environment.build.cuda().map_or_else(|| NO_CUDA.to_owned(), Cuda::text),
         cudnn: build.cudnn.clone(),
         nccl: build.nccl.clone(),
         deepspeed: of("deepspeed"),
@@ -42,12 +42,19 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         index_url: index_url(criteria, choice.environment.build),
         driver_min: driver.min,
         driver_max_branch: driver.max_branch,
-        gpu_archs: build.architectures_for(criteria.architecture()).cloned(),
+        gpu_archs: gpu_archs(criteria, choice.environment.build),
         python_from: python_from(criteria, choice),
         install: Vec::new(),
     };
     stack.install = super::install::commands(criteria.catalog, &stack);
     stack
+}
+
+fn gpu_archs(criteria: &Criteria, build: &Build) -> Option<Vec<String>> {
+    match build.target {
+        Target::Cuda(_) => build.build.architectures_for(criteria.architecture()).cloned(),
+        Target::Cpu => Some(Vec::new()),
+    }
 }
 
 /// The packages that are installed. In an image that brings its own torch what the others require is there,
@@ -70,7 +77,7 @@ fn triton(criteria: &Criteria, choice: &Choice) -> Option<String> {
 
 fn index_url(criteria: &Criteria, build: &Build) -> Option<String> {
     (!build.on_pypi(criteria.architecture()) && build.image.is_none())
-        .then(|| format!("https://download.pytorch.org/whl/{}", build.build.build))
+        .then(|| criteria.catalog.torch().index_url(build.build))
 }
 
 /// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose

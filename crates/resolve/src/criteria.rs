@@ -16,6 +16,8 @@ pub struct Criteria<'r> {
     pub catalog: &'static Catalog,
     /// CUDA versions; every one of them must hold, as for all lists here.
     pub cuda: Vec<&'r Versions>,
+    /// Whether a CPU build of torch is required.
+    pub cpu: bool,
     pub python: Vec<&'r Versions>,
     pub torch: Vec<&'r Versions>,
     /// Packages, by name.
@@ -46,28 +48,11 @@ impl<'r> Criteria<'r> {
 
     /// Sorts the requirements of a request.
     pub fn from_request(catalog: &'static Catalog, request: &'r Request) -> Criteria<'r> {
-        let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));
-        let mut criteria = Criteria {
-            catalog,
-            cuda: vec![],
-            python: vec![],
-            torch: vec![],
-            packages: BTreeMap::new(),
-            unchecked: vec![],
-            gpus: vec![],
-            drivers: vec![],
-            systems: vec![],
-            architectures: vec![],
-            bases: vec![],
-            compile: false,
-            deepspeed: false,
-            prefer: request.prefer,
-            installed: request.installed.iter().filter_map(parse).collect(),
-            today: &request.today,
-        };
+        let mut criteria = Criteria::without_requirements(catalog, request);
         for requirement in &request.requirements {
             match &requirement.kind {
                 RequirementKind::Cuda(versions) => criteria.cuda.push(versions),
+                RequirementKind::Cpu => {}
                 RequirementKind::Python(versions) => criteria.python.push(versions),
                 RequirementKind::Torch(versions) => criteria.torch.push(versions),
                 RequirementKind::Package(name, versions) => {
@@ -84,6 +69,30 @@ impl<'r> Criteria<'r> {
         }
         criteria.deepspeed = criteria.packages.contains_key("deepspeed");
         criteria
+    }
+
+    /// The preferences of a request.
+    fn without_requirements(catalog: &'static Catalog, request: &'r Request) -> Criteria<'r> {
+        let parse = |(name, text): (&'r String, &'r String)| Some((name.as_str(), text.parse().ok()?));
+        Criteria {
+            catalog,
+            cuda: vec![],
+            cpu: request.requirements.iter().any(|requirement| requirement.kind.is_cpu(catalog)),
+            python: vec![],
+            torch: vec![],
+            packages: BTreeMap::new(),
+            unchecked: vec![],
+            gpus: vec![],
+            drivers: vec![],
+            systems: vec![],
+            architectures: vec![],
+            bases: vec![],
+            compile: false,
+            deepspeed: false,
+            prefer: request.prefer,
+            installed: request.installed.iter().filter_map(parse).collect(),
+            today: &request.today,
+        }
     }
 
     /// The oldest driver among the nodes.
@@ -104,9 +113,9 @@ impl<'r> Criteria<'r> {
     }
 
     /// Whether something is compiled with nvcc: what the user compiles, or DeepSpeed's operators when they
-    /// are first used.
+    /// are first used. Without CUDA nothing is.
     pub fn uses_nvcc(&self) -> bool {
-        self.compile || self.deepspeed
+        !self.cpu && (self.compile || self.deepspeed)
     }
 
     /// The versions required of a package; empty if it was not requested or any version will do.

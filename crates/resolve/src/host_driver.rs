@@ -22,6 +22,9 @@ pub(crate) struct HostDriver {
 impl HostDriver {
     /// What CUDA needs, or what an image's documentation names, and what every GPU needs.
     pub(crate) fn of(criteria: &Criteria, build: &Build) -> HostDriver {
+        if build.is_cpu() {
+            return HostDriver::default();
+        }
         let of_cuda = of_cuda(criteria, build);
         let first = criteria.gpus.iter().filter_map(|gpu| Some((gpu.driver_branch_min?, *gpu)));
         let first = first.max_by_key(|(branch, _)| *branch);
@@ -45,12 +48,12 @@ impl HostDriver {
 
 /// The oldest driver of the image's own documentation, or of the build's CUDA.
 fn of_cuda(criteria: &Criteria, build: &Build) -> Option<String> {
+    let cuda = build.cuda()?;
     let of_image = |image: &Image| {
-        let toolkit =
-            || criteria.catalog.cuda().minor(&build.cuda_text()).and_then(|row| row.driver_min.clone());
+        let toolkit = || criteria.catalog.cuda().minor(&cuda.text()).and_then(|row| row.driver_min.clone());
         image.driver_min.clone().or_else(toolkit)
     };
-    let of_major = || criteria.catalog.cuda().major_driver_min(build.cuda_major()).map(str::to_owned);
+    let of_major = || criteria.catalog.cuda().major_driver_min(cuda.major()).map(str::to_owned);
     build.image.and_then(of_image).or_else(of_major)
 }
 

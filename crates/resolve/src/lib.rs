@@ -10,6 +10,8 @@ mod compiled;
 mod conflict;
 mod constraint;
 mod constraints;
+#[cfg(test)]
+mod cpu_tests;
 mod criteria;
 mod explain;
 mod held_back;
@@ -31,11 +33,13 @@ pub mod report;
 pub mod request;
 mod requirement_keys;
 mod search;
+mod target;
 #[doc(hidden)]
 pub mod testing;
 pub mod universe;
 mod verdict;
 mod wheels;
+mod without_cuda;
 
 use criteria::Criteria;
 use outcome::{Outcome, Resolution};

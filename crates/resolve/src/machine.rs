@@ -34,6 +34,8 @@ pub struct MachineScope {
     pub bare: bool,
     /// Installed versions are preferred, so they are read.
     pub installed: bool,
+    /// A stack without CUDA is required: GPUs and driver are no requirements.
+    pub cpu: bool,
 }
 
 impl Machine {
@@ -41,6 +43,12 @@ impl Machine {
     pub fn from_facts(name: &str, facts: &Facts, scope: MachineScope) -> Machine {
         let mut machine = Machine::default();
         match facts.has_gpu() {
+            has_gpu if scope.cpu => {
+                machine.architecture(name, facts);
+                if has_gpu == Fact::Known(true) {
+                    machine.notes.push(format!("a CPU build uses neither the GPUs nor the driver of {name}"));
+                }
+            }
             Fact::Known(true) => {
                 machine.driver(name, facts);
                 machine.gpus(name, facts);
@@ -263,6 +271,16 @@ mod tests {
     }
 
     #[test]
+    fn cpu_stack_requires_the_architecture_alone() {
+        let scope = MachineScope { cpu: true, ..MachineScope::default() };
+        let machine = Machine::from_facts("a.json", &healthy(), scope);
+        assert_eq!(sources(&machine), ["processor of a.json: x86_64"]);
+        assert_eq!(machine.notes, ["a CPU build uses neither the GPUs nor the driver of a.json"]);
+        let unknown = Machine::from_facts("a.json", &facts::testing::unknown(), scope);
+        assert_eq!(ids(&unknown), ["processor-not-known"], "whether it has a GPU does not matter");
+    }
+
+    #[test]
     fn every_model_once_as_the_driver_names_it() {
         let mut facts = smi::machine(&["", ""]);
         facts.pci.devices = Fact::Known(vec![gpu("0000:1b:00.0"), gpu("0000:1c:00.0"), gpu("0000:1d:00.0")]);
@@ -275,7 +293,11 @@ mod tests {
     #[test]
     fn unknown_facts_become_warnings() {
         let unknown = facts::testing::unknown();
-        let machine = Machine::from_facts("old.json", &unknown, MachineScope { bare: true, installed: true });
+        let machine = Machine::from_facts(
+            "old.json",
+            &unknown,
+            MachineScope { bare: true, installed: true, cpu: false },
+        );
         assert!(machine.requirements.is_empty(), "{machine:?}");
         assert_eq!(
             ids(&machine),
@@ -308,7 +330,8 @@ mod tests {
 
     #[test]
     fn operating_system_is_required_on_bare_machines() {
-        let machine = Machine::from_facts("a", &healthy(), MachineScope { bare: true, installed: false });
+        let machine =
+            Machine::from_facts("a", &healthy(), MachineScope { bare: true, ..MachineScope::default() });
         assert_eq!(sources(&machine).last(), Some(&"system of a: Ubuntu 24.04".to_owned()));
     }
 }

@@ -38,7 +38,7 @@ pub struct Stack {
     pub python: String,
     /// `2.5.1`.
     pub torch: String,
-    /// The CUDA build: `cu121`.
+    /// The build: `cu121`, or `cpu` where it has no CUDA.
     pub torch_build: String,
     /// The torchvision of the same release, where there is one.
     pub torchvision: Option<String>,
@@ -46,7 +46,8 @@ pub struct Stack {
     pub torchaudio: Option<String>,
     /// The triton that torch requires; a range (`~=3.8.0`) where it does not pin one.
     pub triton: Option<String>,
-    /// The CUDA of the torch build: `12.1`.
+    /// The CUDA of the torch build: `12.1`. `cpu`, which is no version: the build has no CUDA, and the stack
+    /// needs no GPU and no driver.
     pub cuda: String,
     /// The cuDNN that the build requires or carries.
     pub cudnn: Option<String>,
@@ -69,11 +70,13 @@ pub struct Stack {
     pub index_url: Option<String>,
     /// The oldest driver on which it runs: the newest of what the CUDA of the torch build needs (by
     /// minor-version compatibility) and what the GPUs that were named need. A version or a branch (`570`).
+    /// `null` for a CPU build.
     pub driver_min: Option<String>,
     /// The last driver branch that supports the GPUs that were named; `null`: none is known to be the last.
     #[serde(default)]
     pub driver_max_branch: Option<u32>,
-    /// The compute capabilities that the torch build has machine code for (`9.0`); `null`: not known.
+    /// The compute capabilities that the torch build has machine code for (`9.0`); `null`: not known; empty
+    /// for a CPU build.
     pub gpu_archs: Option<Vec<String>>,
     /// Where the Python comes from: `image`, `apt`, `dnf`, `deadsnakes`, `uv`, `machine`.
     pub python_from: String,
@@ -81,7 +84,26 @@ pub struct Stack {
     pub install: Vec<String>,
 }
 
+/// The CUDA of a stack whose torch is a CPU build. Not a version, so that nobody compares it with one.
+pub const NO_CUDA: &str = "cpu";
+
 impl Stack {
+    /// Whether its torch is a CPU build.
+    pub fn is_cpu(&self) -> bool {
+        self.cuda == NO_CUDA
+    }
+
+    /// What torch was built for: `CUDA 12.1`, `CPU`.
+    pub(crate) fn target(&self) -> String {
+        if self.is_cpu() { "CPU".to_owned() } else { format!("CUDA {}", self.cuda) }
+    }
+
+    /// The drivers on which it runs, or that they are unknown; empty for a CPU build.
+    pub(crate) fn driver_text(&self) -> String {
+        let unknown = if self.is_cpu() { "" } else { "unknown" };
+        self.drivers().unwrap_or_else(|| unknown.to_owned())
+    }
+
     /// The drivers on which it runs: `525.60.13 or newer`, `525.60.13 or newer, up to branch 580`.
     pub fn drivers(&self) -> Option<String> {
         let min = self.driver_min.as_ref().map(|min| format!("{min} or newer"));

@@ -34,11 +34,11 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
             criteria.prefer == Prefer::Stable && first_of_newest,
             missing_facts(criteria, build),
             Reverse(build.version.clone()),
-            criteria
-                .oldest_driver()
-                .is_some_and(|driver| build.driver_support(criteria.catalog, driver) != DriverSupport::Full),
+            criteria.oldest_driver().zip(build.cuda()).is_some_and(|(driver, cuda)| {
+                cuda.driver_support(criteria.catalog, driver) != DriverSupport::Full
+            }),
             !build.on_pypi(criteria.architecture()),
-            Reverse(build.cuda.clone()),
+            Reverse(build.cuda_version().cloned()),
             // Of two images with one torch the newer one.
             Reverse(build.image.map(|image| &image.tag)),
         )
@@ -52,7 +52,7 @@ fn missing_facts(criteria: &Criteria, build: &Build) -> usize {
     let architecture = criteria.architecture();
     let wheel = architecture != "x86_64" && build.build.aarch64.is_none() && !build.on_pypi(architecture);
     let kernels = !criteria.gpus.is_empty() && build.compiled_for(architecture).is_none();
-    let pythons = build.build.pythons.is_none();
+    let pythons = build.pythons_for(architecture).is_none();
     [wheel, kernels, pythons].into_iter().filter(|missing| *missing).count()
 }
 
@@ -62,7 +62,7 @@ fn missing_facts(criteria: &Criteria, build: &Build) -> usize {
 pub(crate) enum Tier {
     /// The required images; if none is required, nvidia/cuda of the build's CUDA.
     First,
-    /// Images of a bare distribution: torch's wheels contain the CUDA libraries.
+    /// Images of a bare distribution: torch's wheels contain the CUDA libraries, where they need any.
     Bare,
     /// nvidia/cuda of the build's CUDA that may need a variable to be set before it starts on the driver.
     Required,
@@ -87,9 +87,9 @@ pub(crate) fn bases<'u>(
         Tier::Bare => images::REPOSITORIES.iter().copied().filter(|name| bare(name)).collect(),
         Tier::Rest => images::REPOSITORIES.iter().copied().filter(|name| !bare(name)).collect(),
     };
-    // An image of another CUDA major never does.
-    let same_major =
-        |base: &&Base| base.cuda.as_ref().is_none_or(|cuda| series(cuda).0 == series(&build.cuda).0);
+    // An image of another CUDA major never does; for a CPU build one without CUDA is leaner.
+    let major = build.cuda_version().map(|cuda| series(cuda).0);
+    let same_major = |base: &&Base| base.cuda.as_ref().is_none_or(|cuda| Some(series(cuda).0) == major);
     let all = repositories.into_iter().flat_map(|name| universe.bases(name)).filter(same_major);
     all.filter(|base| of_system(criteria, base) && tier_of(criteria, build, base) == tier).collect()
 }
@@ -136,7 +136,8 @@ fn bare(repository: &str) -> bool {
 /// The tier of a base image for a build.
 pub(crate) fn tier_of(criteria: &Criteria, build: &Build, base: &Base) -> Tier {
     let repository = base.image.map(|image| image.repository);
-    let same_cuda = base.cuda.as_ref().is_some_and(|cuda| series(cuda) == series(&build.cuda));
+    let same_cuda =
+        base.cuda.as_ref().zip(build.cuda_version()).is_some_and(|(one, other)| series(one) == series(other));
     match repository {
         _ if !criteria.bases.is_empty() => Tier::First,
         Some(CUDA) if same_cuda && image_driver::starts(criteria, base) != Judgement::Holds => Tier::Required,

@@ -5,9 +5,9 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::python::Python;
-use catalog::Catalog;
+use super::without_cuda::WithoutCuda;
 use catalog::deepspeed::{self, Breaks};
-use catalog::{Sources, flash_attn, packages};
+use catalog::{Catalog, Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
 #[derive(Debug)]
@@ -56,6 +56,8 @@ pub struct Release {
     pub indirect: Vec<Indirect>,
     /// The CUDA of its compiled code.
     pub compiled_for: CompiledFor,
+    /// Whether it works with a CPU build of torch.
+    pub without_cuda: WithoutCuda,
     /// The lowest compute capability that it supports; `None`: not known.
     pub compute_capability_min: Option<(u32, u32)>,
     /// Packages that have to be there on some Pythons, without being required.
@@ -167,6 +169,7 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         let of_release = rules_for(&compiled, &release.version);
         let minimum = of_release.iter().find_map(|row| row.compute_capability_min.as_deref());
         release.compute_capability_min = minimum.and_then(catalog::version::minor);
+        release.without_cuda = WithoutCuda::of(release, package, !compiled.is_empty());
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
     Package { name, releases, older_releases: package.is_some_and(|package| package.older_releases) }
@@ -218,6 +221,7 @@ fn release(
         incompatible: Vec::new(),
         indirect: Vec::new(),
         compiled_for: CompiledFor::AnyCuda,
+        without_cuda: WithoutCuda::Works,
         compute_capability_min: None,
         companions: Vec::new(),
         source: &row.source,
@@ -250,6 +254,8 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
             incompatible: rules_for(&rules, &version),
             indirect: Vec::new(),
             compiled_for: CompiledFor::AnyCuda,
+            // Which of its operators and launchers run on which processor without a GPU is in no row.
+            without_cuda: WithoutCuda::Unknown,
             compute_capability_min: None,
             companions: companions
                 .iter()

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
+use catalog::Catalog;
 use facts::driver::DriverVersion;
 
 use crate::parameter::Source;
@@ -37,6 +38,8 @@ pub struct Requirement {
 pub enum RequirementKind {
     /// The CUDA of the torch build, and of the base image where it has one.
     Cuda(Versions),
+    /// A CPU build of torch: a stack without CUDA.
+    Cpu,
     /// The Python of the environment.
     Python(Versions),
     /// torch; a local version (`2.6.0+cu124`) names the build too.
@@ -58,6 +61,19 @@ pub enum RequirementKind {
     Base(Base),
     /// CUDA code is compiled in the image: it needs nvcc, headers and a compiler that nvcc accepts.
     Compile,
+}
+
+impl RequirementKind {
+    /// Whether it requires a CPU build of torch: as such, or by the name of the build (`2.6.0+cpu`).
+    pub fn is_cpu(&self, catalog: &Catalog) -> bool {
+        match self {
+            RequirementKind::Cpu => true,
+            RequirementKind::Torch(versions) => {
+                versions.build.as_deref() == Some(catalog.torch().cpu_build())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// The properties of a GPU that the resolver uses.

@@ -27,6 +27,7 @@ pub(crate) fn request(words: &[&str]) -> Request {
             "base" if value.contains(':') => RequirementKind::Base(Base::Image(value.to_owned())),
             "base" => RequirementKind::Base(Base::Repository(value.to_owned())),
             "compile" => RequirementKind::Compile,
+            "cuda" if value == "cpu" => RequirementKind::Cpu,
             "cuda" => RequirementKind::Cuda(versions()),
             "python" => RequirementKind::Python(versions()),
             "torch" => RequirementKind::Torch(versions()),

@@ -8,14 +8,13 @@ use pep440_rs::{Version, VersionSpecifiers};
 
 pub use super::python::{Python, series};
 pub use super::releases::{CompiledFor, Package, Release};
+pub use super::target::{Cuda, Target};
+pub use super::without_cuda::WithoutCuda;
 use crate::criteria::Criteria;
 use catalog::Catalog;
-use catalog::driver_support::DriverSupport;
 use catalog::images::{self, Flavour, Image};
 use catalog::systems::{self, System};
-use catalog::version::minor;
 use catalog::{packages, torch};
-use facts::driver::DriverVersion;
 use facts::support::capabilities;
 
 /// Every candidate that a stack can be made of.
@@ -25,6 +24,8 @@ pub struct Universe {
     pub catalog: &'static Catalog,
     /// Every CUDA build of every torch release.
     pub builds: Vec<Build>,
+    /// The CPU build of every torch release: candidates only where one is required.
+    pub cpu_builds: Vec<Build>,
     /// The Python series, oldest first.
     pub pythons: Vec<Python>,
     bases: [OnceLock<Vec<Base>>; BASES.len()],
@@ -37,7 +38,7 @@ pub struct Universe {
 
 const BASES: &[&str] = images::REPOSITORIES;
 
-/// One CUDA build of a torch release.
+/// One build of a torch release.
 #[derive(Debug, Clone)]
 pub struct Build {
     /// Catalog row of the release.
@@ -46,12 +47,8 @@ pub struct Build {
     pub build: &'static torch::Build,
     /// The release's version, without the build.
     pub version: Version,
-    /// Its CUDA: `12.1`.
-    pub cuda: Version,
-    /// The same as numbers.
-    pub cuda_minor: (u32, u32),
-    /// The releases of that CUDA: `12.1.0`, `12.1.1`.
-    pub toolkits: Vec<Version>,
+    /// Its CUDA, or the CPU alone.
+    pub target: Target,
     /// What the release requires of setuptools.
     pub setuptools: Option<VersionSpecifiers>,
     /// Whether it is the one that PyPI serves for x86_64; see [`Build::on_pypi`].
@@ -88,11 +85,6 @@ impl Build {
         format!("torch {}+{}", self.release.version, self.build.build)
     }
 
-    /// How far a driver runs programs of its CUDA.
-    pub fn driver_support(&self, catalog: &'static Catalog, driver: DriverVersion) -> DriverSupport<'static> {
-        catalog.driver_support(&driver.to_string(), driver.branch, self.cuda_minor)
-    }
-
     /// Major and minor number of the release.
     pub fn series(&self) -> (u64, u64) {
         series(&self.version)
@@ -102,16 +94,6 @@ impl Build {
     pub fn series_text(&self) -> &'static str {
         let version = self.release.version.as_str();
         version.rsplit_once('.').map_or(version, |(series, _)| series)
-    }
-
-    /// `12.1`.
-    pub fn cuda_text(&self) -> String {
-        self.cuda.to_string()
-    }
-
-    /// The major of its CUDA.
-    pub fn cuda_major(&self) -> u32 {
-        self.cuda_minor.0
     }
 }
 
@@ -167,6 +149,7 @@ impl Universe {
         Universe {
             catalog,
             builds: builds(catalog),
+            cpu_builds: cpu_builds(catalog),
             pythons: pythons(catalog),
             bases: [const { OnceLock::new() }; BASES.len()],
             machines: OnceLock::new(),
@@ -176,13 +159,18 @@ impl Universe {
         }
     }
 
-    /// The candidate builds: those in NVIDIA's images if one of these is required,
-    /// else PyTorch's releases.
+    /// The candidate builds: those in NVIDIA's images if one of these is required, else the CPU builds of
+    /// PyTorch's releases if one is required, else their CUDA builds.
     pub fn candidates(&self, criteria: &Criteria) -> &[Build] {
-        match criteria.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
-            true => self.in_images.get_or_init(|| in_images(self.catalog)),
-            false => &self.builds,
+        if criteria.bases.iter().any(|base| base.repository() == Some(images::NGC)) {
+            return self.in_images.get_or_init(|| in_images(self.catalog));
         }
+        if criteria.cpu { &self.cpu_builds } else { &self.builds }
+    }
+
+    /// The builds of PyTorch's releases that are of the kind of another one: CUDA builds or CPU builds.
+    pub(crate) fn same_kind(&self, build: &Build) -> &[Build] {
+        if build.is_cpu() { &self.cpu_builds } else { &self.builds }
     }
 
     /// The images of a repository; empty where the catalog has none.
@@ -225,6 +213,11 @@ fn builds(catalog: &'static Catalog) -> Vec<Build> {
     catalog.torch().all().iter().flat_map(of).collect()
 }
 
+fn cpu_builds(catalog: &'static Catalog) -> Vec<Build> {
+    let of = |release: &'static torch::Release| build(catalog, release, release.cpu.as_ref()?);
+    catalog.torch().all().iter().filter_map(of).collect()
+}
+
 /// The torch of every image of NVIDIA's of which it is known for which CUDA and which Python it was built.
 fn in_images(catalog: &'static Catalog) -> Vec<Build> {
     let of = |(image, release): (&'static Image, &'static torch::Release)| {
@@ -238,13 +231,15 @@ fn build(
     release: &'static torch::Release,
     build: &'static torch::Build,
 ) -> Option<Build> {
-    let text = build.cuda.as_deref()?;
-    let number = version(text)?;
+    let target = match build.cuda.as_deref() {
+        Some(text) => Target::Cuda(Cuda::new(catalog, text)?),
+        None if build.build == catalog.torch().cpu_build() => Target::Cpu,
+        None => return None,
+    };
     let partner = |text: &Option<String>| text.as_deref().and_then(version);
     let parsed = |list: &Option<Vec<String>>| list.as_deref().map(capabilities);
     Some(Build {
         version: version(&release.version)?,
-        toolkits: toolkits(catalog, minor(text)?),
         setuptools: release.setuptools.as_deref().and_then(|text| text.parse().ok()),
         pypi: release.pypi_build.as_deref() == Some(&build.build),
         compiled: parsed(&build.architectures),
@@ -257,21 +252,19 @@ fn build(
         torchvision: partner(&release.torchvision),
         torchvision_python: release.torchvision_python.as_deref().and_then(|text| text.parse().ok()),
         torchaudio: release.torchaudio_of(&build.build).and_then(|text| version(text)),
-        triton: build.triton.as_deref().or(release.triton.as_deref()).and_then(required),
+        // What the release requires is that of the build on PyPI; CPU wheels require none.
+        triton: build
+            .triton
+            .as_deref()
+            .or(release.triton.as_deref().filter(|_| build.cuda.is_some()))
+            .and_then(required),
         triton_python_below: partner(&release.triton_python_below),
         nccl: partner(&build.nccl),
-        cuda: number,
-        cuda_minor: minor(text)?,
+        target,
         image: None,
         release,
         build,
     })
-}
-
-/// The releases of a CUDA minor.
-fn toolkits(catalog: &Catalog, of: (u32, u32)) -> Vec<Version> {
-    let rows = catalog.cuda().all().iter().filter(|row| minor(&row.toolkit) == Some(of));
-    rows.filter_map(|row| version(&row.toolkit)).collect()
 }
 
 /// A requirement of the catalog: a version, or specifiers.

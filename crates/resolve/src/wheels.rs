@@ -20,8 +20,18 @@ impl Build {
         }
     }
 
-    /// Whether the wheel on PyPI requires triton on a Python; on newer ones there was none when it came out.
+    /// The Pythons for which it has wheels for a processor; `None`: not known. PyPI has wheels for aarch64
+    /// without CUDA that are none of the release matrix.
+    pub fn pythons_for(&self, architecture: &str) -> Option<&Vec<String>> {
+        match architecture {
+            "aarch64" if self.is_cpu() && self.on_pypi(architecture) => self.release.aarch64_pythons.as_ref(),
+            _ => self.build.pythons.as_ref(),
+        }
+    }
+
+    /// Whether the wheel requires triton on a Python: CPU wheels never do, and on newer Pythons there was
+    /// none when the one on PyPI came out.
     pub fn requires_triton(&self, python: &Python) -> bool {
-        self.triton_python_below.as_ref().is_none_or(|below| python.version < *below)
+        !self.is_cpu() && self.triton_python_below.as_ref().is_none_or(|below| python.version < *below)
     }
 }

@@ -66,6 +66,9 @@ pub(super) fn nvcc_need(
     request: &ImageRequest,
     stack: &Stack,
 ) -> (NvccNeed, String) {
+    if stack.is_cpu() {
+        return (NvccNeed::Never, String::new());
+    }
     let flash_attn = stack
         .packages
         .get("flash-attn")
@@ -146,6 +149,9 @@ pub(super) fn choose(
         }
         (NvccNeed::Never, true) if known.is_some_and(|image| image.repository == "nvidia/cuda") => {
             base.comments.push("devel image, as requested; nothing in this stack needs nvcc.".into());
+        }
+        (NvccNeed::Never, _) if stack.is_cpu() => {
+            base.comments.push("No CUDA: torch is a CPU build and needs no GPU and no NVIDIA driver.".into());
         }
         (NvccNeed::Never, _) => base.comments.push(
             "No nvcc: this stack compiles nothing, and the torch wheels include the CUDA libraries they \

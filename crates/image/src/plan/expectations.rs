@@ -25,7 +25,7 @@ pub(super) fn expectations(context: &PlanContext) -> Expectations {
         python: Some(stack.python.clone()),
         torch: Some(stack.torch.clone()),
         torch_build: Some(stack.torch_build.clone()),
-        cuda: (stack.torch_build != "cpu").then(|| stack.cuda.clone()),
+        cuda: (!stack.is_cpu()).then(|| stack.cuda.clone()),
         nccl: stack.nccl.clone(),
         imports: std::iter::once("torch".to_owned())
             .chain(modules)

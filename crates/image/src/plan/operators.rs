@@ -43,6 +43,12 @@ pub(super) fn check(context: &PlanContext) -> Result<(), Error> {
             usage_error("`deepspeed_ops`: DeepSpeed is not in this image").hint("add `deepspeed: any`")
         );
     };
+    if context.stack.is_cpu() {
+        return Err(usage_error(
+            "`deepspeed_ops`: envdoc compiles DeepSpeed operators for GPUs, and torch is a CPU build",
+        )
+        .hint("remove `deepspeed_ops`, or request a CUDA version instead of `cuda: cpu`"));
+    }
     if context.locked.is_some() {
         return Err(usage_error(
             "`deepspeed_ops`: a lock installs packages by hash, without compiled DeepSpeed operators",

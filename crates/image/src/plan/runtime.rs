@@ -10,7 +10,7 @@ const WORKDIR: &str = "/workspace";
 /// The environment that the base does not set.
 pub(super) fn environment(context: &PlanContext) -> Vec<Step> {
     let mut steps = Vec::new();
-    if !context.base.sets_nvidia_variables() {
+    if !context.stack.is_cpu() && !context.base.sets_nvidia_variables() {
         let variables =
             [("NVIDIA_VISIBLE_DEVICES", "all"), ("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")];
         steps.push(Step::new(Instruction::Env(owned(variables))).with_comment(

@@ -400,3 +400,22 @@ fn what_the_catalog_does_not_have_goes_to_pip() {
     let [about] = about[..] else { panic!("{about:?}") };
     assert!(about.starts_with("Not checked by envdoc: pandas, transformers[torch]."), "{about}");
 }
+
+#[test]
+fn cpu_stack_has_nothing_of_nvidia() {
+    let plan = planned("cuda: cpu\npython: 3.12\npackages: [transformers]\n").unwrap();
+    let text = render::dockerfile(&plan).unwrap();
+    assert!(text.contains("# No CUDA: torch is a CPU build"), "{text}");
+    assert!(text.contains("--index-url https://download.pytorch.org/whl/cpu"), "{text}");
+    for word in ["NVIDIA_", "nvidia/", "nvcc", "Requires NVIDIA driver", "TORCH_CUDA_ARCH_LIST"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    assert_eq!(plan.labels["envdoc.cuda"], "cpu");
+    assert!(!plan.labels.contains_key("envdoc.driver_min"));
+    let expected = &plan.expectations;
+    let torch = [&expected.torch_build, &expected.cuda, &expected.nccl, &expected.nvcc];
+    assert_eq!(torch.map(|part| part.as_deref()), [Some("cpu"), None, None, None]);
+    assert!(expected.imports.contains(&"torch".to_owned()));
+    let why = planned("cuda: cpu\ndeepspeed: any\ndeepspeed_ops: [cpu_adam]\n").unwrap_err();
+    assert!(why.message.contains("torch is a CPU build"), "{}", why.message);
+}

@@ -66,8 +66,10 @@ fn torch(expected: &Expectations, output: &ScriptOutput, items: &mut Vec<Item>) 
     if let Some(expectation) = &expected.torch {
         items.push(item("torch", same(version, expectation), version, expectation));
     }
-    if let Some(expectation) = expected.cuda.as_deref() {
-        items.push(torch_cuda(found, expectation));
+    match (expected.cuda.as_deref(), expected.torch_build.as_deref()) {
+        (Some(expectation), _) => items.push(torch_cuda(found, expectation)),
+        (None, Some(CPU)) => items.push(without_cuda(found)),
+        (None, _) => {}
     }
     if let Some(expectation) = &expected.torch_build {
         items.push(torch_build(found, version, expectation));
@@ -96,12 +98,27 @@ fn torch_cuda(found: &Torch, expectation: &str) -> Item {
     }
 }
 
+/// The build of torch without CUDA.
+const CPU: &str = "cpu";
+
+/// That torch is a CPU build, whatever its version is called.
+fn without_cuda(found: &Torch) -> Item {
+    let what = "torch.version.cuda";
+    match &found.cuda {
+        None => Item { what: what.into(), status: Status::Passed, message: "None (a CPU build)".into() },
+        Some(cuda) => failed(
+            what,
+            format!("{cuda}; expected None (a CPU build of torch); another package replaced the CPU wheel"),
+        ),
+    }
+}
+
 /// The build: the local version of torch, else its CUDA version (wheels of PyPI have no local version).
 fn torch_build(found: &Torch, version: &str, expectation: &str) -> Item {
     let local = version.split_once('+').map(|(_, local)| local.to_owned());
-    let reported = found.cuda.as_ref().map_or("cpu".to_owned(), |cuda| format!("cu{}", digits(cuda)));
+    let reported = found.cuda.as_ref().map_or(CPU.to_owned(), |cuda| format!("cu{}", digits(cuda)));
     let build = local.unwrap_or(reported);
-    if build == "cpu" && expectation != "cpu" {
+    if build == CPU && expectation != CPU {
         return failed("torch build", format!("the CPU wheel is installed; expected {expectation}"));
     }
     item("torch build", build == expectation, &build, expectation)
@@ -324,6 +341,24 @@ mod tests {
             let (mut expected, mut output) = (expectations(), output());
             change(&mut expected, &mut output);
             assert_eq!(status(&judge(&expected, &output), what), Status::Failed, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_build_has_no_cuda() {
+        let cpu = Expectations { torch_build: Some("cpu".into()), cuda: None, nccl: None, ..expectations() };
+        // The wheels that PyPI has for aarch64 have no local version.
+        for version in ["2.6.0+cpu", "2.6.0"] {
+            let mut output = output();
+            output.torch = Some(Torch { version: Some(version.into()), ..Torch::default() });
+            let items = judge(&cpu, &output);
+            for what in ["torch", "torch.version.cuda", "torch build"] {
+                assert_eq!(status(&items, what), Status::Passed, "{version}: {items:?}");
+            }
+        }
+        let replaced = judge(&cpu, &output());
+        for what in ["torch.version.cuda", "torch build"] {
+            assert_eq!(status(&replaced, what), Status::Failed, "{replaced:?}");
         }
     }
 

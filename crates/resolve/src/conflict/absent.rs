@@ -116,7 +116,8 @@ fn torch(universe: &Universe, requirement: &Versions) -> Option<String> {
     }
     let name = requirement.build.as_deref()?;
     let builds: Vec<_> = universe.builds.iter().filter(|build| requirement.contain(&build.version)).collect();
-    if builds.iter().any(|build| build.build.build == name) {
+    let cpu = universe.cpu_builds.iter().filter(|build| requirement.contain(&build.version));
+    if builds.iter().copied().chain(cpu).any(|build| build.build.build == name) {
         return None;
     }
     let releases: Vec<&str> = universe.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
@@ -133,7 +134,7 @@ fn cuda(universe: &Universe, requirement: &Versions) -> Option<String> {
     if universe.builds.iter().any(|build| cuda_within(requirement, build)) {
         return None;
     }
-    let mut built: Vec<&Version> = universe.builds.iter().map(|build| &build.cuda).collect();
+    let mut built: Vec<&Version> = universe.builds.iter().filter_map(|build| build.cuda_version()).collect();
     built.sort();
     built.dedup();
     let built: Vec<String> = built.iter().map(ToString::to_string).collect();

@@ -13,7 +13,8 @@ use super::super::universe::{Build, Universe};
 use super::super::verdict::BuildRefusal::{DriverTooOld, NoKernels, PartnerMismatch, PtxOnly};
 use super::super::verdict::Refusal::{self, Build as Of};
 use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused};
-use super::ranges::{ranges, verb};
+use super::build_names::{cudas, distinct, names, phrase, releases};
+use super::ranges::verb;
 use super::stage::{Stage, essential, grouped};
 use diagnostic::words::{self, and};
 
@@ -38,6 +39,10 @@ pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
         no_image(universe, criteria, of_torch.is_empty())
     } else if of_torch.is_empty() {
         format!("no torch is {}", both(&criteria.torch))
+    } else if criteria.cpu && !criteria.cuda.is_empty() {
+        format!("a CPU build has no CUDA; CUDA {} was requested", both(&criteria.cuda))
+    } else if criteria.cpu {
+        format!("a CPU build of torch is not {}", both(&criteria.torch))
     } else if of_cuda.is_empty() {
         format!("no torch build is for a CUDA that is {}", both(&criteria.cuda))
     } else {
@@ -65,9 +70,10 @@ pub(super) fn none_left(universe: &Universe, criteria: &Criteria) -> Reason {
 /// None of NVIDIA's images has the required torch and CUDA.
 fn no_image(universe: &Universe, criteria: &Criteria, no_torch: bool) -> String {
     let all: Vec<&Build> = universe.candidates(criteria).iter().collect();
+    let cpu = criteria.cpu.then(|| "a CPU build of torch".to_owned());
     let cuda = criteria.cuda.iter().map(|requirement| format!("CUDA {}", requirement.text));
     let torch = criteria.torch.iter().map(|requirement| format!("torch {}", requirement.text));
-    let requirements: Vec<String> = torch.chain(cuda).collect();
+    let requirements: Vec<String> = torch.chain(cuda).chain(cpu).collect();
     let has = match no_torch {
         true => format!("torch {}", and(&distinct(all.iter().map(|build| build.release.version.as_str())))),
         false => format!("CUDA {}", and(&cudas(&all))),
@@ -253,7 +259,7 @@ impl Report<'_, '_> {
     /// Whether naming a GPU would help.
     fn forward_on_other_gpus(&self, builds: &[&Build]) -> Forward {
         let for_driver = |build: &&Build| {
-            let row = self.universe.catalog.cuda().forward(&build.cuda_text())?;
+            let row = self.universe.catalog.cuda().forward(&build.cuda()?.text())?;
             Some(self.criteria.drivers.iter().all(|driver| row.driver_branches.contains(&driver.branch)))
         };
         let known: Vec<Option<bool>> = builds.iter().map(for_driver).collect();
@@ -270,7 +276,10 @@ impl Report<'_, '_> {
 /// What a message about several builds calls them.
 fn names_of(universe: &Universe, criteria: &Criteria, builds: &[&Build]) -> Names {
     let first = Candidate { build: builds.first().copied(), ..Candidate::default() };
-    let text = if criteria.cuda.is_empty() { releases(universe, builds) } else { names(universe, builds) };
+    let text = match criteria.cuda.is_empty() && !criteria.cpu {
+        true => releases(universe, builds),
+        false => names(universe, builds),
+    };
     let cudas = cudas(builds);
     Names {
         build: phrase(builds, text),
@@ -278,11 +287,6 @@ fn names_of(universe: &Universe, criteria: &Criteria, builds: &[&Build]) -> Name
         cuda: Phrase::counted(and(&cudas), cudas.len()),
         ..Names::of(&first)
     }
-}
-
-/// A name of builds with the number of their releases.
-pub(super) fn phrase(builds: &[&Build], text: String) -> Phrase {
-    Phrase::counted(text, distinct(builds.iter().map(|build| build.release.version.as_str())).len())
 }
 
 /// What does instead: other builds of the same releases, or the first or last release that does.
@@ -311,39 +315,4 @@ fn alternatives(stage: &Stage<&Build>, all: &[&Build], (do_so, does_so): (&str, 
         return format!("; the last torch that {does_so} is {} ({})", last.release.version, builds_of(last));
     }
     String::new()
-}
-
-/// `torch 2.5.0 and 2.5.1`.
-pub(super) fn releases(universe: &Universe, builds: &[&Build]) -> String {
-    let tags: Vec<&str> =
-        builds.iter().filter_map(|build| build.image).map(|image| image.tag.as_str()).collect();
-    if !tags.is_empty() {
-        return format!("the torch of {}", and(&distinct(tags.into_iter())));
-    }
-    let all: Vec<&str> = universe.catalog.torch().all().iter().map(|row| row.version.as_str()).collect();
-    format!("torch {}", ranges(&all, |one| builds.iter().any(|build| build.release.version == one)))
-}
-
-/// `torch 2.5.0 and 2.5.1 for CUDA 12.4`.
-pub(super) fn names(universe: &Universe, builds: &[&Build]) -> String {
-    format!("{} for CUDA {}", releases(universe, builds), and(&cudas(builds)))
-}
-
-/// The CUDA releases of builds, oldest first.
-pub(super) fn cudas(builds: &[&Build]) -> Vec<String> {
-    let mut all: Vec<_> = builds.iter().map(|build| &build.cuda).collect();
-    all.sort();
-    all.dedup();
-    all.iter().map(ToString::to_string).collect()
-}
-
-/// Each text once, in the order of the first.
-pub(super) fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut all: Vec<&str> = Vec::new();
-    for text in texts {
-        if !all.contains(&text) {
-            all.push(text);
-        }
-    }
-    all
 }

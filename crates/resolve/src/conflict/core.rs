@@ -77,7 +77,7 @@ pub(super) fn distinct(request: &Request) -> Vec<Requirement> {
 fn kind_order(kind: &RequirementKind) -> u8 {
     match kind {
         RequirementKind::Torch(_) => 0,
-        RequirementKind::Cuda(_) => 1,
+        RequirementKind::Cuda(_) | RequirementKind::Cpu => 1,
         RequirementKind::Python(_) => 2,
         RequirementKind::Package(..) => 3,
         RequirementKind::Unchecked(_) => 10,

@@ -12,7 +12,7 @@ use super::super::outcome::Reason;
 use super::super::request::Base as RequestedBase;
 use super::super::universe::{Base, Build, Python, Universe, series};
 use super::super::verdict::{Candidate, Judgement, Reason as Refused};
-use super::builds::{cudas, distinct, names, phrase, releases};
+use super::build_names::{cudas, distinct, names, phrase, releases};
 use super::ranges::ranges;
 use super::stage::{Stage, essential, grouped};
 use diagnostic::words::and;
@@ -106,7 +106,8 @@ fn other_builds<'u>(
 ) -> Vec<&'u Build> {
     let same_release = |one: &&Build| builds.iter().any(|build| build.version == one.version);
     let refused = |one: &Build| builds.iter().any(|build| std::ptr::eq(*build, one));
-    universe.builds.iter().filter(same_release).filter(|one| !refused(one) && has(one)).collect()
+    let all = builds.first().map_or(&[][..], |build| universe.same_kind(build));
+    all.iter().filter(same_release).filter(|one| !refused(one) && has(one)).collect()
 }
 
 /// The first release after those refused, or the last before them, that has a wheel for the same Python. Of
@@ -121,7 +122,8 @@ fn first_after(universe: &Universe, refused: &[&Refused], does: impl Fn(&Build, 
     }
     let newest = builds.iter().map(|build| &build.version).max();
     let oldest = builds.iter().map(|build| &build.version).min();
-    let with: Vec<&Build> = universe.builds.iter().filter(|build| does(build, python)).collect();
+    let all = builds.first().map_or(&[][..], |build| universe.same_kind(build));
+    let with: Vec<&Build> = all.iter().filter(|build| does(build, python)).collect();
     let after = with.iter().filter(|build| newest.is_some_and(|newest| build.version > *newest));
     let before = with.iter().filter(|build| oldest.is_some_and(|oldest| build.version < *oldest));
     if let Some(first) = after.min_by_key(|build| &build.version) {
@@ -139,7 +141,7 @@ pub(super) fn no_base(universe: &Universe, criteria: &Criteria, candidates: &[(&
     let mut images: Vec<String> =
         criteria.bases.iter().filter_map(|base| what_it_is(universe, base)).collect();
     images.dedup();
-    let cudas = super::builds::cudas(&builds);
+    let cudas = super::build_names::cudas(&builds);
     let message = if !images.is_empty() {
         and(&images)
     } else if let ([RequestedBase::Repository(name)], false) =
@@ -152,8 +154,11 @@ pub(super) fn no_base(universe: &Universe, criteria: &Criteria, candidates: &[(&
         format!("the catalog has no image {}", and(&names))
     } else {
         let every = cudas.len()
-            == super::builds::cudas(&universe.candidates(criteria).iter().collect::<Vec<_>>()).len();
-        let of_cuda = if every { String::new() } else { format!(" for CUDA {}", and(&cudas)) };
+            == super::build_names::cudas(&universe.candidates(criteria).iter().collect::<Vec<_>>()).len();
+        let of_cuda = match every || cudas.is_empty() {
+            true => String::new(),
+            false => format!(" for CUDA {}", and(&cudas)),
+        };
         let minor = |cuda: &Version| cudas.iter().any(|one| cuda.to_string().starts_with(&format!("{one}.")));
         let images = universe.bases("nvidia/cuda").iter();
         let systems = systems_of(images.filter(|base| base.cuda.as_ref().is_some_and(minor)));
@@ -197,7 +202,7 @@ pub(super) fn no_nvcc(
     criteria: &Criteria,
     candidates: &[(&Build, &Python)],
 ) -> Vec<Reason> {
-    let mut cudas: Vec<&Version> = candidates.iter().map(|(build, _)| &build.cuda).collect();
+    let mut cudas: Vec<&Version> = candidates.iter().filter_map(|(build, _)| build.cuda_version()).collect();
     cudas.sort();
     cudas.dedup();
     if !criteria.compile || !criteria.bases.is_empty() || cudas.len() > CUDAS {
@@ -221,8 +226,9 @@ pub(super) fn no_nvcc(
         }
         let newest = candidates
             .iter()
-            .filter(|(build, _)| build.cuda == *cuda)
-            .find_map(|(one, _)| one.toolkits.last());
+            .filter_map(|(build, _)| build.cuda())
+            .filter(|one| one.version == *cuda)
+            .find_map(|one| one.toolkits.last());
         let nvcc = newest.unwrap_or(cuda).to_string();
         if let Judgement::Fails(refusal) = compiler::accepts(universe.catalog, &nvcc, system) {
             let names = Names::of(&Candidate::default());
@@ -250,7 +256,7 @@ pub(super) fn base_reasons(universe: &Universe, stage: &Stage<&Base>, torch_matt
     let write = |(_, group): (_, Vec<&Refused>)| {
         let first = group.first()?;
         let builds = builds_of(&group);
-        let cudas = super::builds::cudas(&builds);
+        let cudas = super::build_names::cudas(&builds);
         let mut images: Vec<String> =
             group.iter().filter_map(|refused| refused.candidate.base.map(Base::name)).collect();
         images.sort();

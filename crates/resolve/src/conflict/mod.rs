@@ -6,6 +6,7 @@
 
 mod absent;
 mod beyond;
+mod build_names;
 mod builds;
 mod core;
 mod drivers;

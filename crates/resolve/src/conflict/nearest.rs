@@ -122,6 +122,14 @@ fn relax(
                 format!("{system} instead of {id}"),
             ))
         }),
+        RequirementKind::Cpu => written(searcher, others, |stack| {
+            let versions = (!stack.is_cpu()).then(|| stack.cuda.parse().ok()).flatten()?;
+            Some((
+                Source::option(Parameter::Cuda, stack.cuda.as_str()),
+                RequirementKind::Cuda(versions),
+                format!("CUDA {} instead of a CPU build", stack.cuda),
+            ))
+        }),
         RequirementKind::Architecture(name) => ["x86_64", "aarch64"]
             .into_iter()
             .filter(|other| other != name)

@@ -46,7 +46,8 @@ fn versions<'k>(universe: &Universe, kind: &'k RequirementKind) -> Option<(Vec<V
             (universe.builds.iter().map(|build| build.version.clone()).collect(), requirement)
         }
         RequirementKind::Cuda(requirement) => {
-            let built: Vec<Version> = universe.builds.iter().map(|build| build.cuda.clone()).collect();
+            let built: Vec<Version> =
+                universe.builds.iter().filter_map(|build| build.cuda_version().cloned()).collect();
             let oldest = built.iter().min().cloned()?;
             let toolkits = universe.catalog.cuda().all().iter().filter_map(|row| row.toolkit.parse().ok());
             // Of an older toolkit it is not known whether torch was built for it.

@@ -10,7 +10,7 @@ use super::super::request::Request;
 use super::super::search::Trace;
 use super::super::universe::{Build, Universe};
 use super::super::verdict::{Candidate, PackageRefusal, Refusal};
-use super::builds::{cudas, phrase, releases};
+use super::build_names::{cudas, phrase, releases};
 use super::from_source;
 use super::ranges::ranges;
 use super::refused_release::{Refused, WHEEL, names};

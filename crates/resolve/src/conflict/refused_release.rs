@@ -3,7 +3,7 @@
 use super::super::constraints::python_wheel;
 use super::super::universe::{Build, Release};
 use super::super::verdict::Refusal;
-use super::builds::distinct;
+use super::build_names::distinct;
 
 /// The constraint that refuses a release without wheels.
 pub(super) const WHEEL: &str = python_wheel::PACKAGE.id;

@@ -4,7 +4,7 @@ use pep440_rs::Version;
 
 use super::super::request::{Requirement, RequirementKind, Versions};
 use super::super::search::Choice;
-use super::super::universe::{Universe, series};
+use super::super::universe::{Build, Cuda, Universe, series};
 use super::super::verdict::Tolerance;
 use super::core::Searcher;
 use super::relaxed::{Cost, Relaxed};
@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         let release = choice.environment.build.release;
         match self {
             Part::Torch => Some(release.version.clone()),
-            Part::Cuda => Some(choice.environment.build.cuda_text()),
+            Part::Cuda => choice.environment.build.cuda().map(Cuda::text),
             Part::Python => Some(choice.environment.python.text.clone()),
             Part::Package("torchvision") => release.torchvision.clone(),
             Part::Package("torchaudio") => {
@@ -96,7 +96,7 @@ impl<'a> Part<'a> {
         };
         let mut all: Vec<Series> = match self {
             Part::Torch => universe.builds.iter().map(|build| series(&build.version)).collect(),
-            Part::Cuda => universe.builds.iter().map(|build| series(&build.cuda)).collect(),
+            Part::Cuda => universe.builds.iter().filter_map(Build::cuda_version).map(series).collect(),
             Part::Python => universe.pythons.iter().map(|python| series(&python.version)).collect(),
             Part::Package("torchvision") => partner(|release| release.torchvision.as_ref()),
             Part::Package("torchaudio") => partner(|release| release.torchaudio.as_ref()),

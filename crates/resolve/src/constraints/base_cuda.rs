@@ -19,7 +19,10 @@ pub(crate) const CONSTRAINT: Constraint = Constraint {
 
 fn judge(_criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     let Some(cuda) = &base.cuda else { return Judgement::Holds };
-    let (own, of_torch) = (series(cuda), series(&build.cuda));
+    let Some(of_torch) = build.cuda() else {
+        return Judgement::Costs(Cost::BaseCudaUnused { has: cuda.clone() });
+    };
+    let (own, of_torch) = (series(cuda), series(&of_torch.version));
     if own == of_torch {
         return Judgement::Holds;
     }

@@ -24,7 +24,9 @@ fn judge(_criteria: &Criteria, environment: &Environment, release: &Release) -> 
     else {
         return Judgement::Holds;
     };
-    let (own, torch) = (minor(nvcc), environment.build.cuda_minor);
+    // Operators for the CPU are compiled without nvcc.
+    let Some(cuda) = environment.build.cuda() else { return Judgement::Holds };
+    let (own, torch) = (minor(nvcc), cuda.minor);
     if own == Some(torch) {
         return Judgement::Holds;
     }

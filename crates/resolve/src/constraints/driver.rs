@@ -3,7 +3,7 @@
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Gpu;
-use crate::universe::Build;
+use crate::universe::{Build, Cuda};
 use crate::verdict::{BuildGap, BuildRefusal, Cost, Forward, Gap, Judgement, Refusal};
 use catalog::driver_support::{DriverSupport, ForwardSupport};
 use facts::Fact;
@@ -25,12 +25,14 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
 };
 
 fn judge(criteria: &Criteria, build: &Build) -> Judgement {
+    // A CPU build uses no driver; another constraint judges a request for one.
+    let Some(cuda) = build.cuda() else { return Judgement::Holds };
     let mut all = Judgement::Holds;
     for &driver in &criteria.drivers {
-        all = all.and(match build.driver_support(criteria.catalog, driver) {
+        all = all.and(match cuda.driver_support(criteria.catalog, driver) {
             DriverSupport::Full => Judgement::Holds,
             DriverSupport::MinorVersion { .. } => minor_version(criteria, build, driver),
-            DriverSupport::TooOld { needs } => forward(criteria, build, driver, needs),
+            DriverSupport::TooOld { needs } => forward(criteria, cuda, driver, needs),
             DriverSupport::Unknown => Judgement::Unknown(Gap::Build(BuildGap::DriverOfCuda)),
         });
     }
@@ -65,7 +67,7 @@ fn one_node(criteria: &Criteria) -> bool {
 }
 
 /// Through the cuda-compat package of the build's CUDA. `needs`: the oldest driver without it.
-fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'static str) -> Judgement {
+fn forward(criteria: &Criteria, cuda: &Cuda, driver: DriverVersion, needs: &'static str) -> Judgement {
     let fails = |forward| {
         Judgement::Fails(Refusal::Build(BuildRefusal::DriverTooOld { needs, has: driver, forward }))
     };
@@ -80,7 +82,7 @@ fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'s
     // Which of several nodes has this driver is not known: one with another kind of GPU may.
     let open = criteria.gpus.iter().find(|gpu| gpu.data_centre.is_none()).or(other);
     let all_data_centre = open.is_none().then_some(true);
-    match (criteria.catalog.forward_support(driver.branch, &build.cuda_text(), all_data_centre), open) {
+    match (criteria.catalog.forward_support(driver.branch, &cuda.text(), all_data_centre), open) {
         (ForwardSupport::UnknownRelease, _) => {
             Judgement::Unknown(Gap::Build(BuildGap::ForwardDrivers { needs, driver }))
         }
@@ -96,6 +98,7 @@ fn forward(criteria: &Criteria, build: &Build, driver: DriverVersion, needs: &'s
 mod tests {
     use super::*;
     use crate::constraints::testing::{build, driver, gpu, judged};
+    use crate::universe::Target;
 
     #[test]
     fn driver_of_the_cuda_release_holds() {
@@ -167,7 +170,8 @@ mod tests {
         assert!(matches!(judged(&CONSTRAINT, &[driver("470.256.02")], cu124), Judgement::Fails(_)));
         // CUDA 13.3 is unknown.
         let mut later = build("2.15.0", "cu132").clone();
-        (later.cuda, later.cuda_minor) = ("13.3".parse().unwrap(), (13, 3));
+        let cuda = Cuda { version: "13.3".parse().unwrap(), minor: (13, 3), toolkits: Vec::new() };
+        later.target = Target::Cuda(cuda);
         let a100 = gpu("A100", (8, 0), Some(true));
         assert!(matches!(judged(&CONSTRAINT, &[driver("535.54.03"), a100], &later), Judgement::Unknown(_)));
     }

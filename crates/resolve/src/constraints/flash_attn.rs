@@ -39,6 +39,8 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
             architecture,
         }));
     }
+    // flash-attn needs CUDA, as another constraint reports.
+    let Some(cuda) = build.cuda() else { return Judgement::Holds };
     let Some(target) = target(criteria, build) else {
         return Judgement::Unknown(Gap::Package(PackageGap::FlashAttnAbi));
     };
@@ -46,7 +48,7 @@ fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
     let Some(first) = sets.next() else {
         return Judgement::Fails(Refusal::Package(PackageRefusal::NoFlashAttnWheel {
             series: build.series_text(),
-            cuda_major: build.cuda_major(),
+            cuda_major: cuda.major(),
             python: None,
         }));
     };
@@ -63,21 +65,22 @@ fn python(criteria: &Criteria, build: &Build, python: &Python, release: &Release
     else {
         return Judgement::Holds;
     };
+    let cuda_major = target.cuda;
     let mut fits = wheels.sets(target).filter(|set| set.pythons.contains(&python.text));
     Judgement::unless(fits.next().is_some(), || {
         Refusal::Package(PackageRefusal::NoFlashAttnWheel {
             series: build.series_text(),
-            cuda_major: build.cuda_major(),
+            cuda_major,
             python: Some(python.text.clone()),
         })
     })
 }
 
-/// What a wheel has to be made for; `None` where the C++ ABI of the build is not known.
+/// What a wheel has to be made for; `None` where the C++ ABI of the build is not known, and for CPU builds.
 pub(super) fn target<'a>(criteria: &Criteria<'a>, build: &'a Build) -> Option<Target<'a>> {
     Some(Target {
         torch: build.series_text(),
-        cuda: build.cuda_major(),
+        cuda: build.cuda()?.major(),
         cxx11_abi: build.cxx11_abi?,
         architecture: criteria.architecture(),
     })

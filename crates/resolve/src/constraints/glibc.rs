@@ -31,8 +31,22 @@ fn torch(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     }
     let other = build.release.aarch64_glibc_min.as_deref().filter(|_| criteria.architecture() == "aarch64");
     match other.or(build.glibc) {
+        Some(needs) if build.is_cpu() && other.is_none() => of_cpu_build(build, base, needs),
         Some(needs) => new_enough(base, needs, Wheels::Torch),
         None => Judgement::Unknown(Gap::Base(BaseGap::GlibcOfTorch)),
+    }
+}
+
+/// The rows name the glibc of the CUDA builds, where it differs from that of the release: what is enough for
+/// all of them is enough for the CPU build too.
+fn of_cpu_build(build: &Build, base: &Base, needs: &str) -> Judgement {
+    let of_builds = build.release.builds.iter().filter_map(|one| one.glibc_min.as_deref());
+    let newer = of_builds.max_by_key(|one| minor(one)).filter(|one| minor(one) > minor(needs));
+    match (new_enough(base, needs, Wheels::Torch), newer) {
+        (Judgement::Holds, Some(newer)) if new_enough(base, newer, Wheels::Torch) != Judgement::Holds => {
+            Judgement::Unknown(Gap::Base(BaseGap::GlibcOfTorch))
+        }
+        (judgement, _) => judgement,
     }
 }
 
@@ -99,6 +113,17 @@ mod tests {
         assert_eq!(needs, "2.28");
         assert_eq!(on(("2.5.1", "cu121"), &old()), Judgement::Holds);
         assert!(matches!(on(("2.5.1", "cu121"), base("")), Judgement::Unknown(_)));
+    }
+
+    #[test]
+    fn glibc_of_a_cpu_build_is_unknown_between_those_of_the_release_and_its_cuda_builds() {
+        let on = |torch: &str, base: &Base| {
+            judged_base(&CONSTRAINT, &[], build(torch, "cpu"), python("3.12"), base)
+        };
+        assert_eq!(on("2.6.0", base("nvidia/cuda:12.6.3-base-ubuntu20.04")), Judgement::Holds);
+        assert_eq!(on("2.6.0", &old()), Judgement::Unknown(Gap::Base(BaseGap::GlibcOfTorch)));
+        assert!(matches!(on("2.7.1", &old()), Judgement::Fails(_)));
+        assert_eq!(on("2.5.1", &old()), Judgement::Holds);
     }
 
     #[test]

@@ -20,6 +20,10 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
 };
 
 fn judge(criteria: &Criteria, build: &Build) -> Judgement {
+    // A CPU build runs on no GPU; another constraint judges a request for one.
+    if build.is_cpu() {
+        return Judgement::Holds;
+    }
     if build.compiled_for(criteria.architecture()).is_none() && !criteria.gpus.is_empty() {
         let lacking = criteria.gpus.iter().find(|gpu| known_builds_lack(criteria, build, gpu));
         let lacking = lacking.map(|gpu| gpu.name.clone());

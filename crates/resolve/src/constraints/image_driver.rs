@@ -45,9 +45,10 @@ fn documented(criteria: &Criteria, build: &Build, image: &Image, driver: DriverV
         let branch = || Some(DriverVersion { branch: text.parse().ok()?, minor: 0, patch: None });
         text.parse().ok().or_else(branch)
     });
-    let shipped = || criteria.catalog.cuda().of_minor(build.cuda_minor)?.driver_min.as_deref()?.parse().ok();
+    let Some(cuda) = build.cuda() else { return Judgement::Holds };
+    let shipped = || criteria.catalog.cuda().of_minor(cuda.minor)?.driver_min.as_deref()?.parse().ok();
     match of_notes.or_else(shipped) {
-        _ if build.driver_support(criteria.catalog, driver) == DriverSupport::Full => Judgement::Holds,
+        _ if cuda.driver_support(criteria.catalog, driver) == DriverSupport::Full => Judgement::Holds,
         Some(needs) if driver >= needs => Judgement::Holds,
         Some(needs) => Judgement::Costs(Cost::DriverOfImage { needs, driver }),
         None => Judgement::Unknown(Gap::Base(BaseGap::DriverOfImage { driver })),

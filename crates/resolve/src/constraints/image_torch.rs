@@ -32,11 +32,14 @@ fn judge(_criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
         Some(own) if *own != build.release.version => {
             Judgement::Fails(Refusal::Base(BaseRefusal::TorchOfImage { has: own.clone() }))
         }
-        Some(_) => match &base.cuda {
-            Some(cuda) => Judgement::unless(series(cuda) == series(&build.cuda), || {
+        Some(_) => match (&base.cuda, build.cuda()) {
+            (Some(has), None) => {
+                Judgement::Fails(Refusal::Base(BaseRefusal::CudaTorchOfImage { has: has.clone() }))
+            }
+            (Some(cuda), Some(own)) => Judgement::unless(series(cuda) == series(&own.version), || {
                 Refusal::Base(BaseRefusal::TorchOfImageForCuda { has: cuda.clone() })
             }),
-            None => Judgement::Unknown(Gap::Base(BaseGap::CudaOfImageTorch)),
+            (None, _) => Judgement::Unknown(Gap::Base(BaseGap::CudaOfImageTorch)),
         },
         None if image.repository == "pytorch/pytorch" => Judgement::Unknown(Gap::Base(BaseGap::TorchOfImage)),
         None => Judgement::Holds,

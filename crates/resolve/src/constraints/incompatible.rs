@@ -58,8 +58,9 @@ fn of_build(build: &Build, release: &Release, counts: impl Fn(&Incompatible) -> 
     if release.incompatible.is_empty() {
         return Judgement::Holds;
     }
-    for (name, version, with) in [("torch", &build.version, Party::Torch), ("cuda", &build.cuda, Party::Cuda)]
-    {
+    let torch = ("torch", &build.version, Party::Torch);
+    let cuda = build.cuda_version().map(|version| ("cuda", version, Party::Cuda));
+    for (name, version, with) in std::iter::once(torch).chain(cuda) {
         if let Some(row) = release.refuses(name, version).filter(|row| counts(row)) {
             return fails(Party::Candidate, with, row);
         }

@@ -3,6 +3,7 @@
 pub(crate) mod architecture;
 pub(crate) mod base_cuda;
 pub(crate) mod compiler;
+mod cpu_build;
 mod deepspeed_nvcc;
 mod driver;
 pub(crate) mod flash_attn;
@@ -29,6 +30,7 @@ use super::constraint::Constraint;
 /// All constraints; the reasons of a refusal have this order.
 pub(crate) const CONSTRAINTS: &[Constraint] = &[
     requested::BUILD,
+    cpu_build::CONSTRAINT,
     architecture::GPU,
     gpu_driver::CONSTRAINT,
     gpu_code::CONSTRAINT,

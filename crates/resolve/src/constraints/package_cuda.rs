@@ -2,13 +2,13 @@
 
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
-use crate::universe::{Build, CompiledFor, Release};
+use crate::universe::{Build, CompiledFor, Release, WithoutCuda};
 use crate::verdict::{Gap, Judgement, PackageGap, PackageRefusal, Refusal};
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "package-cuda",
     description: "The compiled code of a package loads the CUDA libraries of one major version: that of \
-        torch's build.",
+        torch's build. With a CPU build of torch no package needs CUDA.",
     sources: &[
         "libraries that the wheels on PyPI load (ELF NEEDED) and their metadata, see the catalog's rows",
     ],
@@ -16,12 +16,25 @@ pub(super) const CONSTRAINT: Constraint = Constraint {
 };
 
 fn judge(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
+    let Some(of_torch) = build.cuda() else { return without_cuda(release) };
     match release.compiled_for {
         CompiledFor::AnyCuda => Judgement::Holds,
         CompiledFor::Unknown => Judgement::Unknown(Gap::Package(PackageGap::CudaOfPackage)),
-        CompiledFor::Cuda(cuda) => Judgement::unless(cuda == build.cuda_major(), || {
+        CompiledFor::Cuda(cuda) => Judgement::unless(cuda == of_torch.major(), || {
             Refusal::Package(PackageRefusal::OtherCuda { cuda })
         }),
+    }
+}
+
+/// Whether it works with a CPU build of torch.
+fn without_cuda(release: &Release) -> Judgement {
+    match release.without_cuda {
+        WithoutCuda::Works => Judgement::Holds,
+        WithoutCuda::Unknown => Judgement::Unknown(Gap::Package(PackageGap::WithoutCuda)),
+        WithoutCuda::NotKnownToWork => {
+            Judgement::Fails(Refusal::Package(PackageRefusal::NotKnownWithoutCuda))
+        }
+        WithoutCuda::Fails => Judgement::Fails(Refusal::Package(PackageRefusal::NeedsCuda)),
     }
 }
 

@@ -22,6 +22,7 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
         for &requirement in requirements {
             if !requirement.specifiers.is_empty()
                 || build.image.is_some()
+                || build.is_cpu()
                 || name == "torchaudio"
                 || name.starts_with("nvidia-nccl-")
             {
@@ -51,7 +52,8 @@ fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Buil
         "torchaudio" => torchaudio(requirement, build),
         "nccl" => nccl(criteria, requirement, build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
-            if name.ends_with(&build.cuda_major().to_string()) {
+            let Some(cuda) = build.cuda() else { return no_nccl() };
+            if name.ends_with(&cuda.major().to_string()) {
                 if requirement.specifiers.is_empty() {
                     return Judgement::Holds;
                 }
@@ -77,8 +79,16 @@ fn pinned(partner: &'static str, requirement: &Versions, own: Option<&Version>) 
     }
 }
 
+/// NCCL moves data between NVIDIA GPUs.
+fn no_nccl() -> Judgement {
+    Judgement::Fails(Refusal::Build(BuildRefusal::NcclOfCpuBuild))
+}
+
 /// Which NCCL a build has is not known of all; one that does not exist it has not.
 fn nccl(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement {
+    if build.is_cpu() {
+        return no_nccl();
+    }
     let exists = || {
         criteria
             .catalog
@@ -98,6 +108,10 @@ fn nccl(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement
 /// Not every build has one: it ended before some CUDA versions came.
 fn torchaudio(requirement: &Versions, build: &Build) -> Judgement {
     match (&build.torchaudio, &build.release.torchaudio) {
+        // The catalog knows the CUDA builds for which the last one was made.
+        (None, Some(_)) if build.is_cpu() => {
+            Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "torchaudio" }))
+        }
         (None, Some(last)) => {
             Judgement::Fails(Refusal::Build(BuildRefusal::TorchaudioEnded { last: last.clone() }))
         }
@@ -120,7 +134,7 @@ fn without_triton(criteria: &Criteria, build: &Build) -> bool {
 }
 
 fn triton(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement {
-    if without_triton(criteria, build) {
+    if build.is_cpu() || without_triton(criteria, build) {
         return Judgement::Holds;
     }
     let architecture = criteria.architecture();

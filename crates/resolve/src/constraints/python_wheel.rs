@@ -52,14 +52,22 @@ fn compiled(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement
 }
 
 fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
-    let Some(pythons) = &build.build.pythons else {
+    let never = || build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
+    let Some(pythons) = build.pythons_for(criteria.architecture()) else {
         // Of a build that was only seen: at most the Pythons of the release.
-        let never = build.release.pythons.as_ref().is_some_and(|list| !list.contains(&python.text));
-        return match never {
+        return match never() {
             true => Judgement::Fails(Refusal::Python(PythonRefusal::NoTorchWheel { has: Vec::new() })),
             false => Judgement::Unknown(Gap::Build(BuildGap::PythonsOfTorch)),
         };
     };
+    // The wheel index may have a CPU build for more Pythons of the release than its matrix.
+    if build.is_cpu()
+        && !build.on_pypi(criteria.architecture())
+        && !pythons.contains(&python.text)
+        && !never()
+    {
+        return Judgement::Unknown(Gap::Build(BuildGap::PythonsOfTorch));
+    }
     // Where a Python lacks only the wheels for aarch64, another constraint says so.
     let of_processor =
         build.release.aarch64_pythons.as_ref().filter(|_| criteria.architecture() == "aarch64");

@@ -52,17 +52,27 @@ fn build(criteria: &Criteria, build: &Build) -> Judgement {
             requirement: requirement.text.clone(),
         }));
     }
+    if criteria.cpu && !build.is_cpu() {
+        return Judgement::Fails(Refusal::Build(BuildRefusal::CpuRequested));
+    }
     match criteria.cuda.iter().find(|requirement| !cuda_within(requirement, build)) {
-        Some(requirement) => Judgement::Fails(Refusal::Build(BuildRefusal::CudaRequested {
-            requirement: requirement.text.clone(),
-        })),
+        Some(requirement) => {
+            let requirement = requirement.text.clone();
+            Judgement::Fails(Refusal::Build(match build.is_cpu() {
+                true => BuildRefusal::CudaRequestedOfCpuBuild { requirement },
+                false => BuildRefusal::CudaRequested { requirement },
+            }))
+        }
         None => Judgement::Holds,
     }
 }
 
-/// Whether the build's CUDA minor (`12.1`), or a patch release of it, is among the required ones.
+/// Whether the build's CUDA minor (`12.1`), or a patch release of it, is among the required ones; never of a
+/// CPU build.
 pub(crate) fn cuda_within(requirement: &Versions, build: &Build) -> bool {
-    requirement.contain(&build.cuda) || build.toolkits.iter().any(|full| requirement.contain(full))
+    build.cuda().is_some_and(|cuda| {
+        requirement.contain(&cuda.version) || cuda.toolkits.iter().any(|full| requirement.contain(full))
+    })
 }
 
 fn python(criteria: &Criteria, _build: &Build, python: &Python) -> Judgement {
@@ -95,14 +105,13 @@ fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
         }
     }
     // A patch release (12.1.0) can only be told from the image; a minor was looked at with the build.
-    let Some(cuda) = &base.cuda else { return Judgement::Holds };
-    let same_minor = series(cuda) == series(&build.cuda);
+    let (Some(cuda), Some(own)) = (&base.cuda, build.cuda_version()) else { return Judgement::Holds };
+    let same_minor = series(cuda) == series(own);
     // `<=12.1` and `==12.1` mean the minor; a requirement with three numbers means what it says.
     let of_minor =
         |requirement: &Versions| requirement.specifiers.iter().all(|one| one.version().release().len() < 3);
     let other = |requirement: &&&Versions| {
-        !(requirement.contain(cuda)
-            || same_minor && of_minor(requirement) && requirement.contain(&build.cuda))
+        !(requirement.contain(cuda) || same_minor && of_minor(requirement) && requirement.contain(own))
     };
     match criteria.cuda.iter().find(other) {
         Some(requirement) => Judgement::Fails(Refusal::Base(BaseRefusal::BaseCudaRequested {

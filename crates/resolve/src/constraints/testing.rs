@@ -69,7 +69,7 @@ pub(crate) fn architecture(name: &str) -> Requirement {
 /// A build: `2.5.1`, `cu121`.
 pub(crate) fn build(version: &str, name: &str) -> &'static Build {
     let is = |build: &&Build| build.release.version == version && build.build.build == name;
-    universe().builds.iter().find(is).unwrap()
+    universe().builds.iter().chain(&universe().cpu_builds).find(is).unwrap()
 }
 
 /// A Python: `3.12`.

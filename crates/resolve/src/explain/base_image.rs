@@ -1,12 +1,12 @@
 //! Why it is this base image.
 
 use super::Explainer;
-use super::decisions::entry;
+use super::entry::entry;
 use crate::constraints::{base_cuda, requested};
 use crate::outcome::Decision;
 use crate::rank;
 use crate::request;
-use crate::universe::{Base, Universe, series};
+use crate::universe::{Base, Cuda, Universe, series};
 use catalog::images::Image;
 use catalog::systems::System;
 use diagnostic::words;
@@ -23,6 +23,9 @@ impl<'u> Explainer<'u, '_> {
             let with = if base.has_nvcc() == Some(true) { " that has nvcc, to compile with" } else { "" };
             match &base.cuda {
                 Some(cuda) => format!("the leanest {} image with CUDA {cuda}{with}", image.repository),
+                None if self.choice.environment.build.is_cpu() => {
+                    "the leanest image without CUDA: a CPU build of torch needs none".to_owned()
+                }
                 None => {
                     format!("{}; torch's wheels contain the CUDA libraries", self.no_cuda_image(universe))
                 }
@@ -70,7 +73,7 @@ impl<'u> Explainer<'u, '_> {
         let environment = &self.choice.environment;
         let first = rank::bases(universe, &self.criteria, environment.build, rank::Tier::First);
         let reasons = first.iter().map(|base| self.base(environment.build, environment.python, base));
-        let cuda = &environment.build.cuda;
+        let cuda = environment.build.cuda().map_or_else(String::new, Cuda::text);
         match reasons.flatten().next() {
             None if first.is_empty() => format!("the catalog knows no nvidia/cuda image with CUDA {cuda}"),
             None => format!("no nvidia/cuda image with CUDA {cuda} is compatible"),

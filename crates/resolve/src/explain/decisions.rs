@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use super::Explainer;
+use super::entry::{entry, requested_text};
 use super::merge::{Refused, ranges};
 use crate::assemble;
 use crate::constraints::{python_wheel, requested, requirements};
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
-use crate::request::{self, Prefer, Versions};
+use crate::request::{self, Prefer};
 use crate::universe::{Build, Release, Universe};
-use catalog::Sources;
 use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
@@ -98,6 +98,9 @@ impl<'u> Explainer<'u, '_> {
         {
             return format!("{name}: {} was requested.", requirement.text);
         }
+        if self.criteria.cpu {
+            return format!("{name}: a CPU build was requested.");
+        }
         if let Some(requirement) = requested_text(&self.criteria.cuda) {
             return format!("{name}: CUDA {requirement} was requested.");
         }
@@ -171,10 +174,12 @@ impl<'u> Explainer<'u, '_> {
             (_, None) => format!(" It comes from {from}."),
         };
         let pythons = match self.criteria.architecture() {
-            "x86_64" => &build.release.pythons,
-            _ => &build.release.aarch64_pythons,
+            // PyPI's x86_64 wheels are CUDA builds.
+            _ if build.is_cpu() => build.pythons_for(self.criteria.architecture()),
+            "x86_64" => build.release.pythons.as_ref(),
+            _ => build.release.aarch64_pythons.as_ref(),
         };
-        let wheels = pythons.as_ref().map_or(String::new(), |list| {
+        let wheels = pythons.map_or(String::new(), |list| {
             let plain: Vec<&String> = list.iter().filter(|one| !one.ends_with('t')).collect();
             format!(" torch {} has wheels for {}.", build.release.version, words::span(&plain))
         });
@@ -266,35 +271,5 @@ impl<'u> Explainer<'u, '_> {
             }
         };
         newer.map(why)
-    }
-}
-
-/// What was requested, in the user's words; nothing where any version would do.
-fn requested_text(requirements: &[&Versions]) -> Option<String> {
-    let texts = requirements.iter().map(|requirement| requirement.text.as_str());
-    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
-    (!texts.is_empty()).then(|| words::and(&texts))
-}
-
-pub(super) fn entry<'s>(
-    part: &str,
-    chosen: String,
-    reason: String,
-    constraints: Vec<&str>,
-    sources: impl IntoIterator<Item = &'s Sources>,
-) -> Decision {
-    let mut each: Vec<String> = Vec::new();
-    for source in sources.into_iter().flat_map(Sources::iter) {
-        if !each.iter().any(|known| known == source) {
-            each.push(source.to_owned());
-        }
-    }
-    Decision {
-        part: part.to_owned(),
-        chosen,
-        message: words::capital(&reason),
-        reason: words::capital(&reason),
-        constraints: constraints.into_iter().map(str::to_owned).collect(),
-        sources: each,
     }
 }

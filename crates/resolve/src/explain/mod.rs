@@ -4,6 +4,7 @@
 
 mod base_image;
 mod decisions;
+mod entry;
 mod merge;
 mod refusals;
 mod rejected;

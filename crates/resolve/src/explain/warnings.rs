@@ -74,7 +74,7 @@ impl Explainer<'_, '_> {
 
     /// A driver older than the build's CUDA: compiled code runs, PTX of that CUDA does not.
     fn minor_version(&self) -> Option<Warning> {
-        let build = self.choice.environment.build;
+        let cuda = self.choice.environment.build.cuda()?;
         let driver = self.criteria.drivers.iter().min()?;
         let known = self
             .criteria
@@ -82,18 +82,16 @@ impl Explainer<'_, '_> {
             .drivers()
             .branch(driver.branch)
             .and_then(|row| row.cuda.as_deref()?.parse::<Version>().ok())?;
-        let runs = at_least(
-            &driver.to_string(),
-            self.criteria.catalog.cuda().major_driver_min(build.cuda_major())?,
-        )?;
-        if series(&known) >= series(&build.cuda) || !runs {
+        let runs =
+            at_least(&driver.to_string(), self.criteria.catalog.cuda().major_driver_min(cuda.major())?)?;
+        if series(&known) >= series(&cuda.version) || !runs {
             return None;
         }
         let message = format!(
             "Driver {driver} is older than CUDA {}: it runs by minor-version compatibility, so machine code \
                 does, and PTX made by \
              CUDA {0} (kernels compiled at run time by its nvrtc or nvcc) does not.",
-            build.cuda
+            cuda.version
         );
         Some(Warning { id: "minor-version-compatibility".into(), message })
     }
@@ -113,8 +111,8 @@ impl Explainer<'_, '_> {
         let version = self.choice.environment.build.build.nccl.as_deref()?;
         let row = self.criteria.catalog.nccl().release(version)?;
         let fault = row.known_bad.as_deref().filter(|_| !row.known_bad_speed_only)?;
-        let other_cuda =
-            row.known_bad_cuda_major.is_some_and(|major| major != self.choice.environment.build.cuda_major());
+        let own = self.choice.environment.build.cuda()?.major();
+        let other_cuda = row.known_bad_cuda_major.is_some_and(|major| major != own);
         let concerns = |capability: &String| {
             let has = |gpu: &&Gpu| format!("{}.{}", gpu.capability.0, gpu.capability.1) == *capability;
             self.criteria.gpus.is_empty() || self.criteria.gpus.iter().any(has)
@@ -134,7 +132,7 @@ impl Explainer<'_, '_> {
     fn compilation(&self) -> Option<Warning> {
         self.choice.package("deepspeed")?;
         let base = self.choice.environment.base;
-        if base.has_nvcc() != Some(false) {
+        if base.has_nvcc() != Some(false) || self.choice.environment.build.is_cpu() {
             return None;
         }
         let message = "DeepSpeed compiles its operators (fused Adam, CPU Adam, …) when they are first used, \

@@ -102,9 +102,10 @@ fn runs(explanation: &mut Explanation, universe: &Universe, branch: u32, full: O
         .builds
         .iter()
         .filter(|build| {
-            universe.catalog.cuda().major_driver_min(build.cuda_major()).and_then(new_enough) == Some(true)
+            let floor = build.cuda().and_then(|cuda| universe.catalog.cuda().major_driver_min(cuda.major()));
+            floor.and_then(new_enough) == Some(true)
         })
-        .max_by_key(|build| (&build.version, build.pypi, &build.cuda));
+        .max_by_key(|build| (&build.version, build.pypi, build.cuda_version()));
     if let Some(build) = newest {
         explanation.row("newest torch", format!("{} (driver limit only)", build.name()));
     }
@@ -174,7 +175,7 @@ mod tests {
         // 470 runs CUDA 11 only, 550 no CUDA 13.
         let old = row("470.256.02", "newest torch");
         let build = universe.builds.iter().find(|build| old.starts_with(&build.name())).unwrap();
-        assert_eq!(build.cuda_major(), 11);
+        assert_eq!(build.cuda().unwrap().major(), 11);
         assert!(row("550", "newest torch").contains("+cu12"));
         assert!(row("525", "runs").contains("CUDA 12 from 525.60.13 on"), "{}", row("525", "runs"));
         assert!(row("580", "runs").contains("11, 12 and 13"));

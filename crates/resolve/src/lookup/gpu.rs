@@ -116,7 +116,7 @@ fn rows(explanation: &mut Explanation, universe: &Universe, capability: (u32, u3
         })
     };
     let on = if processor == "x86_64" { String::new() } else { format!(" for {processor}") };
-    let order = |build: &&Build| (build.version.clone(), build.pypi, build.cuda.clone());
+    let order = |build: &&Build| (build.version.clone(), build.pypi, build.cuda_version().cloned());
     let newest = universe.builds.iter().filter(with).max_by_key(order);
     let oldest = universe.builds.iter().filter(with).min_by_key(order);
     match (oldest, newest) {

@@ -3,6 +3,7 @@
 //! the id of a constraint.
 
 mod asked;
+mod cpu_build;
 mod cuda;
 mod driver;
 mod gpu;

@@ -28,6 +28,9 @@ pub(super) fn explain(universe: &Universe, version: &str) -> Explanation {
             None => release(one),
             Some(name) => match one.build(&name) {
                 Some(found) => self::build(universe, one, found),
+                None if name == universe.catalog.torch().cpu_build() => {
+                    super::cpu_build::explanation(universe, one)
+                }
                 None => no_build(universe, one, &name),
             },
         },
@@ -74,7 +77,7 @@ fn names(release: &Release) -> Vec<String> {
     release.builds.iter().map(|build| format!("{}{}", build.build, mark(build))).collect()
 }
 
-fn plain(pythons: &[String]) -> String {
+pub(super) fn plain(pythons: &[String]) -> String {
     let plain: Vec<&String> = pythons.iter().filter(|one| !one.ends_with('t')).collect();
     words::span(&plain)
 }
@@ -226,8 +229,11 @@ fn no_build(universe: &Universe, release: &Release, name: &str) -> Explanation {
 
 /// The names of all builds, oldest CUDA first.
 fn builds_of(universe: &Universe) -> Vec<String> {
-    let mut builds: Vec<(&Version, &str)> =
-        universe.builds.iter().map(|build| (&build.cuda, build.build.build.as_str())).collect();
+    let mut builds: Vec<(&Version, &str)> = universe
+        .builds
+        .iter()
+        .filter_map(|one| Some((one.cuda_version()?, one.build.build.as_str())))
+        .collect();
     builds.sort_unstable();
     builds.dedup();
     builds.into_iter().map(|(_, name)| name.to_owned()).collect()

@@ -97,6 +97,7 @@ fn part(stack: &Stack, name: &str) -> Option<String> {
     match name {
         "torch" | "pytorch" => Some(format!("torch {}+{}", stack.torch, stack.torch_build)),
         "python" => Some(format!("Python {}", stack.python)),
+        "cuda" if stack.is_cpu() => Some("a CPU build without CUDA".to_owned()),
         "cuda" => Some(format!("CUDA {}", stack.cuda)),
         "deepspeed" => stack.deepspeed.as_ref().map(|version| format!("deepspeed {version}")),
         _ => stack.packages.get(name).map(|version| format!("{name} {version}")),

@@ -23,6 +23,9 @@ impl Cost {
                 };
                 format!("{base} has CUDA {has}, but {} {was} built for CUDA {cuda}: {effect}", torch.text)
             }
+            Cost::BaseCudaUnused { has } => {
+                format!("{base} has CUDA {has}, which {} does not use", names.build.text)
+            }
             Cost::NoNvcc => format!(
                 "{base} has no nvcc: DeepSpeed cannot compile its operators (fused optimizers, offloading) \
                     at first use"

@@ -102,6 +102,7 @@ impl PackageGap {
                 )
             }
             PackageGap::GlibcOfPackage => format!("which glibc the wheel of {release} for {build} needs"),
+            PackageGap::WithoutCuda => format!("whether {release} works with a CPU build of torch"),
             PackageGap::CudaOfPackage => format!("which CUDA version {release} was compiled for"),
             PackageGap::FlashAttnWheels => format!("the wheel list of {release}"),
             PackageGap::FlashAttnAbi => {

@@ -1,6 +1,7 @@
 //! The names of candidates in messages.
 
 use crate::message::{Subject, Verb};
+use crate::universe::{Build, Cuda};
 use crate::verdict::{Candidate, Party};
 
 /// A noun phrase with its number: `torch 2.5.0 and 2.5.1`.
@@ -31,7 +32,7 @@ pub(crate) struct Names {
     pub(crate) build: Phrase,
     /// `torch 2.5.1`.
     pub(crate) torch: Phrase,
-    /// `12.1`.
+    /// `12.1`; empty for CPU builds, of which no message names it.
     pub(crate) cuda: Phrase,
     pub(crate) cuda_major: u32,
     /// `numpy 1.26.4`.
@@ -50,8 +51,8 @@ impl Names {
             torch: Phrase::one(
                 build.map_or_else(|| "torch".to_owned(), |build| format!("torch {}", build.release.version)),
             ),
-            cuda: Phrase::one(build.map_or_else(String::new, |build| build.cuda_text())),
-            cuda_major: build.map_or(0, |build| build.cuda_major()),
+            cuda: Phrase::one(build.and_then(Build::cuda).map_or_else(String::new, Cuda::text)),
+            cuda_major: build.and_then(Build::cuda).map_or(0, Cuda::major),
             release: Phrase::one(release.map_or_else(|| "the package".to_owned(), |release| release.name())),
             base: Phrase::one(base.map_or_else(|| "the base image".to_owned(), |base| base.name())),
             python: python.map_or_else(String::new, |python| python.text.clone()),

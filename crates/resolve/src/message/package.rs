@@ -1,6 +1,6 @@
 //! Why a package cannot be chosen.
 
-use super::refusal::{HAS, REQUIRES, sm};
+use super::refusal::{HAS, IS, REQUIRES, sm};
 use super::{Clause, Names, Phrase, Subject, Verb};
 use crate::verdict::{PackageRefusal, Party};
 
@@ -34,6 +34,10 @@ impl PackageRefusal {
             PackageRefusal::OtherCuda { cuda } => {
                 // "it" for the build would read as the package.
                 release(NEEDS, format!("CUDA {cuda}; the torch build has CUDA {}", names.cuda_major))
+            }
+            PackageRefusal::NeedsCuda => release(NEEDS, "CUDA; a CPU build of torch has none".to_owned()),
+            PackageRefusal::NotKnownWithoutCuda => {
+                release(IS, "not known to work without CUDA, which other releases need".to_owned())
             }
             PackageRefusal::GpuTooOld { gpu, capability, min } => {
                 let (min, own) = (sm(*min), sm(*capability));

@@ -9,7 +9,7 @@ use crate::verdict::{
 };
 
 pub(super) const HAS: Verb = ("has", "have");
-const IS: Verb = ("is", "are");
+pub(super) const IS: Verb = ("is", "are");
 const NEEDS: Verb = ("needs", "need");
 pub(super) const REQUIRES: Verb = ("requires", "require");
 
@@ -43,6 +43,24 @@ impl BuildRefusal {
             }
             BuildRefusal::CudaRequested { requirement } => {
                 build(("was", "were"), format!("built for CUDA {cuda}; CUDA {requirement} was requested"))
+            }
+            BuildRefusal::CudaRequestedOfCpuBuild { requirement } => {
+                Clause::whole(format!("a CPU build has no CUDA; CUDA {requirement} was requested"))
+            }
+            BuildRefusal::CpuRequested => {
+                build(("was", "were"), format!("built for CUDA {cuda}; a CPU build was requested"))
+            }
+            BuildRefusal::GpuOfCpuBuild { gpu } => {
+                Clause::whole(format!("a CPU build of torch does not use the {gpu}"))
+            }
+            BuildRefusal::DriverOfCpuBuild { driver } => Clause::whole(format!(
+                "a CPU build of torch uses no NVIDIA driver, and driver {driver} was requested"
+            )),
+            BuildRefusal::CompileOfCpuBuild => Clause::whole(
+                "compiling CUDA code requires a torch that was built for CUDA, not a CPU build".to_owned(),
+            ),
+            BuildRefusal::NcclOfCpuBuild => {
+                Clause::whole("a CPU build of torch has no NCCL, and NCCL was requested".to_owned())
             }
             BuildRefusal::DriverOlderThanGpu { driver, gpu, branch } => Clause::whole(format!(
                 "driver {driver} does not support the {gpu}, which needs driver branch {branch} or newer"
@@ -154,6 +172,9 @@ impl BaseRefusal {
             }
             BaseRefusal::TorchOfImageForCuda { has } => {
                 format!("the torch in {base} was built for CUDA {has}, not {cuda}")
+            }
+            BaseRefusal::CudaTorchOfImage { has } => {
+                format!("the torch in {base} was built for CUDA {has}; a CPU build was requested")
             }
             BaseRefusal::GlibcTooOld { system, has, needs, by } => {
                 let of = match by {

@@ -21,7 +21,7 @@ use super::universe::Universe;
 /// The options that describe a stack, as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StackOptions {
-    /// `--cuda`.
+    /// `--cuda`: a version or range, or `cpu`.
     pub cuda: Option<String>,
     /// `--python`.
     pub python: Option<String>,
@@ -166,13 +166,13 @@ impl StackOptions {
 pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parsed, ParameterError> {
     options.lengths()?;
     let mut parsed = Parsed::default();
+    let cpu = options.cuda.as_ref().filter(|text| versions::is_cpu(text));
+    if let Some(text) = cpu {
+        parsed.add(Parameter::Cuda, text, RequirementKind::Cpu);
+    }
+    let cuda = options.cuda.clone().filter(|_| cpu.is_none());
     for (parameter, text, kind, known) in [
-        (
-            Parameter::Cuda,
-            &options.cuda,
-            RequirementKind::Cuda as fn(_) -> _,
-            cudas as fn(&Universe) -> Vec<Version>,
-        ),
+        (Parameter::Cuda, &cuda, RequirementKind::Cuda as fn(_) -> _, cudas as fn(&Universe) -> Vec<Version>),
         (Parameter::Python, &options.python, RequirementKind::Python, pythons),
         (Parameter::Torch, &options.torch, RequirementKind::Torch, torches),
     ] {
@@ -222,7 +222,7 @@ pub fn requirements(universe: &Universe, options: &StackOptions) -> Result<Parse
 }
 
 fn cudas(universe: &Universe) -> Vec<Version> {
-    universe.builds.iter().map(|build| build.cuda.clone()).collect()
+    universe.builds.iter().filter_map(|build| build.cuda_version().cloned()).collect()
 }
 
 fn pythons(universe: &Universe) -> Vec<Version> {

@@ -42,15 +42,18 @@ pub(super) fn versions(
     Ok(versions)
 }
 
-/// What belongs to another option, or to none: a build of torch, or a stack without CUDA.
+/// Whether a value of `--cuda` asks for a stack without CUDA.
+pub(super) fn is_cpu(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case("cpu")
+}
+
+/// What belongs to another option: a build of torch.
 fn other_option(parameter: Parameter, typed: &str) -> Option<ParameterError> {
-    let text = typed.to_ascii_lowercase();
-    if text == "cpu" && matches!(parameter, Parameter::Cuda | Parameter::Torch) {
-        let message = "envdoc resolves stacks with CUDA only";
-        return Some(ParameterError::at(parameter, typed, 0, message).hint(
-            "without a GPU: pip install torch --index-url https://download.pytorch.org/whl/cpu".to_owned(),
-        ));
+    if parameter == Parameter::Torch && is_cpu(typed) {
+        let message = format!("{typed:?} is a build, not a version of torch");
+        return Some(ParameterError::at(parameter, typed, 0, message).hint("write --cuda cpu"));
     }
+    let text = typed.to_ascii_lowercase();
     let digits = text.strip_prefix("cu").filter(|_| parameter == Parameter::Torch)?;
     let (major, minor) = digits.split_at_checked(2)?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
@@ -109,8 +112,8 @@ mod tests {
     fn what_another_option_takes() {
         let torch = |text: &str| versions(Parameter::Torch, text, &Vec::new).unwrap_err();
         assert!(torch("cu118").hints[0].contains("--cuda 11.8"), "{:?}", torch("cu118"));
-        assert!(torch("cpu").hints[0].contains("whl/cpu"));
-        assert!(cuda("CPU").unwrap_err().hints[0].contains("whl/cpu"));
+        assert_eq!(torch("cpu").hints, ["write --cuda cpu"]);
+        assert!(is_cpu(" CPU ") && !is_cpu("cu118") && !is_cpu("12.1"));
         assert_eq!(cuda("cu118").unwrap_err().hints, ["did you mean 11.8?"]);
     }
 

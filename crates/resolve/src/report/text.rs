@@ -86,7 +86,7 @@ fn found(text: &mut String, resolution: &Resolution, layout: Layout) {
 pub fn headline(stack: &Stack) -> String {
     let mut parts = vec![format!("torch {}+{}", stack.torch, stack.torch_build)];
     parts.push(format!("Python {}", stack.python));
-    parts.push(format!("CUDA {}", stack.cuda));
+    parts.push(stack.target());
     parts.extend(stack.deepspeed.as_ref().map(|version| format!("DeepSpeed {version}")));
     parts.join(" · ")
 }
@@ -112,7 +112,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
             ("triton", &stack.triton),
         ]),
     );
-    add("CUDA", stack.cuda.clone());
+    add("CUDA", if stack.is_cpu() { "none (CPU build)".to_owned() } else { stack.cuda.clone() });
     add("bundled", joined(&[("cuDNN", &stack.cudnn), ("NCCL", &stack.nccl)]));
     add("Python", format!("{}, {}", stack.python, python_from(stack)));
     add("DeepSpeed", stack.deepspeed.clone().unwrap_or_default());
@@ -121,7 +121,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     }
     add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
-    add("driver", stack.drivers().unwrap_or_else(|| "unknown".into()));
+    add("driver", stack.driver_text());
     add("GPUs", gpus(stack));
     rows
 }

@@ -81,10 +81,16 @@ pub(crate) enum PackageGap {
     TritonNotRequired,
     GlibcOfPackage,
     CudaOfPackage,
+    /// Whether it works with a CPU build of torch.
+    WithoutCuda,
     FlashAttnWheels,
     FlashAttnAbi,
-    FlashAttnNightly { series: &'static str },
-    PackageArchitecture { architecture: String },
+    FlashAttnNightly {
+        series: &'static str,
+    },
+    PackageArchitecture {
+        architecture: String,
+    },
     CompilesWithTorch,
     NvccDifference,
 }

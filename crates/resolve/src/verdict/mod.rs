@@ -6,6 +6,7 @@
 
 mod gap;
 mod refusal;
+mod refusal_parts;
 
 pub(crate) use gap::{BaseGap, BuildGap, Gap, PackageGap};
 pub(crate) use refusal::{
@@ -119,6 +120,10 @@ pub(crate) enum Cost {
     BaseCudaMinor {
         has: Version,
         nvcc: bool,
+    },
+    /// The image has CUDA, and torch is a CPU build.
+    BaseCudaUnused {
+        has: Version,
     },
     NoNvcc,
     /// DeepSpeed runs, but cannot compile its operators.

@@ -52,6 +52,19 @@ pub(crate) enum BuildRefusal {
     CudaRequested {
         requirement: String,
     },
+    CudaRequestedOfCpuBuild {
+        requirement: String,
+    },
+    CpuRequested,
+    GpuOfCpuBuild {
+        gpu: String,
+    },
+    DriverOfCpuBuild {
+        driver: DriverVersion,
+    },
+    /// CUDA code is to be compiled.
+    CompileOfCpuBuild,
+    NcclOfCpuBuild,
     DriverOlderThanGpu {
         driver: DriverVersion,
         gpu: String,
@@ -143,19 +156,49 @@ pub(crate) enum PythonRefusal {
 /// Why a candidate cannot be chosen: the base image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BaseRefusal {
-    SystemRequested { requirement: String },
+    SystemRequested {
+        requirement: String,
+    },
     BaseRequested,
-    BaseCudaRequested { has: Version, requirement: String },
-    BaseCudaMismatch { has: Version },
-    BaseArchitecture { has: Vec<String> },
-    TorchOfOtherImage { image: String },
+    BaseCudaRequested {
+        has: Version,
+        requirement: String,
+    },
+    BaseCudaMismatch {
+        has: Version,
+    },
+    BaseArchitecture {
+        has: Vec<String>,
+    },
+    TorchOfOtherImage {
+        image: String,
+    },
     TorchOfNvidia,
-    TorchOfImage { has: String },
-    TorchOfImageForCuda { has: Version },
-    GlibcTooOld { system: String, has: (u32, u32), needs: String, by: Wheels },
-    PythonOfImage { has: String, python: String },
+    TorchOfImage {
+        has: String,
+    },
+    TorchOfImageForCuda {
+        has: Version,
+    },
+    /// The torch of the image was built for a CUDA, and a CPU build is required.
+    CudaTorchOfImage {
+        has: Version,
+    },
+    GlibcTooOld {
+        system: String,
+        has: (u32, u32),
+        needs: String,
+        by: Wheels,
+    },
+    PythonOfImage {
+        has: String,
+        python: String,
+    },
     PythonOfImageUnknown,
-    PythonNotAvailable { system: String, python: String },
+    PythonNotAvailable {
+        system: String,
+        python: String,
+    },
 }
 
 /// Why a candidate cannot be chosen: the compilers.
@@ -191,6 +234,9 @@ pub(crate) enum PackageRefusal {
     OtherCuda {
         cuda: u32,
     },
+    NeedsCuda,
+    /// Other releases of the package need CUDA, and none is known to work without it.
+    NotKnownWithoutCuda,
     GpuTooOld {
         gpu: String,
         capability: Capability,
@@ -230,58 +276,4 @@ pub(crate) enum PackageRefusal {
 pub(crate) enum Wheels {
     Torch,
     Package,
-}
-
-impl Refusal {
-    /// Whether the candidate only differs from what the request names.
-    pub(crate) fn is_request(&self) -> bool {
-        matches!(
-            self,
-            Refusal::Build(BuildRefusal::TorchRequested { .. })
-                | Refusal::Build(BuildRefusal::CudaRequested { .. })
-                | Refusal::Python(PythonRefusal::PythonRequested { .. })
-                | Refusal::Base(BaseRefusal::SystemRequested { .. })
-                | Refusal::Base(BaseRefusal::BaseRequested)
-                | Refusal::Base(BaseRefusal::BaseCudaRequested { .. })
-                | Refusal::Package(PackageRefusal::PackageRequested { .. })
-        )
-    }
-
-    /// Without the details in which candidates that are refused alike differ.
-    #[must_use]
-    pub(crate) fn without_details(&self) -> Refusal {
-        let mut general = self.clone();
-        match &mut general {
-            Refusal::Build(BuildRefusal::NoKernels { has, .. }) => has.clear(),
-            Refusal::Python(PythonRefusal::NoTorchWheel { has }) => has.clear(),
-            Refusal::Build(BuildRefusal::DriverTooOld { forward: Forward::Branches(branches), .. }) => {
-                branches.clear()
-            }
-            _ => {}
-        }
-        general
-    }
-
-    /// The parts of a stack other than the judged package that it is about, by name.
-    pub(crate) fn other_parts(&self) -> Vec<&str> {
-        let name = |party: &Party| match party {
-            Party::Package { name, .. } => Some(*name),
-            Party::Torch => Some("torch"),
-            Party::Candidate | Party::Cuda => None,
-        };
-        match self {
-            Refusal::Package(PackageRefusal::Incompatible { package, with, .. }) => {
-                [package, with].into_iter().filter_map(name).collect()
-            }
-            Refusal::Package(PackageRefusal::Requires { by, package, .. }) => {
-                name(by).into_iter().chain([*package]).collect()
-            }
-            Refusal::Package(PackageRefusal::TritonRequired { .. })
-            | Refusal::Package(PackageRefusal::NoFlashAttnWheel { .. })
-            | Refusal::Package(PackageRefusal::OtherCuda { .. })
-            | Refusal::Package(PackageRefusal::NoWheelAndOlderThanTorch { .. })
-            | Refusal::Package(PackageRefusal::NvccDiffers { .. }) => vec!["torch"],
-            _ => Vec::new(),
-        }
-    }
 }

@@ -1,0 +1,74 @@
+//! What a torch build was made for: one CUDA release, or the CPU alone.
+
+use pep440_rs::Version;
+
+use super::universe::Build;
+use catalog::Catalog;
+use catalog::driver_support::DriverSupport;
+use catalog::version::minor;
+use facts::driver::DriverVersion;
+
+/// What a torch build was made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// NVIDIA GPUs, with the libraries of a CUDA release.
+    Cuda(Cuda),
+    /// The CPU: there is no CUDA, NCCL or cuDNN in it, and it uses neither GPU nor driver.
+    Cpu,
+}
+
+/// The CUDA release that a torch build was made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cuda {
+    /// `12.1`.
+    pub version: Version,
+    /// The same as numbers.
+    pub minor: (u32, u32),
+    /// Its toolkits: `12.1.0`, `12.1.1`.
+    pub toolkits: Vec<Version>,
+}
+
+impl Cuda {
+    /// The release with this text (`12.1`), if that is a version.
+    pub(crate) fn new(catalog: &Catalog, text: &str) -> Option<Cuda> {
+        let of = minor(text)?;
+        let rows = catalog.cuda().all().iter().filter(|row| minor(&row.toolkit) == Some(of));
+        let toolkits = rows.filter_map(|row| row.toolkit.parse().ok()).collect();
+        Some(Cuda { version: text.parse().ok()?, minor: of, toolkits })
+    }
+
+    /// `12.1`.
+    pub fn text(&self) -> String {
+        self.version.to_string()
+    }
+
+    /// `12`.
+    pub fn major(&self) -> u32 {
+        self.minor.0
+    }
+
+    /// How far a driver runs its programs.
+    pub fn driver_support(&self, catalog: &'static Catalog, driver: DriverVersion) -> DriverSupport<'static> {
+        catalog.driver_support(&driver.to_string(), driver.branch, self.minor)
+    }
+}
+
+impl Build {
+    /// Its CUDA; `None`: it is a CPU build.
+    pub fn cuda(&self) -> Option<&Cuda> {
+        match &self.target {
+            Target::Cuda(cuda) => Some(cuda),
+            Target::Cpu => None,
+        }
+    }
+
+    /// Whether it is a CPU build.
+    pub fn is_cpu(&self) -> bool {
+        self.target == Target::Cpu
+    }
+
+    /// The version of its CUDA, by which builds are ordered.
+    pub(crate) fn cuda_version(&self) -> Option<&Version> {
+        self.cuda().map(|cuda| &cuda.version)
+    }
+}
