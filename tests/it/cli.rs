@@ -52,7 +52,7 @@ fn usage_errors_exit_with_2_and_suggest_a_fix() {
         (&["resolve", "torch==2.6"], "write --torch 2.6"),
         (&["resolve", "numpy<2", "--python", "3.12"], "write --with 'numpy<2'"),
         (&["resolve", "--torch", "cu118"], "write --cuda 11.8"),
-        (&["resolve", "--cuda", "cpu"], "whl/cpu"),
+        (&["resolve", "--torch", "cpu"], "write --cuda cpu"),
         (&["check", "--from", "x.json", "--live"], "cannot be used with"),
         (&["check", "--image", "debian:12"], "--live"),
         (&["check", "--root", "/no/such/dir"], "cannot read /no/such/dir"),

@@ -34,6 +34,12 @@ impl<R: Row> Rows for Vec<R> {
     }
 }
 
+impl<R: Row> Rows for Option<R> {
+    fn all_rows(&mut self) -> Vec<&mut dyn Row> {
+        self.iter_mut().map(|row| row as &mut dyn Row).collect()
+    }
+}
+
 impl<R: Row> Rows for R {
     fn all_rows(&mut self) -> Vec<&mut dyn Row> {
         vec![self]

@@ -32,7 +32,10 @@ pub struct Cuda {
     #[serde(rename = "use")]
     pub use_of: CudaUse,
     /// Where this was read.
-    pub source: String,
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-21`.
+    #[serde(default)]
+    pub checked: String,
 }
 
 /// Whether a package works without CUDA.
@@ -83,7 +86,7 @@ pub struct Indirect {
     pub checked: String,
 }
 
-file::rows!(Incompatible, Compiled, Indirect);
+file::rows!(Cuda, Incompatible, Compiled, Indirect);
 
 #[cfg(test)]
 mod tests {

@@ -139,7 +139,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-file::sourced!(Package, [rows, incompatible, compiled, indirect]);
+impl Package {
+    /// Whether no release works without CUDA.
+    pub fn requires_cuda(&self) -> bool {
+        self.cuda.as_ref().is_some_and(|cuda| cuda.use_of == CudaUse::Required)
+    }
+}
+
+file::sourced!(Package, [rows, cuda, incompatible, compiled, indirect]);
 
 #[cfg(test)]
 mod tests {

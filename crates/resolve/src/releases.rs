@@ -169,7 +169,9 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         let of_release = rules_for(&compiled, &release.version);
         let minimum = of_release.iter().find_map(|row| row.compute_capability_min.as_deref());
         release.compute_capability_min = minimum.and_then(catalog::version::minor);
-        release.without_cuda = WithoutCuda::of(release, package, !compiled.is_empty());
+        let needs_cuda =
+            matches!(release.compiled_for, CompiledFor::Cuda(_)) || release.compute_capability_min.is_some();
+        release.without_cuda = WithoutCuda::of(needs_cuda, package, !compiled.is_empty());
     }
     releases.sort_by(|one, other| other.version.cmp(&one.version));
     Package { name, releases, older_releases: package.is_some_and(|package| package.older_releases) }

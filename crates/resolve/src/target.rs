@@ -2,7 +2,6 @@
 
 use pep440_rs::Version;
 
-use super::universe::Build;
 use catalog::Catalog;
 use catalog::driver_support::DriverSupport;
 use catalog::version::minor;
@@ -50,25 +49,5 @@ impl Cuda {
     /// How far a driver runs its programs.
     pub fn driver_support(&self, catalog: &'static Catalog, driver: DriverVersion) -> DriverSupport<'static> {
         catalog.driver_support(&driver.to_string(), driver.branch, self.minor)
-    }
-}
-
-impl Build {
-    /// Its CUDA; `None`: it is a CPU build.
-    pub fn cuda(&self) -> Option<&Cuda> {
-        match &self.target {
-            Target::Cuda(cuda) => Some(cuda),
-            Target::Cpu => None,
-        }
-    }
-
-    /// Whether it is a CPU build.
-    pub fn is_cpu(&self) -> bool {
-        self.target == Target::Cpu
-    }
-
-    /// The version of its CUDA, by which builds are ordered.
-    pub(crate) fn cuda_version(&self) -> Option<&Version> {
-        self.cuda().map(|cuda| &cuda.version)
     }
 }

@@ -80,6 +80,24 @@ pub struct Build {
 }
 
 impl Build {
+    /// Its CUDA; `None`: it is a CPU build.
+    pub fn cuda(&self) -> Option<&Cuda> {
+        match &self.target {
+            Target::Cuda(cuda) => Some(cuda),
+            Target::Cpu => None,
+        }
+    }
+
+    /// Whether it is a CPU build.
+    pub fn is_cpu(&self) -> bool {
+        self.target == Target::Cpu
+    }
+
+    /// The version of its CUDA, by which builds are ordered.
+    pub(crate) fn cuda_version(&self) -> Option<&Version> {
+        self.cuda().map(|cuda| &cuda.version)
+    }
+
     /// `torch 2.5.1+cu121`.
     pub fn name(&self) -> String {
         format!("torch {}+{}", self.release.version, self.build.build)

@@ -1,6 +1,5 @@
 //! Whether packages work with a CPU build of torch.
 
-use super::releases::{CompiledFor, Release};
 use catalog::packages::{self, CudaUse};
 
 /// Whether a release works with a CPU build of torch.
@@ -17,11 +16,11 @@ pub enum WithoutCuda {
 }
 
 impl WithoutCuda {
-    /// Whether it works with a CPU build. `compiled`: whether releases of the package are known to need CUDA.
-    pub(super) fn of(release: &Release, package: Option<&packages::Package>, compiled: bool) -> WithoutCuda {
-        let needs = matches!(release.compiled_for, CompiledFor::Cuda(_));
+    /// Whether a release works with a CPU build. `needs`: its wheels need CUDA or a GPU; `compiled`: releases
+    /// of the package are known to need CUDA.
+    pub(super) fn of(needs: bool, package: Option<&packages::Package>, compiled: bool) -> WithoutCuda {
         match package.and_then(|package| package.cuda.as_ref()).map(|cuda| cuda.use_of) {
-            _ if needs || release.compute_capability_min.is_some() => WithoutCuda::Fails,
+            _ if needs => WithoutCuda::Fails,
             Some(CudaUse::Required) => WithoutCuda::Fails,
             _ if compiled => WithoutCuda::NotKnownToWork,
             Some(CudaUse::Used) => WithoutCuda::Unknown,

@@ -1,5 +1,6 @@
 //! Requirements that reach beyond the catalog: what they ask for may exist, and the catalog cannot tell.
 
+use catalog::packages::Package;
 use pep440_rs::Version;
 
 use super::super::request::{Requirement, RequirementKind, Versions};
@@ -30,8 +31,13 @@ pub(super) fn outside(universe: &Universe, kind: &RequirementKind) -> Option<Out
 /// A package of a conflict that the catalog has from a later release on than the index, where the requirement
 /// allows the earlier ones: its name and its oldest release here.
 pub(super) fn with_older_releases(universe: &Universe, core: &[Requirement]) -> Option<(String, Version)> {
+    let cpu = core.iter().any(|one| matches!(one.kind, RequirementKind::Cpu));
     core.iter().find_map(|one| {
         let RequirementKind::Package(name, requirement) = &one.kind else { return None };
+        if cpu && universe.catalog.package(name).is_some_and(Package::requires_cuda) {
+            // No release works with a CPU build, an older one neither.
+            return None;
+        }
         let package = universe.package(name).filter(|package| package.older_releases)?;
         let oldest = package.releases.iter().map(|release| &release.version).min()?;
         let admitted = requirement.contain(&just_before(oldest)?);

@@ -1,7 +1,6 @@
 //! `envdoc explain torch==2.10.0+cpu`.
 
-use super::Explanation;
-use super::torch::plain;
+use super::{Explanation, plain};
 use crate::universe::Universe;
 use catalog::torch::Release;
 

@@ -20,6 +20,7 @@ pub use why::{WhyError, why};
 use super::constraints::CONSTRAINTS;
 use super::universe::Universe;
 use catalog::images;
+use diagnostic::words;
 
 /// What the catalog knows about a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -151,6 +152,12 @@ pub fn names(universe: &Universe) -> impl Iterator<Item = &'static str> + '_ {
         .chain(systems)
         .chain(universe.catalog.presets().all().iter().map(|preset| preset.name.as_str()))
         .chain(aliases)
+}
+
+/// Python series in words, without the free-threaded builds: `3.10 to 3.14`.
+fn plain(pythons: &[String]) -> String {
+    let plain: Vec<&String> = pythons.iter().filter(|one| !one.ends_with('t')).collect();
+    words::span(&plain)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::{Explanation, same};
+use super::{Explanation, plain, same};
 use crate::universe::{Universe, series};
 use catalog::Sources;
 use catalog::torch::{Build, Release};
@@ -75,11 +75,6 @@ fn names(release: &Release) -> Vec<String> {
     let pypi = |build: &Build| release.pypi_build.as_deref() == Some(&build.build);
     let mark = |build: &Build| if pypi(build) { " (PyPI's)" } else { "" };
     release.builds.iter().map(|build| format!("{}{}", build.build, mark(build))).collect()
-}
-
-pub(super) fn plain(pythons: &[String]) -> String {
-    let plain: Vec<&String> = pythons.iter().filter(|one| !one.ends_with('t')).collect();
-    words::span(&plain)
 }
 
 fn release(release: &Release) -> Explanation {
