@@ -50,7 +50,10 @@ impl<'u> Explainer<'u, '_> {
             ([], _) if self.criteria.prefer == Prefer::Stable => {
                 "the newest that is not the first release of its series".into()
             }
-            ([], _) => "the newest release".to_owned(),
+            ([], _) if universe.candidates(&self.criteria).iter().all(|one| one.version <= build.version) => {
+                "the newest release".to_owned()
+            }
+            ([], _) => "the newest release of which enough is known".to_owned(),
             _ => format!(
                 "the newest compatible release. {}",
                 ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
