@@ -80,6 +80,7 @@ impl Settings {
             let options = option_pairs(command);
             found.extend(options.into_iter().map(|(name, word)| setting(&name, &word, Held::Command)));
         }
+        let in_job = read.text.lines().any(|line| line.starts_with("#SBATCH") || line.starts_with("#PBS"));
         let lines = earliest_from(&read.commands);
         let documents = read.documents.iter().flat_map(|document| {
             let behind = lines.partition_point(|line| *line <= document.by);
@@ -94,11 +95,28 @@ impl Settings {
             scopes: vec![Scope { settings: found, torch, nccl, ..Scope::default() }],
             written: read.commands.iter().flat_map(written).chain(documents).collect(),
             uses: read.uses.clone(),
-            launches: read.commands.iter().filter_map(launch).collect(),
+            integers: integers(&read.text),
+            launches: read.commands.iter().filter_map(|command| launch(command, in_job)).collect(),
             returns: returns(read),
             ..Settings::empty(file)
         }
     }
+}
+
+/// The names that a script declares as integers: `declare -i A B=2`, `local -ri N=1`.
+fn integers(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for part in text.lines().flat_map(|line| line.split(';')) {
+        let mut words = part.split_whitespace();
+        if !matches!(words.next(), Some("declare" | "typeset" | "local" | "readonly" | "export")) {
+            continue;
+        }
+        let (flags, names): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('-'));
+        if flags.iter().any(|flag| flag.contains('i')) {
+            found.extend(names.iter().map(|one| one.split('=').next().unwrap_or(one).to_owned()));
+        }
+    }
+    found
 }
 
 /// The lowest line of each command and those behind it: ascending, whatever the lines are.
@@ -269,7 +287,7 @@ fn returns(read: &Script) -> Option<usize> {
 }
 
 /// A command that starts ranks over ssh.
-fn launch(command: &Command) -> Option<Launch> {
+fn launch(command: &Command, in_job: bool) -> Option<Launch> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let has = |names: &[&str]| {
         words
@@ -302,7 +320,12 @@ fn launch(command: &Command) -> Option<Launch> {
     }
     let given = words.windows(2).filter(|pair| pair[0] == "-x").map(|pair| pair[1]);
     let given = given.map(|word| word.split('=').next().unwrap_or(word).to_owned());
-    Some(Launch { program: program.to_owned(), line: command.line, forwards: given.collect() })
+    let hosts = words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some(("--host" | "-host", list)) => Some(list),
+        _ => matches!(*word, "-H" | "--host" | "-host").then(|| words.get(at + 1).copied())?,
+    });
+    let over_ssh = !in_job && hosts.is_none_or(|list| list.contains([',', '$']));
+    Some(Launch { program: program.to_owned(), line: command.line, over_ssh, forwards: given.collect() })
 }
 
 #[cfg(test)]
