@@ -101,11 +101,8 @@ fn judge(file: &Compose) -> Vec<Found> {
             first.insert(id, node);
         }
     }
-    let incomplete: Vec<Found> = incomplete(file).collect();
-    if incomplete.is_empty() {
-        found.extend(too_few(file, &nodes));
-    }
-    found.extend(incomplete);
+    found.extend(too_few(file, &nodes));
+    found.extend(incomplete(file));
     found
 }
 

@@ -22,7 +22,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: |\n    {}\n---\n\
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: \
+            |\n    {}\n---\n\
          apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
          image: b\n\
          \x20     command: [\"deepspeed\", \"train.py\", \"--deepspeed_config\", \"/cfg/deepspeed.json\"]\n\

@@ -31,8 +31,10 @@ pub(crate) const RULE: Rule = Rule {
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
              image: b\n      command: [/start/go.sh]\n      volumeMounts: [{name: s, mountPath: /start}]\n\
-             \x20   - name: d\n      image: b\n      command: [bash, /plain/go.sh]\n      volumeMounts: [{name: \
-             t, mountPath: /plain}]\n  volumes: [{name: s, configMap: {name: c, defaultMode: 0555}}, {name: t, \
+             \x20   - name: d\n      image: b\n      command: [bash, /plain/go.sh]\n      \
+             volumeMounts: [{name: \
+             t, mountPath: /plain}]\n  volumes: [{name: s, configMap: {name: c, defaultMode: \
+             0555}}, {name: t, \
              configMap: {name: c}}]\n",
         ),
         named(

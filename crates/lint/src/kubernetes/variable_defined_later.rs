@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[named(
         "pod.yaml",
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
-         b\n      env:\n        - {name: INIT, value: \"tcp://$(HEAD):29500\"}\n        - {name: HEAD, value: \
+         b\n      env:\n        - {name: INIT, value: \"tcp://$(HEAD):29500\"}\n        - \
+         {name: HEAD, value: \
          node-0}\n",
     )],
     silent: &[

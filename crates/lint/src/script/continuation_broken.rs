@@ -31,10 +31,8 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let documents =
-        script.documents.iter().flat_map(|document| document.lines.iter().map(|(number, _)| *number));
-    let in_documents: BTreeSet<usize> = documents.collect();
     let lines: Vec<&str> = script.text.lines().collect();
+    let in_documents = in_documents(script);
     let in_arrays = in_arrays(&lines, &in_documents);
     let mut found = Vec::new();
     let is_code = |index: usize| !in_documents.contains(&(index + 1)) && !in_arrays.contains(&(index + 1));
@@ -73,14 +71,19 @@ fn judge(script: &Script) -> Vec<Found> {
     found
 }
 
+/// The lines, from 1, of here-documents.
+fn in_documents(script: &Script) -> BTreeSet<usize> {
+    script.documents.iter().flat_map(|document| document.lines.iter().map(|(number, _)| *number)).collect()
+}
+
 /// The lines, from 1, inside `NAME=( … )`: the end of a line separates elements there as a blank does.
 fn in_arrays(lines: &[&str], in_documents: &BTreeSet<usize>) -> BTreeSet<usize> {
-    let mut inside = BTreeSet::new();
+    let mut elements = BTreeSet::new();
     let (mut depth, mut quote) = (0_usize, None);
     for (index, line) in lines.iter().enumerate().filter(|(index, _)| !in_documents.contains(&(index + 1))) {
         let mut rest = *line;
         if depth > 0 {
-            inside.insert(index + 1);
+            elements.insert(index + 1);
         } else {
             let Some((_, begun)) = line.split_once("=(").filter(|(name, _)| is_assigned(name)) else {
                 continue;
@@ -103,7 +106,7 @@ fn in_arrays(lines: &[&str], in_documents: &BTreeSet<usize>) -> BTreeSet<usize> 
             before = letter;
         }
     }
-    inside
+    elements
 }
 
 /// Whether a text ends with the name of an array that is assigned: `ARGS`, `local -a args`, `ARGS+`.

@@ -2,6 +2,7 @@
 //! launchers' options.
 
 mod interfaces;
+mod launches;
 mod lines;
 mod sources;
 
