@@ -131,7 +131,7 @@ fn begins_as_dockerfile(text: &str) -> bool {
 
 /// A format of YAML that other programs read.
 fn format(text: &str) -> Option<Detected> {
-    if has(text, "apiVersion") && has(text, "kind") {
+    if (has(text, "apiVersion") && has(text, "kind")) || is_object_in_flow_style(text) {
         return Some(match text.contains("{{") {
             true => Detected::Unchecked(Unchecked::Kubernetes),
             false => Detected::Kind(Kind::Kubernetes),
@@ -140,6 +140,18 @@ fn format(text: &str) -> Option<Detected> {
     let resources = has(text, "Resources") && text.contains("AWS::");
     (resources || has(text, "AWSTemplateFormatVersion"))
         .then_some(Detected::Unchecked(Unchecked::CloudFormation))
+}
+
+/// Whether a text is an object of Kubernetes as JSON, or in flow style: its keys are indented.
+fn is_object_in_flow_style(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    // `{{` begins a template.
+    let flow = text.starts_with('{') && !text.starts_with("{{");
+    if !flow || !text.contains("apiVersion") || !text.contains("kind") {
+        return false;
+    }
+    let root = serde_yaml::from_str::<serde_yaml::Value>(text).unwrap_or_default();
+    ["apiVersion", "kind"].iter().all(|key| root.get(key).is_some_and(serde_yaml::Value::is_string))
 }
 
 fn has_any(text: &str, keys: &[&str]) -> bool {
@@ -211,6 +223,10 @@ mod tests {
         let template = "apiVersion: v1\nkind: Pod\nspec: {{ .Values.spec }}\n";
         assert_eq!(of("templates/pod.yaml", template), Err(Unchecked::Kubernetes));
         assert_eq!(of("pod.yaml", "apiVersion: v1\nkind: Pod\n"), Ok(Kind::Kubernetes));
+        let json = "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"Pod\"\n}\n";
+        assert_eq!(of("pod.yaml", json), Ok(Kind::Kubernetes));
+        let inner = "{\"a\": {\"apiVersion\": \"v1\", \"kind\": \"Pod\"}}\n";
+        assert_eq!(of("a.yaml", inner), Err(Unchecked::UnknownType));
         assert_eq!(of("notes.md", "FROM here\n"), Ok(Kind::Dockerfile));
         assert_eq!(of("notes.md", "hello\n"), Err(Unchecked::UnknownType));
     }

@@ -167,7 +167,15 @@ impl<'c> Schema<'c> {
         let near = object.nearest(key).map(str::to_owned);
         let outer =
             || above.iter().rev().skip(1).find(|one| one.keys.contains_key(key)).map(|one| one.name.clone());
-        Problem::Unknown { home: outer().or_else(|| self.below(object, key)), near }
+        // `devices` of `limits` is one of `reservations` next to it. Where the object above has values of
+        // its own, what is next to this one is unrelated.
+        let next_to = || {
+            let outer = above.iter().rev().nth(1)?;
+            let groups = outer.keys.values().all(|kind| kind.starts_with('@'));
+            groups.then(|| self.below(outer, key)).flatten()
+        };
+        let home = next_to().or_else(outer).or_else(|| self.below(object, key));
+        Problem::Unknown { home, near }
     }
 
     /// The key of an object whose own value may have a key.
@@ -288,6 +296,10 @@ mod tests {
         assert_eq!(
             of("deploy: {restart: always}"),
             [("deploy.restart".into(), unknown(None, Some("service")))]
+        );
+        assert_eq!(
+            of("deploy: {resources: {limits: {devices: []}}}"),
+            [("deploy.resources.limits.devices".into(), unknown(None, Some("reservations")))]
         );
         assert_eq!(of("replicas: 2"), [("replicas".into(), unknown(None, Some("deploy")))]);
         let wrong = Problem::Type { expected: "a string".into(), actual: "a number" };

@@ -81,7 +81,9 @@ fn of_machine(file: &File, files: &[File], skipped: &[Skipped], roots: &Roots) -
 /// Whether a file that is linted says more of one that configures a machine.
 fn says_more(of: &File, other: &File) -> bool {
     match of.kind {
-        Kind::ToolkitConfig => matches!(other.kind, Kind::Compose | Kind::DaemonJson),
+        Kind::ToolkitConfig => {
+            matches!(other.kind, Kind::Compose | Kind::DaemonJson | Kind::Shell)
+        }
         Kind::Sshd => {
             let connects = || other.text.contains("ssh") || other.text.contains("mpirun");
             other.kind == Kind::Compose || matches!(other.kind, Kind::Shell | Kind::Dockerfile) && connects()

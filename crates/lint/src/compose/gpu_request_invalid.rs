@@ -2,7 +2,9 @@
 
 use serde_yaml::Value;
 
-use crate::read::compose::{Compose, IsStack, below};
+use diagnostic::suggest::is_typo;
+
+use crate::read::compose::{Compose, IsStack, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose, composes};
 
 pub(crate) const RULE: Rule = Rule {
@@ -27,6 +29,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
         compose(
             "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
+             \x20         devices:\n            - {driver: nvida, count: 1, capabilities: [gpu]}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
                 \x20         \
              devices:\n            - capabilities: [gpu]\n              count: 1\n              \
              device_ids: \
@@ -34,6 +40,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    gpus:\n      - {driver: cdi, device_ids: [\"a.com/gpu=0\"], \
+             capabilities: [gpu]}\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    deploy:\n      resources:\n        reservations:\n\
                 \x20         \
@@ -64,6 +74,15 @@ fn judge(file: &Compose) -> Vec<Found> {
                     service.name
                 );
                 found.push(Found::error(line.clone(), message, "Add `capabilities: [gpu]`"));
+            }
+            let driver = below(request, &["driver"]).and_then(text);
+            if let Some(driver) = driver.filter(|driver| is_typo(driver, "nvidia") && driver != "nvidia") {
+                let message = format!(
+                    "device request of service {} has the driver {driver:?}, which Docker does not have; the \
+                     container does not start (`could not select device driver`)",
+                    service.name
+                );
+                found.push(Found::error(line.clone(), message, "Write `driver: nvidia`"));
             }
             if has("count") && has("device_ids") {
                 let message = format!(

@@ -26,6 +26,10 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    privileged: true\n    environment: [NCCL_IB_HCA=mlx5_0]\n",
         ),
         compose("services:\n  a:\n    image: b\n    environment: [NCCL_IB_DISABLE=1]\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    environment: [NCCL_IB_HCA=mlx5_0]\n    command: torchrun \
+             --standalone --nproc-per-node=4 t.py\n",
+        ),
     ],
 };
 
@@ -68,7 +72,10 @@ fn finding(service: &Service) -> Option<Found> {
     let variable =
         ["NCCL_IB_HCA", "NCCL_IB_GID_INDEX"].into_iter().find(|name| environment.contains_key(*name))?;
     let disabled = environment.get("NCCL_IB_DISABLE").and_then(Option::as_deref) == Some("1");
-    if disabled {
+    let command = crate::read::compose::words(service.at(&["command"])).join(" ").replace('=', " ");
+    // Between the GPUs of one node NCCL needs no network.
+    let one_node = ["--standalone", "--nnodes 1 ", "--num_nodes 1 ", "--num_machines 1 "];
+    if disabled || one_node.iter().any(|option| command.contains(option)) {
         return None;
     }
     let message =

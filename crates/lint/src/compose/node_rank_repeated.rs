@@ -27,11 +27,19 @@ pub(crate) const RULE: Rule = Rule {
                 --master_addr=a t.py\n",
         ),
         compose(
+            "services:\n  a:\n    image: b\n    environment: {WORLD_SIZE: 2, RANK: 0, MASTER_ADDR: a}\n\
+             \x20 c:\n    image: b\n    environment: {RANK: 1}\n",
+        ),
+        compose(
             "services:\n  a:\n    image: b\n    environment: {WORLD_SIZE: 4, RANK: 0, MASTER_ADDR: a}\n\
              \x20 c:\n    image: b\n    environment: {WORLD_SIZE: 4, RANK: 1, MASTER_ADDR: a}\n",
         ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    environment: {WORLD_SIZE: 2, RANK: 0, MASTER_ADDR: a}\n\
+             \x20 c:\n    image: b\n    env_file: job.env\n    environment: {RANK: 1}\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    command: torchrun --nnodes=2 --node_rank=0 \
                 --master_addr=a t.py\n  c:\n    \
@@ -99,7 +107,44 @@ fn judge(file: &Compose) -> Vec<Found> {
         }
     }
     found.extend(too_few(file, &nodes));
+    found.extend(incomplete(file));
     found
+}
+
+/// Services with a rank that lack what another one with the same image and a rank has.
+fn incomplete(file: &Compose) -> impl Iterator<Item = Found> {
+    const NEEDED: &[&str] = &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE"];
+    let complete = file.services.iter().find(|one| {
+        let environment = one.environment();
+        ["RANK", "MASTER_ADDR", "WORLD_SIZE"].iter().all(|name| environment.contains_key(*name))
+    });
+    let services =
+        file.services.iter().filter(|one| !one.extends_elsewhere && one.at(&["env_file"]).is_none());
+    services.filter_map(move |service| {
+        let (complete, own) = (complete?, service.environment());
+        let other = complete.environment();
+        let missing: Vec<&str> = NEEDED
+            .iter()
+            .filter(|name| other.contains_key(**name) && !own.contains_key(**name))
+            .copied()
+            .collect();
+        let same = service.text("image").is_some() && service.text("image") == complete.text("image");
+        let command = service.command();
+        // An address in the command takes the place of the variables.
+        let given = ["master", "rdzv", "tcp://", "torchrun"].iter().any(|word| command.contains(word));
+        if !same || given || missing.is_empty() || !own.contains_key("RANK") {
+            return None;
+        }
+        let message = format!(
+            "service {} has a RANK but no {}, which service {} has; `environment` of a service replaces the \
+             one that `<<` merges, all of it",
+            service.name,
+            missing.join(" and no "),
+            complete.name
+        );
+        let fix = "Merge the variables below `environment` too";
+        Some(Found::warning(service.line_of("environment"), message, fix))
+    })
 }
 
 /// Fewer nodes than the job has, where nobody else can join: the first one is a service of this file, in a
@@ -120,9 +165,19 @@ fn too_few(file: &Compose, nodes: &[Node]) -> Option<Found> {
     let launcher = ["torchrun", "torch.distributed", "accelerate", "deepspeed"];
     let started = first.name == "RANK"
         && nodes.iter().any(|node| launcher.iter().any(|name| node.service.command().contains(name)));
+    // A service with a rank and no address here gets it from elsewhere.
+    let counted = |service: &Service| nodes.iter().any(|node| node.service.name == service.name);
+    let uncounted =
+        file.services.iter().any(|one| one.environment().contains_key(&first.name) && !counted(one));
     let ranks: std::collections::BTreeSet<u64> = nodes.iter().map(|node| node.rank).collect();
     let count = ranks.len() as u64;
-    if !one_job || external || started || file.stack != IsStack::No || !file.services.iter().all(alone) {
+    if !one_job
+        || uncounted
+        || external
+        || started
+        || file.stack != IsStack::No
+        || !file.services.iter().all(alone)
+    {
         return None;
     }
     let message = format!(

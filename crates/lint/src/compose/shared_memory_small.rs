@@ -90,11 +90,12 @@ fn judge(file: &Compose) -> Vec<Found> {
 
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
     let (why, several) = workers(service).or_else(|| loaders(file, service))?;
-    let message = format!(
-        "service {} {why} with the default 64 MiB of shared memory; NCCL and data loaders run \
-         out of it",
-        service.name
-    );
+    let memory = match service.text("shm_size").filter(|_| file.stack == IsStack::No) {
+        Some(size) => format!("only {size} of shared memory (shm_size)"),
+        None => "the default 64 MiB of shared memory".to_owned(),
+    };
+    let message =
+        format!("service {} {why} with {memory}; NCCL and data loaders run out of it", service.name);
     let fix = match file.stack {
         IsStack::No => "Add `shm_size: 8gb` or `ipc: host`",
         _ => "Add the volume `{type: tmpfs, target: /dev/shm, tmpfs: {size: 8589934592}}`",

@@ -1,7 +1,7 @@
 //! Instructions that do not exist.
 
 use crate::read::dockerfile::Dockerfile;
-use crate::read::dockerfile::instructions::INSTRUCTIONS;
+use crate::read::dockerfile::instructions::{INSTRUCTIONS, Instruction};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -13,9 +13,11 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         dockerfile("FROM ubuntu:22.04\nRUN apt-get update\n    apt-get install -y git\n"),
         dockerfile("RUN true\nFROM ubuntu:22.04\n"),
+        dockerfile("FROM ubuntu:22.04\nRUN <<END\n  apt-get update\n  END\nRUN true\n"),
         dockerfile("FROM ubuntu:22.04\n{% if gpu %}\nRUN true\n{% endif %}\n"),
     ],
     silent: &[
+        dockerfile("FROM ubuntu:22.04\nRUN <<-END\n\tapt-get update\n\tEND\nRUN echo $((1<<2))\n"),
         dockerfile(
             "ARG V=22.04\nFROM ubuntu:${V}\nMAINTAINER me\nONBUILD RUN true\nRUN <<EOF\nanything goes\nEOF\n",
         ),
@@ -33,6 +35,19 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     }
     if !file.instructions.iter().any(|one| one.keyword == "FROM") {
         return vec![Found::note(1, "no FROM instruction; the file is a fragment or not a Dockerfile", "")];
+    }
+    let open = |one: &&Instruction| one.heredocs.iter().any(|heredoc| !heredoc.closed);
+    if let Some(one) = file.instructions.iter().find(open) {
+        let names: Vec<&str> =
+            one.heredocs.iter().filter(|heredoc| !heredoc.closed).map(|one| one.name.as_str()).collect();
+        let name = names.join(", ");
+        let message = format!(
+            "the here-document <<{name} has no end: {name} in line {} has blanks around it; the build fails \
+             with `unterminated heredoc`",
+            one.last
+        );
+        let fix = format!("Write {name} alone at the start of its line (`<<-{name}` allows tabs before it)");
+        return vec![Found::error(one.line, message, fix)];
     }
     let known = |keyword: &str| INSTRUCTIONS.contains(&keyword);
     let template = file.instructions.iter().find(|one| {

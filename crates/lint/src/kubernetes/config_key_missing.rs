@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{below, text};
-use crate::read::manifest::{Container, Document, Manifest, scalar};
+use crate::read::manifest::{Container, Document, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -12,16 +12,41 @@ pub(crate) const RULE: Rule = Rule {
     summary: "commands name files that the mounted ConfigMap has",
     explain: include_str!("config_key_missing.md"),
     judge: Judge::Manifest(judge),
-    fires: &[named(
-        "pod.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: |\n    {}\n---\n\
+    fires: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\nstringData: {token: x}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: b\n      env:\n        - name: HF_TOKEN\n          valueFrom: {secretKeyRef: {name: hub, \
+             key: HF_TOKEN}}\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: \
+            |\n    {}\n---\n\
          apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
          image: b\n\
          \x20     command: [\"deepspeed\", \"train.py\", \"--deepspeed_config\", \"/cfg/deepspeed.json\"]\n\
          \x20     volumeMounts:\n        - {name: c, mountPath: /cfg}\n  volumes:\n    - name: c\n      \
          configMap: {name: cfg}\n",
-    )],
+        ),
+    ],
     silent: &[
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: hub}\nstringData: {token: x}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: b\n      env:\n        - name: A\n          valueFrom: {secretKeyRef: {name: hub, key: \
+             token}}\n        - name: B\n          valueFrom: {secretKeyRef: {name: hub, key: b, optional: \
+             true}}\n        - name: C\n          valueFrom: {configMapKeyRef: {name: hub, key: c}}\n",
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: x}\ndata: {token: x}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: b\n      env:\n        - name: A\n          valueFrom: {configMapKeyRef: {name: m, key: \
+             a}}\n",
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata:\n  ds_config.json: |\n    \
@@ -48,9 +73,49 @@ fn judge(file: &Manifest) -> Vec<Found> {
     let pods = file.pods();
     let mut found = Vec::new();
     for pod in &pods {
-        found.extend(pod.containers().iter().filter_map(|container| fault(container, &maps)));
+        let containers = pod.containers();
+        found.extend(containers.iter().filter_map(|container| fault(container, &maps)));
+        found.extend(containers.iter().flat_map(|container| references(container, file)));
     }
     found
+}
+
+/// Variables whose value is a key that the Secret or ConfigMap does not have.
+fn references(container: &Container, file: &Manifest) -> Vec<Found> {
+    let mut found = Vec::new();
+    for (at, variable) in list(container.value, "env").into_iter().enumerate() {
+        for (field, kind) in [("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")] {
+            let Some(reference) = below(variable, &["valueFrom", field]) else { continue };
+            let (Some(name), Some(key)) = (scalar(reference, &["name"]), scalar(reference, &["key"])) else {
+                continue;
+            };
+            let optional = scalar(reference, &["optional"]).as_deref() == Some("true");
+            let space = |one: &Document| scalar(&one.value, &["metadata", "namespace"]);
+            let same = |one: &&Document| {
+                one.kind == kind && one.name == name && space(one) == space(container.pod.document)
+            };
+            let mut named = file.documents.iter().chain(&file.others).filter(same);
+            let Some(object) = named.next().filter(|_| !optional && named.next().is_none()) else { continue };
+            let known = entries(object, &["data", "stringData", "binaryData"]);
+            if known.is_empty() || known.contains(&key) || key.contains(['$', '{', '<']) {
+                continue;
+            }
+            let message = format!(
+                "the {kind} {name} has no key {key}, only {}; the container does not start \
+                 (`CreateContainerConfigError`)",
+                known.join(", ")
+            );
+            let line = container.line(&["env", &at.to_string(), "valueFrom", field, "key"]);
+            found.push(Found::error(line, message, format!("Name a key of the {kind}, or add {key} to it")));
+        }
+    }
+    found
+}
+
+/// The keys of an object below these fields.
+fn entries(object: &Document, fields: &[&str]) -> Vec<String> {
+    let maps = fields.iter().filter_map(|field| object.at(&[field]).and_then(Value::as_mapping));
+    maps.flatten().filter_map(|(key, _)| text(key)).collect()
 }
 
 fn fault(container: &Container, maps: &[&Document]) -> Option<Found> {
@@ -111,9 +176,5 @@ fn keys(source: &Value, maps: &[&Document]) -> Option<Vec<String>> {
     }
     let mut named = maps.iter().filter(|one| one.name == name);
     let map = named.next().filter(|_| named.next().is_none())?;
-    let of = |key: &str| {
-        let entries = map.at(&[key]).and_then(Value::as_mapping).into_iter().flatten();
-        entries.filter_map(|(key, _)| text(key)).collect::<Vec<_>>()
-    };
-    Some([of("data"), of("binaryData")].concat()).filter(|keys| !keys.is_empty())
+    Some(entries(map, &["data", "binaryData"])).filter(|keys| !keys.is_empty())
 }

@@ -10,13 +10,28 @@ pub(crate) const RULE: Rule = Rule {
     summary: "a server has the time to load its model before the liveness probe restarts it",
     explain: include_str!("liveness_before_loaded.md"),
     judge: Judge::Manifest(judge),
-    fires: &[named(
-        "vllm.yaml",
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
-         vllm/vllm-openai:v0.6.3\n      args: [--model, meta-llama/Llama-3.1-70B-Instruct]\n      \
-         livenessProbe:\n        httpGet: {path: /health, port: 8000}\n        initialDelaySeconds: 10\n",
-    )],
+    fires: &[
+        named(
+            "vllm.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: \
+             vllm/vllm-openai:v0.6.3\n      args: [--model, meta-llama/Llama-3.1-70B-Instruct]\n      \
+             livenessProbe:\n        httpGet: {path: /health, port: 8000}\n        initialDelaySeconds: 10\n",
+        ),
+        named(
+            "vllm.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: vllm/vllm-openai:v0.6.3\n      args: [--model, meta-llama/Llama-3.1-70B-Instruct]\n\
+             \x20     livenessProbe: {httpGet: {path: /health, port: 8000}, initialDelaySeconds: 35}\n",
+        ),
+    ],
     silent: &[
+        named(
+            "vllm.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: vllm/vllm-openai:v0.6.3\n      args: [--model, meta-llama/Llama-3.1-70B-Instruct]\n\
+             \x20     livenessProbe: {httpGet: {path: /health, port: 8000}, initialDelaySeconds: 40}\n",
+        ),
         named(
             "vllm.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
@@ -71,7 +86,8 @@ fn fault(container: &Container) -> Option<Found> {
         None => Some(default),
     };
     let (delay, period) = (number("initialDelaySeconds", 0)?, number("periodSeconds", 10)?);
-    let seconds = delay + period * number("failureThreshold", 3)?;
+    // The first probe comes at once after the delay.
+    let seconds = delay + period * number("failureThreshold", 3)?.saturating_sub(1);
     let message = format!(
         "container {}: the liveness probe restarts it {seconds} s after its start, before {model} is \
          loaded; it \

@@ -14,6 +14,12 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Manifest(judge),
     fires: &[
         named(
+            "job.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: \
+             {job-name: fit}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  \
+             template:\n    spec: {subdomain: a, restartPolicy: Never, containers: [{name: a, image: b}]}\n",
+        ),
+        named(
             "web.yaml",
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
                 {matchLabels: {app: \
@@ -38,6 +44,18 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "job.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: \
+             {job-name: fit}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: fit}\nspec:\n  \
+             template:\n    spec: {subdomain: a, restartPolicy: Never, containers: [{name: a, image: b}]}\n",
+        ),
+        named(
+            "job.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: \
+             {job-name: fit}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: load}\nspec:\n  \
+             template:\n    spec: {restartPolicy: Never, containers: [{name: a, image: b}]}\n",
+        ),
         named(
             "web.yaml",
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: \
@@ -65,7 +83,18 @@ fn judge(file: &Manifest) -> Vec<Found> {
 }
 
 fn has(pod: &Pod, wanted: &(String, String)) -> bool {
-    pod.labels.contains(wanted)
+    pod.labels.contains(wanted) || given(pod).contains(wanted)
+}
+
+const JOB_NAMES: &[&str] = &["job-name", "batch.kubernetes.io/job-name"];
+
+/// The labels that Kubernetes adds to the pods of a Job.
+fn given(pod: &Pod) -> Vec<(String, String)> {
+    let document = pod.document;
+    let is_job = document.kind == "Job" && document.api == "batch/v1" && !document.name.is_empty();
+    let own = scalar(&document.value, &["spec", "manualSelector"]).as_deref() == Some("true");
+    let names = JOB_NAMES.iter().filter(|_| is_job && !own);
+    names.map(|name| ((*name).to_owned(), document.name.clone())).collect()
 }
 
 fn of_controller(pod: &Pod) -> Vec<Found> {
@@ -142,14 +171,27 @@ fn near_miss(service: &Document, pods: &[Pod], wanted: &[(String, String)]) -> O
     // Operators give pods labels of their own.
     let own =
         ["training.kubeflow.org/", "batch.kubernetes.io/", "job-name", "jobset.sigs.k8s.io/", "statefulset."];
-    if own.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".x-k8s.io/") {
+    // Jobs get the label with their own name; this one must be the job of the service.
+    let subdomain = scalar(pod.spec, &["subdomain"]);
+    let of_job = JOB_NAMES.contains(&name.as_str())
+        && !given(pod).is_empty()
+        && subdomain.as_ref() == Some(&service.name);
+    let by_others = own.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".x-k8s.io/");
+    if by_others && !of_job {
         return None;
     }
     let message = format!(
         "the selector of {} ({name}: {value}) matches no pod of this file; {} has {}",
         service.title(),
         pod.document.title(),
-        pod.labels.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
+        shown(pod, of_job)
     );
     Some(Found::warning(service.line_of(&["spec", "selector"]), message, "Give both the same label"))
+}
+
+/// The labels of a pod as one text.
+fn shown(pod: &Pod, of_job: bool) -> String {
+    let added = given(pod).into_iter().take(1).filter(|_| of_job);
+    let all = pod.labels.iter().cloned().chain(added);
+    all.map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
 }

@@ -20,6 +20,42 @@ pub(crate) fn sees_one_gpu(program: &Program) -> bool {
     })
 }
 
+/// Whether every script that names the program starts it once on its node, with Python itself.
+pub(crate) fn one_process_a_node(program: &Program) -> bool {
+    const SEVERAL: &[&str] = &[
+        "torchrun",
+        "torch.distributed",
+        "deepspeed",
+        "accelerate",
+        "mpirun",
+        "mpiexec",
+        "srun",
+        "LOCAL_RANK",
+        "SLURM",
+        "xargs",
+        "parallel",
+        "while ",
+        "for ",
+    ];
+    let base = program.name.rsplit('/').next().unwrap_or_default();
+    let mut starts = 0;
+    for script in &program.scripts {
+        let lines = script.text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let code = lines.collect::<Vec<_>>().join("\n").replace("\\\n", " ");
+        if SEVERAL.iter().any(|word| code.contains(word)) {
+            return false;
+        }
+        for line in code.lines().filter(|line| line.contains(base)) {
+            let is_python = |word: &str| word.rsplit('/').next().is_some_and(|one| one.starts_with("python"));
+            if line.ends_with('&') || !line.split_whitespace().any(is_python) {
+                return false;
+            }
+            starts += 1;
+        }
+    }
+    starts == 1
+}
+
 /// Whether srun starts a program in a job so that every task sees one GPU.
 fn of_job(catalog: &'static Catalog, batch: &Batch, base: &str) -> bool {
     let steps = batch.commands.iter().filter(|(_, command)| starts(command, base));

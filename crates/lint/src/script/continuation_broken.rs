@@ -1,5 +1,7 @@
 //! A command over several lines that ends too early.
 
+use std::collections::BTreeSet;
+
 use crate::read::script::Script;
 use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 
@@ -13,22 +15,28 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --standalone \\\n  --nproc_per_node=8 \\ \n  train.py\n"),
         named("run.sh", "python train.py \\\n  --lr 1e-4 \\\n  # --bf16 \\\n  --epochs 2\n"),
         named("run.sh", "torchrun --standalone --nproc_per_node=8 train.py\n  --lr 1e-4\n"),
+        named("run.sh", "opts=(--bf16)\ntorchrun --standalone train.py\n  --lr 1e-4\n"),
     ],
     silent: &[
         named("run.sh", "torchrun --standalone \\\n  --nproc_per_node=8 \\\n  train.py\n"),
         named("run.sh", "ARGS=(\n  --lr 1e-4\n  # --bf16\n  --epochs 2\n)\npython train.py \"${ARGS[@]}\"\n"),
+        named(
+            "run.sh",
+            "job=(\n  torchrun\n  --standalone   # one node (8 GPUs)\n  --nproc_per_node=8\n  train.py\n\
+             \x20 --tag=\"a (b\"\n)\n\"${job[@]}\"\n",
+        ),
         named("run.sh", "cat <<EOF\npython x \\ \n --a\nEOF\n# a \\\n# b\necho 'a \\ \n b'\n"),
         named("run.sh", "python train.py \\\n  --epochs 2 \\\n  # the end\n\necho done\n"),
     ],
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let documents =
-        script.documents.iter().flat_map(|document| document.lines.iter().map(|(number, _)| *number));
-    let in_documents: std::collections::BTreeSet<usize> = documents.collect();
     let lines: Vec<&str> = script.text.lines().collect();
+    let in_documents = in_documents(script);
+    let in_arrays = in_arrays(&lines, &in_documents);
     let mut found = Vec::new();
-    for (index, line) in lines.iter().enumerate().filter(|(index, _)| !in_documents.contains(&(index + 1))) {
+    let is_code = |index: usize| !in_documents.contains(&(index + 1)) && !in_arrays.contains(&(index + 1));
+    for (index, line) in lines.iter().enumerate().filter(|(index, _)| is_code(*index)) {
         let before = index.checked_sub(1).and_then(|before| lines.get(before)).copied().unwrap_or_default();
         let next = || lines[index + 1..].iter().find(|line| !line.trim().is_empty());
         // Only where it matters: many blank lines would each look for the end of all.
@@ -61,6 +69,54 @@ fn judge(script: &Script) -> Vec<Found> {
         }
     }
     found
+}
+
+/// The lines, from 1, of here-documents.
+fn in_documents(script: &Script) -> BTreeSet<usize> {
+    script.documents.iter().flat_map(|document| document.lines.iter().map(|(number, _)| *number)).collect()
+}
+
+/// The lines, from 1, inside `NAME=( … )`: the end of a line separates elements there as a blank does.
+fn in_arrays(lines: &[&str], in_documents: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let mut elements = BTreeSet::new();
+    let (mut depth, mut quote) = (0_usize, None);
+    for (index, line) in lines.iter().enumerate().filter(|(index, _)| !in_documents.contains(&(index + 1))) {
+        let mut rest = *line;
+        if depth > 0 {
+            elements.insert(index + 1);
+        } else {
+            let Some((_, begun)) = line.split_once("=(").filter(|(name, _)| is_assigned(name)) else {
+                continue;
+            };
+            (rest, depth, quote) = (begun, 1, None);
+        }
+        let (mut before, mut escaped) = (' ', false);
+        for letter in rest.chars() {
+            match (quote, letter) {
+                _ if escaped => escaped = false,
+                (None | Some('"'), '\\') => escaped = true,
+                (Some(open), _) if letter == open => quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => quote = Some(letter),
+                (None, '#') if before.is_whitespace() => break,
+                (None, '(') => depth += 1,
+                (None, ')') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            before = letter;
+        }
+    }
+    elements
+}
+
+/// Whether a text ends with the name of an array that is assigned: `ARGS`, `local -a args`, `ARGS+`.
+fn is_assigned(text: &str) -> bool {
+    let name = text.split_whitespace().next_back().unwrap_or_default().trim_end_matches('+');
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    !text.ends_with(char::is_whitespace)
+        && !text.contains(['#', '"', '\''])
+        && !name.is_empty()
+        && name.chars().all(fits)
 }
 
 /// Whether a line starts a job and ends its command.

@@ -27,8 +27,22 @@ pub(crate) const RULE: Rule = Rule {
              torch.save({\"args\": args}, \"last.pt\")\nstate = torch.load(\"last.pt\")\n",
             &[],
         ),
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\n\ndef options():\n    p = argparse.ArgumentParser()\n    return \
+             p.parse_args()\n\nargs = options()\ntorch.save({\"args\": args}, \"a.pt\")\nstate = \
+             torch.load(\"a.pt\")\n",
+            &[("requirements.txt", "torch==2.6.0\n")],
+        ),
     ],
     silent: &[
+        named_with(
+            "train.py",
+            "import argparse\nimport torch\n\ndef options():\n    p = argparse.ArgumentParser()\n    return \
+             vars(p.parse_args())\n\nargs = options()\ntorch.save({\"args\": args}, \"a.pt\")\nstate = \
+             torch.load(\"a.pt\")\n",
+            &[("requirements.txt", "torch==2.6.0\n")],
+        ),
         named_with(
             "train.py",
             "import argparse\nimport torch\nargs = argparse.ArgumentParser().parse_args()\n\
@@ -114,8 +128,19 @@ fn object(program: &Program, save: &Call) -> Option<(String, bool)> {
         let last = made.name.rsplit('.').next().unwrap_or_default();
         // Every assignment of the name must make one.
         let only = program.assignments.iter().filter(|one| one.name == name).count() == 1;
-        let is_namespace = last == "parse_args" || made.name == "argparse.Namespace";
+        let is_namespace = last == "parse_args"
+            || made.name == "argparse.Namespace"
+            || returns_namespace(program, &made.name);
         let here = set.function == save.function;
         (is_namespace && only).then(|| (format!("{name}, an argparse.Namespace,"), here))
     })
+}
+
+/// Whether a function of the file returns what `parse_args` gives, and nothing else.
+fn returns_namespace(program: &Program, name: &str) -> bool {
+    let body = program.function(name).and_then(|function| program.text.get(function.at.clone()));
+    let lines = body.into_iter().flat_map(str::lines).map(str::trim);
+    let mut returns = lines.filter(|line| line.starts_with("return"));
+    let only = returns.next().filter(|_| returns.next().is_none());
+    only.is_some_and(|line| line.ends_with(".parse_args()") && !line.contains("vars("))
 }

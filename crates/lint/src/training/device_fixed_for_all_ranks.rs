@@ -1,6 +1,6 @@
 //! Every rank uses the same GPU.
 
-use crate::read::one_gpu::sees_one_gpu;
+use crate::read::one_gpu::{one_process_a_node, sees_one_gpu};
 use crate::read::python::{Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
@@ -11,6 +11,12 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("device_fixed_for_all_ranks.md"),
     judge: Judge::Training(judge),
     fires: &[
+        named_with(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n\
+             dist.init_process_group(\"nccl\")\n",
+            &[("node.sh", "export WORLD_SIZE=2\nRANK=0 python train.py &\nRANK=1 python train.py\nwait\n")],
+        ),
         named(
             "train.py",
             "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n\
@@ -31,6 +37,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named_with(
+            "train.py",
+            "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n\
+             dist.init_process_group(\"nccl\")\n",
+            &[("node.sh", "export WORLD_SIZE=2 RANK=$1\n# torchrun does not work here\npython3 train.py\n")],
+        ),
         named_with(
             "train.py",
             "import torch\nimport torch.distributed as dist\ntorch.cuda.set_device(0)\n\
@@ -82,7 +94,7 @@ fn judge(program: &Program) -> Vec<Found> {
         .iter()
         .filter(|call| call.name == "torch.distributed.init_process_group")
         .any(|call| call.keyword("world_size").is_some_and(|size| size.text == "1"));
-    if !program.is_distributed() || alone || sees_one_gpu(program) {
+    if !program.is_distributed() || alone || sees_one_gpu(program) || one_process_a_node(program) {
         return Vec::new();
     }
     if let Some(found) = without_index(program) {

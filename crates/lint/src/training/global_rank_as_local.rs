@@ -1,7 +1,7 @@
 //! The rank in the whole run is taken for the one on the node.
 
-use crate::read::python::{Call, Program};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::read::python::{Argument, Call, Program};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "global-rank-as-local",
@@ -22,11 +22,27 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
+            "import os\nimport torch.distributed as dist\nlocal = int(os.environ[\"SLURM_LOCALID\"])\n\
+             dist.init_process_group(\"nccl\", rank=local, world_size=int(os.environ[\"SLURM_NTASKS\"]))\n",
+        ),
+        named(
+            "train.py",
             "import os\nimport torch\nrank = int(os.environ[\"RANK\"])\ndevice = \
              torch.device(f\"cuda:{rank}\")\n",
         ),
     ],
     silent: &[
+        named(
+            "train.py",
+            "import os\nimport torch.distributed as dist\nlocal = int(os.environ[\"LOCAL_RANK\"])\n\
+             dist.init_process_group(\"nccl\", rank=local, world_size=torch.cuda.device_count())\n",
+        ),
+        named_with(
+            "train.py",
+            "import os\nimport torch.distributed as dist\nlocal = int(os.environ[\"LOCAL_RANK\"])\n\
+             dist.init_process_group(\"nccl\", rank=local, world_size=int(os.environ[\"WORLD_SIZE\"]))\n",
+            &[("run.sh", "torchrun --standalone --nproc_per_node=4 train.py\n")],
+        ),
         named(
             "train.py",
             "import torch\nimport torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
@@ -54,12 +70,54 @@ fn judge(program: &Program) -> Vec<Found> {
         );
         found.push(Found::warning(one.line, message, format!("Write `{FIX}`")));
     }
+    found.extend(program.calls.iter().find_map(|call| local_as_global(program, call)));
     found
         .extend(program.calls.iter().filter(|call| !call.conditional).find_map(|call| device(program, call)));
     found
 }
 
 const FIX: &str = "int(os.environ[\"LOCAL_RANK\"])";
+
+/// A process group whose ranks are those on the node, with the size of the whole run.
+fn local_as_global(program: &Program, call: &Call) -> Option<Found> {
+    const LOCAL: &[&str] = &["LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"];
+    const SIZES: &[&str] = &["WORLD_SIZE", "SLURM_NTASKS", "SLURM_NPROCS", "OMPI_COMM_WORLD_SIZE"];
+    if call.name != "torch.distributed.init_process_group" || call.conditional {
+        return None;
+    }
+    let (rank, size) = (call.keyword("rank")?, call.keyword("world_size")?);
+    let one_node = program.scripts.iter().any(|script| script.text.contains("--standalone"));
+    let read = |argument: &Argument, names: &[&'static str]| {
+        let through = program.value(&argument.text, &call.function, call.at.start);
+        variable(through.map_or(&argument.text, |one| &one.text), names)
+    };
+    let (local, all) = (read(rank, LOCAL)?, read(size, SIZES)?);
+    let message = format!(
+        "rank={} is {local}, which counts on each node from 0, but world_size is {all}: on two nodes, \
+         processes have the same rank and others are missing, so init_process_group fails or waits",
+        rank.text
+    );
+    let global = match local {
+        "SLURM_LOCALID" => "SLURM_PROCID",
+        "OMPI_COMM_WORLD_LOCAL_RANK" => "OMPI_COMM_WORLD_RANK",
+        _ => "RANK",
+    };
+    let fix = format!("Write `rank=int(os.environ[\"{global}\"])`");
+    (!one_node).then(|| Found::warning(rank.line, message, fix))
+}
+
+/// The variable that an expression reads as a number, if it is one of these names.
+fn variable<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
+    let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let bare = bare.replace('\'', "\"");
+    let inner = bare
+        .strip_prefix("int(os.")?
+        .strip_suffix("])")
+        .or(bare.strip_prefix("int(os.")?.strip_suffix("))"))?;
+    let starts = ["environ[\"", "environ.get(\"", "getenv(\""];
+    let name = starts.iter().find_map(|start| inner.strip_prefix(start))?.strip_suffix('"')?;
+    names.iter().find(|one| **one == name).copied()
+}
 
 /// A device that is chosen by the global rank.
 fn device(program: &Program, call: &Call) -> Option<Found> {

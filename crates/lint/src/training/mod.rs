@@ -8,6 +8,7 @@ pub(crate) mod collective_retried;
 pub(crate) mod cuda_in_loader_worker;
 pub(crate) mod device_fixed_for_all_ranks;
 pub(crate) mod engine_bypassed;
+pub(crate) mod environment_value_not_text;
 pub(crate) mod evaluation_mode_kept;
 pub(crate) mod global_rank_as_local;
 pub(crate) mod gradients_not_cleared;

@@ -1,5 +1,7 @@
 //! Ranks that do not exist, ports that are none, and addresses that are not reachable from other nodes.
 
+use std::collections::BTreeSet;
+
 use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -16,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
         named("node.env", "MASTER_ADDR=10.0.0.1:29500\n"),
         named("node.env", "MASTER_ADDR=tcp://10.0.0.1\n"),
         named("node.env", "WORLD_SIZE=two\n"),
+        named("run.sh", "export WORLD_SIZE=$NODES*${GPUS}\npython train.py\n"),
     ],
     silent: &[
         named(
@@ -24,11 +27,14 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("node.env", "MASTER_ADDR=fd00::1\nRANK=$SLURM_PROCID\n"),
         named("node.env", "export WORLD_SIZE=1 RANK=0\n"),
+        named("run.sh", "declare -i WORLD_SIZE\nWORLD_SIZE=NODES*GPUS\nexport WORLD_SIZE\npython train.py\n"),
+        named("run.sh", "typeset -xi WORLD_SIZE=$NODES*$GPUS\npython train.py\n"),
+        named("run.sh", "export WORLD_SIZE=$((NODES * GPUS)) RANK=${R:-0}\npython train.py\n"),
     ],
 };
 
 fn judge(settings: &Settings) -> Vec<Found> {
-    settings.scopes.iter().flat_map(of_scope).collect()
+    settings.scopes.iter().flat_map(|scope| of_scope(scope, &settings.integers)).collect()
 }
 
 /// Ranks and what they are below.
@@ -51,8 +57,11 @@ fn is_plain(value: &str) -> bool {
     !value.is_empty() && !value.contains(['$', ' '])
 }
 
-fn of_scope(scope: &Scope) -> Vec<Found> {
-    let mut found: Vec<Found> = NUMBERS.iter().filter_map(|name| number(scope, name)).collect();
+fn of_scope(scope: &Scope, integers: &BTreeSet<String>) -> Vec<Found> {
+    // The shell calculates what is assigned to an integer.
+    let texts = NUMBERS.iter().filter(|name| !integers.contains(**name));
+    let mut found: Vec<Found> =
+        texts.filter_map(|name| number(scope, name).or_else(|| product(scope, name))).collect();
     let ranks = RANKS.iter().filter_map(|(rank, size)| {
         let (setting, text) = value(scope, rank)?;
         let (number, all): (u64, u64) = (text.parse().ok()?, value(scope, size)?.1.parse().ok()?);
@@ -81,6 +90,29 @@ fn number(scope: &Scope, name: &str) -> Option<Found> {
     let what = if port { "a port from 1 to 65535" } else { "a whole number" };
     let message = format!("{name}={text} is not {what}; the ranks fail to start");
     (!fits).then(|| Found::error(setting.location.clone(), message, format!("Write {what}")))
+}
+
+/// A calculation that the shell does not make: `$NODES*$GPUS` is a text with a `*` in it, whatever the two
+/// variables are.
+fn product(scope: &Scope, name: &str) -> Option<Found> {
+    let setting = scope.setting(name)?;
+    let text = setting.written.as_str();
+    let is_operand = |part: &str| {
+        let bare = part.strip_prefix("${").and_then(|part| part.strip_suffix('}'));
+        let bare = bare.or(part.strip_prefix('$')).unwrap_or(part);
+        !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let operator = text.find(['*', '+'])?;
+    if !text.contains('$') || !text.split(['*', '+']).all(is_operand) {
+        return None;
+    }
+    let message = format!(
+        "{name}={text} is a text with a `{}`, not a number: the value is not calculated; the ranks fail to \
+         start",
+        &text[operator..=operator]
+    );
+    let fix = format!("Write `{name}=$(({}))`", text.replace(['$', '{', '}'], ""));
+    Some(Found::error(setting.location.clone(), message, fix))
 }
 
 fn address(scope: &Scope) -> Option<Found> {

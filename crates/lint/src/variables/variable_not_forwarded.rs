@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("train.sh", "export GLOO_SOCKET_IFNAME=eth0\ndeepspeed --hostfile=hostfile train.py\n"),
         named("train.sh", "export NCCL_DEBUG=WARN\nmpirun --hostfile hosts -bind-to none -x PATH train\n"),
+        named("train.sh", "export MASTER_ADDR=node1\nmpirun --host node1:4,node2:4 --bind-to none train\n"),
         named("etc/profile", "export NCCL_SOCKET_IFNAME=eth0\n"),
         named("Dockerfile", "FROM python:3.12\nRUN echo 'export NCCL_SOCKET_IFNAME=eth0' >> /etc/profile\n"),
         named(
@@ -32,6 +33,13 @@ pub(crate) const RULE: Rule = Rule {
         named("train.sh", "export NCCL_DEBUG=WARN\nmpirun --hostfile hosts -x NCCL_DEBUG train\n"),
         named(".bashrc", "export NCCL_SOCKET_IFNAME=eth0\ncase $- in *i*) ;; *) return;; esac\n"),
         named("etc/profile", "export EDITOR=vi\n"),
+        named("train.sh", "export MASTER_ADDR=node1\nmpirun --host node1:4 --bind-to none train\n"),
+        named("train.sh", "export MASTER_ADDR=a\nmpirun -H a,b --bind-to none train --master $MASTER_ADDR\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=node1\nmpirun -H a,b --bind-to none train\n",
+        ),
+        named("train.sh", "export MASTER_ADDR=a\ndeepspeed --hostfile=hosts train.py\n"),
     ],
 };
 
@@ -115,7 +123,10 @@ fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
     let exported = all.filter(|one| one.held == Held::Script && one.location.line < launch.line);
     let mut seen = std::collections::BTreeSet::new();
     exported
-        .filter(|one| is_of_the_stack(settings.catalog, &one.name) && seen.insert(one.name.clone()))
+        .filter(|one| {
+            let reaches = is_of_the_stack(settings.catalog, &one.name) || is_address(settings, launch, one);
+            reaches && seen.insert(one.name.clone())
+        })
         .filter(|one| match launch.program.as_str() {
             "deepspeed" => !settings.catalog.deepspeed_exports().forwards(&one.name),
             _ => !launch.forwards.contains(&one.name) && !one.name.starts_with("CUDA_VISIBLE"),
@@ -142,6 +153,15 @@ fn not_forwarded(settings: &Settings, launch: &Launch) -> Vec<Found> {
             Found::warning(one.location.clone(), message, fix)
         })
         .collect()
+}
+
+/// Whether a setting is the address of the first rank, which mpirun sets for no rank.
+fn is_address(settings: &Settings, launch: &Launch, one: &Setting) -> bool {
+    launch.program != "deepspeed"
+        && launch.over_ssh
+        && matches!(one.name.as_str(), "MASTER_ADDR" | "MASTER_PORT")
+        // It may be an option of the program.
+        && !settings.uses.contains(&one.name)
 }
 
 /// `NAME=value` as one word for the shell.

@@ -54,6 +54,8 @@ pub(crate) struct Heredoc {
     pub name: String,
     /// False where the word was quoted: nothing in it is substituted.
     pub expands: bool,
+    /// False where its end has blanks before it that BuildKit does not remove: it then finds no end.
+    pub closed: bool,
     pub text: Text,
 }
 
@@ -84,6 +86,8 @@ pub(crate) struct Parsed {
 struct Ends<'t> {
     whole: HashMap<&'t str, Vec<usize>>,
     stripped: HashMap<&'t str, Vec<usize>>,
+    /// Without any blanks around them.
+    trimmed: HashMap<&'t str, Vec<usize>>,
 }
 
 impl<'t> Ends<'t> {
@@ -94,6 +98,7 @@ impl<'t> Ends<'t> {
             for (number, line) in lines.iter().enumerate() {
                 ends.whole.entry(line).or_default().push(number);
                 ends.stripped.entry(line.trim_start_matches('\t')).or_default().push(number);
+                ends.trimmed.entry(line.trim()).or_default().push(number);
             }
         }
         ends
@@ -102,6 +107,13 @@ impl<'t> Ends<'t> {
     /// The first line from `at` on that is this word.
     fn next(&self, word: &str, strips: bool, at: usize) -> Option<usize> {
         let lines = if strips { &self.stripped } else { &self.whole }.get(word)?;
+        lines.get(lines.partition_point(|line| *line < at)).copied()
+    }
+
+    /// The first line from `at` on that is this word but for blanks around it.
+    fn misplaced(&self, word: &str, at: usize) -> Option<usize> {
+        let is_name = word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+        let lines = self.trimmed.get(word).filter(|_| is_name)?;
         lines.get(lines.partition_point(|line| *line < at)).copied()
     }
 }
@@ -215,13 +227,14 @@ fn heredocs(text: &str, lines: &[&str], at: &mut usize, ends: &Ends<'_>) -> Vec<
             line.len() - if strips { line.trim_start_matches('\t').len() } else { line.len() }
         };
         // Never ended: then it was none (a shift, or text in quotes).
-        let Some(end) = ends.next(&name, strips, first) else { continue };
+        let proper = ends.next(&name, strips, first);
+        let Some(end) = proper.or_else(|| ends.misplaced(&name, first)) else { continue };
         for line in &lines[first..end] {
             body.push_str(&line[bare(line)..]);
             body.push('\n');
         }
         *at = end + 1;
-        found.push(Heredoc { name, expands, text: Text::lines(&body, first + 1) });
+        found.push(Heredoc { name, expands, closed: proper.is_some(), text: Text::lines(&body, first + 1) });
     }
     found
 }

@@ -2,6 +2,7 @@
 //! launchers' options.
 
 mod interfaces;
+mod launches;
 mod lines;
 mod sources;
 
@@ -38,6 +39,8 @@ pub(crate) struct Settings {
     pub passed_by: Option<String>,
     /// Names that the file itself uses: a script's own variables.
     pub uses: BTreeSet<String>,
+    /// Of a script: names that are integers to the shell (`declare -i`).
+    pub integers: BTreeSet<String>,
     /// The commands that start ranks on other machines.
     pub launches: Vec<Launch>,
     /// Of a file that login shells read: the first line that ends it for shells without a terminal.
@@ -109,6 +112,8 @@ pub(crate) struct Launch {
     /// `deepspeed` or `mpirun`.
     pub program: String,
     pub line: usize,
+    /// Whether it may start ranks on other hosts over ssh: not in a batch job, and not on one host only.
+    pub over_ssh: bool,
     /// The names that it hands on by itself or was told to hand on.
     pub forwards: Vec<String>,
 }
@@ -172,6 +177,7 @@ impl Settings {
             others: Vec::new(),
             passed_by: passed_by(file),
             uses: BTreeSet::new(),
+            integers: BTreeSet::new(),
             launches: Vec::new(),
             returns: None,
             installs_torch: false,

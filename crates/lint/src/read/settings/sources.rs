@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::{Held, Launch, Scope, Setting, Settings, Written};
+use super::launches::{integers, launch};
+use super::{Held, Scope, Setting, Settings, Written};
 use crate::file::File;
 use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::command::{Command, Word};
@@ -80,6 +81,7 @@ impl Settings {
             let options = option_pairs(command);
             found.extend(options.into_iter().map(|(name, word)| setting(&name, &word, Held::Command)));
         }
+        let in_job = read.text.lines().any(|line| line.starts_with("#SBATCH") || line.starts_with("#PBS"));
         let lines = earliest_from(&read.commands);
         let documents = read.documents.iter().flat_map(|document| {
             let behind = lines.partition_point(|line| *line <= document.by);
@@ -94,7 +96,8 @@ impl Settings {
             scopes: vec![Scope { settings: found, torch, nccl, ..Scope::default() }],
             written: read.commands.iter().flat_map(written).chain(documents).collect(),
             uses: read.uses.clone(),
-            launches: read.commands.iter().filter_map(launch).collect(),
+            integers: integers(&read.text),
+            launches: read.commands.iter().filter_map(|command| launch(command, in_job)).collect(),
             returns: returns(read),
             ..Settings::empty(file)
         }
@@ -266,43 +269,6 @@ fn assigned(line: &str) -> Option<String> {
 fn returns(read: &Script) -> Option<usize> {
     let looks = read.uses.contains("PS1") || read.text.contains("$-");
     read.commands.iter().find(|command| command.program() == "return").map(|one| one.line).filter(|_| looks)
-}
-
-/// A command that starts ranks over ssh.
-fn launch(command: &Command) -> Option<Launch> {
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let has = |names: &[&str]| {
-        words
-            .iter()
-            .any(|word| names.iter().any(|name| word == name || word.starts_with(&format!("{name}="))))
-    };
-    let program = command.program();
-    let several = match program {
-        // With another launcher than pdsh, or none, variables travel otherwise.
-        "deepspeed" => {
-            has(&["--hostfile", "-H", "--num_nodes", "-i", "--include"]) && !has(&["--launcher", "--no_ssh"])
-        }
-        "mpirun" | "mpiexec" => {
-            has(&["--hostfile", "-hostfile", "--machinefile", "-machinefile", "-H", "--host", "-host"])
-                && has(&[
-                    "-x",
-                    "--mca",
-                    "-mca",
-                    "--allow-run-as-root",
-                    "-bind-to",
-                    "--bind-to",
-                    "-map-by",
-                    "--map-by",
-                ])
-        }
-        _ => false,
-    };
-    if !several || words.windows(2).any(|pair| pair == ["--num_nodes", "1"]) {
-        return None;
-    }
-    let given = words.windows(2).filter(|pair| pair[0] == "-x").map(|pair| pair[1]);
-    let given = given.map(|word| word.split('=').next().unwrap_or(word).to_owned());
-    Some(Launch { program: program.to_owned(), line: command.line, forwards: given.collect() })
 }
 
 #[cfg(test)]
