@@ -136,13 +136,13 @@ fn incomplete(file: &Compose) -> impl Iterator<Item = Found> {
             return None;
         }
         let message = format!(
-            "service {} has a RANK but no {}, which service {} has; `environment` of a service replaces the \
-             one that `<<` merges, all of it",
+            "service {} has a RANK but no {}, which service {} has",
             service.name,
             missing.join(" and no "),
             complete.name
         );
-        let fix = "Merge the variables below `environment` too";
+        let fix =
+            "Add it to `environment`; `<<` of a whole service adds nothing to an `environment` of its own";
         Some(Found::warning(service.line_of("environment"), message, fix))
     })
 }

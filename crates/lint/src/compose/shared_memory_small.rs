@@ -91,6 +91,9 @@ fn judge(file: &Compose) -> Vec<Found> {
 fn finding(file: &Compose, service: &Service) -> Option<Found> {
     let (why, several) = workers(service).or_else(|| loaders(file, service))?;
     let memory = match service.text("shm_size").filter(|_| file.stack == IsStack::No) {
+        Some(size) if size.bytes().all(|digit| digit.is_ascii_digit()) => {
+            format!("only {size} bytes of shared memory (shm_size)")
+        }
         Some(size) => format!("only {size} of shared memory (shm_size)"),
         None => "the default 64 MiB of shared memory".to_owned(),
     };
