@@ -19,7 +19,7 @@ use resolve::universe::Universe;
 /// The requirements of a stack.
 #[derive(Debug, Clone, clap::Args)]
 pub struct StackArgs {
-    /// CUDA of the torch build and the image: 12.4; cpu: a CPU build, without CUDA.
+    /// CUDA of the torch build: 12.4, or cpu for none.
     #[arg(long, value_name = "VERSION", help_heading = STACK)]
     pub cuda: Option<String>,
 
