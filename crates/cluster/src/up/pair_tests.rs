@@ -8,6 +8,7 @@ use futures_util::{StreamExt, stream};
 use super::Work;
 use crate::causes::{Before, Causes, causes};
 use crate::container_probe::{self, ContainerProbe, Tried};
+use crate::problem::Problem;
 use crate::worker::bundle::Bundle;
 
 /// Pairs that are tried at once.
@@ -27,22 +28,23 @@ pub(super) async fn of_pairs(
 }
 
 /// Why pairs do not reach each other. Looks again while engines learn names meanwhile, until `until` (`None`:
-/// no engine learns any); `tried` is what was tried last.
+/// no engine learns any); `tried` is what was tried last, `gossip` the directions in which the engines' gossip
+/// was seen to be blocked.
 pub(super) async fn judged(
     work: &Work<'_>,
     bundle: &Bundle,
     containers: &[ContainerProbe<'_>],
     tried: &mut Vec<Tried>,
+    gossip: &[Problem],
     reattached: bool,
     until: Option<Instant>,
 ) -> Causes {
-    let gossip = work.gossip.get().cloned().unwrap_or_default();
     let mut late = Vec::new();
     loop {
         if tried.iter().all(|tried| tried.well(containers[tried.from].mtu)) {
             return Causes::default();
         }
-        let before = Before { reattached, gossip: gossip.clone(), late: late.clone() };
+        let before = Before { reattached, gossip: gossip.to_vec(), late: late.clone() };
         let causes = causes(work.plan, bundle, containers, tried, before).await;
         if until.is_none_or(|until| Instant::now() >= until) {
             return causes;
@@ -69,8 +71,8 @@ async fn learned(
     }
     let dead: Vec<_> = tried.iter().filter(|tried| tried.dead()).map(of).collect();
     let again = of_pairs(work, containers, dead).await;
-    let learned: Vec<_> = again.iter().filter(|again| again.name.is_ok()).map(of).collect();
-    let learned: Vec<_> = learned.into_iter().filter(|pair| unnamed.contains(pair)).collect();
+    let learned = again.iter().filter(|again| again.name.is_ok()).map(of);
+    let learned: Vec<_> = learned.filter(|pair| unnamed.contains(pair)).collect();
     if !learned.is_empty() {
         tried.retain(|tried| !tried.dead());
         tried.extend(again);

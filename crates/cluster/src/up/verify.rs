@@ -189,7 +189,7 @@ async fn pairs(
     }
     let gossip = work.gossip.get().cloned().unwrap_or_default();
     let until = announcing.then(|| start + REANNOUNCE_TIMEOUT);
-    let causes = pair_tests::judged(work, bundle, containers, &mut tried, reattached, until).await;
+    let causes = pair_tests::judged(work, bundle, containers, &mut tried, &gossip, reattached, until).await;
     if causes.problems != gossip {
         // It works all the same, because engines fall back to TCP; or something else is worse.
         gossip.into_iter().for_each(|problem| work.note(problem.message));

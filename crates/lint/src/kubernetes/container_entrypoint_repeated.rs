@@ -25,12 +25,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        found.extend(pod.containers().iter().filter_map(fault));
-    }
-    found
+    file.of_containers(fault)
 }
 
 fn fault(container: &Container) -> Option<Found> {

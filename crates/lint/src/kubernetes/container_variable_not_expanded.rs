@@ -57,12 +57,7 @@ const SHELLS: &[&str] =
     &["sh", "bash", "zsh", "dash", "ash", "ksh", "busybox", "pwsh", "perl", "awk", "eval", "envsubst"];
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        found.extend(pod.containers().iter().filter_map(fault));
-    }
-    found
+    file.of_containers(fault)
 }
 
 fn fault(container: &Container) -> Option<Found> {

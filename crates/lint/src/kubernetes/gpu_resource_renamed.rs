@@ -43,12 +43,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Manifest) -> Vec<Found> {
     let documents = file.documents.iter().chain(&file.others);
     let Some(map) = documents.into_iter().find(|one| renames(one)) else { return Vec::new() };
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        found.extend(pod.containers().iter().filter_map(|container| fault(container, map)));
-    }
-    found
+    file.of_containers(|container| fault(container, map))
 }
 
 /// Whether every configuration of a ConfigMap renames the resource of whole GPUs.

@@ -56,12 +56,7 @@ const LARGE: f64 = 30.0;
 const SECONDS: u64 = 60;
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        found.extend(pod.containers().iter().filter_map(fault));
-    }
-    found
+    file.of_containers(fault)
 }
 
 fn fault(container: &Container) -> Option<Found> {

@@ -50,12 +50,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
     if strategies.iter().any(|one| one == "mixed") || !matches!(strategy.as_str(), "single" | "none") {
         return Vec::new();
     }
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        found.extend(pod.containers().iter().filter_map(|one| fault(one, strategy)));
-    }
-    found
+    file.of_containers(|one| fault(one, strategy))
 }
 
 /// The strategy that values of the device plugin's or the GPU operator's chart set, or the plugin's

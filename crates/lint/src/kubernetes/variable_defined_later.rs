@@ -35,12 +35,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        found.extend(pod.containers().iter().flat_map(faults));
-    }
-    found
+    file.of_containers(faults)
 }
 
 fn faults(container: &Container) -> Vec<Found> {

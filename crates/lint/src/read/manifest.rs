@@ -87,6 +87,18 @@ impl Manifest {
     pub(crate) fn pods(&self) -> Vec<Pod<'_>> {
         self.documents.iter().flat_map(Document::pods).collect()
     }
+
+    /// What `of` gives for every container of every pod.
+    pub(crate) fn of_containers<T, I: IntoIterator<Item = T>>(
+        &self,
+        of: impl Fn(&Container<'_>) -> I,
+    ) -> Vec<T> {
+        let mut all = Vec::new();
+        for pod in self.pods() {
+            all.extend(pod.containers().iter().flat_map(&of));
+        }
+        all
+    }
 }
 
 /// The documents of a file, with the line on which each begins.
