@@ -21,7 +21,7 @@ use lint::fix::{self, Fixes};
 use lint::report::{self, Counts, Coverage, json, rules};
 use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 
-/// Find mistakes in Dockerfiles, Compose files and training settings.
+/// Find mistakes in Dockerfiles, Compose files, Kubernetes manifests, scripts and training settings.
 ///
 /// Reads only the files, offline (except with --here). Also reads requirements files that a Dockerfile
 /// installs, and env files of Compose services. It does not report what it cannot determine, such as
@@ -35,10 +35,10 @@ use lint::{File, Finding, Kind as FileKind, RULES, Rule, World};
 pub(super) struct Args {
     /// Files or directories; - is standard input [default: .].
     ///
-    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, env files, shell
-    /// scripts, DeepSpeed configurations, hostfiles, requirements files, pyproject.toml, conda
-    /// environments, daemon.json, sshd_config and Python scripts. The contents decide where they
-    /// contradict the name. The report lists the files of each type and the skipped ones.
+    /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, Kubernetes manifests,
+    /// env files, shell and Slurm scripts, Python scripts, DeepSpeed configurations, hostfiles,
+    /// nccl.conf, requirements files, pyproject.toml, conda environments, daemon.json, sshd_config
+    /// and the container toolkit's config.toml. The contents decide where they contradict the name. The report lists the files of each type and the skipped ones.
     /// compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,

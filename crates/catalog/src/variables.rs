@@ -1,5 +1,7 @@
 //! Environment variables of the stack.
 
+use std::fmt;
+
 use diagnostic::suggest::typo_of;
 use serde::Deserialize;
 
@@ -55,7 +57,9 @@ pub struct Variable {
     #[serde(default)]
     pub type_guessed: bool,
     /// The values it takes.
-    pub allowed: Option<String>,
+    pub allowed: Option<Values>,
+    /// What the bounds of `allowed` leave out: `32 before 2.25`.
+    pub allowed_note: Option<String>,
     /// What it takes besides them.
     pub also: Option<Also>,
     /// Of a list of `option:value`: the options, and the values of each.
@@ -133,6 +137,45 @@ pub enum DiscouragedKind {
     WorseThanDefault,
 }
 
+/// The values that a variable takes. In the catalog: `0|1|2`, `0..7`, or a text for readers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub enum Values {
+    /// One of these words, in small or capital letters.
+    OneOf(Vec<String>),
+    /// A whole number between these two, which belong to it.
+    Range(i64, i64),
+    /// What it is, for readers: values are not compared with it.
+    Text(String),
+}
+
+impl From<String> for Values {
+    fn from(text: String) -> Values {
+        let range =
+            text.split_once("..").and_then(|(low, high)| Some((low.parse().ok()?, high.parse().ok()?)));
+        let is_word = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        };
+        match range {
+            Some((low, high)) => Values::Range(low, high),
+            None if text.contains('|') && text.split('|').all(is_word) => {
+                Values::OneOf(text.split('|').map(str::to_owned).collect())
+            }
+            None => Values::Text(text),
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Values::OneOf(words) => f.write_str(&words.join("|")),
+            Values::Range(low, high) => write!(f, "{low}..{high}"),
+            Values::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Values in addition to those that a variable's row lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -141,7 +184,7 @@ pub enum Also {
     Integers,
     /// Any number above the range.
     Larger,
-    /// -1.
+    /// `-1` as well.
     MinusOne,
 }
 
@@ -158,11 +201,22 @@ impl Variable {
     /// Whether NCCL is known to read it with strtoll: a word is 0 there, and not an error.
     pub fn is_number_of_nccl(&self) -> bool {
         let kind = self.kind.as_deref().unwrap_or_default();
-        let allowed = self.allowed.as_deref().unwrap_or_default();
-        let words = allowed.split('|').any(|word| word.eq_ignore_ascii_case("true"));
+        let words = match &self.allowed {
+            Some(Values::OneOf(words)) => words.iter().any(|word| word.eq_ignore_ascii_case("true")),
+            _ => false,
+        };
         let read = matches!(self.status, Status::Current | Status::Deprecated);
         let number = !self.type_guessed && (kind == "bool" || kind.starts_with("int"));
         read && self.owner == "nccl" && number && !words
+    }
+
+    /// The values it takes, for a message: `1..64 (32 before 2.25)`.
+    pub fn allowed_text(&self) -> Option<String> {
+        let allowed = self.allowed.as_ref()?;
+        Some(match &self.allowed_note {
+            Some(note) => format!("{allowed} ({note})"),
+            None => allowed.to_string(),
+        })
     }
 
     /// What the variable does with a value that is discouraged for this reason.
@@ -175,10 +229,8 @@ impl Variable {
     /// Whether a value is among those that it takes: one of `0|1`, within `0..7`, at least `>=1`. Nothing
     /// where the bounds are written otherwise, or where whoever reads it takes further words.
     pub fn takes(&self, value: &str) -> Option<bool> {
-        let allowed = self
-            .allowed
-            .as_deref()
-            .filter(|_| matches!(self.status, Status::Current | Status::Deprecated))?;
+        let allowed =
+            self.allowed.as_ref().filter(|_| matches!(self.status, Status::Current | Status::Deprecated))?;
         // Open MPI and UCX take lists of these words with marks of their own.
         if matches!(self.owner.as_str(), "openmpi" | "ucx" | "pmix" | "libfabric") {
             return None;
@@ -198,33 +250,26 @@ impl Variable {
     }
 }
 
-/// Whether `value` is one of `0|1`, or lies in `0..7`; nothing where the bounds are written otherwise. What
-/// is in brackets after them is for readers: `0..31 (0 or >=32 = infinite)`,
-/// `LOC|PIX (integers 0..4 legacy)`.
-fn within(allowed: &str, also: Option<Also>, value: &str) -> Option<bool> {
-    let bounds = allowed.split_once(" (").map_or(allowed, |(bounds, _)| bounds).trim();
+/// Whether `value` is one of the words, or lies in the range; nothing where a text is for readers.
+fn within(allowed: &Values, also: Option<Also>, value: &str) -> Option<bool> {
     let number = integer(value.trim());
-    if let Some((low, high)) = bounds.split_once("..") {
-        let (low, high) = (low.parse::<i64>().ok()?, high.parse::<i64>().ok()?);
-        return Some(number.is_some_and(|number| match also {
-            _ if (low..=high).contains(&number) => true,
-            Some(Also::Larger) => number > high,
+    match allowed {
+        Values::Range(low, high) => Some(number.is_some_and(|number| match also {
+            _ if (low..=high).contains(&&number) => true,
+            Some(Also::Larger) => number > *high,
             Some(Also::MinusOne) => number == -1,
             Some(Also::Integers) => true,
             None => false,
-        }));
+        })),
+        // Other spellings of the two are taken as well.
+        Values::OneOf(words) if words == &["true", "false"] => None,
+        Values::OneOf(_) if also == Some(Also::Integers) && number.is_some() => Some(true),
+        Values::OneOf(words) => {
+            let written = words.iter().any(|word| word.eq_ignore_ascii_case(value.trim()));
+            Some(written || number.is_some_and(|number| words.iter().any(|word| word.parse() == Ok(number))))
+        }
+        Values::Text(_) => None,
     }
-    if bounds.contains(' ') || bounds.contains(';') || !bounds.contains('|') {
-        return None;
-    }
-    if bounds == "true|false" {
-        return None;
-    }
-    if also == Some(Also::Integers) && number.is_some() {
-        return Some(true);
-    }
-    let written = bounds.split('|').any(|word| word.eq_ignore_ascii_case(value.trim()));
-    Some(written || number.is_some_and(|number| bounds.split('|').any(|word| word.parse() == Ok(number))))
 }
 
 /// A whole number and nothing else, as [`strtoll()`] reads it.
@@ -291,7 +336,7 @@ mod tests {
         for row in table().all() {
             // A default in words ("auto", "unset") is no value.
             let default = row.default.as_deref().filter(|text| text.parse::<i64>().is_ok_and(|n| n >= 0));
-            let Some((allowed, default)) = row.allowed.as_deref().zip(default) else { continue };
+            let Some((allowed, default)) = row.allowed.as_ref().zip(default) else { continue };
             assert_ne!(
                 within(allowed, row.also, default),
                 Some(false),
@@ -299,6 +344,27 @@ mod tests {
                 row.name
             );
         }
+    }
+
+    #[test]
+    fn values_are_words_a_range_or_a_text_for_readers() {
+        let read = |text: &str| Values::from(text.to_owned());
+        assert_eq!(read("0|1"), Values::OneOf(vec!["0".into(), "1".into()]));
+        assert_eq!(read("-1..7"), Values::Range(-1, 7));
+        for text in [">=1", "AUTO|MAX:N|ALL", "1..16; product with X <= 64", "all|indices|CDI names", "path"]
+        {
+            assert_eq!(read(text), Values::Text(text.to_owned()));
+        }
+        for row in table().all() {
+            let Some(Values::Text(text)) = &row.allowed else { continue };
+            assert!(row.allowed_note.is_none(), "{}: the remark belongs to {text}", row.name);
+        }
+    }
+
+    /// `MAX:N` stands for any number.
+    #[test]
+    fn policy_of_network_devices_takes_a_number() {
+        assert_eq!(variable("NCCL_NETDEVS_POLICY").unwrap().takes("MAX:4"), None);
     }
 
     #[test]

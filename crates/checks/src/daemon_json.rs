@@ -34,13 +34,10 @@ pub(crate) fn validate(what: &str, facts: &Facts, path: &str) -> Fix {
         };
     }
     let mut commands = vec![format!("sudo dockerd --validate --config-file={}", shell::word(path))];
+    let mut then = "validate the file";
     if matches!(facts.docker.state(), State::Stopped(_)) && facts.system.systemd.known() == Some(&true) {
         commands.push("sudo systemctl start docker".into());
+        then = "validate the file and start Docker";
     }
-    Fix {
-        title: format!("{what}, then run `dockerd --validate` (dockerd 23.0 or newer):"),
-        commands,
-        edits: Vec::new(),
-        class: FixClass::Safe,
-    }
+    Fix { title: format!("{what}, then {then}:"), commands, edits: Vec::new(), class: FixClass::Safe }
 }

@@ -10,6 +10,7 @@ use crate::worker::bundle::Bundle;
 use docker::container::Found;
 use docker::engine::Engine;
 use docker::exec::{self, Command};
+use host::process_stat::ProcessStat;
 
 /// The longest that listing the processes may take.
 const LIST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -198,20 +199,18 @@ fn is_run_id(mark: &str) -> bool {
         && !mark.starts_with('-')
 }
 
-/// `12 (name) S 1 …`, the mark and the arguments; the name may contain anything.
+/// The process's `stat`, the mark and the arguments.
 fn process(line: &str) -> Option<Process> {
     let (stat, rest) = line.split_once('\t').unwrap_or((line, ""));
     let (mark, command) = rest.split_once('\t').unwrap_or(("", rest));
-    let (id, rest) = stat.split_once(" (")?;
-    let (name, fields) = rest.rsplit_once(") ")?;
-    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let stat = ProcessStat::parse(stat)?;
     Some(Process {
-        id: id.trim().parse().ok()?,
-        parent: fields.get(1)?.parse().ok()?,
-        start: fields.get(19)?.parse().ok()?,
-        ended: matches!(fields.first(), Some(&("Z" | "X")))
-            || command.trim().is_empty() && fields.get(20) == Some(&"0"),
-        name: name.to_owned(),
+        id: stat.id,
+        parent: stat.parent()?,
+        start: stat.started()?,
+        ended: matches!(stat.state(), Some('Z' | 'X'))
+            || command.trim().is_empty() && stat.memory() == Some(0),
+        name: stat.name.to_owned(),
         mark: is_run_id(mark).then(|| mark.to_owned()),
         command: command.to_owned(),
     })

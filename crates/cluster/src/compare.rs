@@ -21,9 +21,9 @@ pub const FILES_LABEL: &str = "envdoc.settings.files";
 
 /// The files of a node's settings with their digests.
 pub struct Settings {
-    /// The files.
+    /// The files below /etc/envdoc in the container.
     pub files: Vec<SettingsFile>,
-    /// Of all of them.
+    /// SHA-256, in hexadecimal, over everything that makes the settings.
     pub digest: String,
     /// Of each, without the secrets.
     pub parts: BTreeMap<String, String>,

@@ -124,7 +124,7 @@ pub struct Rank {
 /// A rank that SIGKILL ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KilledRank {
-    /// Its node.
+    /// The node that it runs on.
     pub node: String,
     /// Its number, where the launcher tells.
     pub rank: Option<String>,
@@ -220,7 +220,7 @@ impl FirstFailure {
         Some(KilledRank { node: rank.node.clone(), rank: rank.rank.clone() })
     }
 
-    /// In words.
+    /// The rank that failed, its node and how it ended; `None` while none is known to have.
     pub fn describe(&self) -> Option<String> {
         let found = self.found.borrow();
         let rank = found.as_ref()?;

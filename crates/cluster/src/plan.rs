@@ -93,7 +93,7 @@ pub struct Node {
 /// GPUs of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gpus {
-    /// None.
+    /// The container gets no GPU.
     None,
     /// All that there are.
     All,
@@ -106,7 +106,7 @@ pub enum Gpus {
 /// The network of the containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
-    /// Which kind.
+    /// Overlay, or the network of the host.
     pub kind: NetworkKind,
     /// Its name: `two-node-net`; `host`.
     pub name: String,

@@ -73,7 +73,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// One of a node.
+    /// A problem of one node.
     pub fn of(step: Step, node: &str, message: impl Into<String>) -> Problem {
         Problem {
             step,

@@ -224,7 +224,7 @@ pub struct Diagnostic {
     /// Id of the rule, check or signature: `driver-library-mismatch`. Empty until whoever runs the rule sets
     /// it.
     pub id: Cow<'static, str>,
-    /// How bad.
+    /// Decides the exit code together with `--fail-on`.
     pub severity: Severity,
     /// What it is about.
     pub subject: Subject,

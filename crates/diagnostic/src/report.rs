@@ -83,11 +83,11 @@ impl Section {
 /// What one rule said of one subject.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The rule.
+    /// The rule that gave the verdict.
     pub rule: RuleInfo,
     /// What was judged, where a rule judges several subjects: a node, a file.
     pub subject: Subject,
-    /// The verdict.
+    /// What it found, or why it could not tell.
     pub verdict: Verdict,
     /// How long it took and what it saw, where the rule is a step that ran.
     pub step: Option<Step>,

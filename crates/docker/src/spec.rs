@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// A container.
+/// A container as the engine is asked to create it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Container {
     /// The compose project that it belongs to.
@@ -15,7 +15,7 @@ pub struct Container {
     pub name: String,
     /// Its host name.
     pub hostname: String,
-    /// Its image.
+    /// Its image, with a tag or digest.
     pub image: String,
     /// The user that the entrypoint runs as, where it is not the image's.
     pub user: Option<String>,
@@ -23,7 +23,7 @@ pub struct Container {
     pub entrypoint: Vec<String>,
     /// Its arguments; empty: the image's are dropped too.
     pub command: Vec<String>,
-    /// Environment.
+    /// Environment variables by name.
     pub environment: BTreeMap<String, String>,
     /// Labels; compose adds its own.
     pub labels: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ pub struct Volume {
 /// A directory in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tmpfs {
-    /// Where.
+    /// Where it is mounted in the container.
     pub path: &'static str,
     /// Its mode: 0o755.
     pub mode: u32,
@@ -81,7 +81,7 @@ pub struct Tmpfs {
 pub enum GpuRequest {
     /// No request at all.
     None,
-    /// All.
+    /// Every GPU of the machine.
     All,
     /// Any so many: the engine takes the first.
     Count(u32),

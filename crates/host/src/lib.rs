@@ -10,6 +10,7 @@ pub mod file;
 pub mod live;
 pub mod load;
 pub mod process;
+pub mod process_stat;
 pub mod program;
 pub mod record;
 pub mod redact;

@@ -42,8 +42,12 @@ impl Load {
 
 /// What `--timeout` says, or else as much more than on an idle machine as threads share each CPU.
 pub fn limit(timeout: Option<Duration>, load: Option<Load>) -> Duration {
-    let factor = load.map_or(1.0, |load| load.per_cpu().clamp(1.0, FACTOR_MAX));
-    timeout.unwrap_or_else(|| LIMIT.mul_f64(factor))
+    timeout.unwrap_or_else(|| stretched(LIMIT, load))
+}
+
+/// A limit that is enough on an idle machine, on this one.
+pub fn stretched(limit: Duration, load: Option<Load>) -> Duration {
+    limit.mul_f64(load.map_or(1.0, |load| load.per_cpu().clamp(1.0, FACTOR_MAX)))
 }
 
 /// The number before the slash in `0.20 0.18 0.12 21/80 11206` (proc(5)). Threads that wait for a disk or a

@@ -86,7 +86,7 @@ pub enum SnapshotError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file is not a snapshot.

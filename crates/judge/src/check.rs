@@ -168,6 +168,14 @@ pub fn judge(checks: &[&'static Check], facts: &Facts) -> Vec<CheckResult> {
     checks.iter().map(result).collect()
 }
 
+/// The checks with these ids. An id that none has would make a rule silent: builds with assertions stop.
+pub fn with_ids(checks: Checks, ids: &[&str]) -> impl Iterator<Item = &'static Check> {
+    for id in ids {
+        debug_assert!(checks.is_empty() || checks.iter().any(|check| check.id == *id), "no check {id}");
+    }
+    checks.iter().copied().filter(|check| ids.contains(&check.id))
+}
+
 /// Runs one check: first whether it applies to this machine at all, then its own judgement.
 pub fn judge_one(check: &Check, facts: &Facts) -> Verdict {
     match applies(check, facts) {

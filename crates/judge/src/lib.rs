@@ -11,5 +11,5 @@ pub mod report;
 #[doc(hidden)]
 pub mod testing;
 
-pub use check::{Applies, Check, CheckResult, Checks, Group, judge, judge_one, root, yield_to};
+pub use check::{Applies, Check, CheckResult, Checks, Group, judge, judge_one, root, with_ids, yield_to};
 pub use diagnostic::{Fix, FixClass, Judged, Severity, Subject, Verdict};

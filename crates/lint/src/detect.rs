@@ -66,7 +66,7 @@ impl Unchecked {
 pub struct Skipped {
     /// Its name, as the report shows it.
     pub name: String,
-    /// Why.
+    /// Why the file was not linted.
     pub why: Unchecked,
     /// Whether the user named the file itself, not only its directory.
     pub named: bool,

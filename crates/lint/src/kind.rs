@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All.
+    /// Every kind, in the order in which reports list them.
     pub const ALL: &[Kind] = &[
         Kind::Dockerfile,
         Kind::Compose,

@@ -114,7 +114,7 @@ impl Subject {
         Subject::Files,
     ];
 
-    /// The folder in which its rules stand.
+    /// The name of the folder with its rules: `dockerfile`.
     pub fn id(self) -> &'static str {
         match self {
             Subject::Dockerfile => "dockerfile",
@@ -238,7 +238,7 @@ pub(crate) const fn named_with(
 /// One thing found in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// How bad.
+    /// Error: certainly fails. Warning: may fail. Note: worth knowing.
     pub severity: Severity,
     /// Where, if it is not the file itself.
     pub file: Option<Rc<OtherFile>>,

@@ -114,10 +114,20 @@ pub fn torch_pin(stack: &Stack) -> String {
     }
 }
 
-/// torchvision and torchaudio, from the same index as torch.
-pub fn partners(stack: &Stack) -> Vec<String> {
+/// torchvision and torchaudio with their versions: from the same index as torch.
+fn partner_releases(stack: &Stack) -> impl Iterator<Item = (&'static str, &str)> {
     let all = [("torchvision", &stack.torchvision), ("torchaudio", &stack.torchaudio)];
-    all.iter().filter_map(|(name, version)| Some(format!("{name}=={}", version.as_ref()?))).collect()
+    all.into_iter().filter_map(|(name, version)| Some((name, version.as_deref()?)))
+}
+
+/// torchvision and torchaudio as requirements.
+pub fn partners(stack: &Stack) -> Vec<String> {
+    partner_releases(stack).map(|(name, version)| format!("{name}=={version}")).collect()
+}
+
+/// The packages that come from the index of torch's build.
+pub fn on_torch_index(stack: &Stack) -> impl Iterator<Item = &'static str> {
+    ["torch"].into_iter().chain(partner_releases(stack).map(|(name, _)| name))
 }
 
 /// DeepSpeed and the packages, without flash-attn.

@@ -24,7 +24,7 @@ fn judge(facts: &Facts) -> Judged {
         if takes {
             continue;
         }
-        let allowed = row.allowed.as_deref().unwrap_or_default();
+        let allowed = row.allowed_text().unwrap_or_default();
         let message =
             format!("{}={} is not a valid value; valid values: {allowed}", setting.name, setting.value);
         let default =

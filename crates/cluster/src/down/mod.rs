@@ -25,7 +25,7 @@ use docker::{container, network, volume};
 const REMOVE_ATTEMPTS: u32 = 20;
 const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What came of it.
+/// What `cluster down` removed, kept and could not do.
 #[derive(Default)]
 pub struct Downed {
     /// What was done.

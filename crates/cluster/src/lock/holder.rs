@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use host::file;
+use host::process_stat::ProcessStat;
 
 /// What a run does with a cluster, and so which other runs it excludes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,10 +105,10 @@ fn text(path: &str) -> Option<String> {
     file::read(Path::new(path)).ok().flatten().map(|text| text.trim().to_owned())
 }
 
-/// When a process was started, in ticks since boot: field 22 of its `stat`.
+/// When a process was started, in ticks since boot.
 fn started(process: &str) -> Option<String> {
     let stat = text(&format!("/proc/{process}/stat"))?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned)
+    ProcessStat::parse(&stat)?.started().map(|ticks| ticks.to_string())
 }
 
 /// This boot of this machine, and within it this container: its first process has a start of its own.

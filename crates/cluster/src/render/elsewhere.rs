@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{header, quoted};
 use crate::plan::{ClusterPlan, Source};
 use diagnostic::error::Error;
+use diagnostic::shell;
 use image::render::fill;
 
 const KUBERNETES: &str = include_str!("../../../../templates/cluster/kubernetes.yaml.hbs");
@@ -146,12 +147,15 @@ pub(super) fn slurm(plan: &ClusterPlan) -> Result<String, Error> {
         } else {
             Vec::new()
         },
-        environment: shared(plan).iter().map(|(name, value)| format!("{name}={}", single(value))).collect(),
-        image: single(&enroot(plan.image_name())),
+        environment: shared(plan)
+            .iter()
+            .map(|(name, value)| format!("{name}={}", shell::quoted(value)))
+            .collect(),
+        image: shell::quoted(&enroot(plan.image_name())),
         mounts: if mounts.is_empty() {
             String::new()
         } else {
-            format!(" --container-mounts={}", single(&mounts.join(",")))
+            format!(" --container-mounts={}", shell::quoted(&mounts.join(",")))
         },
     };
     fill("cluster/slurm.sh.hbs", SLURM, &values)
@@ -177,9 +181,4 @@ fn enroot(image: &str) -> String {
         Some((registry, name)) if registry.contains(['.', ':']) => format!("{registry}#{name}"),
         _ => image.to_owned(),
     }
-}
-
-/// A text as a shell's word.
-fn single(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -58,7 +58,7 @@ pub enum WorkStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(transform = message_keys::describe)]
 pub struct StepEntry {
-    /// Which.
+    /// The step that this line is about.
     pub step: Step,
     /// The node; the cluster's name where it is of all.
     pub node: String,

@@ -136,7 +136,7 @@ fn node_of(plan: &ClusterPlan, rank: i64) -> String {
     plan.nodes.first().map_or_else(String::new, |node| node.name.clone())
 }
 
-/// What came of it.
+/// Turns the output of the ranks into phases and findings.
 fn report(
     plan: &ClusterPlan,
     lines: &[String],

@@ -83,14 +83,14 @@ fn left_out(rounds: usize) -> usize {
 /// Packets that were sent, and those of them that were sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Packets {
-    /// All.
+    /// Packets that were sent.
     pub sent: u64,
     /// Those that were sent again.
     pub resent: u64,
 }
 
 impl Packets {
-    /// With more of them.
+    /// The sum of two measurements.
     pub fn and(self, more: Packets) -> Packets {
         Packets { sent: self.sent.saturating_add(more.sent), resent: self.resent.saturating_add(more.resent) }
     }

@@ -20,7 +20,7 @@ use crate::reach::NodeAccess;
 use diagnose::read;
 use diagnose::root_cause::{self, Diagnosis};
 
-/// The whole.
+/// Everything that a smoke test measured, with its verdict.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// What the measurements are compared with.
@@ -39,7 +39,7 @@ pub struct Outcome {
     pub results: Vec<Measured>,
     /// What carried the data: `tcp`.
     pub transport: String,
-    /// What it is held against.
+    /// The bandwidth that the measured one is compared with.
     pub expected: Option<Expected>,
     /// What every link of the ring carries at the same time, in bytes per second: from the rank before to
     /// this one.
@@ -261,7 +261,7 @@ impl Measured {
     }
 }
 
-/// What a bandwidth is held against.
+/// What a measured bandwidth is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expected {
     /// Bus bandwidth in bytes per second.

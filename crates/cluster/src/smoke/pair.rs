@@ -14,7 +14,7 @@ const ALIKE: f64 = 4.0;
 pub struct Pair {
     /// The ranks.
     pub ranks: (usize, usize),
-    /// What came of it.
+    /// The bytes that were carried, or why there were none.
     pub came: Result<Carried, PairError>,
 }
 

@@ -9,14 +9,14 @@ use super::phase::PhaseId;
 pub enum Event<'s> {
     /// A phase begins, or its description changes.
     Phase {
-        /// Which.
+        /// The name of the phase: `links`.
         name: &'s str,
         /// What is done.
         message: &'s str,
     },
     /// A node is done with what is under way.
     Node {
-        /// Which.
+        /// The name of the node in cluster.yaml.
         node: &'s str,
         /// Whether it holds there.
         held: bool,

@@ -169,7 +169,7 @@ enum Suspect {
     Stopped,
 }
 
-/// What came of it.
+/// Turns the output of the ranks into phases and findings.
 fn report(
     containers: &[ContainerProbe<'_>],
     wish: Option<ExpectedTransport>,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use host::process_stat::ProcessStat;
+
 /// Prints /proc/net/dev, an empty line, then a line for each process of the job that belongs to a rank:
 /// RANK, the kernel function that it sleeps in, its `io` on one line, its `stat`; with tabs between them.
 /// `$1`: the job.
@@ -84,22 +86,18 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
 fn process(line: &str) -> Option<Process> {
     let mut parts = line.splitn(4, '\t');
     let (rank, sleeps_in, io, stat) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let (id, rest) = stat.split_once(" (")?;
-    // The name may contain anything.
-    let fields: Vec<&str> = rest.rsplit_once(") ")?.1.split_whitespace().collect();
-    let number = |index: usize| fields.get(index).and_then(|text| text.parse::<u64>().ok());
+    let stat = ProcessStat::parse(stat)?;
     let words: Vec<&str> = io.split_whitespace().collect();
     let moved = words.windows(2).filter(|pair| matches!(pair[0], "rchar:" | "wchar:"));
     let of = Rank {
-        id: id.trim().parse().ok()?,
-        state: fields.first()?.chars().next()?,
+        id: stat.id,
+        state: stat.state()?,
         // `0`: it runs, or the kernel keeps it to itself.
         sleeps_in: Some(sleeps_in.to_owned()).filter(|name| !name.is_empty() && name != "0"),
-        // Own time, and that of children that have ended.
-        cpu: sum([number(11)?, number(12)?, number(13)?, number(14)?].into_iter()),
+        cpu: stat.ticks()?,
         bytes: sum(moved.filter_map(|pair| pair[1].parse::<u64>().ok())),
     };
-    Some(Process { rank: rank.parse().ok()?, parent: fields.get(1)?.parse().ok()?, of })
+    Some(Process { rank: rank.parse().ok()?, parent: stat.parent()?, of })
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ pub enum Task {
 pub struct Reply {
     /// The request's number; 0 for the greeting.
     pub id: u64,
-    /// What came of it.
+    /// The result that the worker reports, or its error.
     #[serde(flatten)]
     pub answer: Answer,
 }

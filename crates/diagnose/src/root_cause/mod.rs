@@ -58,11 +58,11 @@ pub struct Evidence {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// Its words.
+    /// The text of the line.
     pub text: String,
 }
 
-/// A cause.
+/// A root cause, with the events that show it.
 #[derive(Debug, Clone)]
 pub struct Cause {
     /// Id of its signature; `xid-79` for a fault that the driver numbers.
@@ -98,7 +98,7 @@ pub struct Moment {
     pub whose: Option<Whose>,
     /// Id of the signature.
     pub id: String,
-    /// The signature.
+    /// The signature that matched its first event.
     pub signature: &'static Signature,
     /// A root, a symptom or context.
     pub role: Role,

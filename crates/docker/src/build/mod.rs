@@ -47,7 +47,7 @@ pub struct Build {
     pub id: String,
     /// The context; its `dockerfile` names the Dockerfile within it.
     pub context: Context,
-    /// The builder.
+    /// BuildKit or the classic builder.
     pub builder: Builder,
     /// Why no other builder will do: `its RUN instructions have mounts`. Podman's knows mounts too.
     pub needs_buildkit: Option<String>,
@@ -89,7 +89,7 @@ pub enum Event {
     },
     /// A line that a step printed.
     Output {
-        /// The step.
+        /// The number of the step, as in [`Event::Started`].
         step: usize,
         /// The line, without its end.
         line: String,

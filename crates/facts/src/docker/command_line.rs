@@ -5,6 +5,7 @@ use crate::IntoFact;
 use catalog::Catalog;
 use catalog::docker_daemon::Kind;
 use host::Host;
+use host::process_stat::ProcessStat;
 
 /// What a unit starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +50,11 @@ pub(super) fn of(host: &dyn Host, pid: u32) -> Fact<Vec<String>> {
 /// of `/proc/stat` is boot in seconds since 1970.
 pub(super) fn started(host: &dyn Host, pid: u32) -> Fact<i64> {
     let path = format!("/proc/{pid}/stat");
-    let ticks = host.read(&path).text().and_then(|text| match start_ticks(&text) {
-        Some(ticks) => Fact::Known(ticks),
-        None => Fact::unknown(format!("{path} has no start time")),
+    let ticks = host.read(&path).text().and_then(|text| {
+        match ProcessStat::parse(&text).and_then(|stat| i64::try_from(stat.started()?).ok()) {
+            Some(ticks) => Fact::Known(ticks),
+            None => Fact::unknown(format!("{path} has no start time")),
+        }
     });
     ticks.and_then(|ticks| {
         host.read("/proc/stat").text().must_exist("/proc/stat").and_then(|text| {
@@ -62,11 +65,6 @@ pub(super) fn started(host: &dyn Host, pid: u32) -> Fact<i64> {
             )
         })
     })
-}
-
-/// Field 22; the second field is the program's name in brackets and may hold spaces and brackets itself.
-fn start_ticks(text: &str) -> Option<i64> {
-    text[text.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
 }
 
 /// The unit file that counts.
@@ -215,13 +213,5 @@ mod tests {
     fn empty_exec_start_resets_earlier_ones() {
         let text = "[Service]\nExecStart=\nExecStart=/usr/bin/dockerd \\\n  -H fd:// \\\n  --debug\n";
         assert_eq!(exec_starts(text), ["", "/usr/bin/dockerd    -H fd://    --debug"]);
-    }
-
-    #[test]
-    fn a_start_time_is_read_behind_an_odd_name() {
-        let stat =
-            "3315645 (docker) d) S 1 3315645 3315645 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 45 0 987654 100 200";
-        assert_eq!(start_ticks(stat), Some(987_654));
-        assert_eq!(start_ticks("1 (x) S"), None);
     }
 }

@@ -88,7 +88,7 @@ fn outside(file: &Compose, network: &str, address: &str) -> Option<String> {
         return None;
     }
     let Ok(parsed) = address.parse::<Ipv4Addr>() else {
-        return Some(format!("{address} is no IPv4 address"));
+        return Some(format!("{address} is not an IPv4 address"));
     };
     let subnets = subnets(value);
     if subnets.is_empty() && below(value, &["ipam"]).is_none() {

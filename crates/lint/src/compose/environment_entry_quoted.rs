@@ -8,7 +8,7 @@ use crate::rule::{Change, Found, Judge, Rule, Severity, compose};
 pub(crate) const RULE: Rule = Rule {
     id: "environment-entry-quoted",
     severity: Severity::Warning,
-    summary: "entries of an environment list are `NAME=value` without quotes and blanks",
+    summary: "entries of an environment list are `NAME=value` without quotes and spaces",
     explain: include_str!("environment_entry_quoted.md"),
     judge: Judge::Compose(judge),
     fires: &[
@@ -44,7 +44,7 @@ fn entry(service: &Service, item: &str) -> Option<Found> {
     };
     if name.ends_with(' ') || value.starts_with(' ') {
         let message = format!(
-            "service {}: the blanks around = in {item:?} become part of name and value",
+            "service {}: the spaces around = in {item:?} become part of name and value",
             service.name
         );
         let found = Found::warning(line, message, format!("Write `- {}={}`", name.trim(), value.trim()));
@@ -59,7 +59,7 @@ fn entry(service: &Service, item: &str) -> Option<Found> {
     })
 }
 
-/// The entry without quotes and blanks, where it is one word in YAML too.
+/// The entry without quotes and spaces, where it is one word in YAML too.
 fn rewritten(item: &str, name: &str, value: &str) -> Option<Change> {
     let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_./,^=-".contains(c));
     let change = || Change::Only { old: item.to_owned(), new: format!("{name}={value}") };

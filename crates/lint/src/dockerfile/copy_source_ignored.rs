@@ -58,7 +58,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             line.0, line.1
         );
         let fix = format!(
-            "Add `!{}` behind it, or remove the \
+            "Add `!{}` after it, or remove the \
             line",
             join("", source.trim_start_matches('/'))
         );

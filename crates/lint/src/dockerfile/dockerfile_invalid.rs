@@ -42,7 +42,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             one.heredocs.iter().filter(|heredoc| !heredoc.closed).map(|one| one.name.as_str()).collect();
         let name = names.join(", ");
         let message = format!(
-            "the here-document <<{name} has no end: {name} in line {} has blanks around it; the build fails \
+            "the here-document <<{name} has no end: {name} in line {} has spaces around it; the build fails \
              with `unterminated heredoc`",
             one.last
         );

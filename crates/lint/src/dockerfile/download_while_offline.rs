@@ -63,11 +63,10 @@ fn of_stage(stage: &Stage) -> Vec<Found> {
             return found;
         };
         let message = format!(
-            "{name}={value} is set when this command downloads {model}; nothing is asked of the Hub, and \
-             the \
-             command fails because the files are not in the cache"
+            "{name}={value} is set when this command downloads {model}; the Hub is not contacted, and \
+             the command fails because the files are not in the cache"
         );
-        let fix = format!("Set {name} behind the download, or write `{name}=0` before the command");
+        let fix = format!("Set {name} after the download, or write `{name}=0` before the command");
         if is_cached(stage, run.instruction) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! A package whose name is a slip of a well-known one.
+//! A package whose name is a misspelling of a well-known one.
 
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, named};
@@ -7,7 +7,7 @@ use crate::torch::FAMILY;
 pub(crate) const RULE: Rule = Rule {
     id: "package-name-misspelled",
     severity: Severity::Warning,
-    summary: "no package name is a slip of a well-known one",
+    summary: "package names are not misspelled",
     explain: include_str!("package_name_misspelled.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[

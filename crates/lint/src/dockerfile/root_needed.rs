@@ -42,7 +42,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 continue;
             }
             let message = format!("{what} runs as {name}, not as root; permission denied");
-            let fix = "Move it above USER, or write `USER root` before and the user again behind it";
+            let fix =
+                format!("Move it above USER, or write `USER root` before it and `USER {name}` after it");
             found.push(Found::error(run.command.line, message, fix).unless_certain(run.command.certain));
         }
     }

@@ -6,7 +6,7 @@ use crate::rule::{Change, Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "api-version-wrong",
     severity: Severity::Error,
-    summary: "the apiVersion of each document has its kind",
+    summary: "each document's apiVersion serves its kind",
     explain: include_str!("api_version_wrong.md"),
     judge: Judge::Manifest(judge),
     fires: &[

@@ -85,11 +85,10 @@ fn fault(container: &Container) -> Option<Found> {
     let seconds = delay + period * number("failureThreshold", 3)?.saturating_sub(1);
     let message = format!(
         "container {}: the liveness probe restarts it {seconds} s after its start, before {model} is \
-         loaded; it \
-         never gets ready",
+         loaded; it never gets ready",
         container.name
     );
-    let fix = "Add a startupProbe with a failureThreshold for the time of loading";
+    let fix = "Add a startupProbe with failureThreshold × periodSeconds longer than the load time";
     (seconds < SECONDS).then(|| Found::warning(container.line(&["livenessProbe"]), message, fix))
 }
 

@@ -108,7 +108,7 @@ fn probes(container: &Container, server: &Server) -> Vec<Found> {
                 _ => "the kubelet restarts the container again and again",
             };
             let message = format!(
-                "container {}: {}, but its {probe} asks port {number}; {effect}",
+                "container {}: {}, but its {probe} uses port {number}; {effect}",
                 container.name,
                 server.sentence()
             );

@@ -16,12 +16,12 @@ pub(crate) mod toolkit_without_cgroups;
 use super::daemon_edits;
 use super::read::machine::Machine;
 use super::rule::Found;
-use judge::{Subject, Verdict, judge_one};
+use judge::{Subject, Verdict, judge_one, with_ids};
 
 /// The findings of some checks about a file.
 fn judged(machine: &Machine, ids: &[&str]) -> Vec<Found> {
     let Some(facts) = machine.with_this_file() else { return Vec::new() };
-    let checks = machine.checks.iter().filter(|check| ids.contains(&check.id));
+    let checks = with_ids(machine.checks, ids);
     let found = checks.filter_map(|check| {
         let verdict = judge_one(check, &facts);
         let key = verdict.found()?.subject.name.as_deref();

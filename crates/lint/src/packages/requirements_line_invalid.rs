@@ -73,7 +73,7 @@ fn behind(line: &Line) -> Option<Found> {
     let word =
         words.find(|word| is_option(word) && *word != "--" && !BEHIND.contains(&name(word).as_str()))?;
     let name = name(word);
-    let message = format!("pip ignores {name} behind a requirement; it counts only on a line of its own");
+    let message = format!("pip ignores {name} after a requirement; it works only on a separate line");
     Some(Found::warning(line.line, message, format!("Move {name} to a line of its own")))
 }
 

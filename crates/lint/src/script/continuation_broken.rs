@@ -50,11 +50,11 @@ fn judge(script: &Script) -> Vec<Found> {
             text.starts_with("--") || (text.starts_with('-') && text.len() > 1 && !text.starts_with("- "))
         };
         if blank && (goes_on(before) || is_option(after())) {
-            let message = "a blank follows the backslash, so the command ends here; the next line is a \
+            let message = "a space follows the backslash, so the command ends here; the next line is a \
                 command of its own";
             let blanks = &line[line.trim_end().len()..];
             let change = Change::end(index + 1, &format!("\\{blanks}"), "\\");
-            found.push(Found::error(index + 1, message, "Remove the blank").change(change));
+            found.push(Found::error(index + 1, message, "Remove the space").change(change));
         } else if comment && goes_on(before) && is_option(after()) {
             let message = "the comment ends the command; the options below it are a command of their own";
             found.push(Found::error(

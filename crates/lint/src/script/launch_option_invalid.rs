@@ -93,7 +93,7 @@ fn unknown(launch: &Launch) -> Option<Found> {
     Some(match meant {
         Some(meant) => Found::error(*line, message, format!("Use {meant}")).change_if(change),
         // A newer release may have it.
-        None => Found::warning(*line, message, "Move it behind the script if it is the script's own"),
+        None => Found::warning(*line, message, "Move it after the script if it is the script's own"),
     })
 }
 
@@ -113,7 +113,7 @@ fn value(launch: &Launch) -> Option<Found> {
         && text.parse::<i64>().ok().is_none_or(|number| number <= 0)
     {
         let message = match text.parse::<i64>() {
-            Ok(_) => format!("--nproc_per_node={text} is no positive number; torchrun fails"),
+            Ok(_) => format!("--nproc_per_node={text} is not a positive number; torchrun fails"),
             Err(_) => format!(
                 "--nproc_per_node={text} is not a number, auto, gpu, cpu or xpu; torchrun fails with \
                  `Unsupported nproc_per_node value`"

@@ -56,7 +56,7 @@ fn fault(launch: &Launch) -> Option<Found> {
     let (word, name) = words.filter_map(|word| Some((word, name(launch.launcher, word)?))).next()?;
     let launcher = launch.launcher.name();
     let message =
-        format!("{} is behind the script, which gets it; {launcher} starts without --{name}", word.text);
+        format!("{} comes after the script, which gets it; {launcher} starts without --{name}", word.text);
     (!options.has(name)).then(|| {
         Found::warning(word.line, message, format!("Write the options of {launcher} before the script"))
     })

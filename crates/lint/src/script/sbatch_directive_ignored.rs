@@ -50,13 +50,13 @@ fn ignored(batch: &Batch, line: usize, text: &str) -> Found {
     let text = text.trim();
     match batch.first_command.filter(|first| *first < line && text.starts_with("#SBATCH")) {
         Some(first) => {
-            let message = format!("sbatch ignores {text:?}: it is behind the first command (line {first})");
+            let message = format!("sbatch ignores {text:?}: it comes after the first command (line {first})");
             Found::error(line, message, "Move it above the first command")
         }
         None => {
             let message =
                 format!("sbatch ignores {text:?}: a directive begins with `#SBATCH` in the first column");
-            Found::warning(line, message, "Write `#SBATCH` without blanks, in capitals")
+            Found::warning(line, message, "Write `#SBATCH` in capitals, without spaces")
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "shell-spacing-wrong",
     severity: Severity::Error,
-    summary: "assignments have no blanks and tests have theirs; `[ ]` compares with -gt and -lt",
+    summary: "no spaces around `=` in assignments, spaces inside `[ ]`, which compares numbers with -gt and -lt",
     explain: include_str!("shell_spacing_wrong.md"),
     judge: Judge::Script(judge),
     fires: &[
@@ -63,7 +63,7 @@ fn judge(script: &Script) -> Vec<Found> {
 /// Blanks around the `=` of an assignment.
 fn assignment(command: &Command) -> Option<Found> {
     if command.exports.iter().any(String::is_empty) {
-        let message = "blanks around `=`: export takes `=` for a name and fails, `not a valid identifier`";
+        let message = "spaces around `=`: export takes `=` for a name and fails, `not a valid identifier`";
         return Some(Found::error(command.line, message, "Write `export NAME=value`"));
     }
     let program = command.program();
@@ -74,7 +74,7 @@ fn assignment(command: &Command) -> Option<Found> {
         .words
         .get(1)
         .is_some_and(|word| !word.quoted && word.text.starts_with('=') && !word.text.starts_with("=="));
-    let message = format!("blanks around `=`: the shell runs a program {program} with the argument `=`");
+    let message = format!("spaces around `=`: the shell runs a program {program} with the argument `=`");
     (sign && name).then(|| {
         Found::error(
             command.line,
@@ -93,11 +93,11 @@ fn test(command: &Command) -> Option<Found> {
     let first = command.words.first().map_or("", |word| word.text.as_str());
     let last = command.words.last().map_or("", |word| word.text.as_str());
     if first.starts_with('[') && first.len() > 1 && first != "[[" && last == "]" {
-        let message = format!("no blank behind `[`: the shell runs a program {first}");
+        let message = format!("no space after `[`: the shell runs a program {first}");
         return Some(Found::error(command.line, message, "Write `[ `"));
     }
     let open = first == "[" && last.ends_with(']') && !matches!(last, "]" | "]]") && !last.contains('[');
-    let message = "no blank before `]`: `[` fails with `missing ]`";
+    let message = "no space before `]`: `[` fails with `missing ]`";
     (open && command.words.len() > 2).then(|| Found::error(command.line, message, "Write ` ]`"))
 }
 

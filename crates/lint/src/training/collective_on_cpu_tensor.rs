@@ -6,7 +6,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "collective-on-cpu-tensor",
     severity: Severity::Error,
-    summary: "collectives of NCCL get tensors of the GPU",
+    summary: "NCCL collectives get GPU tensors",
     explain: include_str!("collective_on_cpu_tensor.md"),
     judge: Judge::Training(judge),
     fires: &[

@@ -6,7 +6,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "cuda-in-loader-worker",
     severity: Severity::Error,
-    summary: "datasets return tensors of the CPU to loaders with workers",
+    summary: "datasets return CPU tensors to data loaders with workers",
     explain: include_str!("cuda_in_loader_worker.md"),
     judge: Judge::Training(judge),
     fires: &[

@@ -63,9 +63,9 @@ fn fault(program: &Program, wrap: &Call) -> Option<Found> {
     });
     let added = program.text.contains("add_param_group");
     let message = format!(
-        "{} has the parameters of {} from before FSDP in line {} replaces them by flat ones \
-         (use_orig_params is False); they get no gradients, and training changes nothing",
-        optimizer.name, model.text, wrap.line
+        "{} was created before line {}, where FSDP replaces the parameters of {} (use_orig_params is \
+         False); it updates parameters that get no gradients, so the model is not trained",
+        optimizer.name, wrap.line, model.text
     );
     let fix = "Create the optimizer after FSDP, from the wrapped model, or set use_orig_params=True";
     (!again && !added && !wrap.conditional).then(|| Found::error(optimizer.line, message, fix))

@@ -53,8 +53,8 @@ fn refused(line: usize, text: &str) -> Option<Found> {
     };
     let words: Vec<&str> = name.split_whitespace().collect();
     if words.iter().any(|word| word.starts_with('#')) {
-        let message = "the shell on the nodes takes everything behind `#`, the start of the ranks included, \
-                       for a comment; nothing starts";
+        let message = "the nodes' shell treats everything after `#` as a comment, including the command that \
+                       starts the ranks; nothing starts";
         return Some(Found::error(line, message, "Delete the line"));
     }
     // `export export NAME=value` sets NAME.
@@ -91,8 +91,7 @@ fn quoted(one: &Setting, value: &str, quotes_itself: bool) -> Option<Found> {
     let warning = |message: String, fix: &str| Some(Found::warning(one.location.clone(), message, fix));
     let parts: Vec<&str> = value.split('"').collect();
     if parts.len().is_multiple_of(2) && !value.contains('\\') {
-        let message =
-            format!("the value of {name} has one `\"` too many; the shell on the nodes starts nothing");
+        let message = format!("the value of {name} has one `\"` too many; the nodes' shell starts nothing");
         return warning(message, "Write the value without quotes");
     }
     if !quotes_itself {

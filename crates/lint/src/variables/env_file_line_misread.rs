@@ -99,7 +99,7 @@ fn of_docker(one: &Setting, docker: bool) -> Option<Found> {
     let quoted = written.len() > 1
         && ['"', '\''].iter().any(|quote| written.starts_with(*quote) && written.ends_with(*quote));
     let (what, fix) = if written.starts_with(' ') {
-        ("the blank behind =", format!("Write `{name}={}`", written.trim()))
+        ("the space after =", format!("Write `{name}={}`", written.trim()))
     } else if written.contains(" #") && !quoted && !written.starts_with(['"', '\'']) {
         ("the comment", "Put the comment on a line of its own".to_owned())
     } else if quoted && docker {

@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use super::read::settings::{Held, Settings};
 use super::rule::Found;
 use facts::{Fact, Facts};
-use judge::{Verdict, judge_one};
+use judge::{Verdict, judge_one, with_ids};
 
 /// What checks of machines say where what a file sets is set there.
 fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
@@ -45,7 +45,7 @@ fn with_facts(settings: &Settings, facts: &Facts, ids: &[&str]) -> Vec<Found> {
         let mut there = facts.clone();
         there.environment.variables = Fact::Known(set);
         there.environment.etc_environment = Fact::Known(BTreeMap::new());
-        for check in settings.checks.iter().filter(|check| ids.contains(&check.id)) {
+        for check in with_ids(settings.checks, ids) {
             let verdict = judge_one(check, &there);
             let Verdict::Found(said) = verdict else { continue };
             let Some(name) = &said.subject.name else { continue };

@@ -6,7 +6,7 @@ use crate::rule::{Change, Found, Judge, Kind, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "nccl-conf-misread",
     severity: Severity::Error,
-    summary: "every line of nccl.conf is NAME=value, without quotes, blanks and comments behind it",
+    summary: "every line of nccl.conf is NAME=value, without quotes, extra spaces and comments",
     explain: include_str!("nccl_conf_misread.md"),
     judge: Judge::Variables(judge),
     fires: &[
@@ -59,13 +59,13 @@ fn value(one: &Setting) -> Option<Found> {
     let (name, written) = (&one.name, &one.written);
     let right = format!("Write `{name}={}`", one.value.as_deref().unwrap_or_default());
     let what = if written.starts_with([' ', '\t']) {
-        "the blank behind `=`"
+        "the space after `=`"
     } else if written.starts_with(['"', '\'']) && written.len() > 1 {
         "the quotes"
     } else if written.contains(" #") {
         "the comment"
     } else if written.ends_with([' ', '\t']) {
-        "the blank at the end"
+        "the trailing space"
     } else {
         return None;
     };

@@ -61,7 +61,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
 
 /// A value that is not among those of the catalog.
 fn out_of_bounds(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
-    let allowed = row.allowed.as_deref().filter(|_| row.takes(value) == Some(false))?;
+    let allowed = row.allowed_text().filter(|_| row.takes(value) == Some(false))?;
     let message = format!("{}={value} is not an accepted value; allowed: {allowed}", one.name);
     Some(Found::warning(one.location.clone(), message, default(row)))
 }
@@ -86,7 +86,7 @@ fn number(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
         let change = Change::value(one.location.line, name, value, "0");
         return Some(Found::note(one.location.clone(), message, format!("Set {name}=0")).change(change));
     }
-    let allowed = row.allowed.as_deref().map_or_else(String::new, |allowed| format!("; allowed: {allowed}"));
+    let allowed = row.allowed_text().map_or_else(String::new, |allowed| format!("; allowed: {allowed}"));
     let message =
         format!("{name}={value} has the value {read}: NCCL reads a number and ignores the rest{allowed}");
     let meant = match (meant, with_unit(value)) {

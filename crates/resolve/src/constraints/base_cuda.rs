@@ -1,4 +1,4 @@
-//! The base image's CUDA is the one that torch was made with.
+//! The base image and torch have the same CUDA version.
 
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
@@ -7,12 +7,11 @@ use crate::verdict::{BaseRefusal, Cost, Judgement, Refusal};
 
 pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "base-cuda-matches",
-    description: "The image's CUDA is the one that torch was made with, and what is compiled in the image \
-        is compiled by it. Another minor costs something: torch brings libraries of its own beside the \
-        image's, and warns when it compiles.",
+    description: "The base image and torch have the same CUDA version. A different minor version is a cost: \
+        the image then holds two sets of CUDA libraries, and torch warns when it compiles extensions.",
     sources: &[
-        "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): another major is refused, \
-        another minor warned of",
+        "torch.utils.cpp_extension (pytorch/pytorch:torch/utils/cpp_extension.py): a different major \
+        version is an error, a different minor version a warning",
     ],
     judge: Judge::Base(judge),
 };

@@ -8,8 +8,9 @@ use catalog::version::minor;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-matches-torch",
-    description: "When DeepSpeed builds an operator, nvcc and torch have the same CUDA, or both minors \
-        stand in DeepSpeed's list for their major. No list has CUDA 13 so far.",
+    description: "When DeepSpeed builds an operator, nvcc and torch need the same CUDA minor version, or both \
+        must be in DeepSpeed's list of compatible minors of that major version. DeepSpeed has no list for \
+        CUDA 13 yet.",
     sources: &[
         "deepspeedai/DeepSpeed:op_builder/builder.py, read at the tags",
         "see the catalog's rows of DeepSpeed",

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use diagnostic::render::html::escape;
+
 use super::{Cell, LEGEND, Matrix};
 
 /// The page around the table.
@@ -50,7 +52,7 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
+/// Text in an attribute; its line ends are kept.
 fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\n', "&#10;")
+    escape(text).replace('\n', "&#10;")
 }

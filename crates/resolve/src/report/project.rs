@@ -4,19 +4,18 @@ use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
-use crate::install::{flash_attn_wheel, other_packages, partners, torch_pin};
+use crate::install::{flash_attn_wheel, on_torch_index, other_packages, partners, torch_pin};
 use crate::outcome::Stack;
 
 /// `pyproject.toml` that pins the stack, with the index of the torch build.
 pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
-    let with_torch = partners(stack);
     let flash_attn = stack.packages.get("flash-attn");
     let wheel = flash_attn.and_then(|version| flash_attn_wheel(catalog, stack, version));
     let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
     let pins = [torch_pin(stack)]
         .into_iter()
-        .chain(with_torch.clone())
+        .chain(partners(stack))
         .chain(other_packages(stack))
         .chain(stack.unchecked.clone());
     let _ = writeln!(
@@ -38,8 +37,7 @@ pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
             text,
             "\n[[tool.uv.index]]\nname = {index:?}\nurl = {url:?}\nexplicit = true\n\n[tool.uv.sources]"
         );
-        let names = ["torch"].into_iter().chain(with_torch.iter().filter_map(|pin| pin.split("==").next()));
-        for name in names {
+        for name in on_torch_index(stack) {
             let _ = writeln!(text, "{name} = {{ index = {index:?} }}");
         }
     }

@@ -8,22 +8,20 @@ use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
-use crate::install::{flash_attn_wheel, other_packages, partners, torch_pin};
+use crate::install::{flash_attn_wheel, on_torch_index, other_packages, partners, torch_pin};
 use crate::outcome::Stack;
 
 /// `requirements.txt` that pins the stack, with the index of the torch build.
 pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
-    let with_torch = partners(stack);
     if let Some(url) = &stack.index_url {
-        let names = ["torch"].into_iter().chain(with_torch.iter().filter_map(|pin| pin.split("==").next()));
-        for name in names {
+        for name in on_torch_index(stack) {
             let _ = writeln!(text, "--find-links {url}/{name}/");
         }
     }
     let pins = [torch_pin(stack)]
         .into_iter()
-        .chain(with_torch)
+        .chain(partners(stack))
         .chain(other_packages(stack))
         .chain(stack.unchecked.clone());
     for pin in pins {

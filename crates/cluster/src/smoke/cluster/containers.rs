@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use docker::engine::Engine;
 use docker::{Cause, container, fan_out};
+use host::load::{self, Load};
 
 use super::{Reached, Site};
 use crate::Error;
@@ -17,7 +18,8 @@ use crate::smoke::outcome::{Outcome, PhaseFailed};
 use crate::smoke::phase::PhaseId;
 use crate::smoke::shm;
 
-/// The longest that bringing the worker into a container may take, and starting it.
+/// The longest that bringing the worker into a container may take, and starting it, where this machine is
+/// idle.
 const DEPLOY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why a container cannot take part, and what to do.
@@ -117,10 +119,11 @@ impl Site<'_> {
     ) -> Result<Vec<ContainerProbe<'w>>, PhaseFailed> {
         let start = Instant::now();
         self.progress.phase(PhaseId::Worker, "starting a worker in every container");
+        let limit = load::stretched(DEPLOY_TIMEOUT, Load::now());
         let all = fan_out(nodes.into_iter().map(|(node, engine)| async move {
             let entered = container_probe::enter(self.plan, node, engine, self.bundle);
-            let entered = tokio::time::timeout(DEPLOY_TIMEOUT, entered).await;
-            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: DEPLOY_TIMEOUT }));
+            let entered = tokio::time::timeout(limit, entered).await;
+            let entered = entered.unwrap_or(Err(Error::TimedOut { what: "not done", after: limit }));
             self.progress.node(&node.name, entered.is_ok());
             entered.map_err(|why| (node.name.clone(), why))
         }));

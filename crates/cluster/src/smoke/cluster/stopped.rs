@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use docker::exec;
+use host::process_stat::ProcessStat;
 
 use crate::container_probe::ContainerProbe;
 
@@ -67,12 +68,9 @@ pub(super) async fn sshd(one: &ContainerProbe<'_>) -> Option<Stopped> {
     Stopped::oldest(&ran.stdout)
 }
 
-/// The name in `12 (name) S 1 …` may contain anything.
-fn process(stat: &str) -> Option<Process> {
-    let (id, rest) = stat.split_once(" (")?;
-    let fields: Vec<&str> = rest.rsplit_once(") ")?.1.split_whitespace().collect();
-    let state = fields.first()?.chars().next()?;
-    Some(Process { start: fields.get(19)?.parse().ok()?, id: id.trim().parse().ok()?, state })
+fn process(line: &str) -> Option<Process> {
+    let stat = ProcessStat::parse(line)?;
+    Some(Process { start: stat.started()?, id: stat.id, state: stat.state()? })
 }
 
 #[cfg(test)]

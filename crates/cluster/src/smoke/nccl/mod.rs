@@ -65,7 +65,7 @@ pub enum Task {
     Log,
 }
 
-/// What came of it.
+/// The result of one NCCL rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "came", rename_all = "kebab-case")]
 pub enum Answer {
@@ -96,7 +96,7 @@ pub enum Answer {
     },
     /// It could not be done.
     Broken {
-        /// Why.
+        /// Why the rank stopped.
         message: Reported,
     },
 }

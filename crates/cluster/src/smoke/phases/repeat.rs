@@ -143,7 +143,7 @@ impl PhaseRunner<'_> {
         Ok(())
     }
 
-    /// The ring once more, at a size that takes little time.
+    /// Runs the ring again with a small size.
     async fn ring_again(
         &mut self,
         own: &[f64],
