@@ -46,13 +46,51 @@ struct Group {
     ranks: String,
 }
 
+/// How far a rank is in a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordedState {
+    /// Enqueued by the program.
+    Scheduled,
+    /// The GPU has begun with it.
+    Started,
+    /// It ended well.
+    Completed,
+    /// It ended, well or not.
+    Retired,
+    /// The dump does not say.
+    Unknown,
+}
+
+impl RecordedState {
+    const ALL: [RecordedState; 5] = [
+        RecordedState::Scheduled,
+        RecordedState::Started,
+        RecordedState::Completed,
+        RecordedState::Retired,
+        RecordedState::Unknown,
+    ];
+
+    /// As [`Dump::lines`] writes it: `started`. The first three are PyTorch's own names.
+    pub fn id(self) -> &'static str {
+        match self {
+            RecordedState::Scheduled => "scheduled",
+            RecordedState::Started => "started",
+            RecordedState::Completed => "completed",
+            RecordedState::Retired => "retired",
+            RecordedState::Unknown => "unknown",
+        }
+    }
+
+    /// The state with this id; any other text says nothing.
+    pub fn of_id(id: &str) -> RecordedState {
+        RecordedState::ALL.into_iter().find(|state| state.id() == id).unwrap_or(RecordedState::Unknown)
+    }
+}
+
 impl Entry {
-    /// Its state in a word.
-    fn state(&self) -> &str {
-        match self.state.as_str() {
-            "" => "unknown",
-            "completed" => "completed",
-            _ if self.retired => "retired",
+    fn state(&self) -> RecordedState {
+        match RecordedState::of_id(&self.state) {
+            RecordedState::Scheduled | RecordedState::Started if self.retired => RecordedState::Retired,
             state => state,
         }
     }
@@ -129,7 +167,7 @@ impl Dump {
             let Some(last) = entries.iter().max_by_key(|entry| entry.collective_seq_id) else { continue };
             let open = entries
                 .iter()
-                .filter(|entry| entry.state != "completed" && !entry.retired)
+                .filter(|entry| entry.state() != RecordedState::Completed && !entry.retired)
                 .min_by_key(|entry| entry.collective_seq_id);
             let shown = open.unwrap_or(last);
             // Gloo's dumps name their only group by an empty text.
@@ -150,7 +188,7 @@ impl Dump {
                  last enqueued {}, last completed {completed}",
                 shown.collective_seq_id.0,
                 if shown.profiling_name.is_empty() { "unnamed" } else { &shown.profiling_name },
-                shown.state(),
+                shown.state().id(),
                 enqueued.0,
             );
         }

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::timeline::{Event, EventId, Timeline};
 use crate::expression::constant;
+use crate::read::recorder::RecordedState;
 use crate::torchrun;
 use catalog::signatures::{self, Report, Role, Signal, Signature};
 
@@ -147,12 +148,12 @@ impl Recorded<'_> {
         self.event.captured(name).and_then(|text| text.parse().ok()).unwrap_or(-1)
     }
 
-    fn state(&self) -> &str {
-        self.event.captured("state").unwrap_or("unknown")
+    fn state(&self) -> RecordedState {
+        self.event.captured("state").map_or(RecordedState::Unknown, RecordedState::of_id)
     }
 
     fn waits(&self) -> bool {
-        !matches!(self.state(), "completed" | "unknown")
+        !matches!(self.state(), RecordedState::Completed | RecordedState::Unknown)
     }
 
     /// Whether it has not called, or not completed, the collective with this number.
@@ -186,7 +187,7 @@ fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
             numbers(&list),
             slowest.number("enqueued"),
             ranks.len() - behind.len(),
-            if furthest.state() == "retired" { "called" } else { "wait in" }
+            if furthest.state() == RecordedState::Retired { "called" } else { "wait in" }
         );
         return Some((list, message, behind.iter().map(|one| one.id).chain([furthest.id]).collect()));
     }
@@ -200,7 +201,7 @@ fn lagging(ranks: &[Recorded<'_>]) -> Option<(Vec<u32>, String, Vec<EventId>)> {
         return Some((vec![other.rank], message, vec![other.id, furthest.id]));
     }
     // A retired entry has ended, successfully or not: no rank waits in it.
-    if furthest.state() == "retired" {
+    if furthest.state() == RecordedState::Retired {
         return None;
     }
     let size = u32::try_from(furthest.number("size")).ok().filter(|size| *size <= 4096)?;
