@@ -5,6 +5,9 @@
 //! left to choose: [`prepare`]. [`execute::run`] builds it on an engine, verifies the image, tags and pushes
 //! it, and returns one report for each platform.
 //!
+//! In: requests, the catalog, engines and registries. Out: plans, files, built images, reports. Nothing is
+//! printed here.
+//!
 //! [`inspect`] describes an image of an engine or a registry.
 //!
 //! Usage errors are found before any engine or registry is asked.

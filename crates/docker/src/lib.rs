@@ -1,5 +1,8 @@
 //! Container engines and image registries.
 //!
+//! In: endpoints, container and image specifications of its own types. Out: what engines and registries
+//! answer, typed, with errors by cause. It knows nothing of clusters or requests.
+//!
 //! [`transport`] turns an endpoint (unix, tcp, TLS, ssh) into a local one; [`engine`] is the connection to an
 //! engine on it. [`container`], [`exec`], [`image`], [`network`], [`swarm`], [`volume`], [`transfer`] are the
 //! Engine API; [`build`] is BuildKit and the classic builder; [`run`] and [`live`] run one container to its

@@ -1,5 +1,7 @@
 //! What a machine is: typed facts, gathered from a [`Host`] and never judged here.
 //!
+//! In: a [`Host`]. Out: [`Facts`], each known, absent, or unknown with the reason.
+//!
 //! One file a group. Each has its struct, `gather(&dyn Host)`, and pure parsers with the real text they read
 //! in their tests. Nothing here decides whether something is wrong; see [`checks`].
 

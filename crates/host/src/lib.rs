@@ -1,5 +1,7 @@
 //! The only door to the machine: what can be asked, and what comes back.
 //!
+//! In: questions. Out: readings, or why there is none. Nothing is interpreted.
+//!
 //! Everything envdoc learns of a machine is an [`Ask`] answered by a [`Reading`]. [`live`] asks the real
 //! machine, [`record`] keeps every answer, [`snapshot`] is the file of kept answers and replays them,
 //! [`redact`] takes out of a snapshot what names people and machines.

@@ -1,5 +1,8 @@
 //! Images: what somebody asks for ([`request`]), and every choice made ([`plan`]).
 //!
+//! In: a request and a resolved stack. Out: a plan, the files that it renders to, and what to verify in the
+//! built image.
+//!
 //! A request and its resolution become a [`plan::Plan`]; [`crate::render`] writes it as files, and the engine
 //! builds it. Everything here is pure.
 

@@ -2,6 +2,9 @@
 //! files, environment variables and the scripts that set them, DeepSpeed's configuration, files that
 //! configure a machine, training scripts.
 //!
+//! In: files, and the facts of a machine where they are wanted. Out: findings with their lines, and the edits
+//! that are certain.
+//!
 //! [`read`] parses a file, the rules ([`RULES`]) judge it, [`ignore`] reads the ignore comments in it. An
 //! error certainly fails; a rule reports nothing about what it cannot understand.
 

@@ -1,6 +1,8 @@
 //! What the world has and the catalog has not: asked of a package index, the PyTorch wheel index and image
 //! registries.
 //!
+//! In: the catalog and what indexes and registries answer. Out: new texts of catalog files.
+//!
 //! New releases become rows. A row that breaks a rule is refused, named, and the rest goes on; what cannot be
 //! reached is said and is no failure of the others. Texts are only added to: comments and all other rows
 //! stay.

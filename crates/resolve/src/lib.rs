@@ -1,6 +1,9 @@
 //! Which versions go together, and why: a request and the catalog become a stack, or the reason that there is
 //! none.
 //!
+//! In: requirements and the catalog. Out: a stack with the reason for each choice, or a conflict with the
+//! nearest alternatives.
+//!
 //! [`request`] holds the requirements, [`universe`] the candidates, [`constraints`] what makes parts
 //! compatible, [`rank`] the order of preference, and [`search`] finds the best stack. Everything here is
 //! pure.

@@ -5,7 +5,7 @@ use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use diagnostic::Severity;
+use diagnostic::{Severity, Subject};
 
 use super::{Counts, Coverage};
 use crate::Finding;
@@ -65,6 +65,8 @@ pub struct Entry {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
+    /// File and line again, as the findings of every command have them.
+    pub subject: Subject,
     /// What is wrong, what was expected and the consequence.
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
@@ -103,6 +105,7 @@ fn entry(finding: &Finding) -> Entry {
         severity: finding.found.severity,
         file: finding.file.clone(),
         line: finding.found.line,
+        subject: Subject::line(&finding.file, finding.found.line),
         message: finding.found.message.clone(),
         fix: finding.found.fix.clone(),
         edits: finding.found.edits.iter().map(EditEntry::from).collect(),
