@@ -12,7 +12,8 @@ pub fn catalog() -> &'static catalog::Catalog {
 /// A terminal of 80 columns.
 pub const LAYOUT: Layout = Layout { width: 80, unicode: true, verbose: true, root: true };
 
-/// A text for a terminal holds no character that a terminal acts on, apart from tabs and envdoc's own colours.
+/// A text for a terminal holds no character that a terminal acts on, apart from tabs and envdoc's own
+/// colours.
 pub fn assert_clean(text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find(|c| is_hidden(c) && c != '\n' && c != '\t') {

@@ -38,7 +38,8 @@ pub(super) struct Args {
     /// In a directory: Dockerfiles, Containerfiles, Compose and stack files, Kubernetes manifests,
     /// env files, shell and Slurm scripts, Python scripts, DeepSpeed configurations, hostfiles,
     /// nccl.conf, requirements files, pyproject.toml, conda environments, daemon.json, sshd_config
-    /// and the container toolkit's config.toml. The contents decide where they contradict the name. The report lists the files of each type and the skipped ones.
+    /// and the container toolkit's config.toml. The contents decide where they contradict the name. The
+    /// report lists the files of each type and the skipped ones.
     /// compose.yaml is merged with compose.override.yaml, like docker compose does.
     #[arg(value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,

@@ -142,7 +142,8 @@ fn compiles(uv: &Path, directory: &Path, python: &str, lines: &[String]) -> Resu
     let output = Command::new(uv)
         .args(["pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python])
         .args(["--python-platform", "x86_64-manylinux_2_35"])
-        // Any Python resolves; a download of the named one only fails slowly where its host cannot be reached.
+        // Any Python resolves; a download of the named one only fails slowly where its host cannot be
+        // reached.
         .env("UV_PYTHON_DOWNLOADS", "never")
         // A package that has wheels is not built from source: envdoc calls that no stack.
         .args(

@@ -207,7 +207,8 @@ fn command_line_page_is_current() {
 #[test]
 fn exit_codes_page_is_current() {
     let mut text = String::from(
-        "# Exit codes\n\n<!-- Generated from crates/diagnostic/src/error.rs by tests/it/generated.rs; edit there. -->\n\n| code | \
+        "# Exit codes\n\n<!-- Generated from crates/diagnostic/src/error.rs by tests/it/generated.rs; \
+         edit there. -->\n\n| code | \
             meaning |\n|---|---|\n",
     );
     for (code, meaning) in EXIT_CODES {
@@ -236,11 +237,13 @@ fn json_schemas_are_current() {
 #[test]
 fn cluster_page_and_schema_are_current() {
     let mut text = String::from(
-        "# cluster.yaml\n\n<!-- Generated from crates/cluster/src/request.rs by tests/it/generated.rs; edit there. \
+        "# cluster.yaml\n\n<!-- Generated from crates/cluster/src/request.rs by tests/it/generated.rs; \
+         edit there. \
             -->\n\n\
          The cluster file of `envdoc cluster`; `envdoc cluster init` creates one. An unknown key is an \
          error. Worked examples:\n\
-         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). For more than about 64 \
+         [compose/](../compose). For editors: [the JSON Schema](schemas/cluster.json). For more than \
+         about 64 \
          machines, see\n\
          [clusters at scale](clusters-at-scale.md).\n\n\
          Names and values may contain only characters that compose files, SSH configuration and shells \
@@ -267,7 +270,8 @@ fn cluster_page_and_schema_are_current() {
 #[test]
 fn request_page_is_current() {
     let mut text = String::from(
-        "# Request files\n\n<!-- Generated from crates/image/src/request.rs by tests/it/generated.rs; edit there. \
+        "# Request files\n\n<!-- Generated from crates/image/src/request.rs by tests/it/generated.rs; \
+         edit there. \
             -->\n\n\
          `images/<name>/request.yaml` describes an image. `envdoc render` and `envdoc build` take it with \
          `--request`; options override\n\

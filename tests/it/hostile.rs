@@ -1,5 +1,5 @@
-//! Texts of strangers on a terminal: `tests/hostile/strings.yaml` at every place from which a text reaches the
-//! output, and what the terminal got. docs/measurements/hostile-input.md has the numbers.
+//! Texts of strangers on a terminal: `tests/hostile/strings.yaml` at every place from which a text
+//! reaches the output, and what the terminal got. docs/measurements/hostile-input.md has the numbers.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -342,7 +342,8 @@ fn untrusted_text_is_escaped_on_the_terminal() {
             _ if path.contains("/images/") => (
                 200,
                 json!({"Id": "sha256:00", "Architecture": text, "Os": text,
-                "Config": {"Env": [format!("NCCL_DEBUG={text}"), text], "Labels": {&text: text}, "User": text},
+                "Config": {"Env": [format!("NCCL_DEBUG={text}"), text], "Labels": {&text: text},
+                    "User": text},
                 "RootFS": {"Type": "layers", "Layers": []}, "RepoTags": [text], "Size": 1}),
             ),
             _ => (400, json!({"message": text, "errors": [{"code": "DENIED", "message": text}]})),

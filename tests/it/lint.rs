@@ -231,7 +231,8 @@ fn lists_of_packages() {
     write("environment.yml", "dependencies:\n  - python=3.12\n  - pip:\n    - torch==2.6.1\n");
     write(
         "pyproject.toml",
-        "[project]\ndependencies = [\n  \"numpyy\",\n]\n[project.optional-dependencies]\nold = [\"numpy==1.26.4\"]\n\
+        "[project]\ndependencies = [\n  \"numpyy\",\n]\n[project.optional-dependencies]\nold = \
+         [\"numpy==1.26.4\"]\n\
          new = [\"numpy==2.0.7\"]\n",
     );
     write("requirements/cuda.txt", "transformers==4.99\n");
@@ -276,7 +277,8 @@ fn a_file_without_keys_of_compose_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("x.yaml"), "foo: bar\n").unwrap();
     let found = findings(&["x.yaml", "--as", "compose"], dir.path());
-    let expected = "x.yaml:1 error compose-unreadable: docker compose refuses the file: additional property `foo` \
+    let expected = "x.yaml:1 error compose-unreadable: docker compose refuses the file: additional \
+     property `foo` \
                     at the top level";
     assert_eq!(found.iter().map(shown).collect::<Vec<_>>(), [expected]);
 }

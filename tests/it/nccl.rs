@@ -140,7 +140,8 @@ fn cuda_initialization_errors_are_explained() {
 /// cudarc panics where a function is missing, which ends a rank's process without an answer.
 #[test]
 fn a_driver_that_lacks_a_function_is_named() {
-    let source = "int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 10020; return 0; } \
+    let source = "int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { *v = 10020; \
+     return 0; } \
         int cuDeviceGetCount(int *n) { *n = 1; return 0; } int cuCtxGetCurrent(void) { return 0; }\n";
     let folder = made("libcuda.so.1", source);
     let (output, said) = smoke(&["--gpus", "1"], &only(&folder));

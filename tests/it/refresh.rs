@@ -201,7 +201,8 @@ fn new_releases_become_rows_exactly_once() {
 fn prefers_metadata_files_and_reads_json_pages() {
     let server = serve(false, |_| {
         let page = r#"{"meta":{"api-version":"1.1"},"name":"peft","files":[
-            {"filename":"peft-99.0.0-py3-none-any.whl","url":"/files/peft-99.0.0-py3-none-any.whl","hashes":{},
+            {"filename":"peft-99.0.0-py3-none-any.whl","url":"/files/peft-99.0.0-py3-none-any.whl",
+             "hashes":{},
              "upload-time":"2099-01-01T00:00:00Z","core-metadata":true,"yanked":false}]}"#;
         let metadata =
             b"Metadata-Version: 2.1\nName: peft\nVersion: 99.0.0\nRequires-Dist: torch>=1.13.0\n".to_vec();
@@ -363,7 +364,10 @@ fn tags_are_read_with_the_token_that_the_registry_asks_for() {
     );
     assert!(diff.contains("could not query the tags of pytorch/pytorch: HTTP status 404"), "{diff}");
     let log = server.log.lock().unwrap();
-    assert!(log.iter().any(|(line, _)| line.contains("/token?service=registry&scope=repository%3Anvidia%2Fcuda%3Apull")));
+    assert!(log.iter().any(|(line, _)| line.contains(
+        "/token?service=registry&\
+     scope=repository%3Anvidia%2Fcuda%3Apull"
+    )));
 }
 
 #[test]

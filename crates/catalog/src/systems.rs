@@ -20,7 +20,7 @@ pub struct System {
     pub codename: Option<String>,
     /// The image of the bare system: `ubuntu:22.04`.
     pub image: Option<String>,
-    /// Other tags of that image, parted by spaces: `jammy`.
+    /// Other tags of that image, separated by spaces: `jammy`.
     #[serde(default)]
     pub aliases: String,
     /// The last day on which a list named the image; empty where none is known.
@@ -72,7 +72,7 @@ pub struct PythonSource {
     pub checked: String,
 }
 
-/// The Pythons of one system: lists parted by spaces, `all` for every series; what is in no list is not
+/// The Pythons of one system: lists separated by spaces, `all` for every series; what is in no list is not
 /// known.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,7 +99,7 @@ struct PythonLists {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uv {
-    /// The series, parted by spaces.
+    /// The series, separated by spaces.
     pub pythons: String,
     /// The newest release of each.
     pub newest: String,

@@ -50,7 +50,7 @@ pub struct Cve {
     pub component: String,
     /// The first fixed release of each series that was fixed.
     pub fixed_in: Vec<String>,
-    /// The affected releases: ranges like `<1.1.12` or `>=28.2.0 <28.3.3`, several parted by `, `; `None`
+    /// The affected releases: ranges like `<1.1.12` or `>=28.2.0 <28.3.3`, several separated by `, `; `None`
     /// where only the fix is known.
     pub affected: Option<String>,
     /// What it allows.

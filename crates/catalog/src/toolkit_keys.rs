@@ -19,7 +19,7 @@ pub struct ToolkitKey {
     /// What its text may be; empty where any text is allowed.
     #[serde(default)]
     pub words: Vec<String>,
-    /// Whether the text is a list of these words, parted by commas.
+    /// Whether the text is a list of these words, separated by commas.
     #[serde(default)]
     pub list: bool,
     /// Whether the toolkit reads these words in any case.

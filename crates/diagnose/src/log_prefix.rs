@@ -76,9 +76,10 @@ static NCCL: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^([A-Za-z0-9][\w.-]*):\d+:\d+ \[(\d+)\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
 /// ISO: `2026-11-21 21:28:51,770`, with T, Z, brackets, an underscore as elastic's table has it.
 static ISO: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r#"^(?:time=)?["\[(]?(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?["\])]?:?,? ?"#,
-    )
+    constant(concat!(
+        r#"^(?:time=)?["\[(]?(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,"#,
+        r#"9}))?(Z|[+-]\d\d:?\d\d)?["\])]?:?,? ?"#,
+    ))
 });
 /// glog: `E1122 10:11:12.000000`, `[E817 17:40:34.227531918`.
 static GLOG: LazyLock<Regex> = LazyLock::new(|| {
@@ -91,9 +92,10 @@ static KERNEL_DATE: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// syslog: `Nov 22 10:11:12 host kernel:`.
 static SYSLOG: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:([\w.-]+) (?:kernel|[\w./-]+(?:\[\d+\])?): ?)?",
-    )
+    constant(concat!(
+        r"^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (?:",
+        r"([\w.-]+) (?:kernel|[\w./-]+(?:\[\d+\])?): ?)?",
+    ))
 });
 /// What a part of a job puts before its worker's lines: `(EngineCore_0 pid=123) `, `(RayTrainWorker pid=9,
 /// ip=10.0.0.2) `.
@@ -106,9 +108,10 @@ static LEVELLED: LazyLock<Regex> = LazyLock::new(|| {
 /// A test runner's or accelerate's `stderr: `, containerd's `stderr F ` (after the time), kubectl's
 /// `[pod/train-0/pytorch] `, a quotation's `> `, a build's `#12 34.567 ` and `34.56 `.
 static PASSED: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"^(?:std(?:err|out)(?:: ?| [FP] )|\[pod/[\w.-]+/[\w.-]+\] |> |#\d{1,3} \d{1,5}\.\d{1,3} |\d{1,5}\.\d{2,3} )",
-    )
+    constant(concat!(
+        r"^(?:std(?:err|out)(?:: ?| [FP] )|\[pod/[\w.-]+/[\w.-]+\] |> |#\d{1,3} \d{1,5}\.\d{1,3} ",
+        r"|\d{1,5}\.\d{2,3} )",
+    ))
 });
 /// How names of logs end.
 const LOG_NAMES: &[&str] = &[".log", ".out", ".err", ".txt"];
@@ -127,9 +130,11 @@ static NAMED: LazyLock<Regex> =
 static NODE_IN: LazyLock<Regex> =
     LazyLock::new(|| constant(r"\b([A-Za-z0-9][\w.-]*):\d+:\d+ \[\d+\] (?:[\w./]+:\d+ (?:\(\w+\) )?)?NCCL"));
 static LEVEL: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]|\b(INFO|DEBUG|WARN(?:ING)?|ERROR?|FATAL?|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO|WARN(?:ING)?|ERROR)\b ",
-    )
+    constant(concat!(
+        r"\blevel=(info|debug|warning|warn|error|fatal)\b|\[(INFO|DEBUG|WARNING|ERROR|CRITICAL)\]",
+        r"|\b(INFO|DEBUG|WARN(?:ING)?|ERROR?|FATAL?|CRITICAL)\b ?[:\[\]\-]|^\S{0,40} ?\b(INFO",
+        r"|WARN(?:ING)?|ERROR)\b ",
+    ))
 });
 
 /// The prefixes of a line, and the rest of it. `nodes` tells whether a word before a colon is a node name.
@@ -401,9 +406,10 @@ pub fn like_a_node(word: &str) -> bool {
 /// `attempt_0/3/error.json`.
 pub fn rank_of_file(name: &str) -> Option<u32> {
     static FILE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
-            r"(?i)(?:^|[/_.-])rank[_.-]?(\d{1,5})(?:[/_.-]|$)|attempt_\d+/(\d{1,5})/(?:std(?:out|err)\.log|error\.json)$",
-        )
+        constant(concat!(
+            r"(?i)(?:^|[/_.-])rank[_.-]?(\d{1,5})(?:[/_.-]|$)|attempt_\d+/(\d{1,5})/(?:std(?:out",
+            r"|err)\.log|error\.json)$",
+        ))
     });
     if !name.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;

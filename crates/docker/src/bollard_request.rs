@@ -44,7 +44,8 @@ mod tests {
         assert_eq!(
             address(ours).as_deref(),
             Some(
-                "unix://2f/v1.41/build?dockerfile=D&session=envdoc-buildkit-7f&q=false&version=2&buildid=envdoc-buildkit-7f"
+                "unix://2f/v1.41/build?dockerfile=D&session=envdoc-buildkit-7f&q=false&version=2&\
+                 buildid=envdoc-buildkit-7f"
             )
         );
         assert_eq!(address("unix://2f/v1.41/build?dockerfile=D&version=1"), None);

@@ -241,7 +241,8 @@ mod tests {
         let (_dir, endpoint) = serve(b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\nbad\n");
         let reading = get(&endpoint, "/info", soon());
         assert!(
-            matches!(&reading, Reading::Failed(why) if why.detail.contains("500") && why.detail.contains("bad")),
+            matches!(&reading, Reading::Failed(why)
+                if why.detail.contains("500") && why.detail.contains("bad")),
             "{reading:?}"
         );
     }

@@ -438,7 +438,8 @@ mod tests {
                 (
                     "read /etc/ld.so.conf.d/x86_64-linux-gnu.conf",
                     "# Multiarch \
-                        support\n/usr/local/lib/x86_64-linux-gnu\n/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n",
+                        support\n/usr/local/lib/x86_64-linux-gnu\n/lib/x86_64-linux-gnu\n/usr/lib/\
+                        x86_64-linux-gnu\n",
                 ),
                 (
                     "read /usr/include/nccl.h",

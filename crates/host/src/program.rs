@@ -1,5 +1,5 @@
-//! Which file a program is: only absolute folders of PATH are searched. `.` and an empty entry, which means the
-//! same, would run whatever lies in the folder that envdoc was started in.
+//! Which file a program is: only absolute folders of PATH are searched. `.` and an empty entry, which
+//! means the same, would run whatever lies in the folder that envdoc was started in.
 
 use std::ffi::OsString;
 use std::io;

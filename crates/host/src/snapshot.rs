@@ -274,8 +274,9 @@ mod tests {
         let base = r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"readings":{
             "read /a":{"text":"base"},"read /b":{"text":"base"},"run x":{"ran":{"status":0,"stdout":"x"}}}}"#;
         write(dir.path(), "base.json", base);
-        let top = r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"based_on":"base.json","without":["run *"],"readings":{
-            "read /a":{"text":"top"},"read /c":{"text_file":"version.txt"}}}"#;
+        let top = r#"{"schema":1,"envdoc":"0.1.0","redacted":true,"based_on":"base.json",
+            "without":["run *"],
+            "readings":{"read /a":{"text":"top"},"read /c":{"text_file":"version.txt"}}}"#;
         let host = Snapshot::open(&write(dir.path(), "top.json", top)).unwrap().host();
         assert_eq!(host.read("/a"), Reading::Text("top".into()));
         assert_eq!(host.read("/b"), Reading::Text("base".into()));

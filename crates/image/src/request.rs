@@ -138,7 +138,7 @@ pub struct ImageRequest {
 pub struct SecretIndexes {
     /// Instead of `mirrors.pip_index`.
     pub index: Option<SecretText>,
-    /// Instead of `mirrors.extra_index`, parted by spaces.
+    /// Instead of `mirrors.extra_index`, separated by spaces.
     pub extra: Option<SecretText>,
 }
 

@@ -169,7 +169,8 @@ mod tests {
         );
         assert_eq!(user.certificates.as_deref(), Some("/etc/all.pem"));
         assert_eq!(found("HOME=/root", None).from, "/etc/pip.conf");
-        let environment = "HOME=/root\nPIP_INDEX_URL=https://env.example/simple\nPIP_EXTRA_INDEX_URL=https://more.example/simple\nPIP_CERT=/ca.pem";
+        let environment = "HOME=/root\nPIP_INDEX_URL=https://env.example/simple\n\
+         PIP_EXTRA_INDEX_URL=https://more.example/simple\nPIP_CERT=/ca.pem";
         let env = found(environment, None);
         assert_eq!(env.urls, ["https://env.example/simple", "https://more.example/simple"]);
         assert_eq!((env.from.as_str(), env.certificates.as_deref()), ("PIP_INDEX_URL", Some("/ca.pem")));

@@ -151,7 +151,9 @@ mod tests {
     #[test]
     fn pages_in_both_forms() {
         let html = r##"<!DOCTYPE html><html><body><h1>Links for torch</h1>
-<a href="../../files/torch-2.5.1%2Bcu121-cp312-cp312-linux_x86_64.whl#sha256=00" data-requires-python="&gt;=3.8.0" data-dist-info-metadata="sha256=11" data-upload-time="2024-10-29T17:38:54.123Z">torch-2.5.1+cu...</a><br/>
+<a href="../../files/torch-2.5.1%2Bcu121-cp312-cp312-linux_x86_64.whl#sha256=00"
+    data-requires-python="&gt;=3.8.0" data-dist-info-metadata="sha256=11"
+    data-upload-time="2024-10-29T17:38:54.123Z">torch-2.5.1+cu...</a><br/>
 <A HREF='https://files.example.org/torch-2.5.0.tar.gz' data-yanked="">torch-2.5.0.tar.gz</A>
 </body></html>"##;
         let files = from_html(html, "https://example.org/simple/torch/");
@@ -170,7 +172,8 @@ mod tests {
             {"filename":"torch-2.5.1+cu121-cp312-cp312-linux_x86_64.whl","hashes":{},"yanked":false,
              "url":"../../files/torch-2.5.1%2Bcu121-cp312-cp312-linux_x86_64.whl","requires-python":">=3.8.0",
              "upload-time":"2024-10-29T17:38:54Z","core-metadata":{"sha256":"11"}},
-            {"filename":"torch-2.5.0.tar.gz","url":"https://files.example.org/torch-2.5.0.tar.gz","yanked":"broken"}]}"#;
+            {"filename":"torch-2.5.0.tar.gz","url":"https://files.example.org/torch-2.5.0.tar.gz",
+             "yanked":"broken"}]}"#;
         let files = from_json(json, "https://example.org/simple/torch/").unwrap();
         assert_eq!(files[0], expected);
         assert!(files[1].yanked && !files[1].metadata);

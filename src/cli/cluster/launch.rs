@@ -40,8 +40,8 @@ pub(super) struct Args {
     #[arg(long, value_enum)]
     launcher: Option<With>,
 
-    /// Warn about a rank that makes no progress for this many seconds: no output of the job, and almost no CPU
-    /// time, I/O or network traffic of the rank. 0: do not watch.
+    /// Warn about a rank that makes no progress for this many seconds: no output of the job, and almost
+    /// no CPU time, I/O or network traffic of the rank. 0: do not watch.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = values::seconds_or_off)]
     stall: Duration,
 

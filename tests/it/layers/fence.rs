@@ -12,11 +12,17 @@ use super::source_of;
 
 /// What reaches the machine. Of `rustix::io` only the types of errors do not.
 const REACHES: &str = concat!(
-    r"\bstd::fs\b|\bfs::(?:read|write|create_dir|remove_|rename|copy|canonicalize|metadata|symlink_|set_perm)",
+    concat!(
+        r"\bstd::fs\b|\bfs::(?:read|write|create_dir|remove_|rename|copy|canonicalize|metadata",
+        r"|symlink_|set_perm)",
+    ),
     r"|\bfs::(?:exists|hard_link|soft_link|File|Open|Dir)|\bstd::os::unix::(?:fs|net)\b|\btempfile::",
     r"|\bFile::(?:open|create|create_new|options)\(|\bOpenOptions::|\bDirBuilder::|\bmemmap",
     r"|\btokio::(?:fs|process)\b|\bCommand::new\(|\blibloading\b|\bcudarc::",
-    r"|\b(?:Tcp|Unix)(?:Stream|Listener|Socket)::(?:connect|bind|pair|new_)|\blookup_host\b|\bto_socket_addrs\b",
+    concat!(
+        r"|\b(?:Tcp|Unix)(?:Stream|Listener|Socket)::(?:connect|bind|pair|new_)|\blookup_host\b",
+        r"|\bto_socket_addrs\b",
+    ),
     r"|\b(?:UdpSocket|UnixDatagram)::(?:bind|unbound|pair)\(|\b(?:reqwest|hyper|bollard)::",
     r"|\brustix::(?:\{|(?:event|fs|mm|mount|net|pipe|process|pty|shm|stdio|system|termios|thread)\b)",
     r"|\brustix::io::[a-z{]|\bnix::|\blibc::|\bwhich::",

@@ -143,7 +143,7 @@ fn systems(file: &Value) -> Wrong {
     missing.collect()
 }
 
-/// Systems and CUDA releases of images; both may be lists parted by spaces.
+/// Systems and CUDA releases of images; both may be lists separated by spaces.
 fn image(file: &Value, systems: &Value, cuda: &Value) -> Wrong {
     let ids = column(systems, "systems", "id");
     let toolkits = column(cuda, "rows", "toolkit");

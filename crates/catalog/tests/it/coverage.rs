@@ -1,5 +1,6 @@
-//! What the catalog knows and what it does not, counted into `docs/catalog.md`. `ENVDOC_REGENERATE=1 cargo test -p
-//! envdoc-catalog --test it` writes the counts; everything else on that page is written by hand.
+//! What the catalog knows and what it does not, counted into `docs/catalog.md`. `ENVDOC_REGENERATE=1
+//! cargo test -p envdoc-catalog --test it` writes the counts; everything else on that page is written by
+//! hand.
 #![expect(clippy::disallowed_methods, reason = "tests read and write the source tree")]
 
 use std::fmt::Write;

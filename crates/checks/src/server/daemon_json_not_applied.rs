@@ -180,7 +180,8 @@ mod tests {
     #[test]
     fn reports_settings_changed_after_engine_start() {
         let with = |text: &str, modified: i64| {
-            let info = r#"{"DefaultRuntime":"runc","Runtimes":{"runc":{"path":"runc"}},"CgroupDriver":"systemd",
+            let info = r#"{"DefaultRuntime":"runc","Runtimes":{"runc":{"path":"runc"}},
+                "CgroupDriver":"systemd",
                 "DockerRootDir":"/var/lib/docker"}"#;
             let mut facts = host(&engine(info, &[("read /etc/docker/daemon.json", text)]));
             facts.docker.started = Fact::Known(1_000);

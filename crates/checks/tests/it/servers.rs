@@ -1,6 +1,6 @@
 //! Recorded and composed servers (`tests/servers/*.json`) are judged, and compared with the findings kept
-//! next to them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks --test it` writes those; what
-//! changed is to be read before it is committed.
+//! next to them (`NAME.expected`). `ENVDOC_REGENERATE=1 cargo test -p envdoc-checks --test it` writes
+//! those; what changed is to be read before it is committed.
 //!
 //! An `.expected` file begins with lines that a person writes and that regenerating keeps:
 //!
@@ -137,7 +137,8 @@ fn recorded_servers_have_the_expected_verdicts() {
     }
     assert!(
         different.is_empty(),
-        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test -p envdoc-checks --test it, and read the change",
+        "{}\nIf this is right: ENVDOC_REGENERATE=1 cargo test -p envdoc-checks --test it, and read the \
+         change",
         different.join("\n")
     );
     assert_eq!(stems(".json"), stems(".expected"), "an .expected without its server");

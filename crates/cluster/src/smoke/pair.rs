@@ -5,8 +5,8 @@ use diagnostic::units::rate;
 use super::bandwidth::median;
 use super::no_answer::NoAnswer;
 
-/// The rates of a node's slow links lie within this factor where the node is their cause: a link at 1 MB/s and
-/// one at half of the usual rate have different causes.
+/// The rates of a node's slow links lie within this factor where the node is their cause: a link at 1
+/// MB/s and one at half of the usual rate have different causes.
 const ALIKE: f64 = 4.0;
 
 /// What two ranks carry between each other, alone.

@@ -30,7 +30,10 @@ const ELEMENTS: usize = 16 << 20;
 /// The longest that it may take, in seconds: torch alone takes ten to be imported from a cold disk.
 const RUN_TIMEOUT_SECONDS: u64 = 120;
 /// Whatever its python is called.
-const START: &str = r#"for name in python python3; do command -v "$name" >/dev/null 2>&1 && exec "$name" -c "$@"; done; echo "no python in this image" >&2; exit 127"#;
+const START: &str = concat!(
+    r#"for name in python python3; do command -v "$name" >/dev/null 2>&1 && exec "$name" -c "$@"; done;"#,
+    r#" echo "no python in this image" >&2; exit 127"#,
+);
 /// Lines of NCCL that are kept.
 const OUTPUT_LINE_LIMIT: usize = 20_000;
 

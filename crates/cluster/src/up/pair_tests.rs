@@ -28,8 +28,8 @@ pub(super) async fn of_pairs(
 }
 
 /// Why pairs do not reach each other. Looks again while engines learn names meanwhile, until `until` (`None`:
-/// no engine learns any); `tried` is what was tried last, `gossip` the directions in which the engines' gossip
-/// was seen to be blocked.
+/// no engine learns any); `tried` is what was tried last, `gossip` the directions in which the engines'
+/// gossip was seen to be blocked.
 pub(super) async fn judged(
     work: &Work<'_>,
     bundle: &Bundle,

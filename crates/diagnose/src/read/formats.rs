@@ -209,7 +209,10 @@ mod tests {
         let log = concat!(
             r#"{"log":"step 1\n","stream":"stdout","time":"2026-03-01T10:00:00.5Z"}"#,
             "\n",
-            r#"{"log":"could not select device driver \"nvidia\" with ","stream":"stderr","time":"2026-03-01T10:00:01Z"}"#,
+            concat!(
+                r#"{"log":"could not select device driver \"nvidia\" with ","stream":"stderr","#,
+                r#""time":"2026-03-01T10:00:01Z"}"#,
+            ),
             "\n",
             r#"{"log":"capabilities: [[gpu]]\n","stream":"stderr","time":"2026-03-01T10:00:01Z"}"#,
             "\n",
@@ -227,7 +230,11 @@ mod tests {
 
     #[test]
     fn reads_torch_elastic_error_files() {
-        let file = r#"{"message": {"message": "ValueError: no", "extraInfo": {"py_callstack": "Traceback (most recent call last):\n  File \"train.py\", line 3, in main\nValueError: no\n", "timestamp": "1795219200"}}}"#;
+        let file = concat!(
+            r#"{"message": {"message": "ValueError: no", "extraInfo": {"py_callstack": "Traceback "#,
+            r#"(most recent call last):\n  File \"train.py\", line 3, in main\nValueError: no\n","#,
+            r#" "timestamp": "1795219200"}}}"#,
+        );
         let read = of_bytes(file.as_bytes());
         assert_eq!((read.lines, read.found.len(), read.found[0].after.len()), (3, 2, 2));
         assert!(read.remarks.iter().any(|remark| remark.contains("2026-11-21")), "{:?}", read.remarks);

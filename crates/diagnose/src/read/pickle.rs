@@ -245,7 +245,10 @@ mod tests {
     #[test]
     fn reads_pickles_of_plain_data() {
         // pickletools: {'entries': [{'seq': 300, 'state': 'started', 't': (1, -2)}], 'n': None}, protocol 2
-        let bytes = b"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]q\x02}q\x03(X\x03\x00\x00\x00seqq\x04M,\x01X\x05\x00\x00\x00stateq\x05X\x07\x00\x00\x00startedq\x06X\x01\x00\x00\x00tq\x07K\x01J\xfe\xff\xff\xff\x86q\x08uaX\x01\x00\x00\x00nq\x09Nu.";
+        let bytes = b"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]q\x02}\
+         q\x03(X\x03\x00\x00\x00seqq\x04M,\
+         \x01X\x05\x00\x00\x00stateq\x05X\x07\x00\x00\x00startedq\x06X\x01\x00\x00\x00tq\x07K\x01J\xfe\
+         \xff\xff\xff\x86q\x08uaX\x01\x00\x00\x00nq\x09Nu.";
         let pickle = Pickle::read(bytes).unwrap();
         let entry = pickle.root().get("entries").unwrap().list().next().unwrap();
         assert_eq!(

@@ -168,7 +168,8 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "训练失败 ".as_bytes(),
         b"\xff\xfe",
         b"\xe8\xae",
-        b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\
+         xxxxxx",
     ];
     prop_oneof![
         8 => proptest::sample::select(words.to_vec()).prop_map(<[u8]>::to_vec),

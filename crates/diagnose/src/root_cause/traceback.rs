@@ -204,9 +204,10 @@ pub(super) fn crashed(found: &Found) -> Option<String> {
 /// failure.
 pub(super) fn bare(known: &Tracebacks, line: &str) -> Option<String> {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        constant(
-            r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|(?:[a-z_]\w*\.)+[A-Z]\w+): ([^\n]+)$",
-        )
+        constant(concat!(
+            r"(?:^|[\s\]:|])((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)|",
+            r"(?:[a-z_]\w*\.)+[A-Z]\w+): ([^\n]+)$",
+        ))
     });
     let found = BARE.captures(line.trim_end())?;
     (!known.is_consequence(&found[1], &found[2]))

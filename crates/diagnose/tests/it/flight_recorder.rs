@@ -7,9 +7,29 @@ use diagnose::read::{self, Source};
 use diagnose::root_cause::{self, Whose};
 
 fn dump(sequence: u32, state: &str, enqueued: u32, completed: u32) -> Vec<u8> {
-    format!(
-        r#"{{"version":"2.10","nccl_version":"2.27.5","pg_config":{{"0":{{"name":"0","desc":"default_pg","ranks":"[0, 1, 2, 3]"}}}},"pg_status":{{"0":{{"last_enqueued_collective":"{enqueued}","last_started_collective":"{enqueued}","last_completed_collective":"{completed}"}}}},"entries":[{{"frames":[],"record_id":1,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":{sequence},"p2p_seq_id":0,"op_id":9,"profiling_name":"nccl:all_reduce","state":"{state}","is_p2p":false}}]}}"#
-    )
+    serde_json::json!({
+        "version": "2.10",
+        "nccl_version": "2.27.5",
+        "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}},
+        "pg_status": {"0": {
+            "last_enqueued_collective": enqueued.to_string(),
+            "last_started_collective": enqueued.to_string(),
+            "last_completed_collective": completed.to_string(),
+        }},
+        "entries": [{
+            "frames": [],
+            "record_id": 1,
+            "pg_id": 0,
+            "process_group": ["0", "default_pg"],
+            "collective_seq_id": sequence,
+            "p2p_seq_id": 0,
+            "op_id": 9,
+            "profiling_name": "nccl:all_reduce",
+            "state": state,
+            "is_p2p": false,
+        }],
+    })
+    .to_string()
     .into_bytes()
 }
 

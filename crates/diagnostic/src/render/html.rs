@@ -13,7 +13,8 @@ pub fn report(report: &Report) -> String {
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" \
-             content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n<h1>{title}</h1>\n"
+             content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n<h1>\
+             {title}</h1>\n"
     );
     for line in &report.about {
         let _ = writeln!(text, "<p>{}</p>", escape(line));

@@ -142,11 +142,15 @@ mod tests {
 
     #[test]
     fn builds_token_url_from_bearer_challenge() {
-        let challenge = r#"Bearer realm="https://auth.example.org/token",service="registry.example.org",scope="repository:nvidia/cuda:pull""#;
+        let challenge = concat!(
+            r#"Bearer realm="https://auth.example.org/token",service="registry.example.org","#,
+            r#"scope="repository:nvidia/cuda:pull""#,
+        );
         assert_eq!(
             token_address(challenge).map(String::from).as_deref(),
             Some(
-                "https://auth.example.org/token?service=registry.example.org&scope=repository%3Anvidia%2Fcuda%3Apull"
+                "https://auth.example.org/token?service=registry.example.org&\
+                 scope=repository%3Anvidia%2Fcuda%3Apull"
             )
         );
         assert_eq!(token_address("Basic realm=\"x\""), None);
@@ -160,7 +164,8 @@ mod tests {
         assert_eq!(address, "https://a.example/token");
         assert_eq!(
             form,
-            "grant_type=refresh_token&client_id=envdoc&refresh_token=s%2Bt&service=r&scope=repository%3Ax%3Apull"
+            "grant_type=refresh_token&client_id=envdoc&refresh_token=s%2Bt&service=r&\
+             scope=repository%3Ax%3Apull"
         );
     }
 

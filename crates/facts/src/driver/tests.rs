@@ -98,7 +98,8 @@ fn an_unreadable_loader_configuration_leaves_the_libraries_unknown() {
 
 #[test]
 fn device_nodes_are_read() {
-    let names = "nvidia-caps\nnvidia-modeset\nnvidia-nvswitch0\nnvidia-nvswitchctl\nnvidia-uvm\nnvidia-uvm-tools\n\
+    let names = "nvidia-caps\nnvidia-modeset\nnvidia-nvswitch0\nnvidia-nvswitchctl\nnvidia-uvm\n\
+     nvidia-uvm-tools\n\
                  nvidia0\nnvidia1\nnvidia10\nnvidiactl";
     let host = Sparse::new(&[("find /dev nvidia", names)]);
     let expected = DeviceNodes {

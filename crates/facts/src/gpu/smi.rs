@@ -429,8 +429,10 @@ mod tests {
             ("lots", false),
         ] {
             let gpu = gpu(&format!(
-                "<persistence_mode>{word}</persistence_mode><temperature><gpu_temp>{word}</gpu_temp></temperature>\
-                 <ecc_errors><volatile><dram_uncorrectable>{word}</dram_uncorrectable></volatile></ecc_errors>"
+                "<persistence_mode>{word}</persistence_mode><temperature><gpu_temp>{word}</gpu_temp></\
+                 temperature>\
+                 <ecc_errors><volatile><dram_uncorrectable>{word}</dram_uncorrectable></volatile></\
+                 ecc_errors>"
             ));
             for state in
                 [gpu.temperature.map(|_| ()), gpu.persistence.map(|_| ()), gpu.ecc_uncorrected.map(|_| ())]

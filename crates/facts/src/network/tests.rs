@@ -121,8 +121,14 @@ fn peers_are_unknown_where_a_source_is_unread_and_no_other_shows_them() {
 
 #[test]
 fn interfaces_are_read() {
-    let link = r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"path":"/sys/devices/pci0000:00/x"}"#;
-    let bond = r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"path":"/sys/devices/virtual/net/bond0"}"#;
+    let link = concat!(
+        r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"#,
+        r#""path":"/sys/devices/pci0000:00/x"}"#,
+    );
+    let bond = concat!(
+        r#"{"kind":"directory","mode":"0755","uid":0,"gid":0,"size":0,"mtime":0,"#,
+        r#""path":"/sys/devices/virtual/net/bond0"}"#,
+    );
     let found = network(&[
         ("list /sys/class/net", "bond0\nbonding_masters\neth0\nlo"),
         ("read /sys/class/net/lo/ifindex", "1\n"),

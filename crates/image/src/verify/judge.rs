@@ -284,7 +284,7 @@ mod tests {
             "torch":{"version":"2.6.0+cu124","cuda":"12.4","nccl":"2.21.5","file":"x"},
             "libraries":{"libtorch_cuda.so":["libcuda.so.1"],"libtorch_cpu.so":[]},
             "ds_report":{"status":0,
-                "text":"deepspeed info ................... 0.16.4, unknown\ntorch version .... 2.6.0+cu124\n"}}"#,
+            "text":"deepspeed info ................... 0.16.4, unknown\ntorch version .... 2.6.0+cu124\n"}}"#,
         )
         .unwrap()
     }

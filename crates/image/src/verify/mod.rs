@@ -152,7 +152,10 @@ pub async fn verify(engine: &Engine, image: &str, name: &str, expected: &Expecta
     }
     let questions = serde_json::json!({
         "imports": expected.imports,
-        "torch": expected.torch.is_some() || expected.torch_build.is_some() || expected.cuda.is_some() || expected.nccl.is_some(),
+        "torch": expected.torch.is_some()
+            || expected.torch_build.is_some()
+            || expected.cuda.is_some()
+            || expected.nccl.is_some(),
         "nvcc": expected.nvcc.is_some(),
         "environment": expected.environment.keys().collect::<Vec<_>>(),
         "ds_report": expected.packages.contains_key("deepspeed"),

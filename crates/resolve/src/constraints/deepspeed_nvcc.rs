@@ -8,7 +8,8 @@ use catalog::version::minor;
 
 pub(super) const CONSTRAINT: Constraint = Constraint {
     id: "nvcc-matches-torch",
-    description: "When DeepSpeed builds an operator, nvcc and torch need the same CUDA minor version, or both \
+    description: "When DeepSpeed builds an operator, nvcc and torch need the same CUDA minor version, \
+     or both \
         must be in DeepSpeed's list of compatible minors of that major version. DeepSpeed has no list for \
         CUDA 13 yet.",
     sources: &[

@@ -64,7 +64,8 @@ fn own_words(timeline: &Timeline, ended_so: bool) -> Option<RankedCause> {
         constant(
             r"(?ix)exit(?:ed|s|ing|code)?\W+
             (?:with\ )?(?:non-zero\ )?(?:exit\ |return\ |error\ )?(?:code|status|[1-9])
-            |non-zero\ exit|exit\ status|failed\ to\ solve|failed\ building|failed\ to\ build|could\ not\ build
+            |non-zero\ exit|exit\ status|failed\ to\ solve|failed\ building|failed\ to\ build
+            |could\ not\ build
             |subprocess-exited|build\ stopped|make(?:\[\d+\])?:\ \*\*\*|KeyboardInterrupt|(?-i:\bFAILED\b)
             |an\ error\ occurred|see\ (?:the\ )?(?:above|below|log)|error\ waiting\ for\ container|:\s*$
             |^\s*(?:raise|return|assert|abort|print|logg(?:er|ing)|warnings)\b[.\ (]",
