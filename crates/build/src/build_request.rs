@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
 use docker::image::check_name;
+use docker::reference::Reference;
 use host::{file, variables};
+use image::valid;
 use image::verify::Expectations;
 use resolve::universe::Universe;
 
@@ -124,13 +126,24 @@ impl BuildRequest {
             .cache_from
             .iter()
             .map(|text| cache::source(text).map_err(|why| usage("--cache-from", text, why)));
-        let cache_from = cache_from.collect::<Result<_, _>>()?;
+        let cache_from: Vec<String> = cache_from.collect::<Result<_, _>>()?;
+        for name in &cache_from {
+            Reference::parse(name).map_err(|why| usage("--cache-from", name, why))?;
+        }
+        let (arguments, secrets) = (self.arguments()?, self.secrets()?);
+        let none = BTreeMap::new();
+        let labels = match &self.source {
+            Source::Dockerfile { labels, .. } => labels,
+            Source::Planned(_) => &none,
+        };
+        let (ids, names): (Vec<_>, Vec<_>) = (secrets.keys().collect(), arguments.keys().collect());
+        valid::build(labels, self.target.as_ref(), &ids, &names)?;
         let checked = Checked {
             platforms,
             cache_from,
             expect,
-            arguments: self.arguments()?,
-            secrets: self.secrets()?,
+            arguments,
+            secrets,
             cache_names: self.cache_names()?,
         };
         // Also where nothing is copied from it: a mistyped name must not pass.
