@@ -138,14 +138,8 @@ impl BuildRequest {
         };
         let (ids, names): (Vec<_>, Vec<_>) = (secrets.keys().collect(), arguments.keys().collect());
         valid::build(labels, self.target.as_ref(), &ids, &names)?;
-        let checked = Checked {
-            platforms,
-            cache_from,
-            expect,
-            arguments,
-            secrets,
-            cache_names: self.cache_names()?,
-        };
+        let checked =
+            Checked { platforms, cache_from, expect, arguments, secrets, cache_names: self.cache_names()? };
         // Also where nothing is copied from it: a mistyped name must not pass.
         context::absolute(&self.context)?;
         if let CheckedSource::Dockerfile { path, .. } = &source {

@@ -62,9 +62,7 @@ const NAME_LIMIT_BYTES: usize = 255;
 /// are `.`, `_`, `__` or dashes (distribution/reference:reference.go@v0.5.0).
 fn is_component(part: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let separator = |text: &str| {
-        matches!(text, "." | "_" | "__") || text.bytes().all(|byte| byte == b'-')
-    };
+    let separator = |text: &str| matches!(text, "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
     part.starts_with(plain) && part.ends_with(plain) && part.split(plain).all(separator)
 }
 

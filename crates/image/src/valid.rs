@@ -130,7 +130,9 @@ impl ValueKind {
     fn expected(self) -> &'static str {
         match self {
             ValueKind::Line => "one line without control characters and marks of writing direction",
-            ValueKind::Path => "a path of letters, digits and ._/@+~*- that is not empty and does not begin with -",
+            ValueKind::Path => {
+                "a path of letters, digits and ._/@+~*- that is not empty and does not begin with -"
+            }
             ValueKind::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
             ValueKind::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
             ValueKind::Registry => "a registry such as ghcr.io/me: a host, a port, a path, no login",
@@ -141,7 +143,9 @@ impl ValueKind {
                 "the name of an image: lower-case letters and digits with single ._/- between them, at most 255 \
                     characters, without a tag"
             }
-            ValueKind::LabelKey => "a key of letters, digits and ._/- that begins and ends with a letter or digit",
+            ValueKind::LabelKey => {
+                "a key of letters, digits and ._/- that begins and ends with a letter or digit"
+            }
             ValueKind::Command => {
                 "one command on one line, without a comment, a here-document or a backslash at its end; \
                     copy a script with `copy` and run it for more"
@@ -485,10 +489,8 @@ mod tests {
     #[test]
     fn rejects_locks_that_inject_options_and_lists_without_end() {
         let locked = |requirement: &str, hash: &str| {
-            let package = resolve::lock::LockedPackage {
-                requirement: requirement.into(),
-                hashes: vec![hash.into()],
-            };
+            let package =
+                resolve::lock::LockedPackage { requirement: requirement.into(), hashes: vec![hash.into()] };
             let lock = resolve::lock::Lock { packages: Some(vec![package]), ..Default::default() };
             request(&ImageRequest { lock: Some(lock), ..ImageRequest::default() })
         };

@@ -169,7 +169,9 @@ impl Sources {
             // It was removed meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             // Only its contents would show that it is a configuration, and DeepSpeed could not read it.
-            Err(error) if named.is_none() && !name_says_deepspeed(&name) && NO_CONFIG.contains(&error.kind()) => {
+            Err(error)
+                if named.is_none() && !name_says_deepspeed(&name) && NO_CONFIG.contains(&error.kind()) =>
+            {
                 found.skipped.push(skipped(name, Unchecked::UnknownType));
             }
             Err(_) if is_binary(path) => found.skipped.push(skipped(name, Unchecked::Binary)),

@@ -29,7 +29,10 @@ pub(crate) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> 
     let model = catalog.gpus().by_alias(text).or_else(by_name);
     // Names are compared without signs, and this text becomes a comment and a label of the image.
     let plain = |c: char| c.is_ascii_alphanumeric() || " ._-/+()".contains(c);
-    model.filter(|_| text.chars().all(plain)).and_then(|model| of_model(&display(text), model)).ok_or_else(|| unknown(catalog, text))
+    model
+        .filter(|_| text.chars().all(plain))
+        .and_then(|model| of_model(&display(text), model))
+        .ok_or_else(|| unknown(catalog, text))
 }
 
 fn unknown(catalog: &Catalog, text: &str) -> ParameterError {

@@ -155,8 +155,9 @@ impl StackOptions {
                 return Err(ParameterError::new(*parameter, problem));
             }
         }
-        for (parameter, text) in
-            values.into_iter().flat_map(|(parameter, texts)| texts.into_iter().map(move |one| (parameter, one)))
+        for (parameter, text) in values
+            .into_iter()
+            .flat_map(|(parameter, texts)| texts.into_iter().map(move |one| (parameter, one)))
         {
             let list = matches!(parameter, Parameter::With | Parameter::Preset | Parameter::Gpu);
             let limit = if list { LIST_LIMIT_BYTES } else { VALUE_LIMIT_BYTES };
