@@ -284,6 +284,21 @@ mod tests {
         assert!(
             wrong(BuildRequest { platforms: text("arm64"), ..Default::default() }).starts_with("--platform")
         );
+        for (request, option) in [
+            (BuildRequest { cache_from: text("a b"), ..Default::default() }, "--cache-from a b: "),
+            (BuildRequest { target: Some("-x".into()), ..Default::default() }, "--target: "),
+            (BuildRequest { arguments: text("A B=1"), ..Default::default() }, "--build-arg: "),
+            (
+                BuildRequest { secrets: text("id=../../a b,src=/proc/self/comm"), ..Default::default() },
+                "--secret: ",
+            ),
+        ] {
+            let message = wrong(request);
+            assert!(message.starts_with(option), "{message}");
+        }
+        let labels = BTreeMap::from([("--x".to_owned(), "1".to_owned())]);
+        let source = Source::Dockerfile { path: "no/such".into(), labels, certificates: None };
+        assert!(error(BuildRequest { source, ..Default::default() }).starts_with("--label: "));
         assert_eq!(
             wrong(BuildRequest { platforms: text("linux/foo"), ..Default::default() }),
             "--platform linux/foo: envdoc builds images for linux/amd64 and linux/arm64 only"

@@ -14,7 +14,7 @@ use crate::request::ImageRequest;
 use diagnostic::visible::is_hidden;
 use docker::reference::Reference;
 use resolve::parameter::Naming;
-use resolve::parse::is_requirement;
+use resolve::parse::{architecture_named, is_requirement};
 
 mod command;
 
@@ -53,6 +53,8 @@ enum ValueKind {
     Variable,
     /// A Python series: `3.12`.
     PythonSeries,
+    /// A processor architecture, as people name it.
+    Architecture,
     /// The checksum of a file that pip may install, with its algorithm.
     Hash,
     /// The id of a build secret.
@@ -113,6 +115,7 @@ impl ValueKind {
             ValueKind::PythonSeries => text.strip_prefix("3.").is_some_and(|minor| {
                 matches!(minor.len(), 1 | 2) && minor.bytes().all(|digit| digit.is_ascii_digit())
             }),
+            ValueKind::Architecture => architecture_named(text).is_some(),
             ValueKind::Hash => text.split_once(':').is_some_and(|(algorithm, digits)| {
                 ["sha256", "sha384", "sha512"].contains(&algorithm)
                     && !digits.is_empty()
@@ -157,6 +160,7 @@ impl ValueKind {
             ValueKind::UserName => "a user name of lower-case letters, digits, - and _",
             ValueKind::Variable => "a variable name of letters, digits and _",
             ValueKind::PythonSeries => "a Python series such as 3.12",
+            ValueKind::Architecture => "an architecture: x86_64 (amd64) or aarch64 (arm64)",
             ValueKind::Hash => "a checksum: sha256: and hexadecimal digits",
             ValueKind::SecretId => {
                 "the id of a secret: letters, digits and ._- that begin and end with a letter or digit"
@@ -217,6 +221,7 @@ impl Names {
 
 const APT: Names = Names::new("`apt`", "--apt");
 const APT_MIRROR: Names = Names::new("`mirrors.apt`", "--apt-mirror");
+const ARCHITECTURES: Names = Names::new("`architectures`", "--arch");
 const BASE_DEVEL: Names = Names::new("`base_devel`", "--base-devel");
 const BASE_DIGEST: Names = Names::new("`base_digest`", "--base-digest");
 const BASE_PYTHON: Names = Names::new("`base_python`", "--base-python");
@@ -286,8 +291,9 @@ fn limited(name: &str, count: usize) -> Result<(), Error> {
 
 fn check(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
     let name = |names: &Names| names.text(naming);
-    limited("`architectures`", request.architectures.len())?;
+    limited(name(&ARCHITECTURES), request.architectures.len())?;
     limited("`from`", request.from.len())?;
+    ValueKind::Architecture.check(name(&ARCHITECTURES), &request.architectures)?;
     ValueKind::PythonSeries.check(name(&BASE_PYTHON), &request.base_python)?;
     for package in request.lock.iter().filter_map(|lock| lock.packages.as_ref()).flatten() {
         ValueKind::Package.check("`packages` of the lock", [&package.requirement])?;
@@ -435,6 +441,8 @@ mod tests {
             ("base_python", "base_python: 3.12xyz"),
             ("base_python", "base_python: 3.x"),
             ("base_python", r#"base_python: "3.12\nRUN x""#),
+            ("architectures", "architectures: [x86_64, riscv64]"),
+            ("architectures", r#"architectures: ["x86_64\nRUN x"]"#),
             ("apt", "apt: [bash-]"),
             ("apt", "apt: [bash+]"),
             ("apt", "apt: ['bash-=1']"),

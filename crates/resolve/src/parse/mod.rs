@@ -8,7 +8,7 @@ mod versions;
 mod with;
 
 pub use gpu::{capability, of_capability, of_model};
-pub use platform::{system, system_of_release};
+pub use platform::{architecture_named, system, system_of_release};
 pub use with::{is_requirement, package_name, package_names, split_requirements, unchecked_warning};
 
 use pep440_rs::Version;

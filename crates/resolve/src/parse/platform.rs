@@ -54,6 +54,11 @@ pub(super) fn architecture(text: &str) -> Result<String, ParameterError> {
     }
 }
 
+/// The architecture that somebody means by `amd64` or `linux/arm64`: `x86_64`, `aarch64`.
+pub fn architecture_named(text: &str) -> Option<String> {
+    architecture(text).ok()
+}
+
 /// Short names of repositories.
 const SHORT: &[(&str, &str)] = &[
     ("cuda", "nvidia/cuda"),
