@@ -225,3 +225,68 @@ fn hostile_inputs_end_within_their_limits() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Inputs of one shape for one type of file (`tests/hostile/shapes.yaml`).
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shape {
+    kind: String,
+    shape: String,
+    start: String,
+    each: String,
+    #[serde(default)]
+    end: String,
+    #[serde(default)]
+    close: String,
+}
+
+/// The size of an input of a shape, in bytes.
+const SHAPE_BYTES: usize = 200 << 10;
+/// The shapes that each type of file has.
+const SHAPES: &[&str] = &["long-line", "many-lines", "nesting", "references", "blocks", "expansion"];
+
+impl Shape {
+    fn text(&self) -> String {
+        let mut text = self.start.clone();
+        let mut count = 0;
+        while text.len() + count * self.close.len() < SHAPE_BYTES {
+            text += &numbered(&self.each, count);
+            count += 1;
+        }
+        text + &self.end + &self.close.repeat(count)
+    }
+}
+
+#[test]
+fn inputs_of_every_shape_are_linted_within_the_limits() {
+    let text = fs::read_to_string(format!("{ROOT}/tests/hostile/shapes.yaml")).unwrap();
+    let shapes: Vec<Shape> = serde_yaml::from_str(&text).unwrap();
+    for kind in lint::Kind::ALL {
+        let of_kind: Vec<&str> =
+            shapes.iter().filter(|one| one.kind == kind.id()).map(|one| one.shape.as_str()).collect();
+        assert_eq!(of_kind, SHAPES, "{}", kind.id());
+    }
+    let table = std::env::var("ENVDOC_LIMITS").is_ok();
+    let mut wrong = Vec::new();
+    let mut all_seconds = 0.0;
+    for one in &shapes {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("input"), one.text()).unwrap();
+        let arguments = ["lint", "--as", &one.kind, "input"].map(str::to_owned);
+        let Took { seconds, peak_mib, exit, printed } = run(&arguments, folder.path(), CPU_LIMIT_SECONDS);
+        all_seconds += seconds;
+        if table {
+            println!("| {} | {} | {seconds:.2} | {peak_mib} |", one.kind, one.shape);
+        }
+        let ended_well = matches!(exit, Some(0 | 1));
+        if !ended_well || seconds > CPU_LIMIT_SECONDS as f64 || peak_mib > PEAK_LIMIT_MIB {
+            let start: String = printed.chars().take(300).collect();
+            let name = format!("{} {}", one.kind, one.shape);
+            wrong.push(format!("{name}: {seconds:.1} s, {peak_mib} MiB, exit code {exit:?}: {start}"));
+        }
+    }
+    if table {
+        println!("| all | | {all_seconds:.1} | |");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
 use docker::image::check_name;
+use docker::reference::Reference;
 use host::{file, variables};
+use image::valid;
 use image::verify::Expectations;
 use resolve::universe::Universe;
 
@@ -124,15 +126,20 @@ impl BuildRequest {
             .cache_from
             .iter()
             .map(|text| cache::source(text).map_err(|why| usage("--cache-from", text, why)));
-        let cache_from = cache_from.collect::<Result<_, _>>()?;
-        let checked = Checked {
-            platforms,
-            cache_from,
-            expect,
-            arguments: self.arguments()?,
-            secrets: self.secrets()?,
-            cache_names: self.cache_names()?,
+        let cache_from: Vec<String> = cache_from.collect::<Result<_, _>>()?;
+        for name in &cache_from {
+            Reference::parse(name).map_err(|why| usage("--cache-from", name, why))?;
+        }
+        let (arguments, secrets) = (self.arguments()?, self.secrets()?);
+        let none = BTreeMap::new();
+        let labels = match &self.source {
+            Source::Dockerfile { labels, .. } => labels,
+            Source::Planned(_) => &none,
         };
+        let (ids, names): (Vec<_>, Vec<_>) = (secrets.keys().collect(), arguments.keys().collect());
+        valid::build(labels, self.target.as_ref(), &ids, &names)?;
+        let checked =
+            Checked { platforms, cache_from, expect, arguments, secrets, cache_names: self.cache_names()? };
         // Also where nothing is copied from it: a mistyped name must not pass.
         context::absolute(&self.context)?;
         if let CheckedSource::Dockerfile { path, .. } = &source {
@@ -277,6 +284,21 @@ mod tests {
         assert!(
             wrong(BuildRequest { platforms: text("arm64"), ..Default::default() }).starts_with("--platform")
         );
+        for (request, option) in [
+            (BuildRequest { cache_from: text("a b"), ..Default::default() }, "--cache-from a b: "),
+            (BuildRequest { target: Some("-x".into()), ..Default::default() }, "--target: "),
+            (BuildRequest { arguments: text("A B=1"), ..Default::default() }, "--build-arg: "),
+            (
+                BuildRequest { secrets: text("id=../../a b,src=/proc/self/comm"), ..Default::default() },
+                "--secret: ",
+            ),
+        ] {
+            let message = wrong(request);
+            assert!(message.starts_with(option), "{message}");
+        }
+        let labels = BTreeMap::from([("--x".to_owned(), "1".to_owned())]);
+        let source = Source::Dockerfile { path: "no/such".into(), labels, certificates: None };
+        assert!(error(BuildRequest { source, ..Default::default() }).starts_with("--label: "));
         assert_eq!(
             wrong(BuildRequest { platforms: text("linux/foo"), ..Default::default() }),
             "--platform linux/foo: envdoc builds images for linux/amd64 and linux/arm64 only"

@@ -92,6 +92,7 @@ impl PlanRequest {
         valid::options(universe.catalog, &self.options)?;
         let file = self.file.as_deref().map(request_file::read).transpose()?;
         let merged = Merged::new(file.unwrap_or_default(), &self.options);
+        valid::base_python(universe.catalog, &merged.request, self.options.base_python.is_some())?;
         let parsed = merged.requirements(universe)?;
         Ok(CheckedPlan { merged, parsed, lock: self.lock.read()? })
     }

@@ -9,6 +9,8 @@ use diagnostic::error::Error;
 use facts::{Fact, Facts};
 use image::render::fill;
 
+use crate::validate::value::{self, At, Rule};
+
 const TEMPLATE: &str = include_str!("../../../templates/cluster/cluster.yaml.hbs");
 
 /// What is asked for.
@@ -120,8 +122,20 @@ struct NodeValues {
     remarks: Vec<String>,
 }
 
+/// Refuses what was asked for where cluster.yaml could not have it.
+pub fn check(asked: &Asked) -> Result<(), Error> {
+    let fits = |option: &str, rule: &Rule, value: &Option<String>| match value {
+        Some(value) => At(option.to_owned()).fits(rule, value).map(drop),
+        None => Ok(()),
+    };
+    fits("--name", &value::CLUSTER, &asked.name)?;
+    fits("--image", &value::IMAGE, &asked.image)?;
+    fits("--user", &value::SSH_USER, &asked.user)
+}
+
 /// The text of the file.
 pub fn text(asked: &Asked) -> Result<String, Error> {
+    check(asked)?;
     let node = |found: &Found| NodeValues {
         address: quoted(&found.address),
         engine: quoted(&match found.own {
@@ -195,6 +209,23 @@ mod tests {
         assert_eq!((plan.world_size(), plan.network.infiniband), (16, true));
         assert_eq!(plan.nodes[0].engine, "unix:///var/run/docker.sock");
         assert_eq!(plan.nodes[1].engine, "ssh://ops@[fd00::2]");
+    }
+
+    #[test]
+    fn names_that_cluster_yaml_refuses_are_refused_by_option() {
+        let of = |asked: Asked| text(&asked).unwrap_err().message;
+        for image in ["a\nb", "a b", "$(x)", "-a", "", "a\u{9b}b", "a\u{202e}b", "a\u{7f}b"] {
+            let message = of(Asked { image: Some(image.into()), ..Default::default() });
+            assert!(message.starts_with("--image: "), "{image:?}: {message}");
+        }
+        for name in ["$(x) ../", "A", "", "a\nb", "-a"] {
+            let message = of(Asked { name: Some(name.into()), ..Default::default() });
+            assert!(message.starts_with("--name: "), "{name:?}: {message}");
+        }
+        for user in ["-oProxyCommand=x", "a b", "a@b/", "a\nb", ""] {
+            let message = of(Asked { user: Some(user.into()), ..Default::default() });
+            assert!(message.starts_with("--user: "), "{user:?}: {message}");
+        }
     }
 
     #[test]

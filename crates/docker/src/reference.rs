@@ -55,6 +55,17 @@ fn is_host(text: &str) -> bool {
         && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0) && !port.starts_with('+'))
 }
 
+/// The longest name, its registry included: RepositoryNameTotalLengthMax of distribution/reference.
+const NAME_LIMIT_BYTES: usize = 255;
+
+/// Whether a text is a part of a repository's name: letters and digits with separators between them, which
+/// are `.`, `_`, `__` or dashes (distribution/reference:reference.go@v0.5.0).
+fn is_component(part: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let separator = |text: &str| matches!(text, "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
+    part.starts_with(plain) && part.ends_with(plain) && part.split(plain).all(separator)
+}
+
 fn invalid(text: &str, expected: &'static str) -> Error {
     Error::Invalid { text: text.to_owned(), expected }
 }
@@ -90,14 +101,11 @@ impl Reference {
             "docker.io" if !repository.contains('/') => format!("library/{repository}"),
             _ => repository.to_owned(),
         };
-        let good = |part: &str| {
-            part.bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte))
-                && part.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && part.ends_with(|c: char| c.is_ascii_alphanumeric())
-        };
-        if path.is_empty() || !repository.split('/').all(good) {
+        if path.is_empty() || !repository.split('/').all(is_component) {
             return Err(invalid(text, "an image name: name:tag or registry/name:tag in lower case"));
+        }
+        if path.len() > NAME_LIMIT_BYTES {
+            return Err(invalid(text, "an image name of at most 255 characters without its tag"));
         }
         Ok(Reference {
             registry: registry.to_owned(),

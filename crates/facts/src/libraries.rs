@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fact, environment};
 use crate::IntoFact;
+use diagnostic::MissingKind;
 use host::{Host, Missing, Stat};
 
 /// What the dynamic loader would find, in its order: `LD_LIBRARY_PATH`, then the directories of
@@ -100,6 +101,9 @@ fn loader_directories(host: &dyn Host) -> Fact<Vec<String>> {
 /// How deep files of ldconfig may include each other.
 const INCLUDE_DEPTH_LIMIT: u8 = 16;
 
+/// How many different patterns files of ldconfig may include; each is compared with all names of a directory.
+const PATTERNS_LIMIT: usize = 1000;
+
 /// What the files of ldconfig say so far.
 #[derive(Default)]
 struct Configured {
@@ -108,6 +112,10 @@ struct Configured {
     known: BTreeSet<String>,
     /// Files that were included: once is enough, and they may include each other.
     files: BTreeSet<String>,
+    /// Patterns whose files were included.
+    patterns: BTreeSet<String>,
+    /// The names in directories of patterns.
+    names: BTreeMap<String, Vec<String>>,
 }
 
 /// A configuration file of ldconfig: a directory a line, `#` comments, `include PATTERN` (one `*`, in the
@@ -118,9 +126,17 @@ fn configured(host: &dyn Host, text: &str, read: &mut Configured, depth: u8) -> 
         let mut words = line.split_whitespace();
         match words.next() {
             Some("include") => {
-                for pattern in words {
-                    for file in matching(host, pattern)? {
-                        if depth == INCLUDE_DEPTH_LIMIT || !read.files.insert(file.clone()) {
+                // An included file that is too deep may be reached again on a shorter way.
+                for pattern in words.filter(|_| depth < INCLUDE_DEPTH_LIMIT) {
+                    if !read.patterns.insert(pattern.to_owned()) {
+                        continue;
+                    }
+                    if read.patterns.len() > PATTERNS_LIMIT {
+                        let why = format!("more than {PATTERNS_LIMIT} different patterns are included");
+                        return Err(Missing::new(MissingKind::TooLarge, why).about("/etc/ld.so.conf"));
+                    }
+                    for file in matching(host, pattern, &mut read.names)? {
+                        if !read.files.insert(file.clone()) {
                             continue;
                         }
                         match host.read(&file).text() {
@@ -145,20 +161,28 @@ fn configured(host: &dyn Host, text: &str, read: &mut Configured, depth: u8) -> 
 }
 
 /// Files that an include pattern names, in the order of their names as `glob` gives them.
-fn matching(host: &dyn Host, pattern: &str) -> Result<Vec<String>, Missing> {
+fn matching(
+    host: &dyn Host,
+    pattern: &str,
+    known: &mut BTreeMap<String, Vec<String>>,
+) -> Result<Vec<String>, Missing> {
     let pattern = if pattern.starts_with('/') { pattern.to_owned() } else { format!("/etc/{pattern}") };
     let Some((dir, last)) = pattern.rsplit_once('/') else { return Ok(Vec::new()) };
     let Some((before, after)) = last.split_once('*') else { return Ok(vec![pattern]) };
-    match host.list(dir).lines().about(dir) {
-        Fact::Known(names) => Ok(names
-            .iter()
-            .filter(|name| name.len() >= before.len() + after.len())
-            .filter(|name| name.starts_with(before) && name.ends_with(after) && !name.starts_with('.'))
-            .map(|name| format!("{dir}/{name}"))
-            .collect()),
-        Fact::Absent => Ok(Vec::new()),
-        Fact::Unknown(why) => Err(why),
+    if !known.contains_key(dir) {
+        let names = match host.list(dir).lines().about(dir) {
+            Fact::Known(names) => names,
+            Fact::Absent => Vec::new(),
+            Fact::Unknown(why) => return Err(why),
+        };
+        known.insert(dir.to_owned(), names);
     }
+    let names = known.get(dir).into_iter().flatten();
+    Ok(names
+        .filter(|name| name.len() >= before.len() + after.len())
+        .filter(|name| name.starts_with(before) && name.ends_with(after) && !name.starts_with('.'))
+        .map(|name| format!("{dir}/{name}"))
+        .collect())
 }
 
 /// One name in one directory.
@@ -189,14 +213,14 @@ fn search(
         other => return other.and_then(|_| Fact::Absent),
     }
     lists.push(("cuda", vec!["/usr/local/cuda/lib64".into()]));
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for (found_in, directories) in lists {
         for directory in directories {
             // A directory that is reached twice (/lib is a link to /usr/lib) counts where it is reached
             // first.
             match host.stat(&directory).json::<Stat>().map(|stat| stat.path) {
-                Fact::Known(real) if !seen.contains(&real) => seen.push(real),
+                Fact::Known(real) if seen.insert(real.clone()) => {}
                 Fact::Known(_) | Fact::Absent => continue,
                 Fact::Unknown(why) => return Fact::Unknown(why.clone().about(directory.to_string())),
             }
@@ -245,16 +269,19 @@ fn files_of(found: Vec<Found>, prefix: &str) -> Vec<Library> {
             file.name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
         .collect();
-    let directories: Vec<String> = here.iter().map(|file| file.directory.clone()).collect();
-    let order = |directory: &str| directories.iter().position(|other| other == directory);
+    let mut order: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, file) in here.iter().enumerate() {
+        order.entry(file.directory.clone()).or_insert(index);
+    }
     let dots = |name: &str| match name.strip_prefix(prefix) {
         Some("") | None => usize::MAX,
         Some(rest) => rest.matches('.').count(),
     };
-    here.sort_by_key(|file| (order(&file.directory), dots(&file.name)));
+    here.sort_by_key(|file| (order.get(&file.directory).copied(), dots(&file.name)));
     let mut files: Vec<Library> = Vec::new();
+    let mut paths = BTreeSet::new();
     for file in here {
-        if files.iter().any(|other| other.path == file.real) {
+        if !paths.insert(file.real.clone()) {
             continue;
         }
         files.push(Library {

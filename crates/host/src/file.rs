@@ -1,6 +1,7 @@
 //! Files: written atomically, existing ones only replaced with `--force`.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads and writes files of the user")]
 
+mod holes;
 mod opened;
 mod put;
 
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use diagnostic::error::{Error, Kind};
 use diagnostic::units::memory;
 
+pub use holes::{WithoutHoles, without_holes};
 pub use opened::{open_ending, standard_ending};
 pub use put::{Existing, look};
 use put::{Target, put};
@@ -308,6 +310,26 @@ mod tests {
         let error = read(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(error.message, "cannot read /dev/zero: it is a device, not a file");
         assert_eq!(read(Path::new("/dev/null")).unwrap().as_deref(), Some(""));
+    }
+
+    #[test]
+    fn files_are_read_without_their_holes() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"one").unwrap();
+        file.seek(SeekFrom::Start(200 << 30)).unwrap();
+        file.write_all(b"two").unwrap();
+        file.set_len(400 << 30).unwrap();
+        file.rewind().unwrap();
+        let (mut file, skipped) = without_holes(file);
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).unwrap();
+        // A file system writes whole blocks: there are NUL bytes around what was written.
+        text.retain(|byte| *byte != 0);
+        assert_eq!(text, b"onetwo");
+        assert!(skipped.get() > 399 << 30, "{}", skipped.get());
+        let (mut other, _) = without_holes(fs::File::open("/proc/self/comm").unwrap());
+        let mut text = String::new();
+        assert!(other.read_to_string(&mut text).unwrap() > 0);
     }
 
     #[test]

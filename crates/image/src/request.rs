@@ -266,8 +266,8 @@ impl ImageRequest {
     /// The platforms of its architectures, as the engine names them; without any that of the processor that
     /// its GPUs come with, or of x86_64.
     pub fn platforms(&self, of_gpu: Option<&str>) -> Vec<&'static str> {
-        let platform = |architecture: &str| match architecture {
-            "aarch64" | "arm64" => "linux/arm64",
+        let platform = |architecture: &str| match parse::architecture_named(architecture).as_deref() {
+            Some("aarch64") => "linux/arm64",
             _ => "linux/amd64",
         };
         match self.architectures.is_empty() {
@@ -292,6 +292,13 @@ impl ImageRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn platforms_of_architectures_by_all_their_names() {
+        let architectures = ["armv8", "linux/arm64", "AMD64"].map(str::to_owned).to_vec();
+        let request = ImageRequest { architectures, ..ImageRequest::default() };
+        assert_eq!(request.platforms(None), ["linux/arm64", "linux/arm64", "linux/amd64"]);
+    }
 
     #[test]
     fn versions_keep_their_zeros() {

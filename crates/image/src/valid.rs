@@ -14,7 +14,7 @@ use crate::request::ImageRequest;
 use diagnostic::visible::is_hidden;
 use docker::reference::Reference;
 use resolve::parameter::Naming;
-use resolve::parse::is_requirement;
+use resolve::parse::{architecture_named, is_requirement};
 
 mod command;
 
@@ -51,6 +51,18 @@ enum ValueKind {
     UserName,
     /// An environment variable's name.
     Variable,
+    /// A Python series: `3.12`.
+    PythonSeries,
+    /// A processor architecture, as people name it.
+    Architecture,
+    /// The checksum of a file that pip may install, with its algorithm.
+    Hash,
+    /// The id of a build secret.
+    SecretId,
+    /// A build stage, by its name or number.
+    StageName,
+    /// A build argument's name.
+    BuildArgument,
 }
 
 impl ValueKind {
@@ -60,7 +72,7 @@ impl ValueKind {
         };
         match self {
             ValueKind::Line => !text.chars().any(is_hidden),
-            ValueKind::Path => only("._/@+~*-") && !text.starts_with('-'),
+            ValueKind::Path => only("._/@+~*-") && !text.starts_with('-') && !text.is_empty(),
             ValueKind::AbsolutePath => only("._/@+-") && text.starts_with('/'),
             ValueKind::ImageName => {
                 only("._/:@-")
@@ -77,10 +89,9 @@ impl ValueKind {
             }
             ValueKind::Package => is_requirement(text),
             ValueKind::Repository => {
-                only("._/-")
-                    && Reference::parse(&text.to_ascii_lowercase()).is_ok_and(|name| name.tag == "latest")
+                only("._/-") && Reference::parse(text).is_ok_and(|name| name.tag == "latest")
             }
-            ValueKind::LabelKey => only("._/-"),
+            ValueKind::LabelKey => only("._/-") && is_framed(text),
             ValueKind::Command => command::is_single(text.trim()),
             ValueKind::Digest => text.strip_prefix("sha256:").is_some_and(|digits| {
                 digits.len() == 64 && digits.chars().all(|digit| matches!(digit, '0'..='9' | 'a'..='f'))
@@ -90,35 +101,74 @@ impl ValueKind {
                 name.len() > 1
                     && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
                     && only("+-.=:~/_")
+                    // apt-get removes `name-` and installs `name+`; packages such as g++ end in two.
+                    && text.ends_with(|last: char| last.is_ascii_alphanumeric() || "+~".contains(last))
+                    && (!text.ends_with('+') || text.ends_with("++"))
+                    && !name.ends_with('-')
+                    && (!name.ends_with('+') || name.ends_with("++"))
             }
             ValueKind::UserName => {
                 text.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
                     && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c))
             }
             ValueKind::Variable => !text.is_empty() && only("_"),
+            ValueKind::PythonSeries => text.strip_prefix("3.").is_some_and(|minor| {
+                matches!(minor.len(), 1 | 2) && minor.bytes().all(|digit| digit.is_ascii_digit())
+            }),
+            ValueKind::Architecture => architecture_named(text).is_some(),
+            ValueKind::Hash => text.split_once(':').is_some_and(|(algorithm, digits)| {
+                ["sha256", "sha384", "sha512"].contains(&algorithm)
+                    && !digits.is_empty()
+                    && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+            }),
+            ValueKind::SecretId => only("._-") && is_framed(text),
+            ValueKind::StageName => {
+                let name = only("._-") && text.starts_with(|first: char| first.is_ascii_alphabetic());
+                name || (!text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit()))
+            }
+            ValueKind::BuildArgument => only("._-") && !text.is_empty() && !text.starts_with('-'),
         }
     }
 
     fn expected(self) -> &'static str {
         match self {
             ValueKind::Line => "one line without control characters and marks of writing direction",
-            ValueKind::Path => "a path of letters, digits and ._/@+~*- that does not begin with -",
+            ValueKind::Path => {
+                "a path of letters, digits and ._/@+~*- that is not empty and does not begin with -"
+            }
             ValueKind::AbsolutePath => "an absolute path of letters, digits and ._/@+-",
             ValueKind::ImageName => "a name of letters, digits and ._/:@- that begins with a letter or digit",
             ValueKind::Registry => "a registry such as ghcr.io/me: a host, a port, a path, no login",
             ValueKind::Url => "an https, http or file URL without shell characters",
             ValueKind::ProxyUrl => "an http, https or socks5 URL without shell characters",
             ValueKind::Package => "one package such as numpy<2 or NAME @ URL (PEP 508)",
-            ValueKind::Repository => "a name of letters, digits and ._/-, without a tag",
-            ValueKind::LabelKey => "a key of letters, digits and ._/-",
+            ValueKind::Repository => {
+                "the name of an image: lower-case letters and digits with single ._/- between them, at most 255 \
+                    characters, without a tag"
+            }
+            ValueKind::LabelKey => {
+                "a key of letters, digits and ._/- that begins and ends with a letter or digit"
+            }
             ValueKind::Command => {
                 "one command on one line, without a comment, a here-document or a backslash at its end; \
                     copy a script with `copy` and run it for more"
             }
             ValueKind::Digest => "a digest: sha256: and 64 lower-case hexadecimal digits",
-            ValueKind::SystemPackage => "the name of a system package",
+            ValueKind::SystemPackage => {
+                "the name of a system package; apt-get would remove `NAME-`, and reads `NAME+` as NAME"
+            }
             ValueKind::UserName => "a user name of lower-case letters, digits, - and _",
             ValueKind::Variable => "a variable name of letters, digits and _",
+            ValueKind::PythonSeries => "a Python series such as 3.12",
+            ValueKind::Architecture => "an architecture: x86_64 (amd64) or aarch64 (arm64)",
+            ValueKind::Hash => "a checksum: sha256: and hexadecimal digits",
+            ValueKind::SecretId => {
+                "the id of a secret: letters, digits and ._- that begin and end with a letter or digit"
+            }
+            ValueKind::StageName => {
+                "a build stage: its number, or a name of letters, digits and ._- that begins with a letter"
+            }
+            ValueKind::BuildArgument => "the name of a build argument: letters, digits and ._-",
         }
     }
 
@@ -128,6 +178,12 @@ impl ValueKind {
             Some(text) => Err(usage(name, format!("{text:?} is not {}", self.expected()))),
         }
     }
+}
+
+/// Whether a text begins and ends with a letter or digit.
+fn is_framed(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.ends_with(|last: char| last.is_ascii_alphanumeric())
 }
 
 /// Characters of a URL that a shell takes as they are.
@@ -165,8 +221,10 @@ impl Names {
 
 const APT: Names = Names::new("`apt`", "--apt");
 const APT_MIRROR: Names = Names::new("`mirrors.apt`", "--apt-mirror");
+const ARCHITECTURES: Names = Names::new("`architectures`", "--arch");
 const BASE_DEVEL: Names = Names::new("`base_devel`", "--base-devel");
 const BASE_DIGEST: Names = Names::new("`base_digest`", "--base-digest");
+const BASE_PYTHON: Names = Names::new("`base_python`", "--base-python");
 const BASE_IMAGE: Names = Names::new("`base_image`", "--base-image");
 const COPY: Names = Names::new("`copy`", "--copy");
 const ENV: Names = Names::new("`env`", "--env");
@@ -194,8 +252,53 @@ pub(crate) fn request(request: &ImageRequest) -> Result<(), Error> {
     check(request, Naming::Keys)
 }
 
+/// Refuses a Python of the base image that the catalog does not have; `option` is whether the command line
+/// names it.
+pub fn base_python(catalog: &Catalog, request: &ImageRequest, option: bool) -> Result<(), Error> {
+    let Some(series) = &request.base_python else { return Ok(()) };
+    let known: Vec<&str> = catalog.systems().pythons().iter().map(|row| row.python.as_str()).collect();
+    let naming = if option { Naming::Options } else { Naming::Keys };
+    match known.contains(&series.as_str()) {
+        true => Ok(()),
+        false => Err(usage(BASE_PYTHON.text(naming), format!("unknown Python {series:?}"))
+            .hint(format!("known Pythons: {}", known.join(", ")))),
+    }
+}
+
+/// Refuses names of a build that would become something else in the request to the engine. `secrets` are
+/// ids, `arguments` names.
+pub fn build(
+    labels: &BTreeMap<String, String>,
+    target: Option<&String>,
+    secrets: &[&String],
+    arguments: &[&String],
+) -> Result<(), Error> {
+    ValueKind::LabelKey.check(LABELS.option, labels.keys())?;
+    ValueKind::StageName.check("--target", target)?;
+    ValueKind::SecretId.check("--secret", secrets.iter().copied())?;
+    ValueKind::BuildArgument.check("--build-arg", arguments.iter().copied())
+}
+
+/// The most entries of a list that a file can have; several are compared with each other.
+const LIST_LIMIT: usize = 1000;
+
+fn limited(name: &str, count: usize) -> Result<(), Error> {
+    match count > LIST_LIMIT {
+        true => Err(usage(name, format!("has {count} entries; a list has at most {LIST_LIMIT}"))),
+        false => Ok(()),
+    }
+}
+
 fn check(request: &ImageRequest, naming: Naming) -> Result<(), Error> {
     let name = |names: &Names| names.text(naming);
+    limited(name(&ARCHITECTURES), request.architectures.len())?;
+    limited("`from`", request.from.len())?;
+    ValueKind::Architecture.check(name(&ARCHITECTURES), &request.architectures)?;
+    ValueKind::PythonSeries.check(name(&BASE_PYTHON), &request.base_python)?;
+    for package in request.lock.iter().filter_map(|lock| lock.packages.as_ref()).flatten() {
+        ValueKind::Package.check("`packages` of the lock", [&package.requirement])?;
+        ValueKind::Hash.check("`hashes` of the lock", &package.hashes)?;
+    }
     ValueKind::ImageName.check(name(&NAME), &request.name)?;
     ValueKind::Line.check("`description`", &request.description)?;
     // Both stand in comments of the Dockerfile.
@@ -335,6 +438,21 @@ mod tests {
             ("mirrors.extra_index", "mirrors: {extra_index: ['https:foo']}"),
             ("mirrors.apt", "mirrors: {apt: mirror.example}"),
             ("base_digest", "base_digest: sha256:12"),
+            ("base_python", "base_python: 3.12xyz"),
+            ("base_python", "base_python: 3.x"),
+            ("base_python", r#"base_python: "3.12\nRUN x""#),
+            ("architectures", "architectures: [x86_64, riscv64]"),
+            ("architectures", r#"architectures: ["x86_64\nRUN x"]"#),
+            ("apt", "apt: [bash-]"),
+            ("apt", "apt: [bash+]"),
+            ("apt", "apt: ['bash-=1']"),
+            ("apt", "apt: ['bash=1-']"),
+            ("labels", r#"labels: {"--x": "1"}"#),
+            ("labels", r#"labels: {"": "1"}"#),
+            ("labels", r#"labels: {"a-": "1"}"#),
+            ("copy", r#"copy: [{from: src, to: ""}]"#),
+            ("copy", r#"copy: [{from: "", to: /src}]"#),
+            ("wheels", r#"wheels: """#),
             ("env", r#"env: {"A B": c}"#),
         ] {
             assert!(refused(yaml).starts_with(&format!("`{key}")), "{yaml}: {}", refused(yaml));
@@ -342,10 +460,69 @@ mod tests {
     }
 
     #[test]
+    fn rejects_names_that_are_none_of_a_build() {
+        let text = |text: &str| text.to_owned();
+        let build = |label: &str, target: &str, secret: &str, argument: &str| {
+            let labels = BTreeMap::from([(text(label), String::new())]);
+            build(&labels, Some(&text(target)), &[&text(secret)], &[&text(argument)])
+        };
+        assert!(build("a.b", "build-1", "my_id", "A_B").is_ok() && build("a", "0", "a", "a.b").is_ok());
+        for (label, target, secret, argument, option) in [
+            ("--x", "a", "a", "a", "--label"),
+            ("a", "-x", "a", "a", "--target"),
+            ("a", "a b", "a", "a", "--target"),
+            ("a", "", "a", "a", "--target"),
+            ("a", "a", "../../a b", "a", "--secret"),
+            ("a", "a", "..", "a", "--secret"),
+            ("a", "a", "a", "A B", "--build-arg"),
+            ("a", "a", "a", "-A", "--build-arg"),
+        ] {
+            let message = build(label, target, secret, argument).unwrap_err().message;
+            assert!(message.starts_with(&format!("{option}: ")), "{message}");
+        }
+    }
+
+    #[test]
+    fn rejects_a_base_python_that_the_catalog_does_not_have() {
+        let catalog = resolve::testing::universe().catalog;
+        let of = |series: &str, option| {
+            let request = ImageRequest { base_python: Some(series.into()), ..ImageRequest::default() };
+            base_python(catalog, &request, option)
+        };
+        assert!(of("3.12", true).is_ok());
+        assert_eq!(of("3.99", true).unwrap_err().message, "--base-python: unknown Python \"3.99\"");
+        assert_eq!(of("3.99", false).unwrap_err().message, "`base_python`: unknown Python \"3.99\"");
+    }
+
+    #[test]
+    fn rejects_locks_that_inject_options_and_lists_without_end() {
+        let locked = |requirement: &str, hash: &str| {
+            let package =
+                resolve::lock::LockedPackage { requirement: requirement.into(), hashes: vec![hash.into()] };
+            let lock = resolve::lock::Lock { packages: Some(vec![package]), ..Default::default() };
+            request(&ImageRequest { lock: Some(lock), ..ImageRequest::default() })
+        };
+        assert!(locked("numpy==2.1", "sha256:0a").is_ok());
+        for (requirement, hash) in [
+            ("x==1 --index-url=http://e.example", "sha256:00"),
+            ("x==1\nRUN evil", "sha256:00"),
+            ("x==1", "sha256:00 --index-url=http://e.example"),
+            ("x==1", "sha256:00\nRUN evil"),
+            ("x==1", "evil"),
+        ] {
+            assert!(locked(requirement, hash).unwrap_err().message.contains(" of the lock: "));
+        }
+        let architectures = vec!["x86_64".to_owned(); 1001];
+        let error = request(&ImageRequest { architectures, ..ImageRequest::default() }).unwrap_err();
+        assert_eq!(error.message, "`architectures`: has 1001 entries; a list has at most 1000");
+    }
+
+    #[test]
     fn errors_about_options_name_the_option() {
         for (yaml, expected) in [
             ("user: a b", "--user: \"a b\" is not a user name of"),
             ("apt: ['x;y']", "--apt: \"x;y\" is not the name of a system package"),
+            ("base_python: 3.x", "--base-python: \"3.x\" is not a Python series"),
             ("packages: [a b]", "--with: "),
             ("mirrors: {pip_index: foo}", "--pip-index: \"foo\" is not an https, http or file URL"),
             ("mirrors: {apt: 'https://me:pass@a.example'}", "--apt-mirror: a password"),
@@ -369,6 +546,8 @@ mod tests {
             base_image: registry.example:5000/team/base:1.2@sha256:00ff
             wheels: wheels/linux
             copy: [{from: src/*.py, to: /workspace/}]
+            apt: [g++, libstdc++6, git, "curl=7.81.0-1ubuntu1", python3.12-venv, "vim:amd64"]
+            base_python: 3.12
             packages: ["transformers[torch]>=4.40,<5", "numpy==1.26.4; python_version < '3.13'"]
             mirrors:
               pip_index: "https://index.example:8443/simple/?a=b&c=%20"
@@ -391,6 +570,13 @@ mod tests {
         assert!(!pipeline("rl", "d${{ secrets.X }}", None));
         assert!(!pipeline("rl", "images/rl", Some("r.example/$(evil)")));
         assert!(!pipeline("rl", "images/rl", Some("r.example/a\"evil")));
+        let long = "a".repeat(300);
+        for name in ["X", "x..y", "x_.y", "x___y", &long, "x/", "/x", "a/../b"] {
+            assert!(!pipeline(name, "images/rl", None), "{name}");
+        }
+        for name in ["x__y", "x---y", "a/b.c_d-e"] {
+            assert!(pipeline(name, "images/rl", None), "{name}");
+        }
         for registry in ["bob:password@r.example/x", "bob@r.example", "r.example:99999/p", "r.example/..//p"]
         {
             assert!(!pipeline("rl", "images/rl", Some(registry)), "{registry}");

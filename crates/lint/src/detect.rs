@@ -2,7 +2,8 @@
 
 use crate::kind::Kind;
 use crate::read::dockerfile::instructions::INSTRUCTIONS;
-use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text};
+use crate::read::json::Json;
+use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, kind_of_text, name_says_deepspeed};
 
 /// What a name and a text show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +97,17 @@ pub fn detect(name: &str, text: &str) -> Detected {
             Detected::Kind(Kind::Python)
         }
         Some(kind) => Detected::Kind(kind),
+        // Too broken to have a key that shows what it is.
+        None if name_says_deepspeed(name) && !is_template(text) && Json::read(text).broken.is_some() => {
+            Detected::Kind(Kind::DeepspeedConfig)
+        }
         None => known(kind_of_text(text).filter(|_| format(text).is_none())),
     }
+}
+
+/// Whether a JSON file looks like one that somebody still fills in.
+fn is_template(text: &str) -> bool {
+    ["{{", "{%", "${"].iter().any(|mark| text.contains(mark))
 }
 
 fn first_line(text: &str) -> &str {
@@ -227,6 +237,13 @@ mod tests {
         assert_eq!(of("pod.yaml", json), Ok(Kind::Kubernetes));
         let inner = "{\"a\": {\"apiVersion\": \"v1\", \"kind\": \"Pod\"}}\n";
         assert_eq!(of("a.yaml", inner), Err(Unchecked::UnknownType));
+        for text in ["{\"a\":", "", "{", "[1,", "train_batch_size: 8\n"] {
+            assert_eq!(of("conf/ds_config.json", text), Ok(Kind::DeepspeedConfig), "{text}");
+            assert_eq!(of("conf/config.json", text), Err(Unchecked::UnknownType), "{text}");
+        }
+        for text in ["{\"a\": 1}", "{\"a\": {{ a }}"] {
+            assert_eq!(of("ds_config.json", text), Err(Unchecked::UnknownType), "{text}");
+        }
         assert_eq!(of("notes.md", "FROM here\n"), Ok(Kind::Dockerfile));
         assert_eq!(of("notes.md", "hello\n"), Err(Unchecked::UnknownType));
     }

@@ -171,6 +171,12 @@ pub fn may_be_deepspeed(name: &str) -> bool {
     base.ends_with(".json") && WORDS.iter().any(|word| base.contains(word))
 }
 
+/// Whether the name of a JSON file says that it is a configuration of DeepSpeed, whatever is in it.
+pub fn name_says_deepspeed(name: &str) -> bool {
+    let base = base_name(name);
+    base.ends_with(".json") && ["ds_config", "ds-config", "deepspeed"].iter().any(|word| base.contains(word))
+}
+
 /// The kind that a text shows.
 pub fn kind_of_text(text: &str) -> Option<Kind> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {

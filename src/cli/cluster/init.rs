@@ -75,8 +75,15 @@ impl Args {
             return Err(Error::new(Kind::Usage, format!("--nodes: {node} is a loopback address"))
                 .hint("give the address under which the other nodes reach this machine"));
         }
+        let asked = init::Asked {
+            name: self.name.clone(),
+            image: self.image.clone(),
+            user: self.user.clone(),
+            nodes: Vec::new(),
+        };
+        init::check(&asked)?;
         let (found, unreachable) = self.found(catalog, interrupts)?;
-        let asked = init::Asked { name: self.name, image: self.image, user: self.user, nodes: found };
+        let asked = init::Asked { nodes: found, ..asked };
         let text = init::text(&asked)?;
         if self.output.as_os_str() == "-" {
             terminal::document(&text)?;

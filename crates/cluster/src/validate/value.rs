@@ -72,6 +72,13 @@ pub const ENGINE: Rule = Rule {
     looks: "write unix:///var/run/docker.sock, ssh://USER@HOST:PORT or tcp://HOST:PORT",
 };
 
+/// A user of ssh.
+pub const SSH_USER: Rule = Rule {
+    what: "a user name of ssh",
+    fits: is_ssh_user,
+    looks: "write a name of letters, digits and . _ - that begins with a letter, a digit or `_`",
+};
+
 /// An image's name.
 pub const IMAGE: Rule = Rule {
     what: "an image name",
@@ -251,6 +258,11 @@ fn domain(text: &str) -> bool {
         })
 }
 
+fn is_ssh_user(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+}
+
 fn endpoint(text: &str) -> bool {
     if let Some(path) = text.strip_prefix("unix://") {
         return (PATH.fits)(path);
@@ -269,15 +281,11 @@ fn endpoint(text: &str) -> bool {
             None => (host_and_port, None),
         },
     };
-    let named = |user: &str| {
-        user.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-            && user.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
-    };
     (ADDRESS.fits)(host)
         && !host.starts_with('-')
         && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
         && (path.is_empty() || path == "/" || (ssh.is_some() && (PATH.fits)(path)))
-        && user.is_none_or(|user| ssh.is_some() && named(user))
+        && user.is_none_or(|user| ssh.is_some() && is_ssh_user(user))
         && (ssh.is_some() || port.is_some())
 }
 

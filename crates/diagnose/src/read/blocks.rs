@@ -18,10 +18,12 @@ pub struct Limits {
     pub text: usize,
     /// Of a longer one: how much before the match.
     pub before: usize,
+    /// The most NUL bytes of a stream.
+    pub nuls: u64,
 }
 
-/// As they are used.
-pub const LIMITS: Limits = Limits { block: 1 << 20, text: 4096, before: 1024 };
+/// As they are used. No log has as many NUL bytes; /proc/self/pagemap has hundreds of gigabytes.
+pub const LIMITS: Limits = Limits { block: 1 << 20, text: 4096, before: 1024, nuls: 4 << 30 };
 
 /// Lines kept at the start of a stream, and after a line that starts a block.
 const HEAD: usize = 40;
@@ -130,6 +132,16 @@ impl Blocks {
     pub fn binary(&mut self) {
         self.read.binary = true;
         self.remark("binary file: only its text was read".into());
+    }
+
+    /// Whether more NUL bytes have been read than a log may have.
+    pub fn has_too_many_nuls(&self) -> bool {
+        self.cleaner.nuls > self.limits.nuls
+    }
+
+    /// Its sizes.
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// How many bytes have been read.

@@ -4,10 +4,11 @@ use std::io::{self, Cursor, Read as _};
 
 use super::blocks::{Blocks, LIMITS};
 use super::compression::Packing;
-use super::stream::read_rest;
+use super::stream::{Limit, read_rest};
 use super::utf16::{Order, Utf8};
 use super::{Read, Source, formats};
 use diagnostic::error::{Error, Kind};
+use diagnostic::units::memory;
 
 /// So much of the start of a stream tells what it is, in bytes.
 const START: u64 = 4096;
@@ -21,7 +22,7 @@ pub fn read(source: &Source) -> Result<Read, Error> {
 pub(super) fn read_among(source: &Source, others: bool) -> Result<Read, Error> {
     match source {
         Source::File(path) => match host::file::open_ending(path) {
-            Ok(file) => Ok(stream(&path.display().to_string(), file)),
+            Ok(file) => Ok(of_file(&path.display().to_string(), file, FILE_LIMIT_BYTES)),
             Err(error) if others => {
                 Ok(Read::missing(path.display().to_string(), &host::file::why_unreadable(&error)))
             }
@@ -51,6 +52,20 @@ fn start<'s>(mut stream: Box<dyn io::Read + 's>) -> (Vec<u8>, Box<dyn io::Read +
     (first.clone(), Box::new(Cursor::new(first).chain(rest)))
 }
 
+/// The most that is read of a file, in bytes; files of the kernel may have no end.
+const FILE_LIMIT_BYTES: u64 = 64 << 30;
+
+/// Reads a file, without its holes, up to a limit.
+fn of_file(name: &str, file: std::fs::File, limit: u64) -> Read {
+    let (file, skipped) = host::file::without_holes(file);
+    let mut read = stream(name, Limited::new(file, limit, Limit::Bytes));
+    let skipped = skipped.get();
+    if skipped > 0 {
+        read.remarks.push(format!("{} of holes in the file were skipped", memory(skipped)));
+    }
+    read
+}
+
 /// The most that is read of what a packed log unpacks to, in bytes: a few megabytes may unpack to terabytes.
 const UNPACKED_LIMIT_BYTES: u64 = 2 << 30;
 
@@ -59,22 +74,21 @@ struct Limited<R> {
     stream: R,
     left: u64,
     limit: u64,
+    error: fn(u64) -> Limit,
 }
 
 impl<R: io::Read> Limited<R> {
-    fn new(stream: R, limit: u64) -> Limited<R> {
-        Limited { stream, left: limit, limit }
+    fn new(stream: R, limit: u64, error: fn(u64) -> Limit) -> Limited<R> {
+        Limited { stream, left: limit, limit, error }
     }
 }
 
 impl<R: io::Read> io::Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            let mib = self.limit >> 20;
-            let message = format!("it unpacks to more than {mib} MiB; what is behind them was not read");
             return match self.stream.read(&mut [0])? {
                 0 => Ok(0),
-                _ => Err(io::Error::other(message)),
+                _ => Err((self.error)(self.limit).into()),
             };
         }
         let room = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -106,7 +120,7 @@ pub fn stream<'s>(name: &str, raw: impl io::Read + 's) -> Read {
     }
     let (first, mut reader) = match packing {
         Packing::Plain => (first, raw),
-        _ => start(Box::new(Limited::new(packing.undone(raw), UNPACKED_LIMIT_BYTES))),
+        _ => start(Box::new(Limited::new(packing.undone(raw), UNPACKED_LIMIT_BYTES, Limit::Unpacked))),
     };
     if let Some(format) = formats::of(&first) {
         return formats::read(name, format, reader);
@@ -134,6 +148,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::read::blocks::Limits;
 
     fn of(bytes: &[u8]) -> Read {
         read(&Source::Bytes { name: "log".into(), bytes: bytes.to_vec() }).unwrap()
@@ -145,13 +160,25 @@ mod tests {
     fn a_limited_stream_ends_with_an_error_where_more_would_come() {
         let read = |bytes: &[u8], limit| {
             let mut text = Vec::new();
-            let result = Limited::new(bytes, limit).read_to_end(&mut text);
+            let result = Limited::new(bytes, limit, Limit::Unpacked).read_to_end(&mut text);
             (text.len(), result.err().map(|error| error.to_string()))
         };
         assert_eq!(read(&[b'a'; 100], 100), (100, None));
         let (count, error) = read(&vec![b'a'; 3 << 20], 2 << 20);
         assert_eq!(count, 2 << 20);
-        assert_eq!(error.as_deref(), Some("it unpacks to more than 2 MiB; what is behind them was not read"));
+        assert_eq!(error.as_deref(), Some("only the first 2 MiB of what it unpacks to were read"));
+    }
+
+    #[test]
+    fn what_is_not_read_to_its_end_says_so() {
+        let cut = stream("log", Limited::new(LOG.as_bytes(), 10, Limit::Bytes));
+        assert_eq!(cut.remarks, ["only the first 10 bytes were read; the file is larger"]);
+        assert_eq!(cut.lines, 2);
+        let limits = Limits { nuls: 1 << 20, ..LIMITS };
+        let mut blocks = Blocks::new("pagemap", limits);
+        read_rest(&mut blocks, &mut io::repeat(0), "the log");
+        let read = blocks.end();
+        assert_eq!(read.remarks[0], "only the first 2 MiB were read: more than 1 MiB are NUL");
     }
 
     #[test]

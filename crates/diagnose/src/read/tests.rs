@@ -143,7 +143,7 @@ fn progress_bars_colours_and_long_lines() {
     assert!(read.found[0].text[1024..].starts_with("NCCL WARN"));
 }
 
-const SMALL: Limits = Limits { block: 700, text: 128, before: 32 };
+const SMALL: Limits = Limits { block: 700, text: 128, before: 32, nuls: u64::MAX };
 
 /// Pieces of logs, with all that makes them hard.
 fn piece() -> impl Strategy<Value = Vec<u8>> {

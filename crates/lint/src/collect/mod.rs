@@ -7,7 +7,7 @@ mod roots;
 mod together;
 
 use catalog::Catalog;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,9 @@ use diagnostic::error::{Error, Kind as ErrorKind};
 use host::file::{self, Below};
 
 use crate::detect::{Detected, detect};
-use crate::recognize::{COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized};
+use crate::recognize::{
+    COMPOSE_NAMES, OVERRIDE_NAMES, kind_of_name, may_be_deepspeed, may_be_recognized, name_says_deepspeed,
+};
 use crate::{File, Kind, Over, Skipped, Stack, Unchecked, Unreadable};
 use context::NotRead;
 use roots::Roots;
@@ -167,7 +169,9 @@ impl Sources {
             // It was removed meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             // Only its contents would show that it is a configuration, and DeepSpeed could not read it.
-            Err(error) if named.is_none() && NO_CONFIG.contains(&error.kind()) => {
+            Err(error)
+                if named.is_none() && !name_says_deepspeed(&name) && NO_CONFIG.contains(&error.kind()) =>
+            {
                 found.skipped.push(skipped(name, Unchecked::UnknownType));
             }
             Err(_) if is_binary(path) => found.skipped.push(skipped(name, Unchecked::Binary)),
@@ -292,15 +296,14 @@ fn with_overrides(files: Vec<File>) -> Vec<File> {
         let (folder, base) = name.rsplit_once('/').unwrap_or(("", name));
         (folder.to_owned(), base.to_owned())
     };
+    let mut positions: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for (index, file) in files.iter().enumerate() {
+        positions.entry(folder_and_name(&file.name)).or_insert(index);
+    }
     let first = |folder: &str, names: &[&str]| {
-        let position = |name: &&str| {
-            files
-                .iter()
-                .position(|file| folder_and_name(&file.name) == (folder.to_owned(), (*name).to_owned()))
-        };
-        names.iter().find_map(position)
+        names.iter().find_map(|name| positions.get(&(folder.to_owned(), (*name).to_owned())).copied())
     };
-    let folders: BTreeSet<String> = files.iter().map(|file| folder_and_name(&file.name).0).collect();
+    let folders: BTreeSet<String> = positions.keys().map(|(folder, _)| folder.clone()).collect();
     let pairs = folders
         .iter()
         .filter_map(|folder| Some((first(folder, COMPOSE_NAMES)?, first(folder, OVERRIDE_NAMES)?)));
@@ -310,6 +313,7 @@ fn with_overrides(files: Vec<File>) -> Vec<File> {
         let File { name, text, .. } = files[*other].clone();
         merged[*base].over.push(Over::new(name, text));
     }
-    let is_override = |index: usize| pairs.iter().any(|(_, other)| *other == index);
+    let overrides: BTreeSet<usize> = pairs.iter().map(|(_, other)| *other).collect();
+    let is_override = |index: usize| overrides.contains(&index);
     merged.into_iter().enumerate().filter(|(index, _)| !is_override(*index)).map(|(_, file)| file).collect()
 }

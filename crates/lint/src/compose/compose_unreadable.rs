@@ -37,8 +37,7 @@ fn judge(file: &Compose) -> Vec<Found> {
                 "Lint the rendered file",
             )];
         }
-        let why = why.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-        return vec![Found::error(location.clone(), format!("not valid YAML: {why}"), "")];
+        return vec![Found::error(location.clone(), why.to_string(), "")];
     }
     if file.template {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! An ARG that the stage which uses it does not declare.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::references::{Reference, references};
@@ -60,13 +60,17 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             From::Image(_) | From::Scratch => BTreeSet::new(),
         };
         let mut named = BTreeSet::new();
+        let arguments = lines_of_arguments(&stage.instructions);
         for (index, one) in stage.instructions.iter().enumerate() {
+            let own = (one.keyword == "ENV").then(|| OwnNames::of(one));
             for reference in references(one) {
                 let name = &reference.name;
                 if reference.defaulted || declared.contains(name) || base_sets(file, name) {
                     continue;
                 }
-                let what = fault(&reference, one, &globals, &stage.instructions[index..]);
+                let later = arguments.get(name).and_then(|all| all.range(index + 1..).next());
+                let later = later.map(|(_, line)| *line);
+                let what = fault(&reference, own.as_ref(), &globals, later);
                 if let Some((message, fix)) = what.filter(|_| named.insert(name.clone())) {
                     found.push(Found::warning(reference.line, message, fix));
                 }
@@ -82,24 +86,57 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     found
 }
 
-/// Why a name that is not declared so far has no value, and what to write.
+/// The lines of a stage's ARG instructions by name and place.
+fn lines_of_arguments(instructions: &[Instruction]) -> BTreeMap<String, BTreeMap<usize, usize>> {
+    let mut found: BTreeMap<String, BTreeMap<usize, usize>> = BTreeMap::new();
+    for (index, one) in instructions.iter().enumerate().filter(|(_, one)| one.keyword == "ARG") {
+        for (name, _) in pairs(&one.text.text) {
+            found.entry(name).or_default().insert(index, one.line);
+        }
+    }
+    found
+}
+
+/// The names that one ENV sets, and those that it uses in the value of another name.
+struct OwnNames {
+    set: BTreeSet<String>,
+    used_by_others: BTreeSet<String>,
+}
+
+impl OwnNames {
+    fn of(one: &Instruction) -> OwnNames {
+        let mut own = OwnNames { set: BTreeSet::new(), used_by_others: BTreeSet::new() };
+        for (set, value) in settings(&one.text.text) {
+            let used = value.as_deref().map(used_names).unwrap_or_default();
+            // `ENV PATH=/a:$PATH` goes on with the value of the base image.
+            own.used_by_others.extend(used.into_iter().filter(|name| *name != set).map(str::to_owned));
+            own.set.insert(set);
+        }
+        own
+    }
+}
+
+/// The names in `$NAME` and `${NAME…}`.
+fn used_names(value: &str) -> Vec<&str> {
+    let behind = value.split('$').skip(1).map(|rest| rest.strip_prefix('{').unwrap_or(rest));
+    let end = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    behind.map(|text| &text[..end(text)]).filter(|name| !name.is_empty()).collect()
+}
+
+/// Why a name that is not declared so far has no value, and what to write; `later` is the line of an ARG
+/// that declares it below.
 fn fault(
     reference: &Reference,
-    one: &Instruction,
+    own: Option<&OwnNames>,
     globals: &BTreeSet<String>,
-    rest: &[Instruction],
+    later: Option<usize>,
 ) -> Option<(String, String)> {
     let name = &reference.name;
-    if one.keyword == "ENV" {
-        let own = settings(&one.text.text).into_iter().any(|(set, _)| set == *name);
-        // `ENV PATH=/a:$PATH` goes on with the value of the base image.
-        let other = own && !extends_itself(one, name);
+    if own.is_some_and(|own| own.set.contains(name) && own.used_by_others.contains(name)) {
         let message = format!(
             "{name} is set in the same ENV; ${name} there still has the value of before, which is empty"
         );
-        if other {
-            return Some((message, format!("Set {name} in an ENV of its own above")));
-        }
+        return Some((message, format!("Set {name} in an ENV of its own above")));
     }
     if globals.contains(name) {
         let message =
@@ -110,19 +147,8 @@ fn fault(
         let message = format!("{name} is only set in a stage that declares it; ${name} is empty here");
         return Some((message, format!("Add `ARG {name}` below FROM")));
     }
-    let later = rest.iter().skip(1).find(|one| {
-        one.keyword == "ARG" && pairs(&one.text.text).into_iter().any(|(declared, _)| declared == *name)
-    })?;
-    let message = format!("${name} is empty here: its ARG comes later, in line {}", later.line);
+    let message = format!("${name} is empty here: its ARG comes later, in line {}", later?);
     Some((message, "Move the ARG up".to_owned()))
-}
-
-/// Whether an ENV uses a name only in the value of that name.
-fn extends_itself(one: &Instruction, name: &str) -> bool {
-    settings(&one.text.text).into_iter().all(|(set, value)| {
-        let value = value.unwrap_or_default();
-        set == name || !(value.contains(&format!("${name}")) || value.contains(&format!("${{{name}")))
-    })
 }
 
 /// Whether base images set a variable of this name themselves.

@@ -1,6 +1,7 @@
 //! Instructions that do not exist.
 
 use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::copied::PATH_LIMIT_BYTES;
 use crate::read::dockerfile::instructions::{INSTRUCTIONS, Instruction};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
@@ -84,6 +85,14 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
                 "Move it below FROM; only ARG may precede FROM",
             )]
         }
-        _ => Vec::new(),
+        _ => file.stages.iter().filter_map(|stage| Some(too_long(stage.too_long_path?))).collect(),
     }
+}
+
+fn too_long(line: usize) -> Found {
+    let message = format!(
+        "the working directory has more than {PATH_LIMIT_BYTES} bytes, the most that Linux opens; it was \
+         not followed from here on"
+    );
+    Found::error(line, message, "Use an absolute path: `WORKDIR /work`")
 }

@@ -1,5 +1,6 @@
 //! A change of owner that writes a layer a second time.
 
+use crate::read::dockerfile::copied::PATH_LIMIT_BYTES;
 use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -40,7 +41,12 @@ fn stage(stage: &Stage) -> Vec<Found> {
     for (index, instruction) in stage.instructions.iter().enumerate() {
         let text = expand(instruction.text.text.trim(), &stage.end.variables).text;
         match instruction.keyword.as_str() {
-            "WORKDIR" => workdir = absolute(&workdir, text.trim_matches('"')),
+            "WORKDIR" => {
+                let path = absolute(&workdir, text.trim_matches('"'));
+                if path.len() <= PATH_LIMIT_BYTES {
+                    workdir = path;
+                }
+            }
             "COPY" | "ADD" => {
                 let words: Vec<&str> = text.split_whitespace().collect();
                 let target = instruction.json.as_ref().and_then(|words| words.last().cloned());

@@ -20,10 +20,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let broken = file.broken.iter().map(|(line, why)| {
-        let why = why.lines().next().unwrap_or_default().trim_end_matches('.');
-        Found::error(*line, format!("not valid YAML: {why}"), "")
-    });
+    let broken = file.broken.iter().map(|(line, why)| Found::error(*line, why.to_string(), ""));
     let lacking = file.documents.iter().filter_map(|one| {
         let missing = match (one.api.is_empty(), one.kind.is_empty()) {
             (false, false) => return None,

@@ -4,6 +4,7 @@ use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
+use super::broken::{Broken, limited};
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
@@ -13,7 +14,7 @@ use crate::file::File;
 pub(crate) struct Manifest {
     pub catalog: &'static Catalog,
     /// Why a document cannot be read, and where.
-    pub broken: Option<(usize, String)>,
+    pub broken: Option<(usize, Broken)>,
     pub documents: Vec<Document>,
     /// Those of other files in the same folder.
     pub others: Vec<Document>,
@@ -65,18 +66,25 @@ impl Manifest {
         let mut manifest = Manifest { catalog, broken: None, documents: Vec::new(), others: Vec::new() };
         for (first, part) in parts(source) {
             if let Some(line) = too_deep(&part) {
-                manifest.broken = manifest.broken.or(Some((first + line - 1, TOO_DEEP.to_owned())));
+                manifest.broken = manifest.broken.or(Some((first + line - 1, Broken::yaml(TOO_DEEP))));
                 continue;
             }
             match serde_yaml::from_str::<Value>(&part) {
                 Ok(mut value) => {
                     let _ = value.apply_merge();
+                    let value = match limited(value, &part) {
+                        Ok(value) => value,
+                        Err(why) => {
+                            manifest.broken = manifest.broken.or(Some((first, why)));
+                            continue;
+                        }
+                    };
                     manifest.documents.extend(document(value, first, &part).filter(|one| !one.is_patch()));
                 }
                 Err(error) => {
                     let line = error.location().map_or(1, |location| location.line());
                     let line = first + line.clamp(1, part.lines().count().max(1)) - 1;
-                    manifest.broken = manifest.broken.or(Some((line, error.to_string())));
+                    manifest.broken = manifest.broken.or(Some((line, Broken::yaml(&error.to_string()))));
                 }
             }
         }

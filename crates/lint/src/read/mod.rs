@@ -1,5 +1,6 @@
 //! Parsers of the files that are linted. Nothing here judges.
 
+pub(crate) mod broken;
 pub(crate) mod compose;
 pub(crate) mod config;
 pub(crate) mod dockerfile;

@@ -27,27 +27,38 @@ pub(crate) fn split(text: &str, comments: bool) -> Vec<String> {
 
 /// The part of a command that the shell itself expands: what is outside single quotes.
 pub(crate) fn expanded(command: &str) -> String {
-    scan(command).0
+    let mut quotes = OpenQuote::default();
+    command.chars().filter(|letter| quotes.next(*letter)).collect()
 }
 
-/// The quote that is open at the end of a text.
-pub(crate) fn open_quote(text: &str) -> Option<char> {
-    scan(text).1
+/// The quote that is open at the end of a text that comes in parts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OpenQuote {
+    pub quote: Option<char>,
+    /// Whether a backslash stands before what comes next.
+    escaped: bool,
 }
 
-fn scan(text: &str) -> (String, Option<char>) {
-    let (mut kept, mut quote) = (String::new(), None);
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\\', None | Some('"')) => {
-                letters.next();
-            }
-            (_, Some(end)) if letter == end => quote = None,
-            ('"' | '\'', None) => quote = Some(letter),
-            (_, Some('\'')) => {}
-            _ => kept.push(letter),
+impl OpenQuote {
+    /// Goes on with the next part.
+    pub(crate) fn add(&mut self, text: &str) {
+        for letter in text.chars() {
+            self.next(letter);
         }
     }
-    (kept, quote)
+
+    /// Whether the shell itself expands the letter that comes next.
+    fn next(&mut self, letter: char) -> bool {
+        if std::mem::take(&mut self.escaped) {
+            return false;
+        }
+        match (letter, self.quote) {
+            ('\\', None | Some('"')) => self.escaped = true,
+            (_, Some(end)) if letter == end => self.quote = None,
+            ('"' | '\'', None) => self.quote = Some(letter),
+            (_, Some('\'')) => {}
+            _ => return true,
+        }
+        false
+    }
 }

@@ -3,7 +3,7 @@
 //! Directives are the lines that begin with `#SBATCH`, up to the first line that is neither a comment nor
 //! blank; `hetjob` begins the next component (SchedMD/slurm:src/sbatch/opt.c@284c3b95).
 
-use super::quotes::{open_quote, split};
+use super::quotes::{OpenQuote, split};
 use catalog::Catalog;
 use catalog::sbatch_options::SbatchOption;
 use std::collections::BTreeSet;
@@ -194,6 +194,7 @@ fn options(catalog: &'static Catalog, words: &[String], line: usize, component: 
 /// and the line numbers of here-documents.
 fn commands(source: &str) -> (Vec<(usize, String)>, BTreeSet<usize>) {
     let (mut found, mut open, mut first) = (Vec::new(), String::new(), 0);
+    let mut quotes = OpenQuote::default();
     let mut bodies = BTreeSet::new();
     let mut until: Option<String> = None;
     for (index, line) in source.lines().enumerate() {
@@ -210,15 +211,23 @@ fn commands(source: &str) -> (Vec<(usize, String)>, BTreeSet<usize>) {
                 continue;
             }
         }
-        open.push_str(line);
-        let continued = open.ends_with('\\') && !in_single_quotes(&open);
-        if continued {
-            open.pop();
-            open.push(' ');
-        } else if is_open(&open) {
-            open.push('\n');
+        let mut add = |text: &str| {
+            open.push_str(text);
+            quotes.add(text);
+            quotes.quote
+        };
+        let (text, end) = match line.strip_suffix('\\') {
+            Some(text) => (text, "\\"),
+            None => (line, ""),
+        };
+        let quote = add(text);
+        if !end.is_empty() && quote != Some('\'') {
+            add(" ");
+        } else if add(end).is_some() {
+            add("\n");
         } else {
             until = here_document(&open);
+            quotes = OpenQuote::default();
             found.push((first, std::mem::take(&mut open)));
         }
     }
@@ -226,14 +235,6 @@ fn commands(source: &str) -> (Vec<(usize, String)>, BTreeSet<usize>) {
         found.push((first, open));
     }
     (found, bodies)
-}
-
-fn is_open(text: &str) -> bool {
-    open_quote(text).is_some()
-}
-
-fn in_single_quotes(text: &str) -> bool {
-    open_quote(text) == Some('\'')
 }
 
 /// The word that ends the here-document of a command.
@@ -281,11 +282,21 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_joined_as_a_shell_does() {
+        let of = |text: &str| commands(text).0.into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(of("a '\\\nb'\nc\n"), ["a '\\\nb'", "c"]);
+        assert_eq!(of("a \"b\\\"\nc\"\nd\n"), ["a \"b\\\"\nc\"", "d"]);
+        assert_eq!(of("a \\\n\\\nb\nc"), ["a   b", "c"]);
+        assert_eq!(of("a 'b"), ["a 'b\n"]);
+    }
+
+    #[test]
     fn commands_and_what_they_expand() {
         let text = "#SBATCH -N1\nsrun bash -c '\n  a $X\n' \\\n  $Y\ncat <<E\nsrun b\nE\nc\n";
         let (commands, bodies) = commands(text);
         assert_eq!(bodies.into_iter().collect::<Vec<_>>(), [7, 8]);
         assert_eq!(commands.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 6, 9]);
+        assert_eq!(commands[0].1, "srun bash -c '\n  a $X\n'    $Y");
         let expanded = expanded(&commands[0].1);
         assert!(expanded.contains("$Y") && !expanded.contains("$X"));
     }

@@ -1,6 +1,6 @@
 //! `((x++))` from 0 in a script with `set -e`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -35,15 +35,17 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    let in_documents = |line: usize| {
-        script.documents.iter().any(|document| document.lines.iter().any(|(number, _)| *number == line))
-    };
+    let in_documents: BTreeSet<usize> = script
+        .documents
+        .iter()
+        .flat_map(|document| document.lines.iter().map(|(number, _)| *number))
+        .collect();
     let first = script.text.lines().next().unwrap_or_default();
     let mut exits = first.starts_with("#!") && first.split_whitespace().skip(1).any(is_errexit);
     let mut zero: BTreeMap<&str, bool> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, line) in script.text.lines().enumerate() {
-        if in_documents(index + 1) {
+        if in_documents.contains(&(index + 1)) {
             continue;
         }
         let text = line.split(" #").next().unwrap_or_default().trim();

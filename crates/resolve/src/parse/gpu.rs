@@ -27,7 +27,12 @@ pub(crate) fn gpu(catalog: &Catalog, text: &str) -> Result<Gpu, ParameterError> 
     let ambiguous = || with_these_words(catalog, text).len() > 1;
     let by_name = || catalog.gpus().by_name(text).filter(|_| !ambiguous());
     let model = catalog.gpus().by_alias(text).or_else(by_name);
-    model.and_then(|model| of_model(&display(text), model)).ok_or_else(|| unknown(catalog, text))
+    // Names are compared without signs, and this text becomes a comment and a label of the image.
+    let plain = |c: char| c.is_ascii_alphanumeric() || " ._-/+()".contains(c);
+    model
+        .filter(|_| text.chars().all(plain))
+        .and_then(|model| of_model(&display(text), model))
+        .ok_or_else(|| unknown(catalog, text))
 }
 
 fn unknown(catalog: &Catalog, text: &str) -> ParameterError {
@@ -196,6 +201,10 @@ mod tests {
     fn rejects_unknown_gpus_with_suggestions() {
         assert_eq!(gpu(catalog(), "h1000").unwrap_err().hints[0], "did you mean h100?");
         assert_eq!(gpu(catalog(), "sm_85").unwrap_err().hints[0], "did you mean sm_86?");
+        for text in ["h100$(x)", "h100\"x\"", "RTX 4090 <script>", "h100\nRUN x", "h100\u{202e}", "h100`x`"] {
+            let error = gpu(catalog(), text).unwrap_err();
+            assert!(error.problem.starts_with("unknown GPU "), "{text:?}: {}", error.problem);
+        }
         assert!(gpu(catalog(), "9.9").unwrap_err().problem.contains("compute capability 9.9"));
         assert!(
             gpu(catalog(), "toaster").is_err()

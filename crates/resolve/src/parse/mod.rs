@@ -8,7 +8,7 @@ mod versions;
 mod with;
 
 pub use gpu::{capability, of_capability, of_model};
-pub use platform::{system, system_of_release};
+pub use platform::{architecture_named, system, system_of_release};
 pub use with::{is_requirement, package_name, package_names, split_requirements, unchecked_warning};
 
 use pep440_rs::Version;
@@ -125,6 +125,8 @@ impl Parsed {
 const VALUE_LIMIT_BYTES: usize = 256;
 /// The same for options that take a list in one value.
 const LIST_LIMIT_BYTES: usize = 64 << 10;
+/// The most entries of an option or key that is a list; each GPU is compared with each other one.
+const LIST_LIMIT: usize = 1000;
 
 impl StackOptions {
     /// Refuses values that are too long to be one, before anything parses or shows them.
@@ -142,9 +144,20 @@ impl StackOptions {
             one(Parameter::Os, &self.os),
             one(Parameter::Arch, &self.arch),
         ];
-        let values = values.into_iter().chain([one(Parameter::Base, &self.base)]);
-        for (parameter, text) in
-            values.flat_map(|(parameter, texts)| texts.into_iter().map(move |one| (parameter, one)))
+        let values: Vec<(Parameter, Vec<String>)> =
+            values.into_iter().chain([one(Parameter::Base, &self.base)]).collect();
+        for (parameter, texts) in &values {
+            let count: usize = texts.iter().map(|text| text.split(',').count()).sum();
+            // A specifier has commas of its own: numpy>=1.20,<2.
+            let limit = if *parameter == Parameter::With { 4 * LIST_LIMIT } else { LIST_LIMIT };
+            if count > limit {
+                let problem = format!("has {count} entries; a list has at most {limit}");
+                return Err(ParameterError::new(*parameter, problem));
+            }
+        }
+        for (parameter, text) in values
+            .into_iter()
+            .flat_map(|(parameter, texts)| texts.into_iter().map(move |one| (parameter, one)))
         {
             let list = matches!(parameter, Parameter::With | Parameter::Preset | Parameter::Gpu);
             let limit = if list { LIST_LIMIT_BYTES } else { VALUE_LIMIT_BYTES };

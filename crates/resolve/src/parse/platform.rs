@@ -33,7 +33,9 @@ fn squeezed(text: &str) -> String {
 
 /// The id of the system in `--os`.
 pub(super) fn required_system(catalog: &'static Catalog, text: &str) -> Result<String, ParameterError> {
-    if let Some(system) = system(catalog, text) {
+    // Names are compared without signs, and this text becomes a comment and a label of the image.
+    let plain = |c: char| c.is_ascii_alphanumeric() || " ._-:/".contains(c);
+    if let Some(system) = system(catalog, text).filter(|_| text.chars().all(plain)) {
         return Ok(system.id.clone());
     }
     let all: Vec<&str> = catalog.systems().all().iter().map(|system| system.id.as_str()).collect();
@@ -50,6 +52,11 @@ pub(super) fn architecture(text: &str) -> Result<String, ParameterError> {
         other => Err(ParameterError::new(Parameter::Arch, format!("unknown architecture {other:?}"))
             .hint("architectures: x86_64 (amd64), aarch64 (arm64)")),
     }
+}
+
+/// The architecture that somebody means by `amd64` or `linux/arm64`: `x86_64`, `aarch64`.
+pub fn architecture_named(text: &str) -> Option<String> {
+    architecture(text).ok()
 }
 
 /// Short names of repositories.

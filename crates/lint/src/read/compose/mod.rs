@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
+use crate::read::broken::{Broken, limited};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::quotes::split;
 use key_lines::KeyLines;
@@ -26,7 +27,7 @@ pub(crate) struct Compose {
     /// Its content with merges applied; null if it cannot be read.
     pub root: Value,
     /// Why it cannot be read, and where.
-    pub broken: Option<(Location, String)>,
+    pub broken: Option<(Location, Broken)>,
     /// Whether it looks like a template that somebody still fills in.
     pub template: bool,
     /// Whether it is meant for `docker stack deploy`.
@@ -141,26 +142,30 @@ impl Compose {
 }
 
 /// One file alone: its content, why and where it cannot be read, its lines.
-fn one(text: &str) -> (Value, Option<(usize, String)>, KeyLines) {
+fn one(text: &str) -> (Value, Option<(usize, Broken)>, KeyLines) {
     let mut broken = None;
     if let Some(line) = too_deep(text) {
-        return (Value::Null, Some((line, TOO_DEEP.to_owned())), KeyLines::default());
+        return (Value::Null, Some((line, Broken::yaml(TOO_DEEP))), KeyLines::default());
     }
     let mut root = match serde_yaml::from_str::<Value>(text) {
         Ok(root) => root,
         Err(error) => {
             let line = error.location().map_or(1, |location| location.line());
-            broken = Some((line.clamp(1, text.lines().count().max(1)), error.to_string()));
+            broken = Some((line.clamp(1, text.lines().count().max(1)), Broken::yaml(&error.to_string())));
             Value::Null
         }
     };
     if let Err(error) = root.apply_merge() {
-        broken = broken.or(Some((1, error.to_string())));
+        broken = broken.or(Some((1, Broken::yaml(&error.to_string()))));
     }
+    let root = limited(root, text).unwrap_or_else(|why| {
+        broken = Some((1, why));
+        Value::Null
+    });
     let key_lines = KeyLines::read(text);
     // The parser names the mapping in which a key stands twice, not the key's line.
     if let (Some(_), Some((line, key))) = (&broken, &key_lines.twice) {
-        broken = Some((*line, format!("duplicate key {key} in one mapping")));
+        broken = Some((*line, Broken::Yaml(format!("duplicate key {key} in one mapping"))));
     }
     (root, broken, key_lines)
 }

@@ -1,13 +1,16 @@
 //! Which file of the build context stands at a place of the image: WORKDIR, COPY, ADD, bind mounts.
 
-use rpds::{RedBlackTreeSet, Vector};
+use rpds::{RedBlackTreeMap, RedBlackTreeSet, Vector};
 
 /// Where one is, and what was copied to where.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Copied {
     /// The working directory; it begins empty, which is that of the base image.
     pub workdir: String,
-    copies: Vector<Copy>,
+    /// What was copied, by target.
+    copies: RedBlackTreeMap<String, Vector<Copy>>,
+    /// How often something was copied.
+    count: usize,
     /// Names of files that a command changed or made.
     changed: RedBlackTreeSet<String>,
 }
@@ -15,17 +18,33 @@ pub(crate) struct Copied {
 /// One COPY, ADD or bind mount.
 #[derive(Debug)]
 struct Copy {
+    /// Its place among all, from 0.
+    order: usize,
     /// Paths in the context; empty where they come from elsewhere or are not known.
     sources: Vec<String>,
-    target: String,
     /// Whether the target is certainly a directory.
     into: bool,
 }
 
+/// The longest path that Linux opens, in bytes without the NUL behind it: PATH_MAX of
+/// torvalds/linux:include/uapi/linux/limits.h.
+pub(crate) const PATH_LIMIT_BYTES: usize = 4095;
+
+/// The deepest path that is searched for among what was copied: each directory above it may be a target.
+const DEPTH_LIMIT: usize = 256;
+
+/// The most copies that are asked for one path, the last ones first.
+const COPIES_LIMIT: usize = 256;
+
 impl Copied {
-    /// WORKDIR, `cd`.
-    pub(crate) fn enter(&mut self, directory: &str) {
-        self.workdir = join(&self.workdir, directory);
+    /// WORKDIR, `cd`: whether such a path may exist. The working directory stays the same where it may not.
+    pub(crate) fn enter(&mut self, directory: &str) -> bool {
+        let path = join(&self.workdir, directory);
+        let fits = path.len() <= PATH_LIMIT_BYTES;
+        if fits {
+            self.workdir = path;
+        }
+        fits
     }
 
     /// Files of the context were copied, or what else has no sources that are known.
@@ -35,7 +54,11 @@ impl Copied {
             true => sources.iter().map(|source| join("", source.trim_start_matches('/'))).collect(),
             false => Vec::new(),
         };
-        self.copies.push_back_mut(Copy { sources, target: join(&self.workdir, target), into });
+        let target = join(&self.workdir, target);
+        let mut copies = self.copies.get(&target).cloned().unwrap_or_default();
+        copies.push_back_mut(Copy { order: self.count, sources, into });
+        self.copies.insert_mut(target, copies);
+        self.count += 1;
     }
 
     /// A RUN ended: its working directory and its mounts are those of before; what it changed stays changed.
@@ -59,22 +82,24 @@ impl Copied {
         let path = join(&self.workdir, path);
         let name = path.rsplit('/').next().unwrap_or_default();
         let mut found = Vec::new();
-        if self.changed.contains(name) {
+        if self.changed.contains(name) || path.matches('/').count() > DEPTH_LIMIT {
             return found;
         }
-        for copy in self.copies.iter().rev() {
-            let below = below(&path, &copy.target);
+        let mut near: Vec<(&Copy, &str)> = targets_above(&path)
+            .into_iter()
+            .filter_map(|(target, below)| Some((self.copies.get(target)?, below)))
+            .flat_map(|(copies, below)| copies.iter().rev().take(COPIES_LIMIT).map(move |one| (one, below)))
+            .collect();
+        near.sort_by_key(|(copy, _)| std::cmp::Reverse(copy.order));
+        for (copy, below) in near.into_iter().take(COPIES_LIMIT) {
             if copy.sources.is_empty() {
-                match below {
-                    Some(_) => break,
-                    None => continue,
-                }
+                break;
             }
             for source in &copy.sources {
                 let own = source.rsplit('/').next().unwrap_or_default();
                 match below {
-                    Some("") if !copy.into => found.push(source.clone()),
-                    Some(rest) if !rest.is_empty() => {
+                    "" if !copy.into => found.push(source.clone()),
+                    rest if !rest.is_empty() => {
                         if rest == own {
                             found.push(source.clone());
                         }
@@ -90,40 +115,50 @@ impl Copied {
     }
 }
 
-/// What of a path lies below a directory; empty where it is the directory itself.
-fn below<'p>(path: &'p str, directory: &str) -> Option<&'p str> {
-    match directory {
-        "" => (!path.starts_with('/')).then_some(path),
-        "/" => path.strip_prefix('/'),
-        _ => {
-            let rest = path.strip_prefix(directory)?;
-            match rest.is_empty() {
-                true => Some(rest),
-                false => rest.strip_prefix('/'),
-            }
-        }
+/// The paths to which something may have been copied so that a path is there: itself and the directories
+/// above it, each with what of the path lies below it.
+fn targets_above(path: &str) -> Vec<(&str, &str)> {
+    let mut found = vec![(path, "")];
+    for (at, _) in path.match_indices('/').filter(|(at, _)| *at > 0) {
+        found.push((&path[..at], &path[at + 1..]));
     }
+    match path.strip_prefix('/') {
+        Some(rest) if !rest.is_empty() => found.push(("/", rest)),
+        None if !path.is_empty() => found.push(("", path)),
+        _ => {}
+    }
+    found
 }
 
-/// A path from a directory, `.` and `..` resolved; both may be relative.
+/// A path from a directory, `.` and `..` resolved; both may be relative. The directory is one that this has
+/// resolved, or has nothing to resolve.
 pub(crate) fn join(directory: &str, path: &str) -> String {
-    let whole = match path.starts_with('/') {
-        true => path.to_owned(),
-        false => format!("{directory}/{path}"),
+    let mut whole = match path.starts_with('/') {
+        true => "/".to_owned(),
+        false => directory.to_owned(),
     };
-    let absolute = path.starts_with('/') || directory.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
+    for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if absolute => {}
-            _ => parts.push(part),
+            ".." if whole == "/" => {}
+            ".." if whole.is_empty() || whole == ".." || whole.ends_with("/..") => enter(&mut whole, ".."),
+            ".." => match whole.rfind('/') {
+                Some(0) => whole.truncate(1),
+                Some(end) => whole.truncate(end),
+                None => whole.clear(),
+            },
+            _ => enter(&mut whole, part),
         }
     }
-    format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
+    whole
+}
+
+/// Appends a name to a path.
+fn enter(path: &mut String, name: &str) {
+    if !path.is_empty() && !path.ends_with('/') {
+        path.push('/');
+    }
+    path.push_str(name);
 }
 
 #[cfg(test)]
@@ -179,5 +214,30 @@ mod tests {
         assert_eq!(join("/a", "/b"), "/b");
         assert_eq!(join("", "../x"), "../x");
         assert_eq!(join("/", "../x"), "/x");
+        assert_eq!(join("..", "../x"), "../../x");
+        assert_eq!((join("/a", ".."), join("a", ".."), join("", "")), ("/".into(), "".into(), "".into()));
+    }
+
+    #[test]
+    fn paths_that_linux_cannot_open_are_not_followed() {
+        let mut copied = Copied::default();
+        assert!(copied.enter("/a"));
+        assert!((0..2000).all(|_| copied.enter("d/")));
+        assert!(!copied.enter(&"d/".repeat(100)));
+        assert_eq!(copied.workdir.len(), 2 + 2 * 2000);
+        assert!(copied.enter("/b"));
+        copied.copy(&["r.txt".to_owned()], ".", true);
+        assert!(copied.candidates(&"d/".repeat(DEPTH_LIMIT + 1)).is_empty());
+        assert_eq!(copied.candidates("r.txt")[0], "r.txt");
+    }
+
+    #[test]
+    fn last_copies_come_first_and_are_limited() {
+        let mut copied = Copied::default();
+        for number in 0..COPIES_LIMIT * 2 {
+            copied.copy(&[format!("a{number}")], "/x/", true);
+        }
+        let candidates = copied.candidates("/x/f");
+        assert_eq!((candidates.len(), candidates[0].as_str()), (COPIES_LIMIT, "a511/f"));
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Stage {
     pub runs: Vec<Run>,
     /// What holds at its end.
     pub end: Rc<State>,
+    /// The first WORKDIR that makes a path which is too long for Linux; those behind it are not followed.
+    pub too_long_path: Option<usize>,
 }
 
 /// One command, and what held before it.
@@ -221,6 +223,7 @@ impl Reader {
             instructions: Vec::new(),
             runs: Vec::new(),
             end: Rc::clone(&state),
+            too_long_path: None,
         };
         Open { stage, state, copies: BTreeSet::new(), wants: BTreeSet::new() }
     }
@@ -247,7 +250,9 @@ impl Open {
             "WORKDIR" => {
                 let state = Rc::make_mut(&mut self.state);
                 let directory = expand(&unquoted(instruction.text.text.trim()), &state.variables).text;
-                state.files.enter(&directory);
+                if !state.files.enter(&directory) {
+                    self.stage.too_long_path.get_or_insert(instruction.line);
+                }
             }
             "COPY" | "ADD" => self.copy(instruction),
             "SHELL" => {

@@ -208,7 +208,7 @@ impl State {
         ];
         match command.program() {
             "cd" | "pushd" => {
-                self.files.enter(command.words.get(1).map_or("/root", |word| word.text.as_str()))
+                self.files.enter(command.words.get(1).map_or("/root", |word| word.text.as_str()));
             }
             program if installs || harmless.contains(&program) => {}
             _ => self.files.changed(&command.text()),
