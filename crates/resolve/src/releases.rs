@@ -1,5 +1,6 @@
 //! Packages and their releases as the search needs them.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
@@ -7,6 +8,7 @@ use pep440_rs::{Version, VersionSpecifiers};
 use super::python::Python;
 use super::without_cuda::WithoutCuda;
 use catalog::deepspeed::{self, Breaks};
+use catalog::elsewhere::Elsewhere;
 use catalog::{Catalog, Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
@@ -44,8 +46,10 @@ pub struct Release {
     /// True if it has no wheel although other releases of the package have one: it is not meant to be
     /// compiled.
     pub lacks_wheel: bool,
-    /// Package → which versions of it.
+    /// Package → which versions of it, where `elsewhere` says nothing else.
     pub requires: Vec<(&'static str, VersionSpecifiers)>,
+    /// What differs on some Pythons and processors.
+    pub elsewhere: Vec<Differing>,
     /// DeepSpeed's own row, of a release of it.
     pub deepspeed: Option<&'static deepspeed::Release>,
     /// The prebuilt wheels of a release of flash-attn, where they are known.
@@ -54,6 +58,8 @@ pub struct Release {
     pub incompatible: Vec<Incompatible>,
     /// What it requires through packages that the catalog does not have.
     pub indirect: Vec<Indirect>,
+    /// Where something that it requires has no wheel.
+    pub without_wheels: Vec<&'static packages::WithoutWheel>,
     /// The CUDA of its compiled code.
     pub compiled_for: CompiledFor,
     /// Whether it works with a CPU build of torch.
@@ -85,6 +91,39 @@ pub struct Indirect {
     pub versions: VersionSpecifiers,
     /// The requirement that leads there: `opencv-python-headless >=4.13.0`.
     pub through: &'static str,
+    /// The Pythons on which it does; `None`: every one.
+    pub pythons: Option<&'static [String]>,
+}
+
+impl Indirect {
+    /// Whether it holds on a Python.
+    pub fn holds_on(&self, python: &Python) -> bool {
+        self.pythons.is_none_or(|list| list.contains(&python.text))
+    }
+}
+
+/// Requirements that differ on some Pythons or on a processor.
+#[derive(Debug, Clone)]
+pub struct Differing {
+    /// Where.
+    pub row: &'static Elsewhere,
+    /// [`Elsewhere::requires`], parsed.
+    pub requires: Vec<(&'static str, VersionSpecifiers)>,
+}
+
+/// What requirements depend on besides the release: the Python (`3.12`) and the processor (`aarch64`).
+#[derive(Debug, Clone, Copy)]
+pub struct Markers<'m> {
+    /// `3.12`.
+    pub python: &'m str,
+    /// `aarch64`.
+    pub architecture: &'m str,
+}
+
+impl Markers<'_> {
+    fn within(self, row: &Elsewhere) -> bool {
+        row.covers(Some(self.python), Some(self.architecture)) == Some(true)
+    }
 }
 
 /// What a release does not go together with.
@@ -105,8 +144,37 @@ impl Release {
     }
 
     /// What it requires of a package, if anything.
-    pub fn requires(&self, package: &str) -> Option<&VersionSpecifiers> {
-        self.requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
+    pub fn requires(&self, package: &str, markers: Markers) -> Option<&VersionSpecifiers> {
+        let differing =
+            self.elsewhere.iter().find(|one| markers.within(one.row) && one.row.mentions(package));
+        versions_of(differing.map_or(&self.requires, |one| &one.requires), package)
+    }
+
+    /// What it requires of a package on every Python; `None`: nothing, or it depends on the Python.
+    pub fn requires_on_every_python(&self, package: &str, architecture: &str) -> Option<&VersionSpecifiers> {
+        if self.depends_on_python(package, architecture) {
+            return None;
+        }
+        let of_architecture = |one: &&Differing| {
+            one.row.mentions(package) && one.row.covers(None, Some(architecture)) == Some(true)
+        };
+        let differing = self.elsewhere.iter().find(of_architecture);
+        versions_of(differing.map_or(&self.requires, |one| &one.requires), package)
+    }
+
+    /// Whether what it requires of a package depends on the Python.
+    pub fn depends_on_python(&self, package: &str, architecture: &str) -> bool {
+        let mut mentions = self.elsewhere.iter().filter(|one| one.row.mentions(package));
+        mentions.any(|one| one.row.covers(None, Some(architecture)).is_none())
+    }
+
+    /// Everything that it requires: package and versions.
+    pub fn required(&self, markers: Markers) -> Vec<(&'static str, &VersionSpecifiers)> {
+        let here: Vec<&Differing> = self.elsewhere.iter().filter(|one| markers.within(one.row)).collect();
+        let same = |name: &str| here.iter().all(|one| !one.row.mentions(name));
+        let own = self.requires.iter().filter(|(name, _)| same(name));
+        let differing = here.iter().flat_map(|one| &one.requires);
+        own.chain(differing).map(|(name, versions)| (*name, versions)).collect()
     }
 
     /// The packages that must be installed with it on a Python, without being required.
@@ -125,6 +193,13 @@ impl Package {
     pub(super) fn from_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         if name == "deepspeed" { deepspeeds(catalog) } else { of_catalog(catalog, name) }
     }
+}
+
+fn versions_of<'r>(
+    requires: &'r [(&'static str, VersionSpecifiers)],
+    package: &str,
+) -> Option<&'r VersionSpecifiers> {
+    requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
 }
 
 fn version(text: &str) -> Option<Version> {
@@ -161,7 +236,13 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         .collect();
     let indirect: RulesByRelease<Indirect> =
         package.map_or(&[][..], |package| &package.indirect).iter().filter_map(indirect).collect();
+    let without_wheels: RulesByRelease<&packages::WithoutWheel> = package
+        .map_or(&[][..], |package| &package.without_wheels)
+        .iter()
+        .filter_map(|row| Some((specifiers(&row.releases)?, row)))
+        .collect();
     for release in &mut releases {
+        release.without_wheels = rules_for(&without_wheels, &release.version);
         release.lacks_wheel = release.source_only && has_wheels;
         release.incompatible = rules_for(&rules, &release.version);
         release.indirect = rules_for(&indirect, &release.version);
@@ -189,13 +270,18 @@ fn compiled_for(release: &Release, rows: &RulesByRelease<&packages::Compiled>) -
 
 fn indirect(row: &'static packages::Indirect) -> Option<(VersionSpecifiers, Indirect)> {
     let (package, through) = (row.package.as_str(), row.through.as_str());
-    let requirement = Indirect { package, versions: specifiers(&row.versions)?, through };
+    let (versions, pythons) = (specifiers(&row.versions)?, row.pythons.as_deref());
+    let requirement = Indirect { package, versions, through, pythons };
     Some((specifiers(&row.releases)?, requirement))
 }
 
 /// The rules that are about a version.
 fn rules_for<T: Clone>(rules: &[(VersionSpecifiers, T)], version: &Version) -> Vec<T> {
     rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
+}
+
+fn required(requires: &'static BTreeMap<String, String>) -> Vec<(&'static str, VersionSpecifiers)> {
+    requires.iter().filter_map(|(name, text)| Some((name.as_str(), specifiers(text)?))).collect()
 }
 
 fn release(
@@ -205,7 +291,7 @@ fn release(
     text: &str,
     day: &str,
 ) -> Option<Release> {
-    let requires = row.requires.iter().filter_map(|(name, text)| Some((name.as_str(), specifiers(text)?)));
+    let elsewhere = row.elsewhere.iter().map(|row| Differing { row, requires: required(&row.requires) });
     Some(Release {
         package: name,
         text: text.to_owned(),
@@ -217,11 +303,13 @@ fn release(
         aarch64: row.aarch64,
         source_only: row.source_only,
         lacks_wheel: false,
-        requires: requires.collect(),
+        requires: required(&row.requires),
+        elsewhere: elsewhere.collect(),
         deepspeed: None,
         flash_attn: (name == "flash-attn").then(|| catalog.flash_attn().release(text)).flatten(),
         incompatible: Vec::new(),
         indirect: Vec::new(),
+        without_wheels: Vec::new(),
         compiled_for: CompiledFor::AnyCuda,
         without_cuda: WithoutCuda::Works,
         compute_capability_min: None,
@@ -251,10 +339,12 @@ fn deepspeeds(catalog: &'static Catalog) -> Package {
                 .into_iter()
                 .filter_map(|(name, text)| Some((name, specifiers(text?.trim_start_matches(name))?)))
                 .collect(),
+            elsewhere: Vec::new(),
             deepspeed: Some(row),
             flash_attn: None,
             incompatible: rules_for(&rules, &version),
             indirect: Vec::new(),
+            without_wheels: Vec::new(),
             compiled_for: CompiledFor::AnyCuda,
             // Which of its operators and launchers run on which processor without a GPU is in no row.
             without_cuda: WithoutCuda::Unknown,

@@ -9,6 +9,7 @@ use crate::assemble;
 use crate::constraints::{python_wheel, requested, requirements};
 use crate::message::{Short, Subject};
 use crate::outcome::Decision;
+use crate::rank;
 use crate::request::{self, Prefer};
 use crate::universe::{Build, Release, Universe};
 use diagnostic::words;
@@ -59,7 +60,8 @@ impl<'u> Explainer<'u, '_> {
                 ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
             ),
         };
-        let reason = format!("{newest}. {}", self.build_choice(universe));
+        let less_known = self.less_known(universe, refused).map_or(String::new(), |text| format!(" {text}"));
+        let reason = format!("{newest}.{less_known} {}", self.build_choice(universe));
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
@@ -81,6 +83,39 @@ impl<'u> Explainer<'u, '_> {
             torch.message = format!("{} With {}.", torch.reason, words::and(&partners));
         }
         torch
+    }
+
+    /// Newer releases of which nothing refuses a build, but of which less is known than of the chosen one.
+    fn less_known(&self, universe: &Universe, refused: &[Refused]) -> Option<String> {
+        let chosen = self.choice.environment.build;
+        let missing = |build: &Build| rank::missing_facts(&self.criteria, build);
+        let open: Vec<&Build> = universe
+            .candidates(&self.criteria)
+            .iter()
+            .filter(|build| build.version > chosen.version && missing(build) > missing(chosen))
+            .filter(|build| refused.iter().all(|one| one.version != build.release.version))
+            .filter(|build| self.build(build).is_empty())
+            .collect();
+        let distinct = |texts: Vec<&'static str>| -> Vec<&'static str> {
+            let mut seen = Vec::new();
+            texts.into_iter().for_each(|text| {
+                if !seen.contains(&text) {
+                    seen.push(text)
+                }
+            });
+            seen
+        };
+        let builds = distinct(open.iter().map(|build| build.build.build.as_str()).collect());
+        let releases = distinct(open.iter().map(|build| build.release.version.as_str()).collect());
+        (!open.is_empty()).then(|| {
+            let verb = if builds.len() == 1 { "has" } else { "have" };
+            format!(
+                "It is unknown whether {} of {} {verb} what this request needs; more is known of {}.",
+                words::and(&builds),
+                words::span(&releases),
+                chosen.release.version
+            )
+        })
     }
 
     /// Why this build of the release.
@@ -210,11 +245,12 @@ impl<'u> Explainer<'u, '_> {
         if !others.is_empty() {
             message = format!("{message}. {}", ranges(&others).join("; "));
         }
+        let markers = self.criteria.markers(self.choice.environment.python);
         let required_by: Vec<String> = self
             .choice
             .packages
             .iter()
-            .filter(|other| other.requires(release.package).is_some())
+            .filter(|other| other.requires(release.package, markers).is_some())
             .map(|other| other.package.to_owned())
             .collect();
         if self.criteria.packages.contains_key(release.package) {
