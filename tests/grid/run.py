@@ -5,9 +5,9 @@
     ENVDOC=PROGRAM ENVDOC_UV=PROGRAM tests/grid/run.py …   instead of target/debug/envdoc and uv
 
 A stack must install from wheels alone, with the parts that envdoc names. A refusal must be uv's too, unless
-without the GPU, the driver and the CUDA version envdoc has a stack: no index knows of these. Nor does it know of
-the CUDA whose libraries a wheel loads: a refusal for that counts as explained where envdoc refuses every solution
-that uv finds for that alone. uv's answers are
+without the GPU, the driver and the CUDA version envdoc has a stack: no index knows of these. Nor does it know
+of the CUDA whose libraries a wheel loads: a refusal for that counts as explained where envdoc refuses every
+solution that uv finds for that alone. uv's answers are
 kept in target/grid, so that a second run asks only what is new. A line for each request goes to
 target/grid/outcomes.tsv; the last lines are the counts. The exit status is 1 when anything differs.
 """
@@ -94,7 +94,7 @@ class Grid:
                 return "refused for " + kind, reasons
         named = {uv.name(line) for line in lines}
         if LOADED in reasons and self.all_refused_for_loaded_cuda(wish, lines, pins):
-            return "refused for the CUDA libraries that a wheel loads, of which the index knows nothing", reasons
+            return "refused for the CUDA whose libraries a wheel loads, unknown to the index", reasons
         found = " ".join("%s==%s" % pin for pin in pins.items() if pin[0] in named)
         return "uv accepts", "%s | %s | uv: %s" % (reasons, conflict["message"], found)
 
@@ -106,7 +106,8 @@ class Grid:
             solution = {name: "%s==%s" % (name, pins[name]) for name in named}
             if not self.refused_for_loaded_cuda(wish, pins["torch"], solution.values()):
                 return False
-            alone = [name for name in named if self.refused_for_loaded_cuda(wish, pins["torch"], [solution[name]])]
+            refused = lambda name: self.refused_for_loaded_cuda(wish, pins["torch"], [solution[name]])
+            alone = list(filter(refused, named))
             if not alone:
                 return False
             excluded += ["%s!=%s" % (name, pins[name]) for name in alone]

@@ -39,7 +39,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aarch64: Option<bool>,
     /// Package → specifier; an empty text is "any version". Requirements behind an extra are left out; those
-    /// behind a marker count where the marker holds on Linux x86_64 with the newest CPython that it supports.
+    /// behind a marker count where it holds on Linux x86_64 with the newest CPython that has wheels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requires: BTreeMap<String, String>,
     /// What differs from `requires` on other Pythons and processors.

@@ -87,8 +87,7 @@ fn row(
     };
     let metadata = metadata(index, name, version, files)?;
     let aarch64 = wheels(files, "aarch64", newest).any();
-    let everywhere = aarch64 || !x86.any();
-    let (requires, elsewhere) = requirements(&metadata, &supported, everywhere)?;
+    let (requires, elsewhere) = requirements(&metadata, &supported, aarch64 || !x86.any())?;
     Ok(Row {
         releases: BTreeMap::new(),
         python,

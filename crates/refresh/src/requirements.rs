@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn requirements_differ_by_python() {
-        let expected = "elsewhere: [{pythons: [\"3.9\"], requires: {numba: \"==0.60.0\"}, without: [setuptools]}, \
+        let expected = "elsewhere: [{pythons: [\"3.9\"], requires: {numba: \"==0.60.0\"}, \
+            without: [setuptools]}, \
             {pythons: [\"3.10\", \"3.11\"], without: [setuptools]}]";
         assert_eq!(written(false), expected);
     }

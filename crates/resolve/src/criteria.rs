@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pep440_rs::Version;
 
+use super::markers::Markers;
 use super::python::{Python, series};
-use super::releases::Markers;
 use super::request::{Base, Gpu, Prefer, Request, RequirementKind, Versions};
 use catalog::Catalog;
 use facts::driver::DriverVersion;

@@ -13,6 +13,7 @@ mod constraints;
 #[cfg(test)]
 mod cpu_tests;
 mod criteria;
+mod deepspeed;
 mod explain;
 mod held_back;
 mod host_driver;
@@ -21,6 +22,7 @@ pub mod lock;
 pub mod lookup;
 pub mod machine;
 pub mod marker;
+mod markers;
 pub mod matrix;
 mod message;
 pub mod outcome;
@@ -90,5 +92,7 @@ pub fn has_stack(universe: &Universe, request: &Request) -> bool {
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod requirement_tests;
 #[cfg(test)]
 mod tests;

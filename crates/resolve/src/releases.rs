@@ -5,10 +5,9 @@ use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
+pub use super::markers::{Differing, Markers};
 use super::python::Python;
 use super::without_cuda::WithoutCuda;
-use catalog::deepspeed::{self, Breaks};
-use catalog::elsewhere::Elsewhere;
 use catalog::{Catalog, Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
@@ -51,7 +50,7 @@ pub struct Release {
     /// What differs on some Pythons and processors.
     pub elsewhere: Vec<Differing>,
     /// DeepSpeed's own row, of a release of it.
-    pub deepspeed: Option<&'static deepspeed::Release>,
+    pub deepspeed: Option<&'static catalog::deepspeed::Release>,
     /// The prebuilt wheels of a release of flash-attn, where they are known.
     pub flash_attn: Option<&'static flash_attn::Release>,
     /// What it does not go together with, beyond its requirements.
@@ -102,30 +101,6 @@ impl Indirect {
     }
 }
 
-/// Requirements that differ on some Pythons or on a processor.
-#[derive(Debug, Clone)]
-pub struct Differing {
-    /// Where.
-    pub row: &'static Elsewhere,
-    /// [`Elsewhere::requires`], parsed.
-    pub requires: Vec<(&'static str, VersionSpecifiers)>,
-}
-
-/// What requirements depend on besides the release: the Python (`3.12`) and the processor (`aarch64`).
-#[derive(Debug, Clone, Copy)]
-pub struct Markers<'m> {
-    /// `3.12`.
-    pub python: &'m str,
-    /// `aarch64`.
-    pub architecture: &'m str,
-}
-
-impl Markers<'_> {
-    fn within(self, row: &Elsewhere) -> bool {
-        row.covers(Some(self.python), Some(self.architecture)) == Some(true)
-    }
-}
-
 /// What a release does not go together with.
 #[derive(Debug, Clone)]
 pub struct Incompatible {
@@ -138,43 +113,42 @@ pub struct Incompatible {
 }
 
 impl Release {
+    /// A release of which no rule is known.
+    pub(super) fn new(
+        package: &'static str,
+        text: &str,
+        version: Version,
+        source: &'static Sources,
+    ) -> Release {
+        Release {
+            package,
+            text: text.to_owned(),
+            version,
+            released: String::new(),
+            python: None,
+            pythons: None,
+            glibc: None,
+            aarch64: None,
+            source_only: false,
+            lacks_wheel: false,
+            requires: Vec::new(),
+            elsewhere: Vec::new(),
+            deepspeed: None,
+            flash_attn: None,
+            incompatible: Vec::new(),
+            indirect: Vec::new(),
+            without_wheels: Vec::new(),
+            compiled_for: CompiledFor::AnyCuda,
+            without_cuda: WithoutCuda::Works,
+            compute_capability_min: None,
+            companions: Vec::new(),
+            source,
+        }
+    }
+
     /// `numpy 1.26.4`.
     pub fn name(&self) -> String {
         format!("{} {}", self.package, self.text)
-    }
-
-    /// What it requires of a package, if anything.
-    pub fn requires(&self, package: &str, markers: Markers) -> Option<&VersionSpecifiers> {
-        let differing =
-            self.elsewhere.iter().find(|one| markers.within(one.row) && one.row.mentions(package));
-        versions_of(differing.map_or(&self.requires, |one| &one.requires), package)
-    }
-
-    /// What it requires of a package on every Python; `None`: nothing, or it depends on the Python.
-    pub fn requires_on_every_python(&self, package: &str, architecture: &str) -> Option<&VersionSpecifiers> {
-        if self.depends_on_python(package, architecture) {
-            return None;
-        }
-        let of_architecture = |one: &&Differing| {
-            one.row.mentions(package) && one.row.covers(None, Some(architecture)) == Some(true)
-        };
-        let differing = self.elsewhere.iter().find(of_architecture);
-        versions_of(differing.map_or(&self.requires, |one| &one.requires), package)
-    }
-
-    /// Whether what it requires of a package depends on the Python.
-    pub fn depends_on_python(&self, package: &str, architecture: &str) -> bool {
-        let mut mentions = self.elsewhere.iter().filter(|one| one.row.mentions(package));
-        mentions.any(|one| one.row.covers(None, Some(architecture)).is_none())
-    }
-
-    /// Everything that it requires: package and versions.
-    pub fn required(&self, markers: Markers) -> Vec<(&'static str, &VersionSpecifiers)> {
-        let here: Vec<&Differing> = self.elsewhere.iter().filter(|one| markers.within(one.row)).collect();
-        let same = |name: &str| here.iter().all(|one| !one.row.mentions(name));
-        let own = self.requires.iter().filter(|(name, _)| same(name));
-        let differing = here.iter().flat_map(|one| &one.requires);
-        own.chain(differing).map(|(name, versions)| (*name, versions)).collect()
     }
 
     /// The packages that must be installed with it on a Python, without being required.
@@ -191,23 +165,16 @@ impl Release {
 impl Package {
     /// The package with this normalised name, which the catalog has.
     pub(super) fn from_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
-        if name == "deepspeed" { deepspeeds(catalog) } else { of_catalog(catalog, name) }
+        if name == "deepspeed" { super::deepspeed::package(catalog) } else { of_catalog(catalog, name) }
     }
 }
 
-fn versions_of<'r>(
-    requires: &'r [(&'static str, VersionSpecifiers)],
-    package: &str,
-) -> Option<&'r VersionSpecifiers> {
-    requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
-}
-
-fn version(text: &str) -> Option<Version> {
+pub(super) fn version(text: &str) -> Option<Version> {
     Version::from_str(text).ok()
 }
 
 /// Specifiers of the catalog, which its tests hold to be some.
-fn specifiers(text: &str) -> Option<VersionSpecifiers> {
+pub(super) fn specifiers(text: &str) -> Option<VersionSpecifiers> {
     VersionSpecifiers::from_str(text).ok()
 }
 
@@ -275,8 +242,11 @@ fn indirect(row: &'static packages::Indirect) -> Option<(VersionSpecifiers, Indi
     Some((specifiers(&row.releases)?, requirement))
 }
 
+/// Rules, each with the releases that it is about.
+pub(super) type RulesByRelease<T> = Vec<(VersionSpecifiers, T)>;
+
 /// The rules that are about a version.
-fn rules_for<T: Clone>(rules: &[(VersionSpecifiers, T)], version: &Version) -> Vec<T> {
+pub(super) fn rules_for<T: Clone>(rules: &[(VersionSpecifiers, T)], version: &Version) -> Vec<T> {
     rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
 }
 
@@ -293,100 +263,15 @@ fn release(
 ) -> Option<Release> {
     let elsewhere = row.elsewhere.iter().map(|row| Differing { row, requires: required(&row.requires) });
     Some(Release {
-        package: name,
-        text: text.to_owned(),
-        version: version(text)?,
         released: day.to_owned(),
         python: row.python.as_deref().and_then(specifiers),
         pythons: row.pythons.as_deref(),
         glibc: row.glibc.as_deref(),
         aarch64: row.aarch64,
         source_only: row.source_only,
-        lacks_wheel: false,
         requires: required(&row.requires),
         elsewhere: elsewhere.collect(),
-        deepspeed: None,
         flash_attn: (name == "flash-attn").then(|| catalog.flash_attn().release(text)).flatten(),
-        incompatible: Vec::new(),
-        indirect: Vec::new(),
-        without_wheels: Vec::new(),
-        compiled_for: CompiledFor::AnyCuda,
-        without_cuda: WithoutCuda::Works,
-        compute_capability_min: None,
-        companions: Vec::new(),
-        source: &row.source,
+        ..Release::new(name, text, version(text)?, &row.source)
     })
-}
-
-/// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
-fn deepspeeds(catalog: &'static Catalog) -> Package {
-    let (rules, companions) = deepspeed_rules(catalog);
-    let release = |row: &'static deepspeed::Release| {
-        let requires =
-            [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
-        let version = version(&row.version)?;
-        Some(Release {
-            package: "deepspeed",
-            text: row.version.clone(),
-            released: row.released.clone().unwrap_or_default(),
-            python: None,
-            pythons: None,
-            glibc: None,
-            aarch64: None,
-            source_only: true,
-            lacks_wheel: false,
-            requires: requires
-                .into_iter()
-                .filter_map(|(name, text)| Some((name, specifiers(text?.trim_start_matches(name))?)))
-                .collect(),
-            elsewhere: Vec::new(),
-            deepspeed: Some(row),
-            flash_attn: None,
-            incompatible: rules_for(&rules, &version),
-            indirect: Vec::new(),
-            without_wheels: Vec::new(),
-            compiled_for: CompiledFor::AnyCuda,
-            // Which of its operators and launchers run on which processor without a GPU is in no row.
-            without_cuda: WithoutCuda::Unknown,
-            compute_capability_min: None,
-            companions: companions
-                .iter()
-                .filter(|(releases, _)| releases.contains(&version))
-                .map(|(_, companions)| companions.clone())
-                .collect(),
-            version,
-            source: &row.source,
-        })
-    };
-    Package {
-        name: "deepspeed",
-        releases: catalog.deepspeed().all().iter().rev().filter_map(release).collect(),
-        // Its table does not record it.
-        older_releases: false,
-    }
-}
-
-/// Rules, each with the releases that it is about.
-type RulesByRelease<T> = Vec<(VersionSpecifiers, T)>;
-
-/// A package, and the Pythons on which it has to be there.
-type Companion = (&'static str, VersionSpecifiers);
-
-/// What breaks the import of some releases of DeepSpeed; and what has to be there so that it does not.
-fn deepspeed_rules(catalog: &'static Catalog) -> (RulesByRelease<Incompatible>, RulesByRelease<Companion>) {
-    let (mut rules, mut companions) = (Vec::new(), Vec::new());
-    for row in catalog.deepspeed().incompatibilities().iter().filter(|row| row.breaks == Breaks::Import) {
-        let (Some(releases), Some(with)) = (specifiers(&row.deepspeed), row.with_package.as_deref()) else {
-            continue;
-        };
-        let versions = row.with_versions.as_deref().and_then(specifiers).unwrap_or_default();
-        match row.unless_package.as_deref() {
-            Some(needed) if with == "python" => companions.push((releases, (needed, versions))),
-            _ => {
-                let python = row.python.as_deref().and_then(specifiers);
-                rules.push((releases, Incompatible { with, versions, python, effect: &row.effect }));
-            }
-        }
-    }
-    (rules, companions)
 }
