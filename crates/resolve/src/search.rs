@@ -385,7 +385,7 @@ impl<'u> Search<'u, '_> {
                     choice.packages.push(release);
                     let mut more = needed.to_vec();
                     more.extend(release.required(markers).into_iter().map(|(name, _)| name));
-                    more.extend(release.companions(python));
+                    release.companions(python).for_each(|name| more.push(name));
                     match self.packages(choice, &more) {
                         Ok(()) => return Ok(()),
                         Err(cause) => {
