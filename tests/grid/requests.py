@@ -52,7 +52,7 @@ PACKAGES = {
 
 
 def request(chance, number):
-    """One request; a third of all are aarch64, and a third name a GPU."""
+    """One request; a third of all are aarch64, a third name a GPU, and one in twelve wants a CPU build."""
     arch = "aarch64" if number % 3 == 0 else "x86_64"
     wish = {"arch": arch, "python": chance.choice(PYTHONS), "base": chance.choice(["none", None])}
     wish["gpu"] = chance.choice(GPUS[arch]) if number // 3 % 3 == 0 else None
@@ -60,6 +60,9 @@ def request(chance, number):
     wish["cuda"] = chance.choice(CUDAS) if chance.random() < 0.4 else None
     if wish["gpu"] and wish["cuda"] == "cpu":
         wish["cuda"] = None
+    # Not drawn: the other requests stay what they were without this share.
+    if number % 10 == 7 and not wish["gpu"]:
+        wish["cuda"] = "cpu"
     # Most releases have no wheel for a Python that is drawn apart.
     wish["torch"] = chance.choice(TORCHES) if chance.random() < 0.4 else None
     names = chance.sample(sorted(PACKAGES), chance.choice([1, 1, 2, 2, 3]))

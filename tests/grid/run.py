@@ -5,7 +5,9 @@
     ENVDOC=PROGRAM ENVDOC_UV=PROGRAM tests/grid/run.py …   instead of target/debug/envdoc and uv
 
 A stack must install from wheels alone, with the parts that envdoc names. A refusal must be uv's too, unless
-without the GPU, the driver and the CUDA version envdoc has a stack: no index knows of these. uv's answers are
+without the GPU, the driver and the CUDA version envdoc has a stack: no index knows of these. Nor does it know
+of the CUDA whose libraries a wheel loads: a refusal for that counts as explained where envdoc refuses every
+solution that uv finds for that alone. uv's answers are
 kept in target/grid, so that a second run asks only what is new. A line for each request goes to
 target/grid/outcomes.tsv; the last lines are the counts. The exit status is 1 when anything differs.
 """
@@ -28,6 +30,10 @@ GLIBC = {
     "debian11": "2.31", "debian12": "2.36", "debian13": "2.40", None: "2.39",
 }
 HARDWARE = ["gpu", "driver", "cuda"]
+# More solutions of uv than a package has releases are not asked for.
+SOLUTIONS_MAX = 100
+# The constraint on the CUDA that the compiled code of a package loads.
+LOADED = "package-cuda"
 WRONG = ["not understood", "not judged", "does not install", "parts differ", "uv accepts"]
 
 
@@ -87,8 +93,35 @@ class Grid:
             if without and without["stack"]:
                 return "refused for " + kind, reasons
         named = {uv.name(line) for line in lines}
+        if LOADED in reasons and self.all_refused_for_loaded_cuda(wish, lines, pins):
+            return "refused for the CUDA whose libraries a wheel loads, unknown to the index", reasons
         found = " ".join("%s==%s" % pin for pin in pins.items() if pin[0] in named)
         return "uv accepts", "%s | %s | uv: %s" % (reasons, conflict["message"], found)
+
+    def all_refused_for_loaded_cuda(self, wish, lines, pins):
+        """Whether envdoc refuses each solution of uv for that alone: uv is asked again without each."""
+        named = sorted({uv.name(line) for line in lines} - {"torch"})
+        excluded = []
+        for _ in range(SOLUTIONS_MAX):
+            solution = {name: "%s==%s" % (name, pins[name]) for name in named}
+            if not self.refused_for_loaded_cuda(wish, pins["torch"], solution.values()):
+                return False
+            refused = lambda name: self.refused_for_loaded_cuda(wish, pins["torch"], [solution[name]])
+            alone = list(filter(refused, named))
+            if not alone:
+                return False
+            excluded += ["%s!=%s" % (name, pins[name]) for name in alone]
+            pins, _ = self.judge.wheels(lines + excluded, wish["python"], wish["arch"], GLIBC[None])
+            if pins is None:
+                return True
+        return False
+
+    def refused_for_loaded_cuda(self, wish, torch, packages):
+        exact = {**wish, "packages": list(packages), "torch": torch}
+        answer, _ = self.ask(requests.options(exact, HARDWARE))
+        if not answer or answer["stack"]:
+            return False
+        return all(one["constraint"] == LOADED for one in answer["conflict"]["reasons"])
 
 
 def pinned(stack):

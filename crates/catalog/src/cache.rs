@@ -29,7 +29,7 @@ const FILE_MAX: u64 = 4 << 20;
 
 /// The format of the catalog's files. A new key is a new minor (an older envdoc refuses it), a changed one a
 /// new major.
-pub const FORMAT: semver::Version = semver::Version::new(1, 2, 0);
+pub const FORMAT: semver::Version = semver::Version::new(1, 3, 0);
 
 /// The file of the directory that holds the [`FORMAT`] of the others; without it they have the first one.
 pub const FORMAT_FILE: &str = "format";
@@ -218,7 +218,7 @@ mod tests {
         };
         assert!(check(&format!("{FORMAT}\n")).is_ok() && check("1.2.7").is_ok());
         assert!(matches!(check("2.0.0"), Err(CacheError::Format { .. })));
-        assert!(matches!(check("1.3.0"), Err(CacheError::Format { .. })));
+        assert!(matches!(check("1.4.0"), Err(CacheError::Format { .. })));
         assert!(matches!(check("0.9.0"), Err(CacheError::Format { .. })));
         assert!(matches!(check("new"), Err(CacheError::FormatVersion(_))));
     }

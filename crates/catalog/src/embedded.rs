@@ -180,7 +180,8 @@ const PACKAGE: &[Table] = &[
     by(&["releases"], Free),
     named("incompatible", &["releases", "with", "versions"], Free),
     named("compiled", &["releases"], Free),
-    named("indirect", &["releases", "package"], Free),
+    named("indirect", &["releases", "package", "through"], Free),
+    named("without_wheels", &["releases", "requires", "pythons", "architecture"], Free),
 ];
 
 /// Every file of the catalog, packages last.

@@ -26,6 +26,7 @@ pub mod docker_daemon;
 pub mod docker_warnings;
 pub mod driver_support;
 pub mod drivers;
+pub mod elsewhere;
 pub mod embedded;
 pub mod expected_bandwidth;
 mod file;

@@ -79,6 +79,9 @@ pub struct Indirect {
     pub versions: String,
     /// The requirement that leads there: `opencv-python-headless >=4.13.0`.
     pub through: String,
+    /// The Pythons (`3.12`) on which it does; `None`: every one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pythons: Option<Vec<String>>,
     /// Where this was read.
     pub source: Sources,
     /// Day of the last check against the source: `2026-11-26`.
@@ -86,7 +89,32 @@ pub struct Indirect {
     pub checked: String,
 }
 
-file::rows!(Cuda, Incompatible, Compiled, Indirect);
+/// A requirement, direct or through others, on a package that is not in the catalog and has no wheel for some
+/// Pythons or processors: what requires it is not installed from wheels there.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct WithoutWheel {
+    /// The releases of this package, as a specifier with an upper bound: later ones were not read.
+    pub releases: String,
+    /// The requirement of this package: `outlines <0.1`.
+    pub requires: String,
+    /// What has no wheel, if it is not the required package itself: `pyairports`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacking: Option<String>,
+    /// The Pythons without a wheel (`3.13`); `None`: every one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pythons: Option<Vec<String>>,
+    /// The processor without a wheel (`aarch64`); `None`: every one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// Where this was read.
+    pub source: Sources,
+    /// Day of the last check against the source: `2026-11-26`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub checked: String,
+}
+
+file::rows!(Cuda, Incompatible, Compiled, Indirect, WithoutWheel);
 
 #[cfg(test)]
 mod tests {
@@ -137,6 +165,22 @@ mod tests {
                 assert!(names().any(|name| name == row.package), "{}", row.package);
                 VersionSpecifiers::from_str(&row.versions).unwrap();
                 assert!(row.through.len() > 3 && row.source.to_string().len() > 6, "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_wheel_is_no_package_of_the_catalog() {
+        for package in names().filter_map(|name| catalog().package(name)) {
+            for row in &package.without_wheels {
+                let label = format!("{} {}", package.name, row.releases);
+                assert!(concerned(package, &row.releases) > 0, "{label}");
+                assert!(row.releases.contains(['<', '=']), "{label}: no upper bound");
+                let lacking = row.lacking.as_ref().unwrap_or(&row.requires);
+                let name = lacking.split(['<', '=', '>', '~', ' ']).next().unwrap();
+                assert!(!name.is_empty() && names().all(|known| known != name), "{label}: {name}");
+                assert!(row.pythons.as_ref().is_none_or(|list| !list.is_empty()), "{label}");
+                assert!(row.source.to_string().len() > 6, "{label}");
             }
         }
     }

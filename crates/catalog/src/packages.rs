@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::elsewhere::Elsewhere;
 use super::file::{self, SharedSources, text};
-pub use super::package_facts::{Compiled, Cuda, CudaUse, Incompatible, Indirect};
+pub use super::package_facts::{Compiled, Cuda, CudaUse, Incompatible, Indirect, WithoutWheel};
 use crate::Sources;
 
 /// Releases of one package that differ in nothing but their version and day.
@@ -38,9 +39,12 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aarch64: Option<bool>,
     /// Package → specifier; an empty text is "any version". Requirements behind an extra are left out; those
-    /// behind a marker count where the marker holds on Linux with CPython.
+    /// behind a marker count where it holds on Linux x86_64 with the newest CPython that has wheels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requires: BTreeMap<String, String>,
+    /// What differs from `requires` on other Pythons and processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
     /// True where the index marks it as yanked: never chosen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub yanked: bool,
@@ -93,6 +97,9 @@ pub struct Package {
     /// What it requires of packages of the catalog through others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indirect: Vec<Indirect>,
+    /// Where something that it requires, which the catalog does not have, has no wheel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_wheels: Vec<WithoutWheel>,
     /// Its releases.
     pub rows: Vec<Row>,
 }
@@ -146,7 +153,7 @@ impl Package {
     }
 }
 
-file::sourced!(Package, [rows, cuda, incompatible, compiled, indirect]);
+file::sourced!(Package, [rows, cuda, incompatible, compiled, indirect, without_wheels]);
 
 #[cfg(test)]
 mod tests {
@@ -244,7 +251,8 @@ mod tests {
                 }
                 assert!(row.pythons.as_ref().is_none_or(|list| !list.is_empty()), "{label}");
                 assert!(!(row.source_only && (row.pythons.is_some() || row.glibc.is_some())), "{label}");
-                for (other, wanted) in &row.requires {
+                for (other, wanted) in row.elsewhere.iter().flat_map(|one| &one.requires).chain(&row.requires)
+                {
                     assert!(known(other) && other != name, "{label} requires {other}");
                     specifier(&label, wanted);
                 }

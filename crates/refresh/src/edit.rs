@@ -56,9 +56,10 @@ const WIDTH: usize = 118;
 /// A row in flow style, broken into lines: `- {version: "1.0", source: …}`.
 pub(crate) fn flow(parts: &[String]) -> String {
     let (mut text, mut line) = (String::new(), "- {".to_owned());
-    for (index, part) in parts.iter().enumerate() {
-        let part = format!("{part}{}", if index + 1 < parts.len() { "," } else { "}" });
-        if line.len() + part.len() + 1 > WIDTH && line.trim() != "- {" {
+    let pieces = parts.iter().flat_map(|part| pieces(part)).collect::<Vec<_>>();
+    for (index, piece) in pieces.iter().enumerate() {
+        let piece = format!("{piece}{}", if index + 1 < pieces.len() { "," } else { "}" });
+        if line.len() + piece.len() + 1 > WIDTH && line.trim() != "- {" {
             text.push_str(line.trim_end());
             text.push('\n');
             line = "   ".to_owned();
@@ -66,9 +67,65 @@ pub(crate) fn flow(parts: &[String]) -> String {
         if !line.ends_with(['{', ' ']) {
             line.push(' ');
         }
-        line.push_str(&part);
+        line.push_str(&piece);
     }
     text + &line + "\n"
+}
+
+/// A part of a row as pieces between which a line can end: at every comma outside of quotes.
+fn pieces(part: &str) -> Vec<&str> {
+    split(part, |_| true)
+}
+
+/// The parts of a row in flow style, as [`flow`] takes them; `None`: it is in another style.
+pub(crate) fn parts(row: &str) -> Option<Vec<String>> {
+    let lines: Vec<&str> = row.lines().map(str::trim).collect();
+    let row = lines.join(" ");
+    let body = row.trim().strip_prefix("- {")?.strip_suffix('}')?;
+    Some(split(body, |depth| depth == 0).into_iter().map(str::to_owned).collect())
+}
+
+/// A text at its commas outside of quotes, at depths of brackets that `here` allows.
+fn split(text: &str, here: impl Fn(usize) -> bool) -> Vec<&str> {
+    let (mut found, mut start, mut depth, mut quoted, mut escaped) = (Vec::new(), 0, 0_usize, false, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            ',' if here(depth) => {
+                found.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(text[start..].trim());
+    found
+}
+
+/// Puts other rows in the place of the one at `index`; comments below it stay. `edit` makes them of its text;
+/// `None`: it stays as it is.
+pub(crate) fn replace(
+    text: &str,
+    table: &str,
+    index: usize,
+    edit: impl FnOnce(&str) -> Option<String>,
+) -> Option<String> {
+    let (starts, end) = places(text, table)?;
+    let (start, next) = (*starts.get(index)?, starts.get(index + 1).copied().unwrap_or(end));
+    let whole = &text[start..next];
+    let comment = whole.split_inclusive('\n').scan(0, |at, line| {
+        *at += line.len();
+        Some((*at - line.len(), line))
+    });
+    let own = comment.skip(1).find(|(_, line)| line.starts_with('#') || line.trim().is_empty());
+    let own = own.map_or(whole.len(), |(at, _)| at);
+    let rows = edit(&whole[..own])?;
+    Some(format!("{}{rows}{}", &text[..start], &text[start + own..]))
 }
 
 /// A text in YAML's double quotes, which are those of JSON.
@@ -98,6 +155,13 @@ mod tests {
         assert_eq!(insert(TEXT, "others", 9, row).unwrap(), format!("{TEXT}{row}"));
         assert_eq!(insert(TEXT, "none", 0, row), None);
         assert_eq!(insert("rows: []", "rows", 0, row).unwrap(), "rows:\n- {a: 2}\n");
+        let other = replace(TEXT, "rows", 0, |row| {
+            assert_eq!(row, "- {a: 1,\n   b: 2}\n");
+            Some("- {a: 7}\n- {a: 8}\n".to_owned())
+        });
+        assert_eq!(other.unwrap(), TEXT.replace("- {a: 1,\n   b: 2}\n", "- {a: 7}\n- {a: 8}\n"));
+        let last = replace(TEXT, "rows", 1, |row| Some(row.replace("a: 3", "a: 4"))).unwrap();
+        assert_eq!(last, TEXT.replace("a: 3", "a: 4"), "what follows the table stays");
         let longer = extend(TEXT, "rows", 1, "    - {c: 5}\n").unwrap();
         assert_eq!(longer, TEXT.replace("    - {c: 4}\n", "    - {c: 4}\n    - {c: 5}\n"));
     }
@@ -110,5 +174,9 @@ mod tests {
         assert!(text.lines().count() > 3 && text.lines().all(|line| line.len() <= WIDTH), "{text}");
         let rows: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(rows[0]["key29"], "va\"lue 29");
+        assert_eq!(super::parts(&text), Some(parts));
+        let nested = ["a: {b: \"1, 2\", c: [3, 4]}".to_owned(), "d: 5".to_owned()];
+        assert_eq!(super::parts(&flow(&nested)).unwrap(), nested);
+        assert_eq!(super::parts("- a: 1\n  b: 2\n"), None);
     }
 }

@@ -14,9 +14,9 @@ pub fn package(bytes: &[u8]) {
     index::metadata_of_parts(bytes.len() as u64, 0, bytes);
     let text = String::from_utf8_lossy(bytes);
     for python in [9, 12] {
-        for (name, specifiers) in release::requires(&text, python).unwrap_or_default() {
+        for (name, specifiers) in release::requires(&text, python, "x86_64").unwrap_or_default() {
             assert!(!name.is_empty());
-            let again = release::requires(&format!("Requires-Dist: {name} {specifiers}\n"), python);
+            let again = release::requires(&format!("Requires-Dist: {name} {specifiers}\n"), python, "x86_64");
             let again = again.unwrap_or_else(|error| panic!("{name} {specifiers}: {error}"));
             assert_eq!(again.get(&name), Some(&specifiers));
         }

@@ -15,6 +15,8 @@ pub mod index;
 mod packages;
 pub mod page;
 pub(crate) mod release;
+pub mod requirements;
+pub mod rows;
 mod tables;
 mod torch;
 
@@ -160,9 +162,9 @@ fn newest_python(request: &Request<'_>) -> u32 {
     newest_with_wheels(request.texts.get("torch.yaml").map(String::as_str).unwrap_or_default()).unwrap_or(14)
 }
 
-/// The same in a text of torch.yaml: of its lists of Pythons alone, since `triton_python_below: "3.16"` names
-/// one without wheels.
-fn newest_with_wheels(text: &str) -> Option<u32> {
+/// The newest minor of Python 3 with wheels in a text of torch.yaml: of its lists of Pythons alone, since
+/// `triton_python_below: "3.16"` names one without wheels.
+pub fn newest_with_wheels(text: &str) -> Option<u32> {
     let lists = text.split("pythons: [").skip(1).filter_map(|after| after.split(']').next());
     let pythons = lists
         .flat_map(|list| list.split('"'))

@@ -1,6 +1,6 @@
 //! New releases of the packages that have a file of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use pep440_rs::Version;
@@ -8,14 +8,15 @@ use pep440_rs::Version;
 use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
-use catalog::packages::{self, Package, Row};
+use catalog::packages::{Package, Row};
 
 use super::edit::{flow, list, quoted};
-use super::release::{Python, admits, finals, headers, python_specifier, requires, wheels};
+use super::release::{Python, admits, finals, headers, python_specifier, wheels};
+use super::requirements::{self, requirements};
 use super::{Candidate, News};
 
 /// The oldest Python that requirements are looked at for.
-const OLDEST: u32 = 7;
+pub(crate) const OLDEST: u32 = 7;
 
 /// The releases of a package that `base` does not have.
 pub(super) fn news(index: &Index<'_>, base: &str, today: &str, newest: u32) -> Result<News, Error> {
@@ -85,17 +86,19 @@ fn row(
         }
     };
     let metadata = metadata(index, name, version, files)?;
-    let (requires, note) = requirements(&metadata, &supported)?;
+    let aarch64 = wheels(files, "aarch64", newest).any();
+    let (requires, elsewhere) = requirements(&metadata, &supported, aarch64 || !x86.any())?;
     Ok(Row {
         releases: BTreeMap::new(),
         python,
         pythons: compiled.then(|| pythons.iter().map(ToString::to_string).collect()),
         glibc: glibc.map(|(major, minor)| format!("{major}.{minor}")),
         source_only: !x86.any(),
-        aarch64: Some(wheels(files, "aarch64", newest).any()),
+        aarch64: Some(aarch64),
         requires,
+        elsewhere,
         yanked: files.iter().all(|file| file.yanked),
-        note,
+        note: None,
         source: format!("package index: metadata and file list of {name}").into(),
         checked: today.to_owned(),
     })
@@ -127,40 +130,6 @@ pub(super) fn metadata(
     }
 }
 
-/// Requirements between packages of the catalog, on the newest Python; where they differ on others, a note
-/// says so.
-fn requirements(
-    metadata: &str,
-    pythons: &[u32],
-) -> Result<(BTreeMap<String, String>, Option<String>), Error> {
-    let names: BTreeSet<&str> =
-        packages::names().chain(["torch", "torchvision", "torchaudio", "deepspeed"]).collect();
-    let on = |minor: u32| -> Result<BTreeMap<String, String>, Error> {
-        let all = requires(metadata, minor)?;
-        Ok(all.into_iter().filter(|(name, _)| names.contains(name.as_str())).collect())
-    };
-    let Some((newest, older)) = pythons.split_last() else { return Ok((BTreeMap::new(), None)) };
-    let chosen = on(*newest)?;
-    let mut differing: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for minor in older {
-        let other = on(*minor)?;
-        if other != chosen {
-            let differs = other.iter().filter(|(name, text)| chosen.get(*name) != Some(text));
-            let mut differences: Vec<String> =
-                differs.map(|(name, text)| format!("{name} {text}").trim().to_owned()).collect();
-            differences.extend(
-                chosen.keys().filter(|name| !other.contains_key(*name)).map(|name| format!("no {name}")),
-            );
-            differing.entry(differences.join(", ")).or_default().push(format!("3.{minor}"));
-        }
-    }
-    let note = differing
-        .into_iter()
-        .map(|(message, pythons)| format!("on Python {} it requires {message}", pythons.join(", ")));
-    let note = note.collect::<Vec<_>>().join("; ");
-    Ok((chosen, (!note.is_empty()).then_some(note)))
-}
-
 /// The row as it is written.
 fn candidate(row: &Row) -> Candidate {
     let mut ordered: Vec<(&String, &String)> = row.releases.iter().collect();
@@ -186,6 +155,7 @@ fn candidate(row: &Row) -> Candidate {
         let requires = row.requires.iter().map(|(name, text)| format!("{name}: {}", quoted(text)));
         parts.push(format!("requires: {{{}}}", requires.collect::<Vec<_>>().join(", ")));
     }
+    parts.extend(requirements::part(&row.elsewhere));
     parts.extend(row.yanked.then(|| "yanked: true".to_owned()));
     parts.extend(row.note.as_ref().map(|text| format!("note: {}", quoted(text))));
     parts.push(format!("source: {}", quoted(&row.source.to_string())));

@@ -135,10 +135,14 @@ pub(crate) fn headers<'m>(metadata: &'m str, name: &'m str) -> impl Iterator<Ite
     head.lines().filter_map(move |line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
-/// What a release requires on Linux x86_64 with this CPython, no extra asked for: name → specifiers. What
-/// cannot be parsed is an error: leaving it out would say that nothing is required.
-pub(crate) fn requires(metadata: &str, python: u32) -> Result<BTreeMap<String, String>, Error> {
-    let environment = resolve::marker::environment(python)?;
+/// What a release requires on Linux with this CPython and processor, no extra asked for: name → specifiers.
+/// What cannot be parsed is an error: leaving it out would say that nothing is required.
+pub(crate) fn requires(
+    metadata: &str,
+    python: u32,
+    architecture: &str,
+) -> Result<BTreeMap<String, String>, Error> {
+    let environment = resolve::marker::environment(python, architecture)?;
     let mut requires: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for text in headers(metadata, "Requires-Dist") {
         let requirement = resolve::marker::requirement(text)
@@ -243,11 +247,11 @@ mod tests {
             Requires-Dist: pytest; extra == \"dev\"\nRequires-Dist: triton (==3.1.0) ; platform_system \
             == \"Linux\" and python_version < \"3.13\"\n\
             \nRequires-Dist: not-a-header\n";
-        let on_312 = requires(metadata, 12).unwrap();
+        let on_312 = requires(metadata, 12, "x86_64").unwrap();
         let expected = [("numpy", ">=1.17,<3.0.0"), ("torch", ">=2.0.0"), ("triton", "==3.1.0")];
         assert_eq!(on_312.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>(), expected);
-        assert!(!requires(metadata, 13).unwrap().contains_key("triton"));
-        assert!(requires("Requires-Dist: ==nothing\n", 12).is_err());
+        assert!(!requires(metadata, 13, "aarch64").unwrap().contains_key("triton"));
+        assert!(requires("Requires-Dist: ==nothing\n", 12, "x86_64").is_err());
         assert_eq!(pinned("==3.1.0").as_deref(), Some("3.1.0"));
         assert_eq!(pinned(">=3.1.0"), None);
         assert!(admits(Some(">=3.10,<3.15"), 14) && !admits(Some(">=3.10,<3.15"), 15) && admits(None, 3));

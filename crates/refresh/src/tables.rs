@@ -87,14 +87,15 @@ pub(super) fn deepspeed(index: &Index<'_>, base: &str, today: &str) -> Result<Ne
         if known.iter().max().is_some_and(|newest| version <= *newest) {
             continue;
         }
-        let requires =
-            match metadata(index, "deepspeed", &version, &files).and_then(|text| requires(&text, 12)) {
-                Ok(requires) => requires,
-                Err(why) => {
-                    news.notes.push(format!("{version}: no row added: {why}"));
-                    continue;
-                }
-            };
+        let requires = match metadata(index, "deepspeed", &version, &files)
+            .and_then(|text| requires(&text, 12, "x86_64"))
+        {
+            Ok(requires) => requires,
+            Err(why) => {
+                news.notes.push(format!("{version}: no row added: {why}"));
+                continue;
+            }
+        };
         let day = files.iter().filter_map(|file| file.uploaded.clone()).min();
         let day = day.or_else(|| index.day("deepspeed", &version.to_string()));
         let mut parts = vec![format!("version: {}", quoted(&version.to_string()))];

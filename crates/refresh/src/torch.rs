@@ -117,7 +117,7 @@ fn release(
     let arm = wheels(files, "aarch64", newest);
     let last = x86.pythons.keys().rev().find(|python| !python.1).ok_or(Error::NoWheel)?.0;
     let metadata = metadata(index, "torch", version, files)?;
-    let pins = pins(&requires(&metadata, last)?);
+    let pins = pins(&requires(&metadata, last, "x86_64")?);
     let declared = files.iter().find_map(|file| file.requires_python.as_deref());
     let day = files.iter().filter_map(|file| file.uploaded.clone()).min();
     let day = day.or_else(|| index.day("torch", &version.to_string()));
@@ -194,7 +194,7 @@ fn partner_of(
         let own = wheels(files, "x86_64", newest);
         let last = own.pythons.keys().rev().find(|python| !python.1).map_or(newest, |python| python.0);
         let Ok(metadata) = metadata(index, partner, version, files) else { continue };
-        let wanted = requires(&metadata, last)?.remove("torch").unwrap_or_default();
+        let wanted = requires(&metadata, last, "x86_64")?.remove("torch").unwrap_or_default();
         if VersionSpecifiers::from_str(&wanted).is_ok_and(|wanted| wanted.contains(torch)) {
             let every = own.every.is_some() || own.pure;
             let lacks =
@@ -212,7 +212,7 @@ fn partner_of(
 fn triton_below(metadata: &str, pythons: &Wheels, newest: u32) -> Result<Option<String>, Error> {
     let first = pythons.pythons.keys().next().map_or(newest, |python| python.0);
     for minor in first..=newest + 3 {
-        if !requires(metadata, minor)?.contains_key("triton") {
+        if !requires(metadata, minor, "x86_64")?.contains_key("triton") {
             return Ok((minor > first).then(|| format!("3.{minor}")));
         }
     }

@@ -122,6 +122,21 @@ fn what_needs_a_gpu_conflicts() {
 }
 
 #[test]
+fn conflict_that_ends_with_what_nobody_read_is_undecided() {
+    // Of 0.0.0 nobody read whether it loads CUDA libraries; all others do.
+    let unread = conflict(&["cuda cpu", "transformer-engine-cu12"]);
+    assert!(unread.undecided, "{unread:?}");
+    assert!(
+        unread.message.contains("does not say of every release whether it works without CUDA"),
+        "{unread:?}"
+    );
+    for package in ["transformer-engine-cu12 >=1", "sgl-kernel", "vllm"] {
+        assert!(!conflict(&["cuda cpu", package]).undecided, "{package}");
+    }
+    assert!(!conflict(&["cuda cpu", "gpu h100", "transformer-engine-cu12"]).undecided);
+}
+
+#[test]
 fn requested_image_with_cuda_costs_a_warning() {
     let resolution = found(&["cuda cpu", "base nvidia/cuda"]);
     let warning = resolution.warnings.iter().find(|one| one.id == "base-cuda-matches").unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pep440_rs::Version;
 
+use super::markers::Markers;
 use super::python::{Python, series};
 use super::request::{Base, Gpu, Prefer, Request, RequirementKind, Versions};
 use catalog::Catalog;
@@ -105,6 +106,11 @@ impl<'r> Criteria<'r> {
     pub fn architecture(&self) -> &'r str {
         let of_gpu = || self.gpu_with_processor().map(|(_, processor)| processor);
         self.architectures.first().copied().or_else(of_gpu).unwrap_or("x86_64")
+    }
+
+    /// What requirements of packages depend on, with a Python.
+    pub fn markers<'p>(&'p self, python: &'p Python) -> Markers<'p> {
+        Markers { python: &python.text, architecture: self.architecture() }
     }
 
     /// The first GPU that comes with its processor, and that processor.

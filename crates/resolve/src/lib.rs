@@ -16,6 +16,7 @@ mod constraints;
 #[cfg(test)]
 mod cpu_tests;
 mod criteria;
+mod deepspeed;
 mod explain;
 mod held_back;
 mod host_driver;
@@ -24,6 +25,7 @@ pub mod lock;
 pub mod lookup;
 pub mod machine;
 pub mod marker;
+mod markers;
 pub mod matrix;
 mod message;
 pub mod outcome;
@@ -93,5 +95,7 @@ pub fn has_stack(universe: &Universe, request: &Request) -> bool {
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod requirement_tests;
 #[cfg(test)]
 mod tests;

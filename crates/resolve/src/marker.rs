@@ -1,4 +1,4 @@
-//! Environment markers (PEP 508) on Linux x86_64 with CPython.
+//! Environment markers (PEP 508) on Linux with CPython.
 
 use std::str::FromStr;
 
@@ -49,7 +49,7 @@ fn deepest(text: &str) -> usize {
 /// Whether a marker holds on Linux x86_64 with this CPython; `None` if it is not a marker.
 pub fn marker_holds(marker: &str, python: u32) -> Option<bool> {
     let requirement = requirement(&format!("x ; {marker}")).ok()?;
-    Some(requirement.marker.evaluate(&environment(python).ok()?, &[] as &[ExtraName]))
+    Some(requirement.marker.evaluate(&environment(python, "x86_64").ok()?, &[] as &[ExtraName]))
 }
 
 /// A Python version without an environment.
@@ -62,15 +62,15 @@ pub struct EnvironmentError {
     pub reason: String,
 }
 
-/// What markers are evaluated in, for CPython 3.`python`.
-pub fn environment(python: u32) -> Result<MarkerEnvironment, EnvironmentError> {
+/// What markers are evaluated in, for CPython 3.`python` on a processor (`aarch64`).
+pub fn environment(python: u32, architecture: &str) -> Result<MarkerEnvironment, EnvironmentError> {
     let version = format!("3.{python}");
     let full = format!("{version}.9");
     MarkerEnvironment::try_from(MarkerEnvironmentBuilder {
         implementation_name: "cpython",
         implementation_version: &full,
         os_name: "posix",
-        platform_machine: "x86_64",
+        platform_machine: architecture,
         platform_python_implementation: "CPython",
         platform_release: "6.8.0",
         platform_system: "Linux",

@@ -48,7 +48,7 @@ pub(crate) fn builds<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u
 
 /// How many facts that matter the catalog does not have of a build. Such a build is chosen only where there
 /// is no other; then the one of which the most is known.
-fn missing_facts(criteria: &Criteria, build: &Build) -> usize {
+pub(crate) fn missing_facts(criteria: &Criteria, build: &Build) -> usize {
     let architecture = criteria.architecture();
     let wheel = architecture != "x86_64" && build.build.aarch64.is_none() && !build.on_pypi(architecture);
     let kernels = !criteria.gpus.is_empty() && build.compiled_for(architecture).is_none();

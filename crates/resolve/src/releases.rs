@@ -1,12 +1,13 @@
 //! Packages and their releases as the search needs them.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
+pub use super::markers::{Differing, Markers};
 use super::python::Python;
 use super::without_cuda::WithoutCuda;
-use catalog::deepspeed::{self, Breaks};
 use catalog::{Catalog, Sources, flash_attn, packages};
 
 /// A package on PyPI that the resolver can choose.
@@ -44,16 +45,20 @@ pub struct Release {
     /// True if it has no wheel although other releases of the package have one: it is not meant to be
     /// compiled.
     pub lacks_wheel: bool,
-    /// Package → which versions of it.
+    /// Package → which versions of it, where `elsewhere` says nothing else.
     pub requires: Vec<(&'static str, VersionSpecifiers)>,
+    /// What differs on some Pythons and processors.
+    pub elsewhere: Vec<Differing>,
     /// DeepSpeed's own row, of a release of it.
-    pub deepspeed: Option<&'static deepspeed::Release>,
+    pub deepspeed: Option<&'static catalog::deepspeed::Release>,
     /// The prebuilt wheels of a release of flash-attn, where they are known.
     pub flash_attn: Option<&'static flash_attn::Release>,
     /// What it does not go together with, beyond its requirements.
     pub incompatible: Vec<Incompatible>,
     /// What it requires through packages that the catalog does not have.
     pub indirect: Vec<Indirect>,
+    /// Where something that it requires has no wheel.
+    pub without_wheels: Vec<&'static packages::WithoutWheel>,
     /// The CUDA of its compiled code.
     pub compiled_for: CompiledFor,
     /// Whether it works with a CPU build of torch.
@@ -85,6 +90,15 @@ pub struct Indirect {
     pub versions: VersionSpecifiers,
     /// The requirement that leads there: `opencv-python-headless >=4.13.0`.
     pub through: &'static str,
+    /// The Pythons on which it does; `None`: every one.
+    pub pythons: Option<&'static [String]>,
+}
+
+impl Indirect {
+    /// Whether it holds on a Python.
+    pub fn holds_on(&self, python: &Python) -> bool {
+        self.pythons.is_none_or(|list| list.contains(&python.text))
+    }
 }
 
 /// What a release does not go together with.
@@ -99,14 +113,42 @@ pub struct Incompatible {
 }
 
 impl Release {
+    /// A release of which no rule is known.
+    pub(super) fn new(
+        package: &'static str,
+        text: &str,
+        version: Version,
+        source: &'static Sources,
+    ) -> Release {
+        Release {
+            package,
+            text: text.to_owned(),
+            version,
+            released: String::new(),
+            python: None,
+            pythons: None,
+            glibc: None,
+            aarch64: None,
+            source_only: false,
+            lacks_wheel: false,
+            requires: Vec::new(),
+            elsewhere: Vec::new(),
+            deepspeed: None,
+            flash_attn: None,
+            incompatible: Vec::new(),
+            indirect: Vec::new(),
+            without_wheels: Vec::new(),
+            compiled_for: CompiledFor::AnyCuda,
+            without_cuda: WithoutCuda::Works,
+            compute_capability_min: None,
+            companions: Vec::new(),
+            source,
+        }
+    }
+
     /// `numpy 1.26.4`.
     pub fn name(&self) -> String {
         format!("{} {}", self.package, self.text)
-    }
-
-    /// What it requires of a package, if anything.
-    pub fn requires(&self, package: &str) -> Option<&VersionSpecifiers> {
-        self.requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
     }
 
     /// The packages that must be installed with it on a Python, without being required.
@@ -123,16 +165,16 @@ impl Release {
 impl Package {
     /// The package with this normalised name, which the catalog has.
     pub(super) fn from_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
-        if name == "deepspeed" { deepspeeds(catalog) } else { of_catalog(catalog, name) }
+        if name == "deepspeed" { super::deepspeed::package(catalog) } else { of_catalog(catalog, name) }
     }
 }
 
-fn version(text: &str) -> Option<Version> {
+pub(super) fn version(text: &str) -> Option<Version> {
     Version::from_str(text).ok()
 }
 
 /// Specifiers of the catalog, which its tests hold to be some.
-fn specifiers(text: &str) -> Option<VersionSpecifiers> {
+pub(super) fn specifiers(text: &str) -> Option<VersionSpecifiers> {
     VersionSpecifiers::from_str(text).ok()
 }
 
@@ -161,7 +203,13 @@ fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
         .collect();
     let indirect: RulesByRelease<Indirect> =
         package.map_or(&[][..], |package| &package.indirect).iter().filter_map(indirect).collect();
+    let without_wheels: RulesByRelease<&packages::WithoutWheel> = package
+        .map_or(&[][..], |package| &package.without_wheels)
+        .iter()
+        .filter_map(|row| Some((specifiers(&row.releases)?, row)))
+        .collect();
     for release in &mut releases {
+        release.without_wheels = rules_for(&without_wheels, &release.version);
         release.lacks_wheel = release.source_only && has_wheels;
         release.incompatible = rules_for(&rules, &release.version);
         release.indirect = rules_for(&indirect, &release.version);
@@ -189,13 +237,21 @@ fn compiled_for(release: &Release, rows: &RulesByRelease<&packages::Compiled>) -
 
 fn indirect(row: &'static packages::Indirect) -> Option<(VersionSpecifiers, Indirect)> {
     let (package, through) = (row.package.as_str(), row.through.as_str());
-    let requirement = Indirect { package, versions: specifiers(&row.versions)?, through };
+    let (versions, pythons) = (specifiers(&row.versions)?, row.pythons.as_deref());
+    let requirement = Indirect { package, versions, through, pythons };
     Some((specifiers(&row.releases)?, requirement))
 }
 
+/// Rules, each with the releases that it is about.
+pub(super) type RulesByRelease<T> = Vec<(VersionSpecifiers, T)>;
+
 /// The rules that are about a version.
-fn rules_for<T: Clone>(rules: &[(VersionSpecifiers, T)], version: &Version) -> Vec<T> {
+pub(super) fn rules_for<T: Clone>(rules: &[(VersionSpecifiers, T)], version: &Version) -> Vec<T> {
     rules.iter().filter(|(releases, _)| releases.contains(version)).map(|(_, rule)| rule.clone()).collect()
+}
+
+fn required(requires: &'static BTreeMap<String, String>) -> Vec<(&'static str, VersionSpecifiers)> {
+    requires.iter().filter_map(|(name, text)| Some((name.as_str(), specifiers(text)?))).collect()
 }
 
 fn release(
@@ -205,98 +261,17 @@ fn release(
     text: &str,
     day: &str,
 ) -> Option<Release> {
-    let requires = row.requires.iter().filter_map(|(name, text)| Some((name.as_str(), specifiers(text)?)));
+    let elsewhere = row.elsewhere.iter().map(|row| Differing { row, requires: required(&row.requires) });
     Some(Release {
-        package: name,
-        text: text.to_owned(),
-        version: version(text)?,
         released: day.to_owned(),
         python: row.python.as_deref().and_then(specifiers),
         pythons: row.pythons.as_deref(),
         glibc: row.glibc.as_deref(),
         aarch64: row.aarch64,
         source_only: row.source_only,
-        lacks_wheel: false,
-        requires: requires.collect(),
-        deepspeed: None,
+        requires: required(&row.requires),
+        elsewhere: elsewhere.collect(),
         flash_attn: (name == "flash-attn").then(|| catalog.flash_attn().release(text)).flatten(),
-        incompatible: Vec::new(),
-        indirect: Vec::new(),
-        compiled_for: CompiledFor::AnyCuda,
-        without_cuda: WithoutCuda::Works,
-        compute_capability_min: None,
-        companions: Vec::new(),
-        source: &row.source,
+        ..Release::new(name, text, version(text)?, &row.source)
     })
-}
-
-/// DeepSpeed's own table as a package: it is on PyPI as source only, and declares no `Requires-Python`.
-fn deepspeeds(catalog: &'static Catalog) -> Package {
-    let (rules, companions) = deepspeed_rules(catalog);
-    let release = |row: &'static deepspeed::Release| {
-        let requires =
-            [("torch", row.torch.as_deref()), ("pydantic", row.pydantic.as_deref()), ("numpy", Some(""))];
-        let version = version(&row.version)?;
-        Some(Release {
-            package: "deepspeed",
-            text: row.version.clone(),
-            released: row.released.clone().unwrap_or_default(),
-            python: None,
-            pythons: None,
-            glibc: None,
-            aarch64: None,
-            source_only: true,
-            lacks_wheel: false,
-            requires: requires
-                .into_iter()
-                .filter_map(|(name, text)| Some((name, specifiers(text?.trim_start_matches(name))?)))
-                .collect(),
-            deepspeed: Some(row),
-            flash_attn: None,
-            incompatible: rules_for(&rules, &version),
-            indirect: Vec::new(),
-            compiled_for: CompiledFor::AnyCuda,
-            // Which of its operators and launchers run on which processor without a GPU is in no row.
-            without_cuda: WithoutCuda::Unknown,
-            compute_capability_min: None,
-            companions: companions
-                .iter()
-                .filter(|(releases, _)| releases.contains(&version))
-                .map(|(_, companions)| companions.clone())
-                .collect(),
-            version,
-            source: &row.source,
-        })
-    };
-    Package {
-        name: "deepspeed",
-        releases: catalog.deepspeed().all().iter().rev().filter_map(release).collect(),
-        // Its table does not record it.
-        older_releases: false,
-    }
-}
-
-/// Rules, each with the releases that it is about.
-type RulesByRelease<T> = Vec<(VersionSpecifiers, T)>;
-
-/// A package, and the Pythons on which it has to be there.
-type Companion = (&'static str, VersionSpecifiers);
-
-/// What breaks the import of some releases of DeepSpeed; and what has to be there so that it does not.
-fn deepspeed_rules(catalog: &'static Catalog) -> (RulesByRelease<Incompatible>, RulesByRelease<Companion>) {
-    let (mut rules, mut companions) = (Vec::new(), Vec::new());
-    for row in catalog.deepspeed().incompatibilities().iter().filter(|row| row.breaks == Breaks::Import) {
-        let (Some(releases), Some(with)) = (specifiers(&row.deepspeed), row.with_package.as_deref()) else {
-            continue;
-        };
-        let versions = row.with_versions.as_deref().and_then(specifiers).unwrap_or_default();
-        match row.unless_package.as_deref() {
-            Some(needed) if with == "python" => companions.push((releases, (needed, versions))),
-            _ => {
-                let python = row.python.as_deref().and_then(specifiers);
-                rules.push((releases, Incompatible { with, versions, python, effect: &row.effect }));
-            }
-        }
-    }
-    (rules, companions)
 }

@@ -366,14 +366,16 @@ impl<'u> Search<'u, '_> {
         let mine: Blame = 1 << index;
         // Who asked for this package is part of the cause when no release of it does, unless it is needed in
         // any case.
+        let (python, criteria) = (choice.environment.python, self.criteria);
+        let markers = criteria.markers(python);
         let in_any_case = package.name == ALWAYS || self.criteria.packages.contains_key(package.name);
         let mut blame = choice
             .packages
             .iter()
             .filter(|other| {
                 !in_any_case
-                    && (other.requires(package.name).is_some()
-                        || other.companions(choice.environment.python).any(|name| name == package.name))
+                    && (other.requires(package.name, markers).is_some()
+                        || other.companions(python).any(|name| name == package.name))
             })
             .fold(0, |blame, other| blame | bit(self.universe, other.package));
         for release in self.releases(package) {
@@ -382,10 +384,8 @@ impl<'u> Search<'u, '_> {
                 None => {
                     choice.packages.push(release);
                     let mut more = needed.to_vec();
-                    more.extend(release.requires.iter().map(|(name, _)| *name));
-                    for name in release.companions(choice.environment.python) {
-                        more.push(name);
-                    }
+                    more.extend(release.required(markers).into_iter().map(|(name, _)| name));
+                    release.companions(python).for_each(|name| more.push(name));
                     match self.packages(choice, &more) {
                         Ok(()) => return Ok(()),
                         Err(cause) => {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use pep440_rs::{Version, VersionSpecifiers};
 
 pub use super::python::{Python, series};
-pub use super::releases::{CompiledFor, Package, Release};
+pub use super::releases::{CompiledFor, Differing, Markers, Package, Release};
 pub use super::target::{Cuda, Target};
 pub use super::without_cuda::WithoutCuda;
 use crate::criteria::Criteria;

@@ -116,13 +116,13 @@ fn constrained(stage: &Stage) -> bool {
     stage.runs.iter().filter_map(|run| run.install.as_ref()).any(|install| install.constrained)
 }
 
-/// Whether another pinned package requires numpy < 2.
+/// Whether another pinned package requires numpy < 2, on whatever Python.
 fn held_back(state: &State, name: &str) -> bool {
     let Ok(second) = "2.1.0".parse::<Version>() else { return true };
     state.packages.values().any(|one| {
         let Some(package) = state.catalog.package(&one.name) else { return false };
         let rows = package.rows.iter().filter(|row| row.releases.contains_key(&one.pin_text));
-        let limits = rows.filter_map(|row| row.requires.get(name)?.parse::<VersionSpecifiers>().ok());
-        limits.into_iter().any(|limit| !limit.contains(&second))
+        let limits = rows.flat_map(|row| row.requirements_anywhere(name));
+        limits.filter_map(|text| text.parse::<VersionSpecifiers>().ok()).any(|one| !one.contains(&second))
     })
 }

@@ -27,6 +27,9 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.10\nRUN pip install transformers==5.23.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.27.3\n"),
         dockerfile("FROM python:3.11\nRUN pip install numpy==1.26.4 numpy==2.1.0\n"),
+        // On Python 3.9 it requires numba 0.60.0.
+        dockerfile("FROM python:3.9\nRUN pip install vllm==0.9.2 numba==0.61.2\n"),
+        dockerfile("FROM python:3.12\nRUN pip install vllm==0.9.2 numba==0.60.0\n"),
         dockerfile("FROM python:3.11\nRUN pip install torchvision==0.17.2 xformers==0.0.29.post3\n"),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 triton==3.3.1\n"),
     ],
@@ -44,6 +47,13 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.11\nRUN pip install torch==2.6.0 nvidia-nccl-cu12==2.21.5\n"),
         dockerfile("FROM python:3.11\nRUN pip install numpy==1.26 numpy==1.26.0 'numpy>=1.20'\n"),
         dockerfile("FROM python:3.11\nRUN pip install torchvision==0.21.0 xformers==0.0.29.post3\n"),
+        dockerfile("FROM python:3.9\nRUN pip install vllm==0.9.2 numba==0.60.0\n"),
+        // On aarch64 it requires no xformers.
+        dockerfile("FROM python:3.12\nRUN pip install vllm==0.9.2 xformers==0.0.31\n"),
+        // Which numba depends on the Python.
+        dockerfile(
+            "FROM ubuntu:22.04\nARG PYTHON\nRUN python$PYTHON -m pip install vllm==0.9.2 numba==0.60.0\n",
+        ),
         dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 triton==2.3.1\n"),
         dockerfile("FROM python:3.12\nRUN pip install torch==2.3.1 triton==3.3.1\n"),
     ],
@@ -75,6 +85,11 @@ pub(super) fn row(catalog: &'static Catalog, one: &Requirement) -> Option<&'stat
     catalog.package(&one.name)?.rows.iter().find(|row| row.releases.contains_key(&one.pin_text))
 }
 
+/// What a release requires of a package on the Python of an installation. No Dockerfile names its processor.
+pub(super) fn required<'r>(row: &'r Row, install: &Install, package: &str) -> Option<&'r str> {
+    row.requirement(package, install.python.series.as_deref(), None)
+}
+
 fn with_python(install: &Install, one: &Requirement, row: &Row) -> Option<Found> {
     let series = install.python.series.as_deref()?;
     let wanted: VersionSpecifiers = row.python.as_deref()?.parse().ok()?;
@@ -99,7 +114,7 @@ fn with_others(install: &Install, one: &Requirement, row: &Row) -> Vec<Found> {
     let others = install.requirements.iter().filter(|other| other.name != one.name);
     others
         .filter_map(|other| {
-            let wanted: VersionSpecifiers = row.requires.get(&other.name)?.parse().ok()?;
+            let wanted: VersionSpecifiers = required(row, install, &other.name)?.parse().ok()?;
             let pin = other.pin.as_ref()?;
             if wanted.contains(pin) {
                 return None;
@@ -174,7 +189,7 @@ fn two_torches(catalog: &'static Catalog, install: &Install) -> Option<Found> {
     let torch::Known::Release(release) = torch::known(catalog, partner) else { return None };
     let version = release.version.parse().ok().filter(|_| strict)?;
     install.requirements.iter().filter(|one| one.pin.is_some()).find_map(|one| {
-        let wanted: VersionSpecifiers = row(catalog, one)?.requires.get("torch")?.parse().ok()?;
+        let wanted: VersionSpecifiers = required(row(catalog, one)?, install, "torch")?.parse().ok()?;
         let message = format!(
             "{} {} requires torch {wanted}, and {} {} requires torch {}; pip fails",
             one.name, one.pin_text, partner.name, partner.pin_text, release.version

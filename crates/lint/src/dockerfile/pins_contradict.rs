@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use catalog::Catalog;
 use pep440_rs::VersionSpecifiers;
 
-use super::packages_do_not_resolve::row;
+use super::packages_do_not_resolve::{required, row};
 use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
@@ -73,8 +73,11 @@ impl<'s> Pinned<'s> {
     /// Those that require `one`, or that it requires.
     fn related(&self, catalog: &'static Catalog, one: &Requirement) -> BTreeMap<&'s str, &'s Requirement> {
         let mut found = self.known.clone();
-        let required = row(catalog, one).into_iter().flat_map(|row| row.requires.keys());
-        found.extend(required.filter_map(|name| self.all.get_key_value(name.as_str())));
+        let row = row(catalog, one).into_iter();
+        let names = row.flat_map(|row| {
+            row.requires.keys().chain(row.elsewhere.iter().flat_map(|other| other.requires.keys()))
+        });
+        found.extend(names.filter_map(|name| self.all.get_key_value(name.as_str())));
         found
     }
 }
@@ -113,14 +116,19 @@ fn contradictions(run: &Run, install: &Install, there: &Pinned) -> Vec<Found> {
         // What this command names itself is another rule's.
         let related = there.related(catalog, one);
         let others = related.values().filter(|other| install.requirement(&other.name).is_none());
-        found.extend(others.filter_map(|other| pair(catalog, one, other)));
+        found.extend(others.filter_map(|other| pair(run.state.catalog, install, one, other)));
     }
     found
 }
 
 /// What a pinned package and one that was installed before make of each other.
-fn pair(catalog: &'static Catalog, one: &Requirement, before: &Requirement) -> Option<Found> {
-    if let Some(wanted) = excludes(catalog, before, one) {
+fn pair(
+    catalog: &'static Catalog,
+    install: &Install,
+    one: &Requirement,
+    before: &Requirement,
+) -> Option<Found> {
+    if let Some(wanted) = excludes(catalog, install, before, one) {
         let message = format!(
             "{} from {} requires {} {wanted}; this command replaces it with {}",
             shown(before),
@@ -130,7 +138,7 @@ fn pair(catalog: &'static Catalog, one: &Requirement, before: &Requirement) -> O
         );
         return Some(Found::warning(one, message, fix(one, before)));
     }
-    let wanted = excludes(catalog, one, before)?;
+    let wanted = excludes(catalog, install, one, before)?;
     let message = format!(
         "{} requires {} {wanted}; pip replaces {} from {}",
         shown(one),
@@ -142,8 +150,13 @@ fn pair(catalog: &'static Catalog, one: &Requirement, before: &Requirement) -> O
 }
 
 /// What one release requires of another package, where the other's pin is not among it.
-fn excludes(catalog: &'static Catalog, one: &Requirement, other: &Requirement) -> Option<VersionSpecifiers> {
-    let wanted: VersionSpecifiers = row(catalog, one)?.requires.get(&other.name)?.parse().ok()?;
+fn excludes(
+    catalog: &'static Catalog,
+    install: &Install,
+    one: &Requirement,
+    other: &Requirement,
+) -> Option<VersionSpecifiers> {
+    let wanted: VersionSpecifiers = required(row(catalog, one)?, install, &other.name)?.parse().ok()?;
     (!wanted.contains(other.pin.as_ref()?)).then_some(wanted)
 }
 

@@ -25,8 +25,9 @@ mod tests;
 mod versions;
 
 use super::outcome::{Conflict, Nearest, Reason};
-use super::request::{Request, Requirement};
+use super::request::{Request, Requirement, RequirementKind};
 use super::universe::Universe;
+use super::verdict::Tolerance;
 use core::Searcher;
 use diagnostic::words::and;
 use outside::Outside;
@@ -63,10 +64,10 @@ fn explain_with(searcher: &mut Searcher) -> Conflict {
             reported.push(core);
         }
     }
+    let limits: Vec<Limit> = reported.iter().map(|core| Limit::of(searcher, core)).collect();
     let names = |core: &[Requirement]| -> Vec<String> {
         core.iter().map(|requirement| nearest::named(searcher, requirement)).collect()
     };
-    let limits: Vec<Limit> = reported.iter().map(|core| Limit::of(searcher.universe, core)).collect();
     let undecided = !limits.is_empty() && limits.iter().all(|limit| *limit != Limit::Within);
     let described = reported.iter().zip(&limits).map(|(core, limit)| describe(&names(core), limit));
     let messages: Vec<String> = described.collect();
@@ -87,10 +88,17 @@ enum Limit {
     Outside(Outside),
     /// One of several packages has releases before those in the catalog.
     OlderReleases { package: String, oldest: Version },
+    /// Releases are refused only because nobody read whether they work without CUDA.
+    WithoutCudaNotRead,
 }
 
 impl Limit {
-    fn of(universe: &Universe, core: &[Requirement]) -> Limit {
+    fn of(searcher: &mut Searcher, core: &[Requirement]) -> Limit {
+        let universe = searcher.universe;
+        let cpu = core.iter().any(|one| matches!(one.kind, RequirementKind::Cpu));
+        if cpu && searcher.hold_within(core, Tolerance::UNPROVEN) {
+            return Limit::WithoutCudaNotRead;
+        }
         if let [one] = core {
             return outside::outside(universe, &one.kind).map_or(Limit::Within, Limit::Outside);
         }
@@ -111,6 +119,11 @@ fn describe(names: &[String], limit: &Limit) -> String {
         (several, Limit::OlderReleases { package, oldest }) => format!(
             "Whether {} are compatible is unknown: the catalog begins with {package} {oldest}, and none of \
              its releases is; an older one may be.",
+            and(several)
+        ),
+        (several, Limit::WithoutCudaNotRead) => format!(
+            "Whether {} are compatible is unknown: the catalog does not say of every release whether it works \
+             without CUDA.",
             and(several)
         ),
         ([one], _) => format!("No stack satisfies {one}."),

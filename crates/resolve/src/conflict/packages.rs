@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::constraints::{flash_attn, incompatible, requested};
+use super::super::constraints::{flash_attn, incompatible, requested, requirement_wheels};
 use super::super::criteria::Criteria;
 use super::super::message::{Names, Phrase};
 use super::super::outcome::Reason;
@@ -21,7 +21,8 @@ use diagnostic::words::and;
 const SENTENCES: usize = 6;
 
 /// Constraints on packages that may fail because of the Python alone.
-const OF_PYTHON: &[&str] = &[WHEEL, flash_attn::PYTHON.id, incompatible::PYTHON.id];
+const OF_PYTHON: &[&str] =
+    &[WHEEL, requirement_wheels::PYTHON.id, flash_attn::PYTHON.id, incompatible::PYTHON.id];
 
 /// Why no release of the packages will do.
 pub(super) struct Reasons {

@@ -21,6 +21,7 @@ pub(crate) mod partners;
 mod python_obtainable;
 pub(crate) mod python_wheel;
 pub(crate) mod requested;
+pub(crate) mod requirement_wheels;
 pub(crate) mod requirements;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -54,6 +55,8 @@ pub(crate) const CONSTRAINTS: &[Constraint] = &[
     python_wheel::PACKAGE,
     python_wheel::COMPILED,
     architecture::PACKAGE,
+    requirement_wheels::CONSTRAINT,
+    requirement_wheels::PYTHON,
     package_gpu::CONSTRAINT,
     package_cuda::CONSTRAINT,
     flash_attn::TORCH,
@@ -63,6 +66,7 @@ pub(crate) const CONSTRAINTS: &[Constraint] = &[
     incompatible::PYTHON,
     deepspeed_nvcc::CONSTRAINT,
     requirements::TORCH,
+    requirements::TORCH_ON_PYTHON,
     requirements::TRITON,
     requirements::PACKAGES,
     incompatible::PACKAGES,

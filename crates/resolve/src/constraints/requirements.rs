@@ -17,6 +17,14 @@ pub(super) const TORCH: Constraint = Constraint {
     judge: Judge::PackageBuild(torch),
 };
 
+/// The same where it depends on the Python.
+pub(super) const TORCH_ON_PYTHON: Constraint = Constraint {
+    id: "torch-requirement-met-on-python",
+    description: "What a package's metadata requires of torch and its partners on the Python is met.",
+    sources: SOURCES,
+    judge: Judge::PackageWheel(torch_on_python),
+};
+
 /// What torch requires of triton.
 pub(super) const TRITON: Constraint = Constraint {
     id: "triton-requirement-met",
@@ -33,30 +41,44 @@ pub(crate) const PACKAGES: Constraint = Constraint {
     judge: Judge::Packages(packages),
 };
 
-fn torch(_criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
-    let fails = |by, package, versions: &VersionSpecifiers| {
-        Judgement::Fails(Refusal::Package(PackageRefusal::Requires {
-            by,
-            package,
-            versions: versions.clone(),
-            through: None,
-        }))
-    };
-    if let Some(wants) = release.requires("torch").filter(|wants| !wants.contains(&build.version)) {
-        return fails(Party::Candidate, "torch", wants);
-    }
-    for (name, partner) in [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)] {
-        let Some(partner) = partner else { continue };
-        if let Some(wants) = release.requires(name).filter(|wants| !wants.contains(partner)) {
-            return fails(Party::Candidate, name, wants);
-        }
+fn torch(criteria: &Criteria, build: &Build, release: &Release) -> Judgement {
+    let requires = |name: &str| release.requires_on_every_python(name, criteria.architecture());
+    if let Some((name, wants)) = unmet_by(build, requires) {
+        return fails(Party::Candidate, name, wants, None);
     }
     if release.package == "setuptools"
         && let Some(wants) = build.setuptools.as_ref().filter(|wants| !wants.contains(&release.version))
     {
-        return fails(Party::Torch, "setuptools", wants);
+        return fails(Party::Torch, "setuptools", wants, None);
     }
     Judgement::Holds
+}
+
+fn torch_on_python(criteria: &Criteria, build: &Build, python: &Python, release: &Release) -> Judgement {
+    let requires = |name: &str| {
+        let depends = release.depends_on_python(name, criteria.architecture());
+        release.requires(name, criteria.markers(python)).filter(|_| depends)
+    };
+    match unmet_by(build, requires) {
+        Some((name, wants)) => fails(Party::Candidate, name, wants, None),
+        None => Judgement::Holds,
+    }
+}
+
+/// The first requirement on torch or its partners that a build does not meet.
+fn unmet_by<'r>(
+    build: &Build,
+    requires: impl Fn(&str) -> Option<&'r VersionSpecifiers>,
+) -> Option<(&'static str, &'r VersionSpecifiers)> {
+    let parts = [
+        ("torch", Some(&build.version)),
+        ("torchvision", build.torchvision.as_ref()),
+        ("torchaudio", build.torchaudio.as_ref()),
+    ];
+    parts.into_iter().find_map(|(name, version)| {
+        let (version, wants) = (version?, requires(name)?);
+        (!wants.contains(version)).then_some((name, wants))
+    })
 }
 
 /// torch requires one triton on most Pythons; there it alone may be installed.
@@ -82,12 +104,13 @@ fn triton(criteria: &Criteria, build: &Build, python: &Python, release: &Release
     }
 }
 
-fn packages(_criteria: &Criteria, _environment: &Environment, one: &Release, two: &Release) -> Judgement {
-    if let Some((versions, through)) = unmet(one, two) {
+fn packages(criteria: &Criteria, environment: &Environment, one: &Release, two: &Release) -> Judgement {
+    let python = environment.python;
+    if let Some((versions, through)) = unmet(criteria, python, one, two) {
         return fails(Party::Candidate, two.package, versions, through);
     }
     let other = || Party::Package { name: two.package, version: two.text.clone() };
-    unmet(two, one)
+    unmet(criteria, python, two, one)
         .map_or(Judgement::Holds, |(versions, through)| fails(other(), one.package, versions, through))
 }
 
@@ -103,9 +126,14 @@ fn fails(
 
 /// What one release requires of the package of another, itself or through a package that is not in the
 /// catalog, if the other does not meet it.
-fn unmet<'r>(one: &'r Release, two: &Release) -> Option<(&'r VersionSpecifiers, Option<&'static str>)> {
-    let own = one.requires(two.package).map(|wants| (wants, None));
-    let indirect = one.indirect.iter().filter(|row| row.package == two.package);
+fn unmet<'r>(
+    criteria: &Criteria,
+    python: &Python,
+    one: &'r Release,
+    two: &Release,
+) -> Option<(&'r VersionSpecifiers, Option<&'static str>)> {
+    let own = one.requires(two.package, criteria.markers(python)).map(|wants| (wants, None));
+    let indirect = one.indirect.iter().filter(|row| row.package == two.package && row.holds_on(python));
     let mut all = own.into_iter().chain(indirect.map(|row| (&row.versions, Some(row.through))));
     all.find(|(wants, _)| !wants.contains(&two.version))
 }
@@ -113,8 +141,11 @@ fn unmet<'r>(one: &'r Release, two: &Release) -> Option<(&'r VersionSpecifiers, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraints::testing::{environment, judged_package, judged_pair, release};
+    use catalog::elsewhere::Elsewhere;
+
+    use crate::constraints::testing::{environment, judged_package, judged_pair, release, row as stored};
     use crate::testing::universe;
+    use crate::universe::{Differing, Markers};
     use crate::verdict::Tolerance;
     use crate::verdict::{Candidate, Reason};
 
@@ -174,6 +205,53 @@ mod tests {
             assert_eq!(message, refusal(pydantic(major), one));
             assert_eq!(message.is_none(), holds, "{} {major}: {message:?}", one.name());
         }
+    }
+
+    #[test]
+    fn requirements_depend_on_python_and_processor() {
+        let vllm = release("vllm", "0.11.0");
+        let on = |python, architecture| {
+            let markers = Markers { python, architecture };
+            let versions = |name| vllm.requires(name, markers).map(ToString::to_string);
+            (versions("numba"), versions("xformers"), versions("setuptools").is_some())
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(on("3.12", "x86_64"), (text("==0.61.2"), text("==0.0.32.post1"), true));
+        assert_eq!(on("3.11", "x86_64"), (text("==0.61.2"), text("==0.0.32.post1"), false));
+        assert_eq!(on("3.9", "aarch64"), (text("==0.60.0"), None, false));
+        assert!(!vllm.depends_on_python("xformers", "aarch64") && vllm.depends_on_python("numba", "x86_64"));
+        assert_eq!(vllm.requires_on_every_python("xformers", "aarch64"), None);
+        assert_eq!(vllm.requires_on_every_python("torch", "aarch64").unwrap().to_string(), "==2.8.0");
+        let names = |markers| vllm.required(markers).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let here = names(Markers { python: "3.9", architecture: "aarch64" });
+        assert!(here.contains(&"numba") && here.contains(&"torch"), "{here:?}");
+        assert!(!here.contains(&"xformers") && !here.contains(&"setuptools"), "{here:?}");
+        // Pairs of releases are judged in the same way.
+        let pair = |python| {
+            let environment = environment(("2.8.0", "cu128"), python, IMAGE);
+            judged_pair(&PACKAGES, &environment, vllm, release("numba", "0.60.0"))
+        };
+        assert_eq!(pair("3.9"), Judgement::Holds);
+        assert!(matches!(pair("3.12"), Judgement::Fails(_)));
+    }
+
+    #[test]
+    fn torch_requirement_may_depend_on_the_python() {
+        let row: Elsewhere =
+            serde_json::from_str(r#"{"pythons": ["3.9"], "requires": {"torch": "<2.8"}}"#).unwrap();
+        let specifiers = |text: &str| text.parse::<VersionSpecifiers>().unwrap();
+        let release = Release {
+            requires: vec![("torch", specifiers(">=2.8"))],
+            elsewhere: vec![Differing { row: stored(row), requires: vec![("torch", specifiers("<2.8"))] }],
+            ..release("numpy", "1.26.4").clone()
+        };
+        let on = |constraint, torch, python| {
+            judged_package(constraint, &[], &environment(torch, python, IMAGE), &release) == Judgement::Holds
+        };
+        assert!(on(&TORCH, ("2.5.1", "cu124"), "3.9"), "which of them holds is decided with the Python");
+        assert!(on(&TORCH_ON_PYTHON, ("2.5.1", "cu124"), "3.9"));
+        assert!(!on(&TORCH_ON_PYTHON, ("2.5.1", "cu124"), "3.12"));
+        assert!(on(&TORCH_ON_PYTHON, ("2.8.0", "cu128"), "3.12"));
     }
 
     #[test]

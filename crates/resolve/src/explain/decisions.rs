@@ -59,7 +59,8 @@ impl<'u> Explainer<'u, '_> {
                 ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
             ),
         };
-        let reason = format!("{newest}. {}", self.build_choice(universe));
+        let less_known = self.less_known(universe, refused).map_or(String::new(), |text| format!(" {text}"));
+        let reason = format!("{newest}.{less_known} {}", self.build_choice(universe));
         let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
@@ -210,11 +211,12 @@ impl<'u> Explainer<'u, '_> {
         if !others.is_empty() {
             message = format!("{message}. {}", ranges(&others).join("; "));
         }
+        let markers = self.criteria.markers(self.choice.environment.python);
         let required_by: Vec<String> = self
             .choice
             .packages
             .iter()
-            .filter(|other| other.requires(release.package).is_some())
+            .filter(|other| other.requires(release.package, markers).is_some())
             .map(|other| other.package.to_owned())
             .collect();
         if self.criteria.packages.contains_key(release.package) {

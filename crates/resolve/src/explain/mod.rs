@@ -5,6 +5,7 @@
 mod base_image;
 mod decisions;
 mod entry;
+mod less_known;
 mod merge;
 mod refusals;
 mod rejected;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use super::Explanation;
-use crate::universe::{CompiledFor, Package, Release};
+use crate::universe::{CompiledFor, Differing, Package, Release};
 use catalog::presets::Preset;
 use diagnostic::words;
 
@@ -70,6 +70,26 @@ fn requirements(release: &Release, nothing: &str) -> String {
     if all.is_empty() { nothing.to_owned() } else { all.join(", ") }
 }
 
+/// How the requirements differ on other Pythons and processors.
+fn elsewhere(release: &Release) -> String {
+    let difference = |one: &Differing| {
+        let requires = one.requires.iter().map(|(name, versions)| format!("{name} {versions}"));
+        let requires = requires.map(|text| text.trim_end().to_owned());
+        let all: Vec<String> =
+            requires.chain(one.row.without.iter().map(|name| format!("no {name}"))).collect();
+        let place = place(one.row.pythons.as_deref(), one.row.architecture.as_deref(), "on");
+        format!("{}{place}", all.join(", "))
+    };
+    release.elsewhere.iter().map(difference).collect::<Vec<_>>().join("; ")
+}
+
+/// ` on Python 3.9 and 3.10, aarch64`; empty where it is everywhere.
+fn place(pythons: Option<&[String]>, architecture: Option<&str>, word: &str) -> String {
+    let pythons = pythons.map(|list| format!("Python {}", words::and(list)));
+    let all: Vec<String> = pythons.into_iter().chain(architecture.map(str::to_owned)).collect();
+    if all.is_empty() { String::new() } else { format!(" {word} {}", all.join(", ")) }
+}
+
 fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation {
     let day =
         if release.released.is_empty() { String::new() } else { format!(", released {}", release.released) };
@@ -77,6 +97,7 @@ fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation
     let newest = if newest { "; the newest in the catalog" } else { "" };
     let mut explanation = Explanation::new(release.name(), format!("Exists{day}{newest}."));
     explanation.row("requires", requirements(release, "nothing that the catalog follows"));
+    explanation.row("elsewhere", elsewhere(release));
     if release.source_only {
         explanation.row("wheels", "none on PyPI: it is built when it is installed");
     } else if let Some(pythons) = release.pythons {
@@ -88,8 +109,15 @@ fn one(universe: &Universe, package: &Package, release: &Release) -> Explanation
     if let Some((major, minor)) = release.compute_capability_min {
         explanation.row("GPUs", format!("sm_{major}{minor} or newer"));
     }
-    let through =
-        release.indirect.iter().map(|row| format!("{} {}, by {}", row.package, row.versions, row.through));
+    for row in &release.without_wheels {
+        let lacking = row.lacking.as_ref().map_or(String::new(), |lacking| format!(", by which {lacking}"));
+        let place = place(row.pythons.as_deref(), row.architecture.as_deref(), "for");
+        explanation.row("not on wheels", format!("{}{lacking}: no wheel{place}", row.requires));
+    }
+    let through = release.indirect.iter().map(|row| {
+        let place = place(row.pythons, None, "on");
+        format!("{} {}{place}, by {}", row.package, row.versions, row.through)
+    });
     explanation.row("indirectly", through.collect::<Vec<_>>().join("; "));
     explanation.row("glibc", release.glibc.map_or(String::new(), |one| format!("{one} or newer")));
     explanation.sources(release.source.iter());

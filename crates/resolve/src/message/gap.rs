@@ -116,6 +116,11 @@ impl PackageGap {
                 format!("whether {release} has a wheel for {architecture}")
             }
             PackageGap::CompilesWithTorch => format!("whether {release} compiles with {build}"),
+            PackageGap::RequirementBuilds { lacking } => {
+                format!(
+                    "whether {lacking}, which {release} requires and which has no wheel, builds from source"
+                )
+            }
             PackageGap::NvccDifference => {
                 format!("which nvcc versions {release} accepts next to torch's CUDA")
             }

@@ -3,6 +3,7 @@
 use super::refusal::{HAS, IS, REQUIRES, sm};
 use super::{Clause, Names, Phrase, Subject, Verb};
 use crate::verdict::{PackageRefusal, Party};
+use diagnostic::words;
 
 const NEEDS: Verb = ("needs", "need");
 
@@ -30,6 +31,17 @@ impl PackageRefusal {
             }
             PackageRefusal::NoWheelForArchitecture { architecture } => {
                 release(HAS, format!("no wheel for {architecture}"))
+            }
+            PackageRefusal::RequirementWithoutWheel { requires, lacking, pythons, architecture } => {
+                let mut place =
+                    pythons.map_or(String::new(), |list| format!(" for Python {}", words::and(list)));
+                if let Some(architecture) = architecture {
+                    let word = if pythons.is_some() { "on" } else { "for" };
+                    place = format!("{place} {word} {architecture}");
+                }
+                let what = lacking
+                    .map_or("which has".to_owned(), |lacking| format!("and through it {lacking}, which has"));
+                release(REQUIRES, format!("{requires}, {what} no wheel{place}"))
             }
             PackageRefusal::OtherCuda { cuda } => {
                 // "it" for the build would read as the package.

@@ -92,5 +92,9 @@ pub(crate) enum PackageGap {
         architecture: String,
     },
     CompilesWithTorch,
+    /// Whether something that it requires, and that has no wheel, builds from source.
+    RequirementBuilds {
+        lacking: &'static str,
+    },
     NvccDifference,
 }

@@ -155,19 +155,29 @@ pub(crate) struct Tolerance {
     pub unknown: bool,
     /// Accept [`Judgement::Costs`].
     pub costs: bool,
+    /// Accept a refusal that only says that nothing is known ([`Refusal::is_not_known`]): no stack is built
+    /// on it, but a conflict that would end with it is not certain.
+    pub not_known: bool,
 }
 
 impl Tolerance {
-    /// From the strictest to the one that refuses only what certainly fails.
+    /// From the strictest to the loosest.
     pub(crate) const ALL: [Tolerance; 4] = [
-        Tolerance { unknown: false, costs: false },
-        Tolerance { unknown: false, costs: true },
-        Tolerance { unknown: true, costs: false },
-        Tolerance { unknown: true, costs: true },
+        Tolerance::of(false, false),
+        Tolerance::of(false, true),
+        Tolerance::of(true, false),
+        Tolerance::of(true, true),
     ];
 
-    /// The one that refuses only what certainly fails.
+    /// The one that refuses what fails and what nothing speaks for.
     pub(crate) const LOOSEST: Tolerance = Tolerance::ALL[3];
+
+    /// The one that refuses only what certainly fails.
+    pub(crate) const UNPROVEN: Tolerance = Tolerance { not_known: true, ..Tolerance::LOOSEST };
+
+    const fn of(unknown: bool, costs: bool) -> Tolerance {
+        Tolerance { unknown, costs, not_known: false }
+    }
 
     /// Whether a candidate with this judgement may be chosen.
     pub(crate) fn allows(self, judgement: &Judgement) -> bool {
@@ -175,7 +185,7 @@ impl Tolerance {
             Judgement::Holds | Judgement::Notes(_) => true,
             Judgement::Costs(_) => self.costs,
             Judgement::Unknown(_) => self.unknown,
-            Judgement::Fails(_) => false,
+            Judgement::Fails(refusal) => self.not_known && refusal.is_not_known(),
         }
     }
 }

@@ -231,6 +231,15 @@ pub(crate) enum PackageRefusal {
     NoWheelForArchitecture {
         architecture: String,
     },
+    /// `lacking`: what has no wheel, if it is not the required package itself.
+    RequirementWithoutWheel {
+        requires: &'static str,
+        lacking: Option<&'static str>,
+        /// The Pythons without a wheel; `None`: there is none for any.
+        pythons: Option<&'static [String]>,
+        /// The processor without a wheel; `None`: there is none for any.
+        architecture: Option<&'static str>,
+    },
     OtherCuda {
         cuda: u32,
     },

@@ -19,6 +19,11 @@ impl Refusal {
         )
     }
 
+    /// Whether it only says that nothing speaks for the candidate: it may hold.
+    pub(crate) fn is_not_known(&self) -> bool {
+        matches!(self, Refusal::Package(PackageRefusal::NotKnownWithoutCuda))
+    }
+
     /// Without the details in which candidates that are refused alike differ.
     #[must_use]
     pub(crate) fn without_details(&self) -> Refusal {
