@@ -92,6 +92,7 @@ fn checks(rule: &Rule, kind: Kind) -> bool {
         Judge::Dockerfile(_) => kind == Kind::Dockerfile || kind.lists_packages(),
         Judge::Compose(_) => kind == Kind::Compose,
         Judge::Script(_) => matches!(kind, Kind::Shell | Kind::Profile),
+        Judge::Accelerate(_) => kind == Kind::AccelerateConfig,
         Judge::Deepspeed(_) => kind == Kind::DeepspeedConfig,
         Judge::Hostfile(_) => kind == Kind::Hostfile,
         Judge::Launch(_) => matches!(kind, Kind::Dockerfile | Kind::Shell | Kind::Profile),
