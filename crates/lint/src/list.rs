@@ -95,6 +95,7 @@ pub const RULES: &[&Rule] = &[
     &cuda_home_missing::RULE,
     &architecture_unknown_to_nvcc::RULE,
     &environment_python_missing::RULE,
+    &page_downloaded_in_image::RULE,
     &compose_unreadable::RULE,
     &compose_key_refused::RULE,
     &compose_reference_undeclared::RULE,

@@ -176,7 +176,8 @@ fn is_accelerate(text: &str) -> bool {
     let has = |key: &str| {
         text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))
     };
-    let others = ["num_processes", "num_machines", "mixed_precision", "machine_rank", "main_training_function"];
+    let others =
+        ["num_processes", "num_machines", "mixed_precision", "machine_rank", "main_training_function"];
     has("distributed_type") && (has("compute_environment") || others.iter().any(|key| has(key)))
         || has("compute_environment") && others.iter().filter(|key| has(key)).count() > 1
 }

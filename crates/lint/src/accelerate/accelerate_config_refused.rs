@@ -32,7 +32,10 @@ pub(crate) const RULE: Rule = Rule {
             "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bfloat16\n\
              num_processes: 8\n",
         ),
-        named("c.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: multi_gpu\nnum_processes: 8\n"),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: multi_gpu\nnum_processes: 8\n",
+        ),
         named(
             "c.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_process: 8\nnum_machines: 1\n",
@@ -80,24 +83,74 @@ pub(crate) const RULE: Rule = Rule {
 /// The keys of ClusterConfig and what it converts, in the releases up to 1.13
 /// (huggingface/accelerate: src/accelerate/commands/config/config_args.py@16cb6eb8 and @002dd35a).
 const KEYS: &[&str] = &[
-    "command_file", "commands", "compute_environment", "debug", "deepspeed_config", "distributed_type",
-    "downcast_bf16", "dynamo_backend", "dynamo_config", "enable_cpu_affinity", "fp16", "fp8_config",
-    "fsdp_config", "gpu_ids", "ipex_config", "machine_rank", "main_process_ip", "main_process_port",
-    "main_training_function", "megatron_lm_config", "mixed_precision", "mpirun_config", "num_machines",
-    "num_processes", "parallelism_config", "rdzv_backend", "same_network", "tp_config", "tpu_env", "tpu_name",
-    "tpu_use_cluster", "tpu_use_sudo", "tpu_vm", "tpu_zone", "use_cpu",
+    "command_file",
+    "commands",
+    "compute_environment",
+    "debug",
+    "deepspeed_config",
+    "distributed_type",
+    "downcast_bf16",
+    "dynamo_backend",
+    "dynamo_config",
+    "enable_cpu_affinity",
+    "fp16",
+    "fp8_config",
+    "fsdp_config",
+    "gpu_ids",
+    "ipex_config",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "main_training_function",
+    "megatron_lm_config",
+    "mixed_precision",
+    "mpirun_config",
+    "num_machines",
+    "num_processes",
+    "parallelism_config",
+    "rdzv_backend",
+    "same_network",
+    "tp_config",
+    "tpu_env",
+    "tpu_name",
+    "tpu_use_cluster",
+    "tpu_use_sudo",
+    "tpu_vm",
+    "tpu_zone",
+    "use_cpu",
 ];
 
 /// The values of DistributedType; TPU and MPS are those of older releases.
 const TYPES: &[&str] = &[
-    "NO", "MULTI_CPU", "MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU",
-    "MULTI_HPU", "MULTI_NEURON", "DEEPSPEED", "FSDP", "XLA", "MEGATRON_LM", "TPU", "MPS", "TP",
+    "NO",
+    "MULTI_CPU",
+    "MULTI_GPU",
+    "MULTI_NPU",
+    "MULTI_MLU",
+    "MULTI_SDAA",
+    "MULTI_MUSA",
+    "MULTI_XPU",
+    "MULTI_HPU",
+    "MULTI_NEURON",
+    "DEEPSPEED",
+    "FSDP",
+    "XLA",
+    "MEGATRON_LM",
+    "TPU",
+    "MPS",
+    "TP",
 ];
 
 /// Fields that accelerate refuses next to `deepspeed_config_file` (_deepspeed_config_checks).
 const IN_THE_FILE: &[&str] = &[
-    "gradient_accumulation_steps", "gradient_clipping", "zero_stage", "offload_optimizer_device",
-    "offload_param_device", "offload_param_nvme_path", "offload_optimizer_nvme_path", "zero3_save_16bit_model",
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "zero_stage",
+    "offload_optimizer_device",
+    "offload_param_device",
+    "offload_param_nvme_path",
+    "offload_optimizer_nvme_path",
+    "zero3_save_16bit_model",
 ];
 
 fn judge(config: &AccelerateConfig) -> Vec<Found> {
@@ -105,7 +158,8 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
     if config.string("compute_environment") == Some("AMAZON_SAGEMAKER") {
         return Vec::new();
     }
-    let mut found: Vec<Found> = root.keys().filter_map(Value::as_str).filter_map(|key| unknown(config, key)).collect();
+    let mut found: Vec<Found> =
+        root.keys().filter_map(Value::as_str).filter_map(|key| unknown(config, key)).collect();
     found.extend(kind(config));
     found.extend(precision(config));
     found.extend(gpu_ids(config));
@@ -119,9 +173,13 @@ fn unknown(config: &AccelerateConfig, key: &str) -> Option<Found> {
         return None;
     }
     let line = config.line(&[key]);
-    let message = format!("{key} is not a key of accelerate's configuration; accelerate launch ends with `unknown keys`");
+    let message = format!(
+        "{key} is not a key of accelerate's configuration; accelerate launch ends with `unknown keys`"
+    );
     Some(match typo_of(key, KEYS.iter().copied()) {
-        Some(near) => Found::error(line, message, format!("Write `{near}`")).change(Change::key(line, key, near)),
+        Some(near) => {
+            Found::error(line, message, format!("Write `{near}`")).change(Change::key(line, key, near))
+        }
         None => Found::warning(
             line,
             format!("{message}, unless a newer release has it"),
@@ -137,8 +195,11 @@ fn kind(config: &AccelerateConfig) -> Option<Found> {
     }
     let line = config.line(&["distributed_type"]);
     let upper = value.to_ascii_uppercase().replace('-', "_");
-    let near = TYPES.iter().find(|one| **one == upper).copied().or_else(|| typo_of(&upper, TYPES.iter().copied()));
-    let message = format!("distributed_type {value} is not a type of accelerate; accelerate launch ends with ValueError");
+    let near =
+        TYPES.iter().find(|one| **one == upper).copied().or_else(|| typo_of(&upper, TYPES.iter().copied()));
+    let message = format!(
+        "distributed_type {value} is not a type of accelerate; accelerate launch ends with ValueError"
+    );
     Some(match near {
         Some(near) => Found::error(line, message, format!("Write `distributed_type: {near}`"))
             .change(Change::value(line, "distributed_type", value, near)),
@@ -156,14 +217,17 @@ fn precision(config: &AccelerateConfig) -> Option<Found> {
             "mixed_precision: {written} without quotes is the truth value false; accelerate launch ends with \
              `'bool' object has no attribute 'lower'`"
         );
-        return Some(
-            Found::error(line, message, "Write `mixed_precision: 'no'`")
-                .change(Change::value(line, "mixed_precision", written, "'no'")),
-        );
+        return Some(Found::error(line, message, "Write `mixed_precision: 'no'`").change(Change::value(
+            line,
+            "mixed_precision",
+            written,
+            "'no'",
+        )));
     }
     let value = config.string("mixed_precision")?;
     let known = ["no", "fp16", "bf16", "fp8"].contains(&value.to_ascii_lowercase().as_str());
-    let message = format!("mixed_precision {value} is not one of no, fp16, bf16 and fp8; accelerate refuses it");
+    let message =
+        format!("mixed_precision {value} is not one of no, fp16, bf16 and fp8; accelerate refuses it");
     let fix = if value.contains("bf") { "Write `bf16`" } else { "Write `fp16` or `bf16`" };
     (!known && !value.contains(['$', '{'])).then(|| Found::error(line, message, fix))
 }
@@ -176,33 +240,47 @@ fn gpu_ids(config: &AccelerateConfig) -> Option<Found> {
             "gpu_ids: {number} is a number; accelerate launch ends with `'int' object has no attribute 'split'`"
         );
         return Some(
-            Found::error(line, message, format!("Write `gpu_ids: '{number}'`"))
-                .change(Change::value(line, "gpu_ids", &number.to_string(), &format!("'{number}'"))),
+            Found::error(line, message, format!("Write `gpu_ids: '{number}'`")).change(Change::value(
+                line,
+                "gpu_ids",
+                &number.to_string(),
+                &format!("'{number}'"),
+            )),
         );
     }
     let ids = value.as_str().filter(|ids| *ids != "all" && !ids.is_empty())?;
     let count = ids.split(',').filter(|id| !id.trim().is_empty()).count() as u64;
     let machines = config.number("num_machines").unwrap_or(1).max(1);
     let processes = config.number("num_processes")? / machines;
-    let given = config.starts().iter().any(|(_, launch)| launch.options.has("num_processes") || launch.options.has("gpu_ids"));
+    let given = config
+        .starts()
+        .iter()
+        .any(|(_, launch)| launch.options.has("num_processes") || launch.options.has("gpu_ids"));
     let message = format!(
         "gpu_ids has {count} GPUs, but num_processes starts {processes} on each machine; the others fail with \
          `invalid device ordinal`"
     );
     (processes > count && !given && config.string("distributed_type") != Some("MULTI_CPU")).then(|| {
-        Found::error(line, message, format!("Set `num_processes: {}`, or list {processes} GPUs", count * machines))
+        Found::error(
+            line,
+            message,
+            format!("Set `num_processes: {}`, or list {processes} GPUs", count * machines),
+        )
     })
 }
 
 /// What belongs into DeepSpeed's own file.
 fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
-    let Some(section) = config.root.get("deepspeed_config").and_then(Value::as_mapping) else { return Vec::new() };
+    let Some(section) = config.root.get("deepspeed_config").and_then(Value::as_mapping) else {
+        return Vec::new();
+    };
     let Some(file) = section.get("deepspeed_config_file").and_then(Value::as_str) else { return Vec::new() };
     if config.string("distributed_type") != Some("DEEPSPEED") {
         return Vec::new();
     }
     let starts = config.starts();
-    let by_option = !starts.is_empty() && starts.iter().all(|(_, launch)| launch.options.has("mixed_precision"));
+    let by_option =
+        !starts.is_empty() && starts.iter().all(|(_, launch)| launch.options.has("mixed_precision"));
     let top = config.root.get("mixed_precision").filter(|value| !value.is_null() && !by_option);
     let fields = IN_THE_FILE.iter().copied().filter(|field| section.contains_key(*field));
     let places = fields.map(|field| (field, config.line(&["deepspeed_config", field])));
@@ -219,9 +297,11 @@ fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
 /// A section for another type than the one that is chosen.
 fn other_section(config: &AccelerateConfig) -> Option<Found> {
     let kind = config.string("distributed_type").filter(|kind| TYPES.contains(kind))?;
-    let sections = [("deepspeed_config", "DEEPSPEED"), ("fsdp_config", "FSDP"), ("megatron_lm_config", "MEGATRON_LM")];
+    let sections =
+        [("deepspeed_config", "DEEPSPEED"), ("fsdp_config", "FSDP"), ("megatron_lm_config", "MEGATRON_LM")];
     let (section, needs) = sections.into_iter().find(|(section, needs)| {
-        let filled = config.root.get(*section).and_then(Value::as_mapping).is_some_and(|keys| !keys.is_empty());
+        let filled =
+            config.root.get(*section).and_then(Value::as_mapping).is_some_and(|keys| !keys.is_empty());
         filled && *needs != kind
     })?;
     let option = match needs {
@@ -236,6 +316,10 @@ fn other_section(config: &AccelerateConfig) -> Option<Found> {
         if several { format!("with {kind}") } else { "each process with the whole model".to_owned() }
     );
     (!by_option).then(|| {
-        Found::warning(config.line(&["distributed_type"]), message, format!("Write `distributed_type: {needs}`, or remove {section}"))
+        Found::warning(
+            config.line(&["distributed_type"]),
+            message,
+            format!("Write `distributed_type: {needs}`, or remove {section}"),
+        )
     })
 }

@@ -15,7 +15,10 @@ pub(crate) const RULE: Rule = Rule {
             "c.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: a\n\
              num_machines: 2\nnum_processes: 16\n",
-            &[("job.sbatch", "#!/bin/bash\n#SBATCH --nodes=2\nsrun accelerate launch --config_file c.yaml t.py\n")],
+            &[(
+                "job.sbatch",
+                "#!/bin/bash\n#SBATCH --nodes=2\nsrun accelerate launch --config_file c.yaml t.py\n",
+            )],
         ),
         named_with(
             "c.yaml",
@@ -77,7 +80,8 @@ fn judge(config: &AccelerateConfig) -> Vec<Found> {
 
 /// A start on each machine without a rank.
 fn rank(config: &AccelerateConfig, starts: &[&Launch]) -> Option<Found> {
-    let each = |launch: &&&Launch| matches!(launch.by.as_str(), "srun" | "pdsh" | "clush" | "pssh" | "parallel-ssh");
+    let each =
+        |launch: &&&Launch| matches!(launch.by.as_str(), "srun" | "pdsh" | "clush" | "pssh" | "parallel-ssh");
     let launch = starts.iter().filter(each).find(|launch| !launch.options.has("machine_rank"))?;
     let rank = config.number("machine_rank").unwrap_or(0);
     let message = format!(
@@ -85,7 +89,11 @@ fn rank(config: &AccelerateConfig, starts: &[&Launch]) -> Option<Found> {
          do not meet",
         launch.by
     );
-    let line = config.line(&[if config.root.get("machine_rank").is_some() { "machine_rank" } else { "num_machines" }]);
+    let line = config.line(&[if config.root.get("machine_rank").is_some() {
+        "machine_rank"
+    } else {
+        "num_machines"
+    }]);
     let fix = "Pass `--machine_rank` on each machine: `srun bash -c 'accelerate launch --machine_rank \
         $SLURM_NODEID …'`";
     Some(Found::error(line, message, fix))
@@ -101,5 +109,6 @@ fn address(config: &AccelerateConfig, starts: &[&Launch]) -> Option<Found> {
          do not meet",
         config.number("num_machines")?
     );
-    (!given && lacks && !config.text.contains("mpirun_config")).then(|| Found::error(line, message, "Add main_process_ip, or pass `--main_process_ip`"))
+    (!given && lacks && !config.text.contains("mpirun_config"))
+        .then(|| Found::error(line, message, "Add main_process_ip, or pass `--main_process_ip`"))
 }

@@ -52,11 +52,17 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmain_process_ip: a\nnum_machines: 2\nnum_processes: 8\n",
             &[("run.sh", "# 8 GPUs each\naccelerate launch --config_file c.yaml --num_processes 16 t.py\n")],
         ),
-        named("c.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\n"),
-        named("c.yaml", "# 8 GPUs each\ncompute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n"),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\n",
+        ),
+        named(
+            "c.yaml",
+            "# 8 GPUs each\ncompute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n",
+        ),
     ],
 };
 

@@ -80,9 +80,14 @@ pub(crate) fn used(text: &str) -> BTreeSet<String> {
                     .unwrap_or(rest.len());
                 let name = &rest[..end];
                 let behind = &rest[end..];
-                let own = braces && [":-", "-", ":=", "=", ":+", "+"].iter().any(|sign| behind.starts_with(sign));
+                let own =
+                    braces && [":-", "-", ":=", "=", ":+", "+"].iter().any(|sign| behind.starts_with(sign));
                 if !own && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
                     found.insert(name.to_owned());
+                }
+                // `${A:+:$A}`: what is inside counts only where it is set.
+                if own && behind.trim_start_matches(':').starts_with('+') {
+                    at += closing(&text[at..]);
                 }
             }
             _ => {}
@@ -92,6 +97,20 @@ pub(crate) fn used(text: &str) -> BTreeSet<String> {
     found
 }
 
+/// How long a text is up to the brace that closes its first one.
+fn closing(text: &str) -> usize {
+    let mut depth = 0;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth <= 1 => return at,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,22 +118,30 @@ mod tests {
 
     #[test]
     fn names_and_values() {
-        let text = "A=1\nexport B=$A\nfor h in a b; do c; done\nwhile read -r x y; do d; done\nC=2 e\nlocal D=4\n";
+        let text =
+            "A=1\nexport B=$A\nfor h in a b; do c; done\nwhile read -r x y; do d; done\nC=2 e\nlocal D=4\n";
         let found = of_script(&Script::read(catalog(), text));
-        let shown: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.value.as_deref(), one.exported)).collect();
-        assert_eq!(shown, [
-            ("A", Some("1"), false),
-            ("B", Some("$A"), true),
-            ("h", None, false),
-            ("x", None, false),
-            ("y", None, false),
-            ("D", Some("4"), false),
-        ]);
+        let shown: Vec<_> =
+            found.iter().map(|one| (one.name.as_str(), one.value.as_deref(), one.exported)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("A", Some("1"), false),
+                ("B", Some("$A"), true),
+                ("h", None, false),
+                ("x", None, false),
+                ("y", None, false),
+                ("D", Some("4"), false),
+            ]
+        );
     }
 
     #[test]
     fn uses() {
         let names = |text: &str| used(text).into_iter().collect::<Vec<_>>();
-        assert_eq!(names("a $B ${C} ${D:-1} '$E' \"$F '$G'\" \\$H ${#I[@]} $1 é$J"), ["B", "C", "F", "G", "I", "J"]);
+        assert_eq!(
+            names("a $B ${C} ${D:-1} ${X:+:$X}$Z '$E' \"$F '$G'\" \\$H ${#I[@]} $1 é$J"),
+            ["B", "C", "F", "G", "I", "J", "Z"]
+        );
     }
 }

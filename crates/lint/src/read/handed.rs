@@ -91,9 +91,10 @@ pub(crate) fn host_of_ssh(command: &Command) -> Option<usize> {
     while let Some(word) = command.words.get(at) {
         let Some(letters) = word.text.strip_prefix('-') else {
             // A variable before the host may hold options.
-            let options = word.text.starts_with('$')
-                && !word.quoted
-                && word.text.to_ascii_lowercase().contains("opt");
+            let list = !word.quoted || word.text.contains("[@]");
+            let named =
+                ["opt", "arg", "ssh"].iter().any(|part| word.text.to_ascii_lowercase().contains(part));
+            let options = word.text.starts_with('$') && list && named;
             if !options {
                 return Some(at);
             }
@@ -111,13 +112,10 @@ pub(crate) fn host_of_ssh(command: &Command) -> Option<usize> {
 
 /// The text behind `bash -c`, also behind other programs.
 fn shell_words(command: &Command) -> &[Word] {
-    let is_shell = |word: &Word| {
-        matches!(word.text.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"))
-    };
+    let is_shell = |word: &Word| matches!(word.text.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"));
     let Some(at) = command.words.iter().position(is_shell) else { return &[] };
-    let option = |word: &Word| {
-        word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c')
-    };
+    let option =
+        |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c');
     let options = command.words[at + 1..].iter().take_while(|word| word.text.starts_with('-'));
     let Some(given) = options.enumerate().find(|(_, word)| option(word)).map(|(index, _)| index) else {
         return &[];
@@ -133,7 +131,9 @@ fn reads_input(command: &Command) -> Option<Reader> {
         "ssh" => {
             let rest = &command.words[host_of_ssh(command)? + 1..];
             let shell = rest.iter().find(|word| !word.text.contains('='));
-            shell.is_none_or(|word| is_shell(word) || word.text.starts_with("bash ")).then_some(Reader::Remote)
+            shell
+                .is_none_or(|word| is_shell(word) || word.text.starts_with("bash "))
+                .then_some(Reader::Remote)
         }
         "bash" | "sh" | "zsh" | "dash" => {
             let script = command.words[1..].iter().find(|word| !word.text.starts_with('-'));
@@ -178,13 +178,16 @@ mod tests {
         assert_eq!(read("ssh -n -p 22 $h 'a $i'\n"), of(Reader::Remote, "a $i", true));
         assert_eq!(read("ssh -oPort=22 \"$h\" a \"$i\"\n"), of(Reader::Remote, "a $i", false));
         assert_eq!(read("ssh $SSH_OPTS $h a\n"), of(Reader::Remote, "a", true));
-        assert_eq!(read("pdsh -R ssh -w \"$H\" 'bash -lc \"b\"'\n"), of(Reader::Remote, "bash -lc \"b\"", true));
+        assert_eq!(
+            read("pdsh -R ssh -w \"$H\" 'bash -lc \"b\"'\n"),
+            of(Reader::Remote, "bash -lc \"b\"", true)
+        );
         assert_eq!(read("srun -N1 bash -lc 'a'\n"), of(Reader::Child, "a", true));
         assert_eq!(read("docker run --rm x bash -c \"a $b\"\n"), of(Reader::Container, "a $b", false));
-        assert_eq!(read("ssh h bash -s -- 1 <<'E'\na $i\nE\n"), [
-            (Reader::Remote, "bash -s -- 1".to_owned(), true),
-            (Reader::Remote, "a $i\n".to_owned(), true)
-        ]);
+        assert_eq!(
+            read("ssh h bash -s -- 1 <<'E'\na $i\nE\n"),
+            [(Reader::Remote, "bash -s -- 1".to_owned(), true), (Reader::Remote, "a $i\n".to_owned(), true)]
+        );
         assert_eq!(read("ssh h <<E\na\nE\n"), of(Reader::Remote, "a\n", false));
         assert_eq!(read("cat > x <<E\na\nE\nbash run.sh\n"), []);
     }
@@ -192,7 +195,8 @@ mod tests {
     #[test]
     fn commands_of_all_shells() {
         let script = Script::read(catalog(), "a\nssh h 'b; bash -c \"c; docker run x sh -c d\"'\n");
-        let programs: Vec<String> = all_commands(&script).iter().map(|one| one.program().to_owned()).collect();
+        let programs: Vec<String> =
+            all_commands(&script).iter().map(|one| one.program().to_owned()).collect();
         assert_eq!(programs, ["a", "ssh", "b", "bash", "c", "docker", "d"]);
     }
 }

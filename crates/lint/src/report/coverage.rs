@@ -130,6 +130,7 @@ mod tests {
                 Judge::Compose(_) => content.compose.is_some(),
                 Judge::Variables(_) => content.settings.is_some(),
                 Judge::Script(_) => content.script.is_some(),
+                Judge::Accelerate(_) => content.accelerate.is_some(),
                 Judge::Deepspeed(_) => content.config.is_some(),
                 Judge::Hostfile(_) => content.hostfile.is_some(),
                 Judge::Launch(_) => content.launches.is_some(),

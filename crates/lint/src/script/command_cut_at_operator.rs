@@ -13,18 +13,27 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("command_cut_at_operator.md"),
     judge: Judge::Script(judge),
     fires: &[
-        named("run.sh", "docker run --rm --gpus all -v $PWD:/work pytorch/pytorch cd /work && python train.py\n"),
+        named(
+            "run.sh",
+            "docker run --rm --gpus all -v $PWD:/work pytorch/pytorch cd /work && python train.py\n",
+        ),
         named("run.sh", "apptainer exec --nv torch.sif source /opt/venv/bin/activate && python train.py\n"),
         named("run.sh", "docker exec -it trainer export NCCL_DEBUG=INFO\n"),
         named("run.sh", "ssh node2 cd /workspace && python train.py\n"),
-        named("run.sh", "for h in a b; do ssh -n $h source /x/env.sh; torchrun --nnodes=2 t.py & done\nwait\n"),
+        named(
+            "run.sh",
+            "for h in a b; do ssh -n $h source /x/env.sh; torchrun --nnodes=2 t.py & done\nwait\n",
+        ),
         named("run.sh", "srun -N2 cd /x && python train.py\n"),
         named("run.sh", "kubectl exec trainer-0 -- cd /workspace && ls\n"),
     ],
     silent: &[
         named("run.sh", "docker run --rm image bash -c \"cd /work && python train.py\"\n"),
         named("run.sh", "docker run --rm -w /work image python train.py && echo done\n"),
-        named("run.sh", "ssh node2 'cd /workspace && python train.py'\nssh node2 \"source env.sh; python t.py\"\n"),
+        named(
+            "run.sh",
+            "ssh node2 'cd /workspace && python train.py'\nssh node2 \"source env.sh; python t.py\"\n",
+        ),
         named("run.sh", "ssh node2 mkdir -p /x && rsync -a . node2:/x\nssh node2 true && echo up\n"),
         named("run.sh", "docker run --entrypoint bash image -c 'cd /x'\ncd /x && docker compose up\n"),
         named("run.sh", "ssh node2 cd /x \\&\\& python train.py\n"),
@@ -32,9 +41,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 /// Commands that a shell has inside and no file system.
-const BUILTINS: &[&str] = &["cd", "source", ".", "export", "unset", "ulimit", "alias", "set", "eval", "shopt"];
+const BUILTINS: &[&str] =
+    &["cd", "source", ".", "export", "unset", "ulimit", "alias", "set", "eval", "shopt"];
 /// Programs that were meant to run on the other side.
-const MEANT: &[&str] = &["torchrun", "deepspeed", "accelerate", "docker", "mpirun", "bash", "sh", "vllm", "pip", "conda"];
+const MEANT: &[&str] =
+    &["torchrun", "deepspeed", "accelerate", "docker", "mpirun", "bash", "sh", "vllm", "pip", "conda"];
 
 fn judge(script: &Script) -> Vec<Found> {
     let commands = &script.commands;
@@ -50,7 +61,8 @@ fn judge(script: &Script) -> Vec<Found> {
             "&&" => "; what is behind `&&` would run outside of it",
             _ => "",
         };
-        let message = format!("{} is a command of shells and no program: {whose} cannot start it{rest}", first.text);
+        let message =
+            format!("{} is a command of shells and no program: {whose} cannot start it{rest}", first.text);
         let fix = "Write `bash -c 'cd … && …'` with the whole command in quotes";
         Some(Found::error(first.line.max(command.line), message, fix))
     });
@@ -64,7 +76,11 @@ fn started(command: &Command) -> Option<(&Word, &'static str)> {
     match command.program() {
         "docker" | "podman" | "nerdctl" => {
             if let Some(run) = DockerRun::read(command) {
-                return run.behind.first().filter(|_| !run.has("entrypoint")).map(|word| (word, "the container"));
+                return run
+                    .behind
+                    .first()
+                    .filter(|_| !run.has("entrypoint"))
+                    .map(|word| (word, "the container"));
             }
             let verb = 1 + usize::from(command.word(1) == "container");
             (command.word(verb) == "exec").then_some(())?;
@@ -102,7 +118,8 @@ fn over_ssh(command: &Command, next: Option<&Command>) -> Option<Found> {
     let next = next?;
     let cut = matches!(command.after, "&&" | ";") && next.line == command.line;
     let builtin = ["cd", "source", ".", "export"].contains(&first.text.as_str()) && !first.quoted;
-    let rest = command.words[host + 1..].iter().any(|word| word.text.contains("&&") || word.text.contains(';'));
+    let rest =
+        command.words[host + 1..].iter().any(|word| word.text.contains("&&") || word.text.contains(';'));
     let program = next.program();
     let meant = MEANT.contains(&program) || program.starts_with("python");
     let message = format!(

@@ -29,7 +29,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(script: &Script) -> Vec<Found> {
     let first = script.text.lines().next().unwrap_or_default();
-    let shell = first.strip_prefix("#!").filter(|shell| ["bash", "sh", "zsh"].iter().any(|one| shell.contains(one)));
+    let shell =
+        first.strip_prefix("#!").filter(|shell| ["bash", "sh", "zsh"].iter().any(|one| shell.contains(one)));
     let job = script.text.lines().any(|line| line.starts_with("#SBATCH"));
     let login = shell.is_some_and(|shell| {
         shell.split_whitespace().skip(1).any(|word| word.starts_with('-') && word.contains(['l', 'i']))
@@ -47,7 +48,9 @@ fn judge(script: &Script) -> Vec<Found> {
         matches!(word, "source" | "." | "eval" | "module" | "ml" | "spack" | "load" | "conda_init")
             || command.has("init") && matches!(command.program(), "conda" | "mamba" | "micromamba")
     };
-    let hook = script.text.contains("shell.bash") || script.text.contains("shell hook") || script.text.contains("conda()");
+    let hook = script.text.contains("shell.bash")
+        || script.text.contains("shell hook")
+        || script.text.contains("conda()");
     // A file that only activates is one to be read by others.
     let does = rest.iter().skip(1).any(|command| !command.words.is_empty());
     if before.iter().any(reads) || hook || !does {

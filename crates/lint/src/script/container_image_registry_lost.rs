@@ -19,18 +19,36 @@ pub(crate) const RULE: Rule = Rule {
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --container-image=nvcr.io#nvidia/pytorch:24.09-py3\nsrun python t.py\n",
         ),
-        named("run.sh", "IMAGE=nvcr.io/nvidia/pytorch:24.09-py3\nsrun --container-image \"$IMAGE\" python t.py\n"),
+        named(
+            "run.sh",
+            "IMAGE=nvcr.io/nvidia/pytorch:24.09-py3\nsrun --container-image \"$IMAGE\" python t.py\n",
+        ),
         named("import.sh", "enroot import -o a.sqsh docker://ghcr.io/org/trainer:1\n"),
     ],
     silent: &[
         named("run.sh", "srun --container-image=nvcr.io#nvidia/pytorch:24.09-py3 python t.py\n"),
         named("run.sh", "srun --container-image=nvcr.io\\#nvidia/pytorch:24.09-py3 python t.py\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --container-image=nvcr.io\\#nvidia/pytorch:24.09\nsrun python t.py\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --container-image='nvcr.io#nvidia/pytorch:24.09'\nsrun python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --container-image=nvcr.io\\#nvidia/pytorch:24.09\nsrun python t.py\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --container-image='nvcr.io#nvidia/pytorch:24.09'\nsrun python t.py\n",
+        ),
         named("run.sh", "srun --container-image=/images/nvcr.io/a.sqsh python t.py\n"),
-        named("run.sh", "srun --container-image=./a.sqsh python t.py\nsrun --container-image=nvidia/cuda:12 x\n"),
-        named("run.sh", "enroot import docker://nvcr.io#nvidia/pytorch:24.09-py3\nenroot import dockerd://a.b/c\n"),
-        named("run.sh", "# enroot 4.0.1\nsrun --container-image=nvcr.io/nvidia/pytorch:24.09-py3 python t.py\n"),
+        named(
+            "run.sh",
+            "srun --container-image=./a.sqsh python t.py\nsrun --container-image=nvidia/cuda:12 x\n",
+        ),
+        named(
+            "run.sh",
+            "enroot import docker://nvcr.io#nvidia/pytorch:24.09-py3\nenroot import dockerd://a.b/c\n",
+        ),
+        named(
+            "run.sh",
+            "# enroot 4.0.1\nsrun --container-image=nvcr.io/nvidia/pytorch:24.09-py3 python t.py\n",
+        ),
     ],
 };
 
@@ -84,7 +102,8 @@ fn old_form(image: &str, line: usize) -> Option<Found> {
     let host = registry.rsplit('@').next().unwrap_or(registry);
     let is_host = host.contains('.') && host.split('.').all(|part| !part.is_empty())
         || host.split_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-    let hub = ["docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"].contains(&host);
+    let hub =
+        ["docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"].contains(&host);
     let path = image.contains('#') || image.ends_with(".sqsh") || host.contains('$');
     if !is_host || hub || path || image.starts_with(['.', '/']) {
         return None;
@@ -108,8 +127,7 @@ fn cut((at, line): (usize, &str)) -> Option<Found> {
     let message = format!("sbatch takes `#{name}` for a comment; the image is {registry}");
     let change = Change::word(at + 1, &format!("{registry}#{name}"), &format!("{registry}\\#{name}"));
     let fix = format!("Write `{registry}\\#{name}`");
-    let whole = line.split_whitespace().any(|word| word == format!("{registry}#{name}"));
-    Some(Found::error(at + 1, message, fix).change_if(whole.then_some(change)))
+    Some(Found::error(at + 1, message, fix).change(change))
 }
 
 /// Whether a text says that enroot is new enough: `enroot 4.0.1`, `enroot>=4`.

@@ -14,24 +14,42 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Script(judge),
     fires: &[
         named("run.sh", "docker run -d --rm --restart always --gpus all my/train\n"),
-        named("run.sh", "docker run --rm --gpus all -v $PWD:/workspace -w workspace my/train python train.py\n"),
+        named(
+            "run.sh",
+            "docker run --rm --gpus all -v $PWD:/workspace -w workspace my/train python train.py\n",
+        ),
         named("run.sh", "docker run --rm --volume=/data:data my/train\n"),
         named("run.sh", "docker run --rm --mount type=bind,source=/data,target=data my/train\n"),
         named("run.sh", "docker build -t MyTeam/Trainer:latest .\n"),
         named("run.sh", "docker run --rm ghcr.io/MyTeam/trainer:1 train\n"),
         named("run.sh", "docker build -t trainer -f docker/Dockerfile\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:1\ndocker run -it --rm --gpus all image python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\ndocker run -it --rm --gpus all image python t.py\n",
+        ),
         named("run.sh", "docker run --rm --gpus all --network host -p 8000:80 vllm/vllm-openai --model m\n"),
         named("run.sh", "ssh node1 'docker run -it --rm image python train.py'\n"),
     ],
     silent: &[
-        named("run.sh", "docker run --rm --restart no my/train\ndocker run -d --restart=unless-stopped my/train\n"),
+        named(
+            "run.sh",
+            "docker run --rm --restart no my/train\ndocker run -d --restart=unless-stopped my/train\n",
+        ),
         named("run.sh", "docker run -v /data -v name:/x -v $A:$B -w $W -w /work my/train\n"),
         named("run.sh", "docker build -t my/a:Latest --build-arg A=B .\ndocker build - < Dockerfile\n"),
-        named("run.sh", "docker build $ARGS\ndocker build \"$@\"\ndocker buildx bake\ndocker build -t a $DIR\n"),
+        named(
+            "run.sh",
+            "docker build $ARGS\ndocker build \"$@\"\ndocker buildx bake\ndocker build -t a $DIR\n",
+        ),
         named("run.sh", "docker run -it --rm image bash\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:1\nsrun --pty docker run -it image bash\ndocker run -t i a\n"),
-        named("run.sh", "docker run --network bridge -p 1:1 localhost:5000/a/b:X c\nssh -t a 'docker run -it i'\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\nsrun --pty docker run -it image bash\ndocker run -t i a\n",
+        ),
+        named(
+            "run.sh",
+            "docker run --network bridge -p 1:1 localhost:5000/a/b:X c\nssh -t a 'docker run -it i'\n",
+        ),
         named("run.sh", "docker run --rm $IMAGE:$TAG a\ndocker run --rm ${REGISTRY}/Team a\n"),
     ],
 };
@@ -66,9 +84,11 @@ fn value<'c>(run: &DockerRun<'c>, names: &[&str]) -> Vec<(&'c Word, String)> {
 }
 
 fn conflict(command: &Command, run: &DockerRun) -> Option<Found> {
-    let restart = value(run, &["restart"]).into_iter().find(|(_, value)| !matches!(value.as_str(), "no" | ""))?;
+    let restart =
+        value(run, &["restart"]).into_iter().find(|(_, value)| !matches!(value.as_str(), "no" | ""))?;
     let known = restart.0.known && run.has("rm");
-    let message = format!("--rm and --restart {} exclude each other; docker refuses to start the container", restart.1);
+    let message =
+        format!("--rm and --restart {} exclude each other; docker refuses to start the container", restart.1);
     known.then(|| Found::error(restart.0.line.max(command.line), message, "Remove one of them"))
 }
 
@@ -85,9 +105,13 @@ fn relative(command: &Command, run: &DockerRun) -> Option<Found> {
     for (word, text) in value(run, &["v", "volume"]) {
         let mut parts = text.split(':');
         let (Some(source), Some(target)) = (parts.next(), parts.next()) else { continue };
-        let plain = !target.is_empty() && !source.is_empty() && !target.contains(['$', '{', '}', '\\']) && !source.contains("${");
+        let plain = !target.is_empty()
+            && !source.is_empty()
+            && !target.contains(['$', '{', '}', '\\'])
+            && !source.contains("${");
         if plain && !target.starts_with(['/', '~']) && !windows(&text) {
-            let message = format!("the target {target} of the mount is not an absolute path; docker refuses it");
+            let message =
+                format!("the target {target} of the mount is not an absolute path; docker refuses it");
             return Some(Found::error(line(word), message, format!("Write `-v {source}:/{target}`")));
         }
     }
@@ -95,7 +119,9 @@ fn relative(command: &Command, run: &DockerRun) -> Option<Found> {
         let target = text.split(',').find_map(|part| {
             ["target=", "dst=", "destination="].iter().find_map(|name| part.strip_prefix(name))
         });
-        let Some(target) = target.filter(|target| !target.starts_with(['/', '$']) && !windows(target)) else { continue };
+        let Some(target) = target.filter(|target| !target.starts_with(['/', '$']) && !windows(target)) else {
+            continue;
+        };
         let message = format!("the target {target} of the mount is not an absolute path; docker refuses it");
         return Some(Found::error(line(word), message, format!("Write `target=/{target}`")));
     }
@@ -114,10 +140,13 @@ fn capitals(line: usize, word: &Word) -> Option<Found> {
         _ => ("", name),
     };
     let path = path.split(':').next().unwrap_or(path);
-    let upper = path.chars().any(|letter| letter.is_ascii_uppercase());
+    // `IMAGE` stands for a name.
+    let placeholder = host.is_empty() && !path.chars().any(|letter| letter.is_ascii_lowercase());
+    let upper = path.chars().any(|letter| letter.is_ascii_uppercase()) && !placeholder;
     let lower = path.to_ascii_lowercase();
     let fixed = if host.is_empty() { lower } else { format!("{host}/{lower}") };
-    let message = format!("the repository {path} has capital letters; docker refuses it (`must be lowercase`)");
+    let message =
+        format!("the repository {path} has capital letters; docker refuses it (`must be lowercase`)");
     upper.then(|| Found::error(word.line.max(line), message, format!("Write `{fixed}`")))
 }
 
@@ -138,15 +167,62 @@ fn host_ports(command: &Command, run: &DockerRun) -> Option<Found> {
 
 /// Options of `docker build` with a value.
 const BUILD_VALUED: &[&str] = &[
-    "-t", "--tag", "-f", "--file", "--build-arg", "--target", "--platform", "--secret", "--ssh", "--cache-from",
-    "--cache-to", "-o", "--output", "--label", "--network", "--progress", "--build-context", "--builder",
-    "--add-host", "--shm-size", "--ulimit", "--iidfile", "--metadata-file", "--memory", "-m", "--attest",
-    "--allow", "--annotation", "--cgroup-parent", "--cpuset-cpus", "--isolation", "--security-opt",
-    "--no-cache-filter", "--call", "--memory-swap", "--cpu-shares", "--cpu-quota", "--cpu-period",
+    "-t",
+    "--tag",
+    "-f",
+    "--file",
+    "--build-arg",
+    "--target",
+    "--platform",
+    "--secret",
+    "--ssh",
+    "--cache-from",
+    "--cache-to",
+    "-o",
+    "--output",
+    "--label",
+    "--network",
+    "--progress",
+    "--build-context",
+    "--builder",
+    "--add-host",
+    "--shm-size",
+    "--ulimit",
+    "--iidfile",
+    "--metadata-file",
+    "--memory",
+    "-m",
+    "--attest",
+    "--allow",
+    "--annotation",
+    "--cgroup-parent",
+    "--cpuset-cpus",
+    "--isolation",
+    "--security-opt",
+    "--no-cache-filter",
+    "--call",
+    "--memory-swap",
+    "--cpu-shares",
+    "--cpu-quota",
+    "--cpu-period",
 ];
 const BUILD_FLAGS: &[&str] = &[
-    "--no-cache", "--pull", "-q", "--quiet", "--rm", "--force-rm", "--squash", "--load", "--push", "--compress",
-    "--check", "-D", "--debug", "--disable-content-trust", "--provenance", "--sbom",
+    "--no-cache",
+    "--pull",
+    "-q",
+    "--quiet",
+    "--rm",
+    "--force-rm",
+    "--squash",
+    "--load",
+    "--push",
+    "--compress",
+    "--check",
+    "-D",
+    "--debug",
+    "--disable-content-trust",
+    "--provenance",
+    "--sbom",
 ];
 
 fn build(command: &Command) -> Option<Found> {
@@ -161,7 +237,8 @@ fn build(command: &Command) -> Option<Found> {
         index += 1;
         let text = word.text.as_str();
         let name = text.split('=').next().unwrap_or(text);
-        let attached = text.contains('=') || (text.starts_with("-t") || text.starts_with("-f")) && text.len() > 2;
+        let attached =
+            text.contains('=') || (text.starts_with("-t") || text.starts_with("-f")) && text.len() > 2;
         if text == "-" || !text.starts_with('-') {
             // A variable may be options.
             if text.starts_with('$') && !(word.quoted && !text.contains('@') && !text.contains('*')) {
@@ -190,7 +267,9 @@ fn build(command: &Command) -> Option<Found> {
         _ => {
             let message = format!(
                 "docker build takes one directory and gets {}: {} and {}; docker refuses the command",
-                contexts.len(), contexts[0].text, contexts[1].text
+                contexts.len(),
+                contexts[0].text,
+                contexts[1].text
             );
             Some(Found::error(contexts[0].line.max(command.line), message, "Leave one build context"))
         }
@@ -205,7 +284,8 @@ fn terminal(script: &Script, batch: bool) -> Vec<Found> {
             return false;
         }
         let (mut inner, mut tty, mut detached, mut at) = (false, false, false, verb + 1);
-        while let Some(found) = command.words.get(at).and_then(|word| option(word, command.words.get(at + 1))) {
+        while let Some(found) = command.words.get(at).and_then(|word| option(word, command.words.get(at + 1)))
+        {
             let long = found.name.len() > 1 && !found.name.chars().all(|letter| "ditPq".contains(letter));
             inner |= found.name == "interactive" || !long && found.name.contains('i');
             tty |= found.name == "tty" || !long && found.name.contains('t');
@@ -214,7 +294,9 @@ fn terminal(script: &Script, batch: bool) -> Vec<Found> {
         }
         inner && tty && !detached
     };
-    let message = |place: &str| format!("docker -it needs a terminal, and {place} has none: `the input device is not a TTY`");
+    let message = |place: &str| {
+        format!("docker -it needs a terminal, and {place} has none: `the input device is not a TTY`")
+    };
     let fix = "Leave -t out, or both";
     let own = script.commands.iter().filter(|command| (batch || command.piped) && wants(command));
     let mut found: Vec<Found> = own
@@ -226,11 +308,17 @@ fn terminal(script: &Script, batch: bool) -> Vec<Found> {
     for command in script.commands.iter().filter(|command| command.program() == "ssh") {
         let host = crate::read::handed::host_of_ssh(command).unwrap_or(1);
         let terminal = command.words[1..host.max(1)].iter().any(|word| {
-            word.text.starts_with('-') && word.text.contains('t') || word.text.starts_with('$') || word.text.contains("RequestTTY")
+            word.text.starts_with('-') && word.text.contains('t')
+                || word.text.starts_with('$')
+                || word.text.contains("RequestTTY")
         });
         let texts = crate::read::handed::of_command(command);
         if !terminal && texts.iter().flat_map(|text| text.commands()).any(|one| wants(&one)) {
-            found.push(Found::error(command.line, message("ssh with a command"), "Use `ssh -t`, or leave -t of docker out"));
+            found.push(Found::error(
+                command.line,
+                message("ssh with a command"),
+                "Use `ssh -t`, or leave -t of docker out",
+            ));
         }
     }
     found

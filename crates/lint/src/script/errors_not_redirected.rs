@@ -18,7 +18,10 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("run.sh", "python train.py > train.log 2>&1\npython train.py &> train.log\n"),
         named("run.sh", "python train.py 2>&1 | tee train.log\n"),
-        named("run.sh", "err=$(python train.py 2>&1 >/dev/null)\npython train.py 2>&1 >/dev/null | grep -i error\n"),
+        named(
+            "run.sh",
+            "err=$(python train.py 2>&1 >/dev/null)\npython train.py 2>&1 >/dev/null | grep -i error\n",
+        ),
         named("run.sh", "python train.py 3>&1 1>&2 2>&3\necho 'a 2>&1 > b'\n"),
         named("run.sh", "python train.py 2>&1 > out.log 2> err.log\n"),
         named("run.sh", "python a.py 2>&1; python b.py > b.log\n"),
@@ -37,11 +40,17 @@ fn judge(script: &Script) -> Vec<Found> {
         let to = rest.strip_prefix('1').unwrap_or(rest).strip_prefix('>')?;
         let own = before.is_none_or(char::is_whitespace) && behind.starts_with(char::is_whitespace);
         let wanted = matches!(stops, Some('|' | ')'));
-        if !own || wanted || to.starts_with('&') || rest.contains("2>") || rest.contains("&&") && to.trim().is_empty() {
+        if !own
+            || wanted
+            || to.starts_with('&')
+            || rest.contains("2>")
+            || rest.contains("&&") && to.trim().is_empty()
+        {
             return None;
         }
         let line = bare[..at].matches('\n').count() + 1;
-        let message = "`2>&1` before `>` sends errors to where the output went before: tracebacks are not in the file";
+        let message =
+            "`2>&1` before `>` sends errors to where the output went before: tracebacks are not in the file";
         Some(Found::warning(line, message, "Write `> FILE 2>&1`"))
     });
     found.collect()

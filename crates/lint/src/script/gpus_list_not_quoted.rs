@@ -16,7 +16,10 @@ pub(crate) const RULE: Rule = Rule {
         named("serve.sh", "sudo docker run --gpus=\"device=0,1\" pytorch/pytorch nvidia-smi\n"),
         named("serve.sh", "GPUS=2,3\ndocker run --gpus \"device=$GPUS\" pytorch/pytorch nvidia-smi\n"),
         named("serve.sh", "ssh node1 \"docker run --gpus 'device=0,1' image train\"\n"),
-        named("serve.sh", "opts=(\n  --rm\n  --gpus device=GPU-aa,GPU-bb\n)\ndocker run \"${opts[@]}\" image\n"),
+        named(
+            "serve.sh",
+            "opts=(\n  --rm\n  --gpus device=GPU-aa,GPU-bb\n)\ndocker run \"${opts[@]}\" image\n",
+        ),
         named("serve.sh", "docker run --gpus 2,device=0 image\n"),
     ],
     silent: &[
@@ -74,7 +77,8 @@ fn with_values(text: &str, value: &impl Fn(&str) -> Option<String>) -> String {
 pub(crate) fn fault(value: &str) -> Option<(String, String)> {
     let fields = fields(value);
     let device = fields.iter().find(|(_, field)| field.starts_with("device="))?;
-    let count = fields.iter().find(|(quoted, field)| !quoted && !field.contains('=') && !field.contains('$'))?;
+    let count =
+        fields.iter().find(|(quoted, field)| !quoted && !field.contains('=') && !field.contains('$'))?;
     let list = fields.iter().map(|(_, field)| field.as_str()).collect::<Vec<_>>().join(",");
     let message = format!(
         "docker splits --gpus {list} at the comma: {} and a number of GPUs, {}; it refuses to start the \

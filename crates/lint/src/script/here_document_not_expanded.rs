@@ -22,8 +22,14 @@ pub(crate) const RULE: Rule = Rule {
             "run.sh",
             "cat <<\"EOF\" > hosts\n$(hostname) slots=8\nEOF\nmpirun --hostfile hosts -np 8 python train.py\n",
         ),
-        named("run.sh", "BATCH=16\ncat <<\\EOF >ds_config.json\n{\"train_batch_size\": $BATCH}\nEOF\ndeepspeed t.py\n"),
-        named("run.sh", "IF=eth0\ntee .deepspeed_env <<'E'\nNCCL_SOCKET_IFNAME=${IF}\nE\ndeepspeed train.py\n"),
+        named(
+            "run.sh",
+            "BATCH=16\ncat <<\\EOF >ds_config.json\n{\"train_batch_size\": $BATCH}\nEOF\ndeepspeed t.py\n",
+        ),
+        named(
+            "run.sh",
+            "IF=eth0\ntee .deepspeed_env <<'E'\nNCCL_SOCKET_IFNAME=${IF}\nE\ndeepspeed train.py\n",
+        ),
         named(
             "run.sh",
             "for h in a b; do\n  cat >> ~/.ssh/config <<'EOF'\nHost $h\n  Port 2222\nEOF\ndone\n",
@@ -35,7 +41,10 @@ pub(crate) const RULE: Rule = Rule {
             "HEAD=$1\ncat > /tmp/hostfile <<EOF\n$HEAD slots=8\nEOF\ndeepspeed --hostfile /tmp/hostfile t.py\n",
         ),
         named("run.sh", "HEAD=$1\ncat > run_node.sh <<'EOF'\necho $HEAD\nEOF\nbash run_node.sh\n"),
-        named("run.sh", "N=8\ncat > t.yaml <<'EOF'\nreplicas: $N\nEOF\nenvsubst < t.yaml | kubectl apply -f -\n"),
+        named(
+            "run.sh",
+            "N=8\ncat > t.yaml <<'EOF'\nreplicas: $N\nEOF\nenvsubst < t.yaml | kubectl apply -f -\n",
+        ),
         named("run.sh", "N=8\ncat > conf.env <<'EOF'\nX=$N\nEOF\nsource conf.env\n"),
         named("run.sh", "TAG=1\ncat > compose.yaml <<'EOF'\nservices:\n  a:\n    image: b:$TAG\nEOF\n"),
         named("run.sh", "cat > a.json <<'EOF'\n{\"$schema\": \"x\", \"cost\": \"$5\"}\nEOF\n"),
@@ -59,7 +68,8 @@ fn fault(script: &Script, document: &Document, names: &[Assigned]) -> Option<Fou
     let place = document.lines.iter().find_map(|(line, text)| {
         // The quotes of the file are no quotes of a shell.
         let plain = text.replace(['\'', '"'], " ");
-        let own = assigned::used(&plain).into_iter().find(|name| set(name)).map(|name| format!("${name}"));
+        let own = assigned::used(&plain).into_iter().find(|name| set(name) && !is_set_in(document, name));
+        let own = own.map(|name| format!("${name}"));
         let other = || {
             let comment = plain.trim_start().starts_with('#');
             let at = plain.find('$').filter(|_| hosts && !comment)?;
@@ -80,6 +90,15 @@ fn fault(script: &Script, document: &Document, names: &[Assigned]) -> Option<Fou
     // What is to be changed is the line of the end word.
     let line = if line - document.by > 3 { line } else { document.by };
     Some(Found::error(line, message, fix).unless_certain(hosts && reader.is_some()))
+}
+
+/// Whether the text gives the name a value itself: a script in a manifest.
+fn is_set_in(document: &Document, name: &str) -> bool {
+    let forms = [format!("{name}="), format!("for {name} "), format!("read {name}"), format!("name: {name}")];
+    document.lines.iter().any(|(_, text)| {
+        let text = text.replace('"', "");
+        forms.iter().any(|form| text.contains(form.as_str()))
+    })
 }
 
 /// The file that a command with a here-document writes.
@@ -117,7 +136,8 @@ fn is_data(target: &str) -> bool {
     let base = base_name(target);
     let ends = [".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".env", ".csv", ".list", ".hosts"];
     let compose = base.contains("compose") || base.starts_with("stack") || base.contains("workflow");
-    let known = matches!(base.as_str(), ".deepspeed_env" | "nccl.conf" | "hosts" | "ssh_config" | "daemon.json");
+    let known =
+        matches!(base.as_str(), ".deepspeed_env" | "nccl.conf" | "hosts" | "ssh_config" | "daemon.json");
     (ends.iter().any(|end| base.ends_with(end)) && !compose) || known || target.ends_with(".ssh/config")
 }
 
@@ -129,9 +149,12 @@ fn is_changed(script: &Script, target: &str, document: &Document) -> bool {
     };
     let changes = script.commands.iter().any(|command| {
         let program = command.words.first().map_or("", |word| word.text.as_str());
-        let runs = matches!(program, "source" | "." | "sed" | "perl" | "eval" | "bash" | "sh" | "awk" | "jinja2");
+        let runs =
+            matches!(program, "source" | "." | "sed" | "perl" | "eval" | "bash" | "sh" | "awk" | "jinja2");
         runs && named(command)
     });
     let body = document.lines.iter().any(|(_, text)| text.trim_start().starts_with("services:"));
-    changes || body || ["envsubst", "eval ", "gomplate", "set -a"].iter().any(|word| script.text.contains(word))
+    changes
+        || body
+        || ["envsubst", "eval ", "gomplate", "set -a"].iter().any(|word| script.text.contains(word))
 }

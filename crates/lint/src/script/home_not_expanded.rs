@@ -19,13 +19,30 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("run.sh", "python train.py --out ~/ckpt --data ~/\"my data\"\n"),
         named("run.sh", "export HF_HOME=\"~/hf\"\nPATH=$PATH:~/bin\n"),
-        named("run.sh", "ssh h \"ls ~/x\"\nrsync -a . h:~/x\nrsync --exclude='~/x' a b\nbash -c \"ls ~/x\"\n"),
+        named(
+            "run.sh",
+            "ssh h \"ls ~/x\"\nrsync -a . h:~/x\nrsync --exclude='~/x' a b\nbash -c \"ls ~/x\"\n",
+        ),
         named("run.sh", "#!/bin/zsh\npython train.py --out=~/ckpt\n"),
         named("run.sh", "echo \"~/ckpt\"\npython -c \"open('~/x')\"\n"),
     ],
 };
 
-const PROGRAMS: &[&str] = &["torchrun", "deepspeed", "accelerate", "docker", "podman", "mkdir", "cd", "ls", "cp", "mv", "tar", "source", "test"];
+const PROGRAMS: &[&str] = &[
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "docker",
+    "podman",
+    "mkdir",
+    "cd",
+    "ls",
+    "cp",
+    "mv",
+    "tar",
+    "source",
+    "test",
+];
 
 fn judge(script: &Script) -> Vec<Found> {
     let first = script.text.lines().next().unwrap_or_default();
@@ -46,8 +63,11 @@ fn fault(command: &Command, lines: &[&str]) -> Option<Found> {
         let line = lines.get(word.line.saturating_sub(1)).copied().unwrap_or_default();
         let quoted = word.text.starts_with("~/")
             && word.quoted
-            && [format!("\"{}", word.text), format!("'{}", word.text)].iter().any(|one| line.contains(one.as_str()));
-        let behind = word.text.starts_with("--") && word.text.split_once('=').is_some_and(|(_, value)| value.starts_with("~/"));
+            && [format!("\"{}", word.text), format!("'{}", word.text)]
+                .iter()
+                .any(|one| line.contains(one.as_str()));
+        let behind = word.text.starts_with("--")
+            && word.text.split_once('=').is_some_and(|(_, value)| value.starts_with("~/"));
         quoted || behind && word.known
     })?;
     if shells {

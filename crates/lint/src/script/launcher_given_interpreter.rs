@@ -16,7 +16,9 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "srun bash -c 'deepspeed --num_gpus 4 python3.11 train.py'\n"),
         named("run.sh", "torchrun --standalone --nproc_per_node=4 -m train.py --lr 1\n"),
         named("run.sh", "python -m torch.distributed.run --nproc_per_node=4 --module src/train --lr 1\n"),
-        dockerfile("FROM python:3.12\nCMD [\"torchrun\", \"--nproc_per_node=4\", \"python\", \"train.py\"]\n"),
+        dockerfile(
+            "FROM python:3.12\nCMD [\"torchrun\", \"--nproc_per_node=4\", \"python\", \"train.py\"]\n",
+        ),
     ],
     silent: &[
         named("run.sh", "torchrun --no_python --nproc_per_node=4 python train.py\n"),
@@ -33,7 +35,11 @@ fn judge(launches: &Launches) -> Vec<Found> {
 
 fn fault(launch: &Launch) -> Option<Found> {
     let options = &launch.options;
-    if launch.launcher == Launcher::Mpirun || !options.complete || options.has("no_python") || options.has("run_path") {
+    if launch.launcher == Launcher::Mpirun
+        || !options.complete
+        || options.has("no_python")
+        || options.has("run_path")
+    {
         return None;
     }
     let at = launch.words.len().checked_sub(options.behind.len() + 1)?;
@@ -44,9 +50,12 @@ fn fault(launch: &Launch) -> Option<Found> {
     if options.has("module") {
         let is_file = text.contains('/') || text.ends_with(".py");
         let module = text.trim_end_matches(".py").trim_start_matches("./").replace('/', ".");
-        let message = format!("-m takes the name of a module, but {text} is a file; Python finds no module of that name");
+        let message = format!(
+            "-m takes the name of a module, but {text} is a file; Python finds no module of that name"
+        );
         return is_file.then(|| {
-            Found::error(line, message, format!("Write `-m {module}`, or leave -m out")).unless_certain(launch.certain)
+            Found::error(line, message, format!("Write `-m {module}`, or leave -m out"))
+                .unless_certain(launch.certain)
         });
     }
     let version = base.strip_prefix("python")?;

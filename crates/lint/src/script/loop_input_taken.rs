@@ -18,7 +18,10 @@ pub(crate) const RULE: Rule = Rule {
             "scontrol show hostnames | while IFS= read -r h; do\n  echo $h\n  ssh \"$h\" nvidia-smi -L\ndone\n",
         ),
         named("run.sh", "while read -r lr; do srun python train.py --lr $lr; done < grid.txt\n"),
-        named("run.sh", "while read h rest; do\n  [ -z \"$h\" ] || ssh -o BatchMode=yes $h uptime\ndone < hosts\n"),
+        named(
+            "run.sh",
+            "while read h rest; do\n  [ -z \"$h\" ] || ssh -o BatchMode=yes $h uptime\ndone < hosts\n",
+        ),
     ],
     silent: &[
         named("run.sh", "while read host; do\n  ssh -n $host uptime\ndone < hosts.txt\n"),
@@ -74,16 +77,20 @@ fn reads<'c>(command: &'c Command, lines: &[&str]) -> Option<&'c str> {
     if name == "ssh" {
         let host = handed::host_of_ssh(command)?;
         let quiet = command.words[1..host].iter().any(|word| {
-            let letters = word.text.strip_prefix('-').unwrap_or_default();
             // What a variable holds is not known.
-            letters.is_empty() || letters.starts_with(['n', 'f', 'T', 't', 'q', 'x']) && letters.contains(['n', 'f'])
-                || word.text.contains("StdinNull")
+            let unknown = word.text.starts_with('$') || word.text == "-";
+            let letters = word.text.strip_prefix('-').unwrap_or_default();
+            // Letters behind one with a value are the value.
+            let end = letters.find(|letter: char| "opilFJ".contains(letter)).unwrap_or(letters.len());
+            unknown || letters[..end].contains(['n', 'f']) || word.text.contains("StdinNull")
         });
         if quiet {
             return None;
         }
     }
-    if name == "srun" && command.words.iter().any(|word| word.text.starts_with("--input") || word.text == "-i") {
+    if name == "srun"
+        && command.words.iter().any(|word| word.text.starts_with("--input") || word.text == "-i")
+    {
         return None;
     }
     // The command's own lines: the redirection is behind it.

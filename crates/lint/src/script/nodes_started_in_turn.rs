@@ -42,13 +42,31 @@ pub(crate) const RULE: Rule = Rule {
             "run.sh",
             "for h in a b; do\n  ssh $h \"torchrun --nnodes=2 --rdzv-endpoint=a:29400 t.py\" &\ndone\nwait\n",
         ),
-        named("run.sh", "for h in a b; do\n  ssh -f $h \"torchrun --nnodes=2 --rdzv-endpoint=a:1 t.py\"\ndone\n"),
-        named("run.sh", "for h in a b; do\n  ssh $h \"nohup torchrun --nnodes=2 t.py > log 2>&1 &\"\ndone\n"),
-        named("run.sh", "for lr in 1 2; do\n  torchrun --standalone --nproc_per_node=8 t.py --lr $lr\ndone\n"),
+        named(
+            "run.sh",
+            "for h in a b; do\n  ssh -f $h \"torchrun --nnodes=2 --rdzv-endpoint=a:1 t.py\"\ndone\n",
+        ),
+        named(
+            "run.sh",
+            "for h in a b; do\n  ssh $h \"nohup torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 t.py > log 2>&1 &\"\ndone\n",
+        ),
+        named(
+            "run.sh",
+            "for lr in 1 2; do\n  torchrun --standalone --nproc_per_node=8 t.py --lr $lr\ndone\n",
+        ),
         named("run.sh", "for h in a b; do\n  ssh $h docker run -d image torchrun --nnodes=2 t.py\ndone\n"),
-        named("run.sh", "for h in a b; do\n  (ssh $h \"torchrun --nnodes=2 t.py\") &\ndone\nwait\n"),
-        named("run.sh", "for try in 1 2 3; do\n  torchrun --nnodes=2 --node_rank=$R --master_addr=$A t.py && break\ndone\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes=2\nfor lr in 1 2; do\n  srun torchrun --nnodes=2 --rdzv_id=$lr t.py\ndone\n"),
+        named(
+            "run.sh",
+            "for h in a b; do\n  (ssh $h \"torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 t.py\") &\ndone\nwait\n",
+        ),
+        named(
+            "run.sh",
+            "for try in 1 2 3; do\n  torchrun --nnodes=2 --node_rank=$R --master_addr=$A t.py && break\ndone\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\nfor lr in 1 2; do\n  srun torchrun --nnodes=2 --rdzv_id=$lr t.py\ndone\n",
+        ),
     ],
 };
 
@@ -79,11 +97,12 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
             let text = handed.text.text.clone();
             // The text returns at once where it starts something in the background.
             let inner = masked(&text);
-            let returns = ["nohup", "setsid", "tmux", "screen", "systemd-run", "sbatch", "docker run -d", "-itd"]
-                .iter()
-                .any(|word| text.contains(word))
-                || has_background(&inner)
-                || text.contains("detach");
+            let returns =
+                ["nohup", "setsid", "tmux", "screen", "systemd-run", "sbatch", "docker run -d", "-itd"]
+                    .iter()
+                    .any(|word| text.contains(word))
+                    || has_background(&inner)
+                    || text.contains("detach");
             if detached || returns {
                 return None;
             }
@@ -110,7 +129,10 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
             let option = command.text();
             let rank = ["--node_rank", "--node-rank", "--machine_rank", "--rank"].iter().any(|name| {
                 option.split_once(name).is_some_and(|(_, rest)| {
-                    rest.trim_start_matches(['=', ' ']).split_whitespace().next().is_some_and(|word| names(word))
+                    rest.trim_start_matches(['=', ' '])
+                        .split_whitespace()
+                        .next()
+                        .is_some_and(|word| names(word))
                 })
             });
             (needed(command, sets)?, own || rank)
@@ -142,13 +164,16 @@ struct Start {
 fn needed(command: &Command, sets: &[Assigned]) -> Option<Start> {
     let text = command.text();
     let starts = ["torchrun", "torch.distributed", "accelerate", "python", "deepspeed"];
-    if !starts.iter().any(|name| text.contains(name)) || text.contains("--no_ssh") && !text.contains("node_rank") {
+    if !starts.iter().any(|name| text.contains(name))
+        || text.contains("--no_ssh") && !text.contains("node_rank")
+    {
         return None;
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let options = ["--nnodes", "--num_machines", "--num-machines"];
     let given = words.iter().enumerate().find_map(|(at, word)| {
-        let (name, attached) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        let (name, attached) =
+            word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
         let value = attached.or_else(|| words.get(at + 1).copied())?;
         options.contains(&name).then(|| (format!("{name} {value}"), value.to_owned()))
     });
@@ -185,7 +210,9 @@ fn loop_variables(before: &[Command]) -> Vec<String> {
         let text = command.text();
         names.extend(assigned::of_commands(std::slice::from_ref(command)).into_iter().map(|one| one.name));
         // `for ((i = 0; …`
-        if let Some(name) = text.split_whitespace().next().filter(|_| text.contains('=') || text.contains("++")) {
+        if let Some(name) =
+            text.split_whitespace().next().filter(|_| text.contains('=') || text.contains("++"))
+        {
             names.push(name.trim_end_matches(['+', '=']).to_owned());
         }
     }
@@ -207,10 +234,12 @@ fn has_background(mask: &str) -> bool {
 fn is_backgrounded(line: usize, text: &str, mask: &str) -> bool {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     let rest = mask.get(start..).unwrap_or_default();
-    let is_edge = |letter: Option<char>| letter.is_none_or(|letter| letter.is_whitespace() || ";&|)".contains(letter));
-    let end = rest.match_indices("done").map(|(at, word)| (at, at + word.len())).find(|(from, to)| {
-        is_edge(rest[..*from].chars().next_back()) && is_edge(rest[*to..].chars().next())
-    });
+    let is_edge =
+        |letter: Option<char>| letter.is_none_or(|letter| letter.is_whitespace() || ";&|)".contains(letter));
+    let end = rest
+        .match_indices("done")
+        .map(|(at, word)| (at, at + word.len()))
+        .find(|(from, to)| is_edge(rest[..*from].chars().next_back()) && is_edge(rest[*to..].chars().next()));
     let end = end.map_or(rest.len(), |(_, to)| rest[to..].find('\n').map_or(rest.len(), |more| to + more));
     has_background(&rest[..end])
 }

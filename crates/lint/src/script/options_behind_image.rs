@@ -39,23 +39,45 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(script: &Script) -> Vec<Found> {
-    all_commands(script).iter().filter_map(|command| of_docker(command).or_else(|| of_apptainer(command))).collect()
+    all_commands(script)
+        .iter()
+        .filter_map(|command| of_docker(command).or_else(|| of_apptainer(command)))
+        .collect()
 }
 
 /// Options that no program has but the engine, as good as.
-const OWN: &[&str] = &["gpus", "ipc", "shm-size", "ulimit", "cap-add", "rm", "privileged", "v", "volume", "mount", "network"];
+const OWN: &[&str] =
+    &["gpus", "ipc", "shm-size", "ulimit", "cap-add", "rm", "privileged", "v", "volume", "mount", "network"];
 
 /// Programs that begin the command of a container.
 const PROGRAMS: &[&str] = &[
-    "torchrun", "python", "python3", "bash", "sh", "deepspeed", "accelerate", "vllm", "nvidia-smi", "mpirun",
-    "jupyter", "pip", "make",
+    "torchrun",
+    "python",
+    "python3",
+    "bash",
+    "sh",
+    "deepspeed",
+    "accelerate",
+    "vllm",
+    "nvidia-smi",
+    "mpirun",
+    "jupyter",
+    "pip",
+    "make",
 ];
 
 /// Images whose command is a program, or the options of a server that knows none of these.
 fn is_known(image: &str) -> bool {
-    ["vllm/vllm-openai", "lmsysorg/sglang", "nvcr.io/nvidia/", "nvidia/cuda", "pytorch/pytorch", "rocm/pytorch"]
-        .iter()
-        .any(|start| image.starts_with(start) && !image.contains("nvcr.io/nvidia/k8s"))
+    [
+        "vllm/vllm-openai",
+        "lmsysorg/sglang",
+        "nvcr.io/nvidia/",
+        "nvidia/cuda",
+        "pytorch/pytorch",
+        "rocm/pytorch",
+    ]
+    .iter()
+    .any(|start| image.starts_with(start) && !image.contains("nvcr.io/nvidia/k8s"))
 }
 
 fn of_docker(command: &Command) -> Option<Found> {
@@ -121,7 +143,8 @@ fn of_apptainer(command: &Command) -> Option<Found> {
     }
     let image = command.words.iter().position(|word| word.text.ends_with(".sif"))?;
     let next = command.words.get(image + 1)?;
-    let own = ["--nv", "--nvccli", "--bind", "-B", "--cleanenv", "-e", "--pwd", "--env", "--contain", "--rocm"];
+    let own =
+        ["--nv", "--nvccli", "--bind", "-B", "--cleanenv", "-e", "--pwd", "--env", "--contain", "--rocm"];
     let name = next.text.split('=').next().unwrap_or_default();
     let before = command.words[2..image].iter().all(|word| word.text != "--");
     (own.contains(&name) && before).then(|| {
@@ -130,6 +153,10 @@ fn of_apptainer(command: &Command) -> Option<Found> {
             "{} is behind the image {}: {program} takes it for the program to start, and fails",
             next.text, command.words[image].text
         );
-        Found::error(next.line.max(command.line), message, format!("Write it before the image: `{program} exec {name} …`"))
+        Found::error(
+            next.line.max(command.line),
+            message,
+            format!("Write it before the image: `{program} exec {name} …`"),
+        )
     })
 }

@@ -23,7 +23,10 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("run.sh", "ARGS=\"--lr 1e-4 --epochs 3\"\npython train.py $ARGS\n"),
         named("run.sh", "ARGS=(--lr 1e-4 --epochs 3)\npython train.py \"${ARGS[@]}\"\n"),
-        named("run.sh", "ARGS=\"--lr 1e-4 --epochs 3\"\npython train.py --extra-args \"$ARGS\"\nssh h \"$ARGS\"\n"),
+        named(
+            "run.sh",
+            "ARGS=\"--lr 1e-4 --epochs 3\"\npython train.py --extra-args \"$ARGS\"\nssh h \"$ARGS\"\n",
+        ),
         named("run.sh", "ARGS=\"--lr 1e-4 --epochs 3\"\necho \"$ARGS\"\nbash -c \"python t.py $ARGS\"\n"),
         named("run.sh", "NAME=\"a -- b\"\npython train.py --name x \"$NAME\"\n"),
         named("run.sh", "ARGS=\"--lr=1\"\npython train.py \"$ARGS\"\n"),
@@ -31,8 +34,21 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 const PROGRAMS: &[&str] = &[
-    "torchrun", "deepspeed", "accelerate", "vllm", "docker", "podman", "mpirun", "mpiexec", "srun", "sbatch",
-    "apptainer", "singularity", "llamafactory-cli", "axolotl", "trtllm-serve",
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "vllm",
+    "docker",
+    "podman",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "sbatch",
+    "apptainer",
+    "singularity",
+    "llamafactory-cli",
+    "axolotl",
+    "trtllm-serve",
 ];
 
 fn judge(script: &Script) -> Vec<Found> {
@@ -71,16 +87,29 @@ fn fault(command: &Command, sets: &[Assigned]) -> Option<Found> {
 
 /// Options of launchers without a value.
 fn is_flag(word: &str) -> bool {
-    ["--standalone", "--rm", "-it", "-d", "--multi_gpu", "--no_python", "-i", "-t", "--init", "--use_deepspeed"]
-        .contains(&word)
+    [
+        "--standalone",
+        "--rm",
+        "-it",
+        "-d",
+        "--multi_gpu",
+        "--no_python",
+        "-i",
+        "-t",
+        "--init",
+        "--use_deepspeed",
+    ]
+    .contains(&word)
 }
 
 /// Whether a text is several options: `--lr 1e-4 --epochs 3`.
 fn is_several(value: &str, name: &str) -> bool {
     let value = value.trim();
-    let own = [format!("${name}"), format!("${{{name}}}")].iter().any(|start| value.starts_with(start.as_str()));
+    let own =
+        [format!("${name}"), format!("${{{name}}}")].iter().any(|start| value.starts_with(start.as_str()));
     let is_option = |word: &&str| {
-        word.starts_with("--") && word.len() > 3 || word.len() > 1 && word.starts_with('-') && !word[1..].starts_with(['-', '0', '1'])
+        word.starts_with("--") && word.len() > 3
+            || word.len() > 1 && word.starts_with('-') && !word[1..].starts_with(['-', '0', '1'])
     };
     let options = value.split_whitespace().filter(is_option).count();
     (value.starts_with('-') && options > 1) || (own && options > 0)

@@ -26,19 +26,44 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("run.sh", "set -euo pipefail\nif ! python train.py | tee log; then exit 1; fi\n"),
         named("run.sh", "#!/bin/bash -o pipefail\npython train.py | tee log\necho $?\n"),
-        named("run.sh", "python train.py | tee log\nrc=${PIPESTATUS[0]}\nif [ $rc -ne 0 ]; then exit 1; fi\n"),
+        named(
+            "run.sh",
+            "python train.py | tee log\nrc=${PIPESTATUS[0]}\nif [ $rc -ne 0 ]; then exit 1; fi\n",
+        ),
         named("run.sh", "python train.py > log 2>&1\nif [ $? -ne 0 ]; then exit 1; fi\n"),
         named("run.sh", "if nvidia-smi -L | grep -q H100; then echo yes; fi\n"),
         named("run.sh", "python train.py | tee log\npython eval.py\nif [ $? -ne 0 ]; then exit 1; fi\n"),
-        named("run.sh", "python train.py | tee log || true\necho 1 | tee /x || exit 1\n"),
+        named("run.sh", "python train.py | tee log || true\ncurl -sL https://x/y.list | sed s/a/b/ | sudo tee /etc/x && apt-get update\n"),
         named("run.sh", ". ./common.sh\npython train.py | tee log || exit 1\n"),
     ],
 };
 
 /// Programs that hand on what they read, and do not fail because of it.
 const FILTERS: &[&str] = &["tee", "ts", "sed", "awk", "gawk", "cat", "logger", "tail", "head", "nl"];
-/// Programs whose failure nobody asks for.
-const QUICK: &[&str] = &["echo", "printf", "cat", "date", "yes", "true"];
+/// Programs that a script is for.
+const RUNS: &[&str] = &[
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "docker",
+    "podman",
+    "apptainer",
+    "singularity",
+    "bash",
+    "sh",
+    "make",
+    "vllm",
+    "uv",
+    "conda",
+    "poetry",
+    "pytest",
+    "ssh",
+    "pdsh",
+    "sbatch",
+];
 
 fn judge(script: &Script) -> Vec<Found> {
     if has_pipefail(script) {
@@ -52,13 +77,14 @@ fn judge(script: &Script) -> Vec<Found> {
         }
         let start = (0..at).rev().find(|index| !commands[*index].piped).unwrap_or(0);
         let first = &commands[start];
-        if QUICK.contains(&first.program()) {
+        if !is_run(first) {
             continue;
         }
         let Some((line, asked)) = asked(first, last, commands.get(at + 1)) else { continue };
         let (program, filter) = (name(first), last.program());
-        let message =
-            format!("{asked} the exit status of {filter}, not of {program}; a failed run counts as successful");
+        let message = format!(
+            "{asked} the exit status of {filter}, not of {program}; a failed run counts as successful"
+        );
         let fix = "Write `set -o pipefail` before it (bash), or use `${PIPESTATUS[0]}`";
         found.push(Found::warning(line, message, fix));
     }
@@ -81,6 +107,15 @@ fn asked(first: &Command, last: &Command, next: Option<&Command>) -> Option<(usi
     let uses = texts.into_iter().any(|word| word.text.contains("$?") || word.text.contains("${?}"));
     // The line of the pipeline is where it is to be changed.
     uses.then_some((next.line, "`$?` is"))
+}
+
+/// Whether a command is one whose failure counts.
+fn is_run(command: &Command) -> bool {
+    let program = command.program();
+    let own = [".sh", ".py", "_perf"].iter().any(|end| program.ends_with(end));
+    let first = command.words.first().map_or("", |word| word.text.as_str());
+    let variable = program.is_empty() && first.starts_with('$') && !first.starts_with("$(");
+    RUNS.contains(&program) || program.starts_with("python") || own || variable
 }
 
 /// A program as the script calls it.

@@ -21,8 +21,14 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named("run.sh", "for i in {0..7}; do echo $i; done\n"),
-        named("run.sh", "for i in $(seq 0 $N); do echo $i; done\nfor i in $(eval echo {0..$N}); do echo $i; done\n"),
-        named("run.sh", "eval \"for i in {0..$N}; do echo; done\"\npython t.py --data \"s3://b/{00..$N}.tar\"\n"),
+        named(
+            "run.sh",
+            "for i in $(seq 0 $N); do echo $i; done\nfor i in $(eval echo {0..$N}); do echo $i; done\n",
+        ),
+        named(
+            "run.sh",
+            "eval \"for i in {0..$N}; do echo; done\"\npython t.py --data \"s3://b/{00..$N}.tar\"\n",
+        ),
         named("run.sh", "#!/bin/zsh\nfor i in {0..$N}; do echo $i; done\n"),
     ],
 };
@@ -37,9 +43,14 @@ fn judge(script: &Script) -> Vec<Found> {
         for word in command.words.iter().filter(|word| !word.quoted) {
             let Some(range) = range(&word.text) else { continue };
             let line = word.line.max(command.line);
-            let message = format!("bash expands {range} before its variables: it stays one word, as it is written");
+            let message =
+                format!("bash expands {range} before its variables: it stays one word, as it is written");
             if found.last().is_none_or(|one| one.line != line) {
-                found.push(Found::error(line, message, "Use `$(seq FIRST LAST)`, or `for ((i = 0; i < N; i++))`"));
+                found.push(Found::error(
+                    line,
+                    message,
+                    "Use `$(seq FIRST LAST)`, or `for ((i = 0; i < N; i++))`",
+                ));
             }
         }
     }

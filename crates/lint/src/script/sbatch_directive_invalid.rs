@@ -40,7 +40,10 @@ pub(crate) const RULE: Rule = Rule {
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --time=3600\n# one full run is about 55 hours; --time is in minutes\nsrun a\n",
         ),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --time=30:00\n# trains on 8 hours of audio, on 4 hosts\nsrun a\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --time=30:00\n# trains on 8 hours of audio, on 4 hosts\nsrun a\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu=4 --gpus-per-task=h100 --time=1-\nsrun python t.py\n",
@@ -181,11 +184,13 @@ struct Hours {
 
 /// The hours that a run takes by a comment: `# one full run is about 55 hours`.
 fn hours_of_run(text: &str) -> Option<u64> {
-    const RUNS: &[&str] = &["run is", "run takes", "run needs", "runs", "takes", "needs", "job is", "finishes", "lasts"];
+    const RUNS: &[&str] =
+        &["run is", "run takes", "run needs", "runs", "takes", "needs", "job is", "finishes", "lasts"];
     text.lines().find_map(|line| {
         let (_, comment) = line.trim_start().strip_prefix("#SBATCH").unwrap_or(line).split_once('#')?;
         let lower = comment.to_ascii_lowercase();
-        let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> =
+            lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let is_unit = |word: &str| matches!(word, "h" | "hour" | "hours" | "hr" | "hrs");
         let found = words.iter().enumerate().find_map(|(at, word)| {
             let next = words.get(at + 1).is_some_and(|next| is_unit(next));
@@ -216,9 +221,10 @@ fn time(option: &BatchOption, value: &str, hours: &Hours) -> Option<Found> {
     let minutes_and_seconds =
         days.is_empty() && parts.len() == 2 && parts[1].trim_start_matches('0').is_empty();
     let bare = days.is_empty() && parts.len() == 1 && !value.contains('-');
-    if let Some(needs) = hours.of_run.filter(|needs| {
-        minutes_and_seconds && option.name == "time" && first >= *needs && needs * 60 > first
-    }) {
+    if let Some(needs) = hours
+        .of_run
+        .filter(|needs| minutes_and_seconds && option.name == "time" && first >= *needs && needs * 60 > first)
+    {
         let message = format!(
             "{} {value} is {first} minutes (minutes:seconds), but a comment says that the run takes {needs} hours",
             option.written

@@ -32,7 +32,10 @@ pub(crate) const RULE: Rule = Rule {
             "#!/bin/bash\n#SBATCH --gpus-per-node=a100:4\ntorchrun --standalone \
              --nproc_per_node=$SLURM_GPUS_PER_NODE t.py\n",
         ),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:1\npython t.py --seed \"${SLURM_ARRAY_TASK_ID}\"\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\npython t.py --seed \"${SLURM_ARRAY_TASK_ID}\"\n",
+        ),
     ],
     silent: &[
         named(
@@ -83,7 +86,8 @@ const VARIABLES: &[(&str, &[&str])] = &[
 ];
 
 fn judge(script: &Script) -> Vec<Found> {
-    let Some(batch) = Batch::read(script.catalog, &script.text).filter(|batch| !batch.is_heterogeneous()) else {
+    let Some(batch) = Batch::read(script.catalog, &script.text).filter(|batch| !batch.is_heterogeneous())
+    else {
         return Vec::new();
     };
     let sets = assigned::of_script(script);
@@ -94,14 +98,18 @@ fn judge(script: &Script) -> Vec<Found> {
         if own || asked {
             continue;
         }
-        let place = batch.commands.iter().find(|(_, command)| uses(command, name));
+        let prints =
+            |command: &str| ["echo", "printf"].iter().any(|word| command.trim_start().starts_with(word));
+        let place = batch.commands.iter().find(|(_, command)| uses(command, name) && !prints(command));
         let Some((line, command)) = place else { continue };
         let line = line_of(script, *line, name);
         match options.iter().find_map(|option| batch.option(option)) {
             None => found.push(unset(line, command, name, options[0], &batch)),
             Some(option) => {
                 let typed = option.value.as_deref().filter(|value| value.contains(':'));
-                let Some(value) = typed.filter(|_| name.contains("GPUS") && is_count(command, name)) else { continue };
+                let Some(value) = typed.filter(|_| name.contains("GPUS") && is_count(command, name)) else {
+                    continue;
+                };
                 let message = format!("${name} is `{value}` here, with the type, and no number");
                 found.push(Found::error(line, message, "Use $SLURM_GPUS_ON_NODE"));
             }
@@ -116,7 +124,8 @@ fn unset(line: usize, command: &str, name: &str, option: &str, batch: &Batch) ->
         Some(gpus) => format!("Use $SLURM_GPUS_ON_NODE, or add `#SBATCH --{option}={gpus}`"),
         None => format!("Add `#SBATCH --{option}=…`, or write `${{{name}:-1}}`"),
     };
-    Found::error(line, message, fix).unless_certain(is_count(command, name))
+    // Without a request for GPUs in the script, the options may be on the command line.
+    Found::error(line, message, fix).unless_certain(is_count(command, name) && batch.has_gpus())
 }
 
 /// Whether a command uses a variable as the batch script's shell does, also in arithmetic.
@@ -135,23 +144,45 @@ fn in_arithmetic(command: &str, name: &str) -> bool {
 /// Whether the value is a number of processes.
 fn is_count(command: &str, name: &str) -> bool {
     const COUNTS: &[&str] = &[
-        "--nproc_per_node", "--nproc-per-node", "--num_processes", "--num-processes", "--num_gpus", "-np",
-        "WORLD_SIZE", "--ntasks", "--ntasks-per-node", "--tensor-parallel-size",
+        "--nproc_per_node",
+        "--nproc-per-node",
+        "--num_processes",
+        "--num-processes",
+        "--num_gpus",
+        "-np",
+        "WORLD_SIZE",
+        "--ntasks",
+        "--ntasks-per-node",
+        "--tensor-parallel-size",
     ];
     let plain = command.replace(['"', '\'', '='], " ");
     let words: Vec<&str> = plain.split_whitespace().collect();
     let of = |word: &str| word.contains(name);
     words.windows(2).any(|pair| COUNTS.contains(&pair[0]) && of(pair[1]))
-        || words.iter().position(|word| *word == "WORLD_SIZE").is_some_and(|at| words[at..].iter().any(|word| of(word)))
+        || words
+            .iter()
+            .position(|word| *word == "WORLD_SIZE")
+            .is_some_and(|at| words[at..].iter().any(|word| of(word)))
 }
 
 /// Whether the script asks first whether the variable is set, or gives it a value.
 fn is_asked(text: &str, name: &str) -> bool {
     let forms = [
-        format!("-n \"${name}\""), format!("-n \"${{{name}}}\""), format!("-n ${name}"), format!("-z \"${name}\""),
-        format!("-z \"${{{name}"), format!("-n \"${{{name}"), format!("-z ${name}"), format!("-v {name}"),
-        format!("-z ${{{name}"), format!("-n ${{{name}"), format!("${{{name}:="), format!("${{{name}="),
-        format!("${{{name}:+"), format!("${{{name}+"), format!("${{{name}:?"),
+        format!("-n \"${name}\""),
+        format!("-n \"${{{name}}}\""),
+        format!("-n ${name}"),
+        format!("-z \"${name}\""),
+        format!("-z \"${{{name}"),
+        format!("-n \"${{{name}"),
+        format!("-z ${name}"),
+        format!("-v {name}"),
+        format!("-z ${{{name}"),
+        format!("-n ${{{name}"),
+        format!("${{{name}:="),
+        format!("${{{name}="),
+        format!("${{{name}:+"),
+        format!("${{{name}+"),
+        format!("${{{name}:?"),
     ];
     forms.iter().any(|form| text.contains(form.as_str()))
 }

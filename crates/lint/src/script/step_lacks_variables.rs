@@ -32,7 +32,10 @@ pub(crate) const RULE: Rule = Rule {
             "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --export=NONE\nexport MASTER_ADDR=a\nexport MASTER_PORT=1\nsrun \
              python train.py\n",
         ),
-        named("run.sh", "export NCCL_SOCKET_IFNAME=ib0\nsrun -N2 --export=NONE /opt/venv/bin/python train.py\n"),
+        named(
+            "run.sh",
+            "export NCCL_SOCKET_IFNAME=ib0\nsrun -N2 --export=NONE /opt/venv/bin/python train.py\n",
+        ),
     ],
     silent: &[
         named(
@@ -55,7 +58,10 @@ pub(crate) const RULE: Rule = Rule {
              RANK=$SLURM_PROCID; python t.py'\n",
         ),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --export=NONE\nexport MASTER_ADDR=a\npython t.py\n"),
-        named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export=NONE hostname\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export=NONE hostname\n",
+        ),
     ],
 };
 
@@ -120,9 +126,12 @@ fn fault(
         used.append(&mut names);
     }
     let asked = lacks.iter().copied().find(|name| used.contains(*name));
-    let owner = |name: &str| catalog.variable(name).is_some_and(|row| matches!(row.owner.as_str(), "nccl" | "gloo"));
-    let trains = ["python", "torchrun", "accelerate", "deepspeed"].iter().any(|word| command.text().contains(word));
-    let read = || lacks.iter().copied().find(|name| OF_RANKS.contains(name) || owner(name)).filter(|_| trains);
+    let owner =
+        |name: &str| catalog.variable(name).is_some_and(|row| matches!(row.owner.as_str(), "nccl" | "gloo"));
+    let trains =
+        ["python", "torchrun", "accelerate", "deepspeed"].iter().any(|word| command.text().contains(word));
+    let read =
+        || lacks.iter().copied().find(|name| OF_RANKS.contains(name) || owner(name)).filter(|_| trains);
     let name = asked.or_else(read)?;
     let option = if from_job { "#SBATCH --export" } else { "--export" };
     let steps = if from_job { ", also in the steps that srun starts" } else { "" };
@@ -131,7 +140,9 @@ fn fault(
     );
     let fix = match from_job {
         true => "Add `export SLURM_EXPORT_ENV=ALL` to the script, before srun".to_owned(),
-        false if parts.iter().all(|part| part.eq_ignore_ascii_case("NONE")) => "Write `--export=ALL`".to_owned(),
+        false if parts.iter().all(|part| part.eq_ignore_ascii_case("NONE")) => {
+            "Write `--export=ALL`".to_owned()
+        }
         false => format!("Write `--export=ALL,{list}`"),
     };
     Some(Found::error(line, message, fix).unless_certain(asked.is_some() && command.certain))

@@ -35,9 +35,8 @@ pub(crate) const RULE: Rule = Rule {
 /// Programs that read them.
 const READERS: &[&str] = &["torchrun", "deepspeed", "accelerate", "mpirun", "mpiexec", "vllm", "bash", "sh"];
 /// What torch, NCCL and CUDA read in each rank.
-const OF_RANKS: &[&str] = &[
-    "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES",
-];
+const OF_RANKS: &[&str] =
+    &["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "CUDA_VISIBLE_DEVICES"];
 
 fn judge(script: &Script) -> Vec<Found> {
     let exported: Vec<(String, usize)> = assigned::of_script(script)
@@ -76,7 +75,10 @@ fn judge(script: &Script) -> Vec<Found> {
 
 /// `-HE`.
 fn is_cluster(word: &str) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word.contains('E') && word[1..].chars().all(char::is_alphabetic)
+    word.starts_with('-')
+        && !word.starts_with("--")
+        && word.contains('E')
+        && word[1..].chars().all(char::is_alphabetic)
 }
 
 /// Whether a command starts a program that reads the variables of ranks.
@@ -89,7 +91,10 @@ fn starts_ranks(command: &crate::read::dockerfile::command::Command) -> bool {
     if matches!(program, "bash" | "sh") {
         // A script of its own may set them itself.
         let text = command.text();
-        return command.words.get(1).is_some_and(|word| word.text.ends_with('c') && word.text.starts_with('-'))
+        return command
+            .words
+            .get(1)
+            .is_some_and(|word| word.text.ends_with('c') && word.text.starts_with('-'))
             && ["python", "torchrun", "deepspeed", "accelerate"].iter().any(|name| text.contains(name));
     }
     (READERS.contains(&program) || program.starts_with("python")) && !setup

@@ -17,10 +17,13 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "run.sh",
             "nodes=(a b)\nfor i in \"${!nodes[@]}\"; do\n  ssh -n \"${nodes[$i]}\" 'cd /x && torchrun --nnodes=2 \
-             --node-rank=$i train.py' &\ndone\nwait\n",
+             --master-addr=a --node-rank=$i train.py' &\ndone\nwait\n",
         ),
         named("run.sh", "for h in a b; do ssh $h bash -s <<'EOF'\necho $h\ndocker pull $image\nEOF\ndone\n"),
-        named("run.sh", "port=29500\ndocker run --rm image bash -c 'torchrun --master_port=$port train.py'\n"),
+        named(
+            "run.sh",
+            "port=29500\ndocker run --rm image bash -c 'torchrun --master_port=$port train.py'\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2\nhead_node=$(scontrol show hostnames | head -n1)\nsrun bash -c 'python \
@@ -33,7 +36,10 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "for i in 0 1; do ssh a 'i=$(cat /rank); torchrun --node-rank=$i train.py' & done\n"),
         named("run.sh", "export port=1\nsrun bash -c 'train --port $port'\n"),
         named("run.sh", "port=1\ndocker run -e port=$port image bash -c 'train --port $port'\n"),
-        named("run.sh", "h=1\nssh a 'for h in 1 2; do echo $h; done; awk \"{print \\$1}\" f; echo ${h:-1}'\n"),
+        named(
+            "run.sh",
+            "h=1\nssh a 'for h in 1 2; do echo $h; done; awk \"{print \\$1}\" f; echo ${h:-1}'\n",
+        ),
         named("run.sh", "PATH=/x:$PATH\nssh a 'export PATH=/y:$PATH; train'\n"),
         named("run.sh", "for h in a b; do ssh $h bash -s -- \"$h\" <<'EOF'\necho \"$1\"\nEOF\ndone\n"),
         named("run.sh", "i=1\nsrun --export=ALL,i=$i bash -c 'train --index $i'\n"),
@@ -42,9 +48,32 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Names that the shell on the other side has of its own.
 const EVERYWHERE: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "PWD", "OLDPWD", "HOSTNAME", "SHELL", "LANG", "TMPDIR", "TERM", "UID",
-    "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "RANDOM", "SECONDS", "HOST",
-    "CUDA_VISIBLE_DEVICES", "PS1", "IFS", "OPTARG", "REPLY", "LINENO",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "PWD",
+    "OLDPWD",
+    "HOSTNAME",
+    "SHELL",
+    "LANG",
+    "TMPDIR",
+    "TERM",
+    "UID",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "CUDA_HOME",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "RANDOM",
+    "SECONDS",
+    "HOST",
+    "CUDA_VISIBLE_DEVICES",
+    "PS1",
+    "IFS",
+    "OPTARG",
+    "REPLY",
+    "LINENO",
 ];
 
 fn judge(script: &Script) -> Vec<Found> {
@@ -72,9 +101,15 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
     })?;
     let name = &set.name;
     let (reader, fix) = match text.reader {
-        Reader::Remote => ("the shell on the other machine", "Put the text in double quotes, or hand the value on"),
-        Reader::Container => ("the shell in the container", "Put the text in double quotes, or add `-e NAME`"),
-        Reader::Child => ("the shell that it starts", "Export the variable, or put the text in double quotes"),
+        Reader::Remote => {
+            ("the shell on the other machine", "Put the text in double quotes, or hand the value on")
+        }
+        Reader::Container => {
+            ("the shell in the container", "Put the text in double quotes, or add `-e NAME`")
+        }
+        Reader::Child => {
+            ("the shell that it starts", "Export the variable, or put the text in double quotes")
+        }
     };
     let message = format!(
         "${name} is in single quotes: {reader} replaces it and does not have it; it is empty there (set in \
@@ -82,7 +117,7 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
         set.line
     );
     // Names in capitals may be in the environment of the other side.
-    let certain = !name.chars().any(|letter| letter.is_ascii_uppercase());
+    let certain = !reads && !name.chars().any(|letter| letter.is_ascii_uppercase());
     let fix = fix.replace("NAME", name);
     Some(Found::error(line, message, fix).unless_certain(certain))
 }

@@ -24,7 +24,10 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "set -u\nexport PYTHONPATH=\"${PYTHONPATH:-}:/src\"\n"),
         named("run.sh", "set -e\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"),
         named("run.sh", "set -u\nmodule load cuda\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"),
-        named("run.sh", "set -u\nexport PYTHONPATH=/a\nexport PYTHONPATH=/x:$PYTHONPATH\nexport PATH=/y:$PATH\n"),
+        named(
+            "run.sh",
+            "set -u\nexport PYTHONPATH=/a\nexport PYTHONPATH=/x:$PYTHONPATH\nexport PATH=/y:$PATH\n",
+        ),
         named("run.sh", "set -u\nset +u\nexport PYTHONPATH=/x:$PYTHONPATH\nset -u\n"),
         named("run.sh", "set -u\n: \"${PYTHONPATH:=}\"\nexport PYTHONPATH=/x:$PYTHONPATH\n"),
     ],
@@ -38,7 +41,10 @@ fn judge(script: &Script) -> Vec<Found> {
     let Some(from) = since(script) else { return Vec::new() };
     // A file that it reads, or a module, may set them.
     let reads = script.commands.iter().any(|one| {
-        matches!(one.words.first().map(|word| word.text.as_str()), Some("source" | "." | "module" | "ml" | "spack" | "eval"))
+        matches!(
+            one.words.first().map(|word| word.text.as_str()),
+            Some("source" | "." | "module" | "ml" | "spack" | "eval")
+        )
     });
     if reads {
         return Vec::new();
@@ -49,7 +55,9 @@ fn judge(script: &Script) -> Vec<Found> {
         for (name, word) in &command.sets {
             let extends = PATHS.contains(&name.as_str()) && assigned::used(&word.text).contains(name);
             let defaulted = script.text.lines().take(command.line.saturating_sub(1)).any(|line| {
-                [":-", ":=", "-}", ":+", "+}", "+x}"].iter().any(|sign| line.contains(&format!("${{{name}{sign}")))
+                [":-", ":=", "-}", ":+", "+}", "+x}"]
+                    .iter()
+                    .any(|sign| line.contains(&format!("${{{name}{sign}")))
             });
             let before = sets.iter().any(|one| one.name == *name && one.line < command.line);
             if !extends || defaulted || before {
@@ -60,7 +68,11 @@ fn judge(script: &Script) -> Vec<Found> {
                  image, a container and a batch job need not have it"
             );
             let line = word.line.max(command.line);
-            found.push(Found::warning(line, message, format!("Write `${{{name}:+:${name}}}` behind the new path")));
+            found.push(Found::warning(
+                line,
+                message,
+                format!("Write `${{{name}:+:${name}}}` behind the new path"),
+            ));
         }
     }
     found
@@ -70,7 +82,10 @@ fn judge(script: &Script) -> Vec<Found> {
 fn since(script: &Script) -> Option<usize> {
     let first = script.text.lines().next().unwrap_or_default();
     let has_letter = |word: &str, sign: char| {
-        word.starts_with(sign) && !word.starts_with("--") && word[1..].chars().all(char::is_alphabetic) && word.contains('u')
+        word.starts_with(sign)
+            && !word.starts_with("--")
+            && word[1..].chars().all(char::is_alphabetic)
+            && word.contains('u')
     };
     if first.starts_with("#!") && first.split_whitespace().skip(1).any(|word| has_letter(word, '-')) {
         return Some(1);

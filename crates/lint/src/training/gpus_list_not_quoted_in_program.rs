@@ -27,7 +27,10 @@ pub(crate) const RULE: Rule = Rule {
             "start.py",
             "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", '\"device=0,1\"', \"image\"])\n",
         ),
-        named("start.py", "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", \"device=0\", \"i\"])\n"),
+        named(
+            "start.py",
+            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", \"device=0\", \"i\"])\n",
+        ),
         named("start.py", "import subprocess\nsubprocess.run([\"train\", \"--gpus\", \"device=0,1\"])\n"),
     ],
 };
