@@ -253,8 +253,7 @@ fn nothing(name: &str, skipped: &[Skipped]) -> Error {
 }
 
 /// Types that contents alone show, DeepSpeed's apart.
-const BY_CONTENTS: &[Kind] = 
-    &[Kind::Kubernetes, Kind::Shell, Kind::ToolkitConfig, Kind::AccelerateConfig];
+const BY_CONTENTS: &[Kind] = &[Kind::Kubernetes, Kind::Shell, Kind::ToolkitConfig, Kind::AccelerateConfig];
 
 /// The type of a file of a directory. Of a JSON file whose name shows nothing, only DeepSpeed's is linted.
 fn detect_below(named: Option<Kind>, name: &str, text: &str) -> Detected {

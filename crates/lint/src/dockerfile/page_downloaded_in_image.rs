@@ -32,7 +32,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         let words = one.text.text.split([' ', '"', ',', '\t', '\n']);
         for url in words.filter(|word| word.starts_with("http")) {
             found.extend(is_page(url).map(|to| {
-                let message = "the URL with /blob/ is a page that shows the file: ADD saves HTML under its name";
+                let message =
+                    "the URL with /blob/ is a page that shows the file: ADD saves HTML under its name";
                 Found::error(one.line, message, format!("Write `/{to}/` in place of `/blob/`"))
             }));
         }

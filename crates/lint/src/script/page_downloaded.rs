@@ -57,7 +57,8 @@ pub(crate) fn fault(command: &Command) -> Option<Found> {
     let line = word.line.max(command.line);
     let (host, parts, place) = taken_apart(&word.text)?;
     if let Some(to) = is_page(&word.text) {
-        let message = format!("the URL with /blob/ is a page that shows the file: {program} saves HTML under its name");
+        let message =
+            format!("the URL with /blob/ is a page that shows the file: {program} saves HTML under its name");
         return Some(Found::error(line, message, format!("Write `/{to}/` in place of `/blob/`")));
     }
     let hub = host != "github.com";
@@ -88,7 +89,11 @@ fn taken_apart(url: &str) -> Option<(&str, Vec<&str>, usize)> {
 pub(crate) fn is_page(url: &str) -> Option<&'static str> {
     let (host, parts, place) = taken_apart(url)?;
     let raw = url.contains("raw=") || url.contains("download=");
-    (parts.get(place) == Some(&"blob") && !raw).then_some(if host == "github.com" { "raw" } else { "resolve" })
+    (parts.get(place) == Some(&"blob") && !raw).then_some(if host == "github.com" {
+        "raw"
+    } else {
+        "resolve"
+    })
 }
 
 /// Whether the server answers with another place.

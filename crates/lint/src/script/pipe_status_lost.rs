@@ -33,7 +33,10 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "python train.py > log 2>&1\nif [ $? -ne 0 ]; then exit 1; fi\n"),
         named("run.sh", "if nvidia-smi -L | grep -q H100; then echo yes; fi\n"),
         named("run.sh", "python train.py | tee log\npython eval.py\nif [ $? -ne 0 ]; then exit 1; fi\n"),
-        named("run.sh", "python train.py | tee log || true\ncurl -sL https://x/y.list | sed s/a/b/ | sudo tee /etc/x && apt-get update\n"),
+        named(
+            "run.sh",
+            "python train.py | tee log || true\ncurl -sL https://x/y.list | sed s/a/b/ | sudo tee /etc/x && apt-get update\n",
+        ),
         named("run.sh", ". ./common.sh\npython train.py | tee log || exit 1\n"),
     ],
 };

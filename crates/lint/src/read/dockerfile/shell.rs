@@ -302,8 +302,10 @@ struct Structure {
     heredocs: usize,
     file: Option<bool>,
     glued: Option<char>,
-    /// The words that opened what is open: `if`, `for`, …
-    open: Vec<String>,
+    /// What is open, from outside: whether it is a loop.
+    open: Vec<bool>,
+    /// How many of these are loops.
+    loops: usize,
     /// The operator before what is being read.
     last: &'static str,
 }
@@ -347,7 +349,9 @@ impl Structure {
             let text = word.text.as_str();
             if OPENING.contains(&text) {
                 self.depth += 1;
-                self.open.push(text.to_owned());
+                let is_loop = matches!(text, "for" | "while" | "until" | "select");
+                self.open.push(is_loop);
+                self.loops += usize::from(is_loop);
                 self.now.condition = matches!(text, "if" | "while" | "until");
                 // `for x in …`, `case x in`: what follows up to the separator is no command.
                 if !matches!(text, "if" | "while" | "until") {
@@ -357,7 +361,7 @@ impl Structure {
             }
             if CLOSING.contains(&text) {
                 self.depth = self.depth.saturating_sub(1);
-                self.open.pop();
+                self.loops -= usize::from(self.open.pop() == Some(true));
                 return;
             }
             if BETWEEN.contains(&text) {
@@ -418,8 +422,7 @@ impl Structure {
         (self.file, self.glued) = (None, None);
         command.piped = std::mem::take(&mut self.piped);
         command.certain = self.depth == 0 && !self.tested;
-        let is_loop = |word: &&String| matches!(word.as_str(), "for" | "while" | "until" | "select");
-        command.loops = self.open.iter().filter(is_loop).count();
+        command.loops = self.loops;
         if !command.words.is_empty() || !command.sets.is_empty() || command.heredoc.is_some() {
             self.done.push(command);
         }
