@@ -28,6 +28,7 @@ targets=(
     job_output
     kernel_log
     lint_compose
+    lint_accelerate
     lint_conda
     lint_context
     lint_daemon_json
@@ -109,6 +110,7 @@ seeds() {
     seed lint_hostfile "$valid"/hostfile ../compose/*/**/hostfile
     seed lint_pyproject "$valid"/pyproject.toml
     seed lint_conda "$valid"/environment.yml
+    seed lint_accelerate "$valid"/accelerate.yaml
     seed lint_python "$valid"/train.py ../examples/train.py
     seed lint_requirements "$valid"/requirements.txt
     seed lint_shell "$valid"/train.sh ../compose/*/*.sh

@@ -18,6 +18,8 @@ pub enum Kind {
     Shell,
     /// What a login shell reads: `/etc/profile`, `.bashrc`.
     Profile,
+    /// accelerate's configuration: what `accelerate config` writes.
+    AccelerateConfig,
     /// DeepSpeed's configuration: `ds_config.json`.
     DeepspeedConfig,
     /// A hostfile: `host slots=8`.
@@ -50,6 +52,7 @@ impl Kind {
         Kind::NcclConf,
         Kind::Shell,
         Kind::Profile,
+        Kind::AccelerateConfig,
         Kind::DeepspeedConfig,
         Kind::Hostfile,
         Kind::Requirements,
@@ -72,6 +75,7 @@ impl Kind {
             Kind::NcclConf => "nccl-conf",
             Kind::Shell => "shell",
             Kind::Profile => "profile",
+            Kind::AccelerateConfig => "accelerate-config",
             Kind::DeepspeedConfig => "deepspeed-config",
             Kind::Hostfile => "hostfile",
             Kind::Requirements => "requirements",

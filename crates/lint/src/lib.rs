@@ -8,6 +8,7 @@
 //! [`read`] parses a file, the rules ([`RULES`]) judge it, [`ignore`] reads the ignore comments in it. An
 //! error certainly fails; a rule reports nothing about what it cannot understand.
 
+mod accelerate;
 mod asks;
 pub mod collect;
 mod compiles;
@@ -52,6 +53,7 @@ pub use rule::{Example, Found, Rule, Severity, Subject};
 
 use std::collections::BTreeMap;
 
+use read::accelerate::AccelerateConfig;
 use read::compose::Compose;
 use read::config::Config;
 use read::dockerfile::Dockerfile;
@@ -89,6 +91,7 @@ struct Content {
     script: Option<Script>,
     launches: Option<Launches>,
     packages: Option<PackageList>,
+    accelerate: Option<AccelerateConfig>,
     config: Option<Config>,
     hostfile: Option<Hostfile>,
     machine: Option<Machine>,
@@ -111,6 +114,7 @@ impl Content {
                 content.settings = Some(Settings::of_lines(file));
             }
             Kind::Shell | Kind::Profile => content.script(file),
+            Kind::AccelerateConfig => content.accelerate = Some(AccelerateConfig::of(file)),
             Kind::DeepspeedConfig => content.config = Some(Config::of(file)),
             Kind::Hostfile => content.hostfile = Some(hostfile(file)),
             // What pip would install, whatever the image.
@@ -158,6 +162,7 @@ impl Content {
             Judge::Script(judge) => self.script.as_ref().map(judge),
             Judge::Launch(judge) => self.launches.as_ref().map(judge),
             Judge::Packages(judge) => self.packages.as_ref().map(judge),
+            Judge::Accelerate(judge) => self.accelerate.as_ref().map(judge),
             Judge::Deepspeed(judge) => self.config.as_ref().map(judge),
             Judge::Hostfile(judge) => self.hostfile.as_ref().map(|hostfile| judge((hostfile, facts))),
             Judge::Machine(judge) => self.machine.as_ref().map(judge),

@@ -1,5 +1,6 @@
 //! Every rule.
 
+use super::accelerate::*;
 use super::compose::*;
 use super::deepspeed::*;
 use super::dockerfile::*;
@@ -94,6 +95,7 @@ pub const RULES: &[&Rule] = &[
     &cuda_home_missing::RULE,
     &architecture_unknown_to_nvcc::RULE,
     &environment_python_missing::RULE,
+    &page_downloaded_in_image::RULE,
     &compose_unreadable::RULE,
     &compose_key_refused::RULE,
     &compose_reference_undeclared::RULE,
@@ -192,6 +194,30 @@ pub const RULES: &[&Rule] = &[
     &sbatch_signal_misses_trap::RULE,
     &sbatch_visible_devices_set::RULE,
     &task_device_missing::RULE,
+    &pipe_status_lost::RULE,
+    &here_document_not_expanded::RULE,
+    &variable_not_handed_on::RULE,
+    &nodes_started_in_turn::RULE,
+    &loop_input_taken::RULE,
+    &command_cut_at_operator::RULE,
+    &sudo_drops_variables::RULE,
+    &step_lacks_variables::RULE,
+    &slurm_variable_unset::RULE,
+    &container_image_registry_lost::RULE,
+    &docker_command_invalid::RULE,
+    &options_behind_image::RULE,
+    &gpus_list_not_quoted::RULE,
+    &launcher_given_interpreter::RULE,
+    &options_in_one_word::RULE,
+    &range_not_expanded::RULE,
+    &home_not_expanded::RULE,
+    &errors_not_redirected::RULE,
+    &variable_unset_ends_script::RULE,
+    &conda_activate_unprepared::RULE,
+    &page_downloaded::RULE,
+    &accelerate_config_refused::RULE,
+    &accelerate_process_count_wrong::RULE,
+    &accelerate_machines_do_not_meet::RULE,
     &deepspeed_config_unreadable::RULE,
     &deepspeed_key_unknown::RULE,
     &deepspeed_settings_contradict::RULE,
@@ -284,6 +310,7 @@ pub const RULES: &[&Rule] = &[
     &optimizer_before_fsdp::RULE,
     &removed_argument::RULE,
     &sampler_missing::RULE,
+    &gpus_list_not_quoted_in_program::RULE,
     &file_unreadable::RULE,
     &file_type_unknown::RULE,
 ];

@@ -177,6 +177,17 @@ pub fn name_says_deepspeed(name: &str) -> bool {
     base.ends_with(".json") && ["ds_config", "ds-config", "deepspeed"].iter().any(|word| base.contains(word))
 }
 
+/// Whether a text is a configuration that `accelerate config` writes.
+fn is_accelerate(text: &str) -> bool {
+    let has = |key: &str| {
+        text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))
+    };
+    let others =
+        ["num_processes", "num_machines", "mixed_precision", "machine_rank", "main_training_function"];
+    has("distributed_type") && (has("compute_environment") || others.iter().any(|key| has(key)))
+        || has("compute_environment") && others.iter().filter(|key| has(key)).count() > 1
+}
+
 /// The kind that a text shows.
 pub fn kind_of_text(text: &str) -> Option<Kind> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
@@ -207,6 +218,9 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
     }
     if TOOLKIT.iter().any(|section| line(section)) {
         return Some(Kind::ToolkitConfig);
+    }
+    if is_accelerate(text) {
+        return Some(Kind::AccelerateConfig);
     }
     if text.lines().any(|line| line.trim_end() == "services:") {
         return Some(Kind::Compose);
@@ -287,6 +301,9 @@ mod tests {
     fn texts() {
         assert_eq!(kind_of_text("# x\nfrom a\n"), Some(Kind::Dockerfile));
         assert_eq!(kind_of_text("services:\n  a:\n    image: b\n"), Some(Kind::Compose));
+        let accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n";
+        assert_eq!(kind_of_text(accelerate), Some(Kind::AccelerateConfig));
+        assert_eq!(kind_of_text("distributed_type: FSDP\n"), None);
         assert_eq!(kind_of_text("torch==2.6.0\n"), None);
         assert_eq!(kind_of_text("{\n  \"train_batch_size\": 8\n}\n"), Some(Kind::DeepspeedConfig));
         assert_eq!(kind_of_text("{\"a\": 1}"), None);

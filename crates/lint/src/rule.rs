@@ -9,6 +9,7 @@ use super::detect::Skipped;
 pub(crate) use super::edit::Change;
 pub(crate) use super::kind::Kind;
 pub(crate) use super::location::{Location, OtherFile};
+use super::read::accelerate::AccelerateConfig;
 use super::read::compose::Compose;
 use super::read::config::Config;
 use super::read::dockerfile::Dockerfile;
@@ -58,6 +59,8 @@ pub(crate) enum Judge {
     Launch(fn(&Launches) -> Vec<Found>),
     /// Of a list of packages as written.
     Packages(fn(&PackageList) -> Vec<Found>),
+    /// Of accelerate's configuration.
+    Accelerate(fn(&AccelerateConfig) -> Vec<Found>),
     /// Of DeepSpeed's configuration.
     Deepspeed(fn(&Config) -> Vec<Found>),
     /// Of a hostfile, with what is known of the machine.
@@ -87,6 +90,8 @@ pub enum Subject {
     Script,
     /// Lists of packages.
     Packages,
+    /// accelerate's configuration.
+    Accelerate,
     /// DeepSpeed's configuration and hostfile.
     Deepspeed,
     /// Files that configure a machine.
@@ -107,6 +112,7 @@ impl Subject {
         Subject::Variables,
         Subject::Script,
         Subject::Packages,
+        Subject::Accelerate,
         Subject::Deepspeed,
         Subject::Machine,
         Subject::Kubernetes,
@@ -122,6 +128,7 @@ impl Subject {
             Subject::Variables => "variables",
             Subject::Script => "script",
             Subject::Packages => "packages",
+            Subject::Accelerate => "accelerate",
             Subject::Deepspeed => "deepspeed",
             Subject::Machine => "machine",
             Subject::Kubernetes => "kubernetes",
@@ -138,6 +145,7 @@ impl Subject {
             Subject::Variables => "Environment variables",
             Subject::Script => "Shell scripts",
             Subject::Packages => "Lists of packages",
+            Subject::Accelerate => "accelerate's configuration",
             Subject::Deepspeed => "DeepSpeed's configuration and hostfile",
             Subject::Machine => "Configuration of a machine",
             Subject::Kubernetes => "Kubernetes manifests",
@@ -156,6 +164,7 @@ impl Rule {
             Judge::Variables(_) => Subject::Variables,
             Judge::Script(_) | Judge::Launch(_) => Subject::Script,
             Judge::Packages(_) => Subject::Packages,
+            Judge::Accelerate(_) => Subject::Accelerate,
             Judge::Deepspeed(_) | Judge::Hostfile(_) => Subject::Deepspeed,
             Judge::Machine(_) => Subject::Machine,
             Judge::Manifest(_) => Subject::Kubernetes,

@@ -40,7 +40,8 @@ fn file(example: &Example) -> File {
     let companions = example.companions.iter();
     let is_over = matches!(
         kind,
-        Kind::DeepspeedConfig
+        Kind::AccelerateConfig
+            | Kind::DeepspeedConfig
             | Kind::Hostfile
             | Kind::Python
             | Kind::Kubernetes
@@ -325,6 +326,8 @@ fn rules_with_certain_fixes() {
         "launch-option-invalid",
         "continuation-broken",
         "sbatch-directive-invalid",
+        "container-image-registry-lost",
+        "accelerate-config-refused",
         "deepspeed-key-unknown",
         "deepspeed-value-type",
         "requirements-line-invalid",

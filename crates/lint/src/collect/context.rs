@@ -25,7 +25,8 @@ pub(super) fn fill(file: &mut File, named: Option<&Path>, roots: &Roots) -> NotR
     let around = &mut roots.around(&file.name);
     match file.kind {
         Kind::Dockerfile => build(file, named, around),
-        Kind::DeepspeedConfig
+        Kind::AccelerateConfig
+        | Kind::DeepspeedConfig
         | Kind::Hostfile
         | Kind::Kubernetes
         | Kind::Python
@@ -99,6 +100,9 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
                 .iter()
                 .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
+        }),
+        Kind::AccelerateConfig => others(path, SCRIPTS, around, |text| {
+            base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
         }),
         Kind::Environment => others(path, SCRIPTS, around, |text| {
             base.as_ref().is_some_and(|base| text.contains("--env-file") && text.contains(base.as_str()))

@@ -51,6 +51,7 @@ pub(crate) mod package_name_misleading;
 pub(crate) mod package_name_misspelled;
 pub(crate) mod package_release_missing;
 pub(crate) mod packages_do_not_resolve;
+pub(crate) mod page_downloaded_in_image;
 pub(crate) mod path_replaced;
 pub(crate) mod pins_contradict;
 pub(crate) mod private_key_in_image;

@@ -8,6 +8,7 @@ use super::dockerfile::expand::{Value, Variables, expand};
 use super::dockerfile::shell;
 use super::dockerfile::start::started;
 use super::dockerfile::text::Text;
+use super::handed;
 use super::launch_options::{self, Options};
 use super::launcher::Launcher;
 use super::script::{Script, used};
@@ -28,6 +29,10 @@ pub(crate) struct Launch {
     pub written: Written,
     /// Inside of `bash -c`, which another program starts.
     pub nested: bool,
+    /// Inside of a text for another machine: who replaces what is in it.
+    pub remote: Option<Replaced>,
+    /// Whether a loop starts it.
+    pub looped: bool,
     pub certain: bool,
 }
 
@@ -66,6 +71,15 @@ impl Launch {
         }
         Some(text)
     }
+}
+
+/// Whose shell replaces the variables of a text for another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    /// The script's, before it is sent.
+    Here,
+    /// That of each machine.
+    There,
 }
 
 /// The starts of processes in a file.
@@ -150,6 +164,25 @@ impl Reader {
             (self.variables, self.written) = (variables, written);
             return;
         }
+        let mut handed = handed::of_command(command).into_iter();
+        if let Some(text) = handed.find(|text| text.reader == handed::Reader::Remote) {
+            let (variables, written) = (self.variables.clone(), self.written.clone());
+            let from = self.launches.len();
+            if text.literal {
+                (self.variables, self.written) = Default::default();
+            }
+            // A shell on the other machine has none of the script's variables; in double quotes the script's
+            // own shell has replaced them.
+            text.commands().iter().for_each(|one| self.command(one, text.literal));
+            for launch in &mut self.launches[from..] {
+                launch.remote = Some(if text.literal { Replaced::There } else { Replaced::Here });
+                launch.looped = command.loops > 0;
+                launch.by = command.program().to_owned();
+                launch.certain &= command.certain || command.loops > 0;
+            }
+            (self.variables, self.written) = (variables, written);
+            return;
+        }
         let Some((launcher, at)) = launcher(command) else { return };
         let mut variables = self.variables.clone();
         for (name, word) in command.sets.iter().filter(|(_, word)| word.known) {
@@ -170,6 +203,8 @@ impl Reader {
             variables,
             written: self.written.clone(),
             nested,
+            remote: None,
+            looped: command.loops > 0,
             certain: command.certain,
         });
     }

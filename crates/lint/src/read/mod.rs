@@ -1,10 +1,14 @@
 //! Parsers of the files that are linted. Nothing here judges.
 
 pub(crate) mod broken;
+pub(crate) mod accelerate;
+pub(crate) mod assigned;
 pub(crate) mod compose;
 pub(crate) mod config;
+pub(crate) mod docker_run;
 pub(crate) mod dockerfile;
 pub(crate) mod dockerignore;
+pub(crate) mod handed;
 pub(crate) mod hostfile;
 pub(crate) mod hostfile_starts;
 pub(crate) mod json;

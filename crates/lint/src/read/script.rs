@@ -30,6 +30,8 @@ pub(crate) struct Document {
     pub by: usize,
     /// Its lines, with their numbers.
     pub lines: Vec<(usize, String)>,
+    /// Whether its end word is quoted, so that the shell leaves `$NAME` in it as it is.
+    pub quoted: bool,
 }
 
 impl Script {
@@ -57,7 +59,7 @@ fn without_documents(text: &str) -> (String, Vec<Document>) {
         let Some(length) = ends.get(word).and_then(after).map(|end| end - at) else { continue };
         let body = lines[at..at + length].iter().enumerate();
         let body = body.map(|(index, line)| (at + index + 1, (*line).to_owned())).collect();
-        documents.push(Document { by, lines: body });
+        documents.push(Document { by, lines: body, quoted: has_quoted_end(line) });
         bare.extend(std::iter::repeat_n("", length + 1));
         at += length + 1;
     }
@@ -90,6 +92,12 @@ fn end_word(line: &str) -> Option<(&str, bool)> {
     let end =
         rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
     (end > 0 && !rest.starts_with(|letter: char| letter.is_ascii_digit())).then(|| (&rest[..end], tabs))
+}
+
+/// Whether the end word of the here-document that a line begins is quoted.
+fn has_quoted_end(line: &str) -> bool {
+    let rest = line.split_once("<<").map_or("", |(_, rest)| rest);
+    rest.trim_start_matches('-').trim_start().starts_with(['"', '\'', '\\'])
 }
 
 /// Names behind `$` and `${`.

@@ -101,18 +101,25 @@ fn total(launch: &Launch, machines: u64, comments: &[String]) -> Option<Found> {
         let found = Found::error(one.line, message, "Multiply the processes of one machine by the machines");
         return Some(found.unless_certain(processes < machines));
     }
-    let said = |comment: &String| {
-        let text = comment.to_ascii_lowercase();
-        has_gpus(&text, processes)
-            && ["each", "per node", "per machine", "nodes"].iter().any(|word| text.contains(word))
-    };
-    comments.iter().any(said).then(|| {
+    comments.iter().any(|comment| counts_each(comment, processes, machines)).then(|| {
         let message = format!(
             "{all} starts {} on each, but a comment has {processes} GPUs on each",
             processes / machines
         );
         Found::warning(one.line, message, format!("Set --num_processes {}", processes * machines))
     })
+}
+
+/// Whether a comment says that each of the machines has so many GPUs as all processes together.
+pub(crate) fn counts_each(comment: &str, processes: u64, machines: u64) -> bool {
+    let text = comment.to_ascii_lowercase();
+    let each = (processes / machines.max(1)).to_string();
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    // `16 GPUs, 8 on each node`
+    let share = words.into_iter().any(|word| word.trim_end_matches('x') == each);
+    has_gpus(&text, processes)
+        && !share
+        && ["each", "per node", "per machine", "nodes"].iter().any(|word| text.contains(word))
 }
 
 /// Whether a comment has a number of GPUs: `8 x H100`, `eight A100`, `8 GPUs`.

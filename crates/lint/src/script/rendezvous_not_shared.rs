@@ -1,6 +1,6 @@
 //! Nodes of one job that do not meet.
 
-use crate::read::launch::{Launch, Launches};
+use crate::read::launch::{Launch, Launches, Replaced};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -33,6 +33,16 @@ pub(crate) const RULE: Rule = Rule {
              --master_addr=$MASTER_ADDR x.py'\n",
         ),
         named("run.sh", "torchrun --nnodes=2 --node_rank=$R --master_addr=$(hostname) x.py\n"),
+        named(
+            "run.sh",
+            "pdsh -w gpu-[1-4] 'bash -lc \"\n  cd /x\n  torchrun --nnodes=4 --rdzv-id=$RANDOM --rdzv-backend=c10d \
+             --rdzv-endpoint=gpu-1:29400 x.py\n\"'\n",
+        ),
+        named(
+            "run.sh",
+            "for h in a b; do\n  ssh $h \"torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$RANDOM \
+             --rdzv_endpoint=a:29400 x.py\" &\ndone\nwait\n",
+        ),
     ],
     silent: &[
         named(
@@ -53,6 +63,16 @@ pub(crate) const RULE: Rule = Rule {
              --rdzv_id=$RANDOM --rdzv_endpoint=$(hostname):29400 train.py\n",
         ),
         named("run.sh", "torchrun --nnodes=2 $DISTRIBUTED_ARGS train.py\n"),
+        named(
+            "run.sh",
+            "pdsh -w a,b \"torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$RANDOM \
+             --rdzv_endpoint=$(hostname):29400 x.py\"\n",
+        ),
+        named(
+            "run.sh",
+            "RUN=$RANDOM\nfor h in a b; do\n  ssh $h \"torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$RUN \
+             --rdzv_endpoint=a:29400 x.py\" &\ndone\nwait\n",
+        ),
         named("run.sh", "export PET_MASTER_ADDR=head PET_NODE_RANK=$R\ntorchrun --nnodes=2 train.py\n"),
         named("run.sh", "torchrun --nnodes=1 --rdzv_backend=c10d --rdzv_endpoint=localhost:0 train.py\n"),
     ],
@@ -152,7 +172,9 @@ fn own_name(launch: &Launch, slurm: bool) -> Option<Found> {
 /// What the nodes call the job.
 fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
     let one = launch.options.get("rdzv_id")?;
-    let each = launch.nested || (launch.by.is_empty() && !slurm);
+    // A loop replaces it in each turn, a list of nodes once for all.
+    let turns = launch.remote == Some(Replaced::Here) && launch.looped && !names_variable_of_script(launch);
+    let each = launch.nested || (launch.by.is_empty() && !slurm) || turns;
     let written = launch.written_value("rdzv_id").filter(|_| each)?.replace('\n', " ");
     let random =
         ["RANDOM", "uuidgen", "$(date", "`date", "$$", "mktemp", "random/uuid", "openssl rand", "hostname"];
@@ -160,6 +182,12 @@ fn identity(launch: &Launch, slurm: bool) -> Option<Found> {
         let message = format!("--rdzv_id is {written}, which differs on each node; the nodes never meet");
         Found::error(one.line, message, "Use the same text on all nodes, such as the id of the job")
     })
+}
+
+/// Whether the id is a variable that the script sets, which all turns of a loop may share.
+fn names_variable_of_script(launch: &Launch) -> bool {
+    let written = launch.options.get("rdzv_id").and_then(|one| one.written.as_deref()).unwrap_or_default();
+    !["$RANDOM", "${RANDOM", "$(uuidgen", "$(mktemp"].iter().any(|mark| written.contains(mark))
 }
 
 /// Which of the nodes it is.

@@ -22,6 +22,11 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --time=2d\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --time=48\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --time=24:00\nsrun python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --time=60:00\n# one full run is about 55 hours\nsrun python t.py\n",
+        ),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH -t 30:00  # training takes 20h\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --mem=64GiB\nsrun python t.py\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:\nsrun python t.py\n"),
@@ -31,6 +36,14 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named("job.sbatch", "#!/bin/bash\n#SBATCH -t {TIME}\nsrun python t.py\n"),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --time=3600\n# one full run is about 55 hours; --time is in minutes\nsrun a\n",
+        ),
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --time=30:00\n# trains on 8 hours of audio, on 4 hosts\nsrun a\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=1 --gres=gpu=4 --gpus-per-task=h100 --time=1-\nsrun python t.py\n",
@@ -52,13 +65,13 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(script: &Script) -> Vec<Found> {
     let Some(batch) = Batch::read(script.catalog, &script.text) else { return Vec::new() };
-    let hours = numbers_of_hours(&script.text);
+    let hours = Hours { written: numbers_of_hours(&script.text), of_run: hours_of_run(&script.text) };
     let mut found: Vec<Found> = batch.options.iter().flat_map(|one| of_option(script, one, &hours)).collect();
     found.extend(stray_words(script, &batch));
     found
 }
 
-fn of_option(script: &Script, option: &BatchOption, hours: &BTreeSet<u64>) -> Vec<Found> {
+fn of_option(script: &Script, option: &BatchOption, hours: &Hours) -> Vec<Found> {
     if option.name.is_empty() {
         return unknown(script.catalog.sbatch_options(), option).into_iter().collect();
     }
@@ -162,7 +175,35 @@ fn numbers_of_hours(text: &str) -> BTreeSet<u64> {
     found
 }
 
-fn time(option: &BatchOption, value: &str, hours: &BTreeSet<u64>) -> Option<Found> {
+/// What a script says of hours.
+struct Hours {
+    written: BTreeSet<u64>,
+    /// How long the run takes, by its comments.
+    of_run: Option<u64>,
+}
+
+/// The hours that a run takes by a comment: `# one full run is about 55 hours`.
+fn hours_of_run(text: &str) -> Option<u64> {
+    const RUNS: &[&str] =
+        &["run is", "run takes", "run needs", "runs", "takes", "needs", "job is", "finishes", "lasts"];
+    text.lines().find_map(|line| {
+        let (_, comment) = line.trim_start().strip_prefix("#SBATCH").unwrap_or(line).split_once('#')?;
+        let lower = comment.to_ascii_lowercase();
+        let words: Vec<&str> =
+            lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let is_unit = |word: &str| matches!(word, "h" | "hour" | "hours" | "hr" | "hrs");
+        let found = words.iter().enumerate().find_map(|(at, word)| {
+            let next = words.get(at + 1).is_some_and(|next| is_unit(next));
+            let of = words.get(at + 2).is_some_and(|next| *next == "of");
+            let number = word.strip_suffix('h').unwrap_or(word);
+            let fits = (next && !of) || number.len() < word.len();
+            number.parse::<u64>().ok().filter(|_| fits)
+        });
+        found.filter(|_| RUNS.iter().any(|word| lower.contains(word)))
+    })
+}
+
+fn time(option: &BatchOption, value: &str, hours: &Hours) -> Option<Found> {
     let special = ["-1", "INFINITE", "UNLIMITED"].iter().any(|one| one.eq_ignore_ascii_case(value));
     let (days, clock) = value.split_once('-').unwrap_or(("", value));
     let parts: Vec<&str> = clock.split(':').collect();
@@ -180,7 +221,17 @@ fn time(option: &BatchOption, value: &str, hours: &BTreeSet<u64>) -> Option<Foun
     let minutes_and_seconds =
         days.is_empty() && parts.len() == 2 && parts[1].trim_start_matches('0').is_empty();
     let bare = days.is_empty() && parts.len() == 1 && !value.contains('-');
-    let likely = HOURS.contains(&first) || (first > 1 && hours.contains(&first));
+    if let Some(needs) = hours
+        .of_run
+        .filter(|needs| minutes_and_seconds && option.name == "time" && first >= *needs && needs * 60 > first)
+    {
+        let message = format!(
+            "{} {value} is {first} minutes (minutes:seconds), but a comment says that the run takes {needs} hours",
+            option.written
+        );
+        return Some(Found::warning(option.line, message, format!("Write `{first}:00:00` for hours")));
+    }
+    let likely = HOURS.contains(&first) || (first > 1 && hours.written.contains(&first));
     if !likely || !(bare || minutes_and_seconds) {
         return None;
     }

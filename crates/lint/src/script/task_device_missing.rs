@@ -25,6 +25,15 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --ntasks=4\n#SBATCH --gpus-per-task=1\nsrun python train.py\n",
+            &[(
+                "train.py",
+                "import os\nimport torch\nlocal = int(os.environ[\"SLURM_LOCALID\"])\n\
+                 torch.cuda.set_device(local)\n",
+            )],
+        ),
+        named_with(
+            "job.sbatch",
             "#!/bin/bash\n#SBATCH --ntasks-per-node=8 --gpus-per-node=8\n\
              srun --gpu-bind=single:1 python train.py\n",
             &[(
@@ -73,7 +82,9 @@ fn judge(script: &Script) -> Vec<Found> {
         return Vec::new();
     };
     // One task on each node has the number 0.
-    let several = batch.number("ntasks-per-node").is_some_and(|tasks| tasks > 1);
+    let nodes = batch.number("nodes").unwrap_or(1);
+    let tasks = batch.number("ntasks").filter(|_| nodes > 0).map(|tasks| tasks / nodes);
+    let several = batch.number("ntasks-per-node").or(tasks).is_some_and(|tasks| tasks > 1);
     if !several || script.text.contains("CUDA_VISIBLE_DEVICES") {
         return Vec::new();
     }

@@ -11,6 +11,7 @@ pub(crate) mod engine_bypassed;
 pub(crate) mod environment_value_not_text;
 pub(crate) mod evaluation_mode_kept;
 pub(crate) mod global_rank_as_local;
+pub(crate) mod gpus_list_not_quoted_in_program;
 pub(crate) mod gradients_not_cleared;
 pub(crate) mod graph_kept;
 pub(crate) mod loader_options_contradict;

@@ -37,6 +37,14 @@ pub(crate) struct Command {
     pub piped: bool,
     /// Whether `sudo` runs it.
     pub sudo: bool,
+    /// The options of that `sudo`: `-E`.
+    pub sudo_options: Vec<String>,
+    /// The names that it is given as `NAME=value`, also by `env` behind it.
+    pub sudo_sets: Vec<String>,
+    /// Whether its answer decides what runs next: behind `if`, `while`, `until` and `!`.
+    pub condition: bool,
+    /// Inside of how many loops.
+    pub loops: usize,
     /// The operator behind it: `;` also for a new line; empty at the end.
     pub after: &'static str,
 }
@@ -78,7 +86,7 @@ impl Command {
 }
 
 /// `NAME=value` before a command.
-pub(super) fn assignment(word: &Word) -> Option<(String, Word)> {
+pub(crate) fn assignment(word: &Word) -> Option<(String, Word)> {
     let (name, value) = word.text.split_once('=')?;
     let fits = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');

@@ -302,6 +302,12 @@ struct Structure {
     heredocs: usize,
     file: Option<bool>,
     glued: Option<char>,
+    /// What is open, from outside: whether it is a loop.
+    open: Vec<bool>,
+    /// How many of these are loops.
+    loops: usize,
+    /// The operator before what is being read.
+    last: &'static str,
 }
 
 /// Words that open something whose commands may not run.
@@ -343,6 +349,10 @@ impl Structure {
             let text = word.text.as_str();
             if OPENING.contains(&text) {
                 self.depth += 1;
+                let is_loop = matches!(text, "for" | "while" | "until" | "select");
+                self.open.push(is_loop);
+                self.loops += usize::from(is_loop);
+                self.now.condition = matches!(text, "if" | "while" | "until");
                 // `for x in …`, `case x in`: what follows up to the separator is no command.
                 if !matches!(text, "if" | "while" | "until") {
                     self.now.words.push(Word { known: false, ..word });
@@ -351,10 +361,12 @@ impl Structure {
             }
             if CLOSING.contains(&text) {
                 self.depth = self.depth.saturating_sub(1);
+                self.loops -= usize::from(self.open.pop() == Some(true));
                 return;
             }
             if BETWEEN.contains(&text) {
                 self.tested |= text == "!";
+                self.now.condition |= matches!(text, "elif" | "!");
                 return;
             }
         }
@@ -372,6 +384,11 @@ impl Structure {
     }
 
     fn operator(&mut self, operator: &'static str) {
+        // The line goes on behind `&&`, `||` and `|`.
+        if operator == ";" && self.is_empty() && matches!(self.last, "&&" | "||" | "|") {
+            return;
+        }
+        self.last = operator;
         let test = TESTS.contains(&self.now.program());
         let before = self.done.len();
         self.end();
@@ -396,11 +413,16 @@ impl Structure {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.now.words.is_empty() && self.now.sets.is_empty() && self.now.heredoc.is_none()
+    }
+
     fn end(&mut self) {
         let mut command = std::mem::take(&mut self.now);
         (self.file, self.glued) = (None, None);
         command.piped = std::mem::take(&mut self.piped);
         command.certain = self.depth == 0 && !self.tested;
+        command.loops = self.loops;
         if !command.words.is_empty() || !command.sets.is_empty() || command.heredoc.is_some() {
             self.done.push(command);
         }

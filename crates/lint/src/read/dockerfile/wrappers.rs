@@ -32,8 +32,14 @@ pub(super) fn strip_wrappers(command: &mut Command) {
         let mut at = 1;
         while let Some(word) = command.words.get(at) {
             if word.text.starts_with('-') {
+                if program == "sudo" {
+                    command.sudo_options.push(word.text.clone());
+                }
                 at += if valued.contains(&word.text.as_str()) { 2 } else { 1 };
             } else if let Some(set) = assignment(word) {
+                if command.sudo {
+                    command.sudo_sets.push(set.0.clone());
+                }
                 command.sets.push(set);
                 at += 1;
             } else {

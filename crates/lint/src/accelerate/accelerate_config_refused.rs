@@ -1,0 +1,325 @@
+//! Keys and values of accelerate's configuration that it refuses, or that contradict each other.
+
+use diagnostic::suggest::typo_of;
+use serde_yaml::Value;
+
+use crate::read::accelerate::AccelerateConfig;
+use crate::rule::{Change, Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "accelerate-config-refused",
+    severity: Severity::Error,
+    summary: "accelerate takes its configuration file",
+    explain: include_str!("accelerate_config_refused.md"),
+    judge: Judge::Accelerate(judge),
+    fires: &[
+        named(
+            "ds.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  \
+             deepspeed_config_file: zero2.json\n  zero3_init_flag: false\nmixed_precision: bf16\nnum_processes: 8\n",
+        ),
+        named(
+            "ds.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config: \
+             {deepspeed_config_file: zero3.json, gradient_accumulation_steps: 4}\nnum_processes: 8\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: no\nnum_processes: 8\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bfloat16\n\
+             num_processes: 8\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: multi_gpu\nnum_processes: 8\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_process: 8\nnum_machines: 1\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\ngpu_ids: 0\nnum_processes: 1\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nfsdp_config:\n  fsdp_sharding_strategy: \
+             FULL_SHARD\nnum_processes: 8\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "ds.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  \
+             deepspeed_config_file: zero2.json\n  deepspeed_multinode_launcher: standard\n  zero3_init_flag: \
+             false\nnum_processes: 16\nnum_machines: 2\nmain_process_ip: 10.0.4.11\n",
+        ),
+        named(
+            "ds.yaml",
+            "compute_environment: LOCAL_MACHINE\ndebug: false\ndeepspeed_config:\n  gradient_accumulation_steps: 1\n  \
+             zero_stage: 2\ndistributed_type: DEEPSPEED\ndowncast_bf16: 'no'\nmixed_precision: bf16\nuse_cpu: false\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: 'no'\n\
+             gpu_ids: all\nnum_processes: 1\nuse_cpu: false\n",
+        ),
+        named(
+            "c.yaml",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\nfp8_config: \
+             {}\nparallelism_config: {}\nmixed_precision: fp16 # half\n",
+        ),
+        named(
+            "sm.yaml",
+            "compute_environment: AMAZON_SAGEMAKER\ndistributed_type: DATA_PARALLEL\nec2_instance_type: \
+             ml.p3.16xlarge\niam_role_name: a\n",
+        ),
+    ],
+};
+
+/// The keys of ClusterConfig and what it converts, in the releases up to 1.13
+/// (huggingface/accelerate: src/accelerate/commands/config/config_args.py@16cb6eb8 and @002dd35a).
+const KEYS: &[&str] = &[
+    "command_file",
+    "commands",
+    "compute_environment",
+    "debug",
+    "deepspeed_config",
+    "distributed_type",
+    "downcast_bf16",
+    "dynamo_backend",
+    "dynamo_config",
+    "enable_cpu_affinity",
+    "fp16",
+    "fp8_config",
+    "fsdp_config",
+    "gpu_ids",
+    "ipex_config",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "main_training_function",
+    "megatron_lm_config",
+    "mixed_precision",
+    "mpirun_config",
+    "num_machines",
+    "num_processes",
+    "parallelism_config",
+    "rdzv_backend",
+    "same_network",
+    "tp_config",
+    "tpu_env",
+    "tpu_name",
+    "tpu_use_cluster",
+    "tpu_use_sudo",
+    "tpu_vm",
+    "tpu_zone",
+    "use_cpu",
+];
+
+/// The values of DistributedType; TPU and MPS are those of older releases.
+const TYPES: &[&str] = &[
+    "NO",
+    "MULTI_CPU",
+    "MULTI_GPU",
+    "MULTI_NPU",
+    "MULTI_MLU",
+    "MULTI_SDAA",
+    "MULTI_MUSA",
+    "MULTI_XPU",
+    "MULTI_HPU",
+    "MULTI_NEURON",
+    "DEEPSPEED",
+    "FSDP",
+    "XLA",
+    "MEGATRON_LM",
+    "TPU",
+    "MPS",
+    "TP",
+];
+
+/// Fields that accelerate refuses next to `deepspeed_config_file` (_deepspeed_config_checks).
+const IN_THE_FILE: &[&str] = &[
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "zero_stage",
+    "offload_optimizer_device",
+    "offload_param_device",
+    "offload_param_nvme_path",
+    "offload_optimizer_nvme_path",
+    "zero3_save_16bit_model",
+];
+
+fn judge(config: &AccelerateConfig) -> Vec<Found> {
+    let Some(root) = config.root.as_mapping() else { return Vec::new() };
+    if config.string("compute_environment") == Some("AMAZON_SAGEMAKER") {
+        return Vec::new();
+    }
+    let mut found: Vec<Found> =
+        root.keys().filter_map(Value::as_str).filter_map(|key| unknown(config, key)).collect();
+    found.extend(kind(config));
+    found.extend(precision(config));
+    found.extend(gpu_ids(config));
+    found.extend(beside_the_file(config));
+    found.extend(other_section(config));
+    found
+}
+
+fn unknown(config: &AccelerateConfig, key: &str) -> Option<Found> {
+    if KEYS.contains(&key) {
+        return None;
+    }
+    let line = config.line(&[key]);
+    let message = format!(
+        "{key} is not a key of accelerate's configuration; accelerate launch ends with `unknown keys`"
+    );
+    Some(match typo_of(key, KEYS.iter().copied()) {
+        Some(near) => {
+            Found::error(line, message, format!("Write `{near}`")).change(Change::key(line, key, near))
+        }
+        None => Found::warning(
+            line,
+            format!("{message}, unless a newer release has it"),
+            "Remove it, or move it to the section that it is for",
+        ),
+    })
+}
+
+fn kind(config: &AccelerateConfig) -> Option<Found> {
+    let value = config.string("distributed_type")?;
+    if TYPES.contains(&value) {
+        return None;
+    }
+    let line = config.line(&["distributed_type"]);
+    let upper = value.to_ascii_uppercase().replace('-', "_");
+    let near =
+        TYPES.iter().find(|one| **one == upper).copied().or_else(|| typo_of(&upper, TYPES.iter().copied()));
+    let message = format!(
+        "distributed_type {value} is not a type of accelerate; accelerate launch ends with ValueError"
+    );
+    Some(match near {
+        Some(near) => Found::error(line, message, format!("Write `distributed_type: {near}`"))
+            .change(Change::value(line, "distributed_type", value, near)),
+        None => Found::error(line, message, "Write MULTI_GPU, DEEPSPEED or FSDP"),
+    })
+}
+
+fn precision(config: &AccelerateConfig) -> Option<Found> {
+    let line = config.line(&["mixed_precision"]);
+    let written = config.written("mixed_precision")?;
+    // PyYAML reads YAML 1.1.
+    let bare = ["no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"].contains(&written);
+    if bare {
+        let message = format!(
+            "mixed_precision: {written} without quotes is the truth value false; accelerate launch ends with \
+             `'bool' object has no attribute 'lower'`"
+        );
+        return Some(Found::error(line, message, "Write `mixed_precision: 'no'`").change(Change::value(
+            line,
+            "mixed_precision",
+            written,
+            "'no'",
+        )));
+    }
+    let value = config.string("mixed_precision")?;
+    let known = ["no", "fp16", "bf16", "fp8"].contains(&value.to_ascii_lowercase().as_str());
+    let message =
+        format!("mixed_precision {value} is not one of no, fp16, bf16 and fp8; accelerate refuses it");
+    let fix = if value.contains("bf") { "Write `bf16`" } else { "Write `fp16` or `bf16`" };
+    (!known && !value.contains(['$', '{'])).then(|| Found::error(line, message, fix))
+}
+
+fn gpu_ids(config: &AccelerateConfig) -> Option<Found> {
+    let value = config.root.get("gpu_ids")?;
+    let line = config.line(&["gpu_ids"]);
+    if let Some(number) = value.as_u64() {
+        let message = format!(
+            "gpu_ids: {number} is a number; accelerate launch ends with `'int' object has no attribute 'split'`"
+        );
+        return Some(
+            Found::error(line, message, format!("Write `gpu_ids: '{number}'`")).change(Change::value(
+                line,
+                "gpu_ids",
+                &number.to_string(),
+                &format!("'{number}'"),
+            )),
+        );
+    }
+    let ids = value.as_str().filter(|ids| *ids != "all" && !ids.is_empty())?;
+    let count = ids.split(',').filter(|id| !id.trim().is_empty()).count() as u64;
+    let machines = config.number("num_machines").unwrap_or(1).max(1);
+    let processes = config.number("num_processes")? / machines;
+    let given = config
+        .starts()
+        .iter()
+        .any(|(_, launch)| launch.options.has("num_processes") || launch.options.has("gpu_ids"));
+    let message = format!(
+        "gpu_ids has {count} GPUs, but num_processes starts {processes} on each machine; the others fail with \
+         `invalid device ordinal`"
+    );
+    (processes > count && !given && config.string("distributed_type") != Some("MULTI_CPU")).then(|| {
+        Found::error(
+            line,
+            message,
+            format!("Set `num_processes: {}`, or list {processes} GPUs", count * machines),
+        )
+    })
+}
+
+/// What belongs into DeepSpeed's own file.
+fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
+    let Some(section) = config.root.get("deepspeed_config").and_then(Value::as_mapping) else {
+        return Vec::new();
+    };
+    let Some(file) = section.get("deepspeed_config_file").and_then(Value::as_str) else { return Vec::new() };
+    if config.string("distributed_type") != Some("DEEPSPEED") {
+        return Vec::new();
+    }
+    let starts = config.starts();
+    let by_option =
+        !starts.is_empty() && starts.iter().all(|(_, launch)| launch.options.has("mixed_precision"));
+    let top = config.root.get("mixed_precision").filter(|value| !value.is_null() && !by_option);
+    let fields = IN_THE_FILE.iter().copied().filter(|field| section.contains_key(*field));
+    let places = fields.map(|field| (field, config.line(&["deepspeed_config", field])));
+    let places = places.chain(top.map(|_| ("mixed_precision", config.line(&["mixed_precision"]))));
+    let found = places.map(|(field, line)| {
+        let message = format!(
+            "{field} next to deepspeed_config_file: accelerate ends with ValueError, because {file} is to have it"
+        );
+        Found::error(line, message, format!("Remove {field} here and set it in {file}"))
+    });
+    found.collect()
+}
+
+/// A section for another type than the one that is chosen.
+fn other_section(config: &AccelerateConfig) -> Option<Found> {
+    let kind = config.string("distributed_type").filter(|kind| TYPES.contains(kind))?;
+    let sections =
+        [("deepspeed_config", "DEEPSPEED"), ("fsdp_config", "FSDP"), ("megatron_lm_config", "MEGATRON_LM")];
+    let (section, needs) = sections.into_iter().find(|(section, needs)| {
+        let filled =
+            config.root.get(*section).and_then(Value::as_mapping).is_some_and(|keys| !keys.is_empty());
+        filled && *needs != kind
+    })?;
+    let option = match needs {
+        "DEEPSPEED" => "use_deepspeed",
+        "FSDP" => "use_fsdp",
+        _ => "use_megatron_lm",
+    };
+    let by_option = config.starts().iter().any(|(_, launch)| launch.options.has(option));
+    let several = ["DEEPSPEED", "FSDP", "MEGATRON_LM"].contains(&kind);
+    let message = format!(
+        "distributed_type is {kind}: accelerate does not use {section}, and trains {}",
+        if several { format!("with {kind}") } else { "each process with the whole model".to_owned() }
+    );
+    (!by_option).then(|| {
+        Found::warning(
+            config.line(&["distributed_type"]),
+            message,
+            format!("Write `distributed_type: {needs}`, or remove {section}"),
+        )
+    })
+}

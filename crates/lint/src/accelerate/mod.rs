@@ -1,0 +1,5 @@
+//! Rules about accelerate's configuration.
+
+pub(crate) mod accelerate_config_refused;
+pub(crate) mod accelerate_machines_do_not_meet;
+pub(crate) mod accelerate_process_count_wrong;

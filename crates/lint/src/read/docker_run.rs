@@ -1,0 +1,244 @@
+//! A `docker run` or `docker create`: its options, its image, and the words behind it.
+//!
+//! The options are those of docker/cli: cli/command/container/opts.go and run.go@28f75608. Options end at the
+//! first word that is none (SetInterspersed(false)).
+
+use super::dockerfile::command::{Command, Word};
+
+/// Options with a value.
+const VALUED: &[&str] = &[
+    "add-host",
+    "annotation",
+    "attach",
+    "blkio-weight",
+    "blkio-weight-device",
+    "cap-add",
+    "cap-drop",
+    "cgroup-parent",
+    "cgroupns",
+    "cidfile",
+    "cpu-period",
+    "cpu-quota",
+    "cpu-rt-period",
+    "cpu-rt-runtime",
+    "cpu-shares",
+    "cpus",
+    "cpuset-cpus",
+    "cpuset-mems",
+    "detach-keys",
+    "device",
+    "device-cgroup-rule",
+    "device-read-bps",
+    "device-read-iops",
+    "device-write-bps",
+    "device-write-iops",
+    "dns",
+    "dns-opt",
+    "dns-option",
+    "dns-search",
+    "domainname",
+    "entrypoint",
+    "env",
+    "env-file",
+    "expose",
+    "gpus",
+    "group-add",
+    "health-cmd",
+    "health-interval",
+    "health-retries",
+    "health-start-interval",
+    "health-start-period",
+    "health-timeout",
+    "hostname",
+    "ip",
+    "ip6",
+    "ipc",
+    "isolation",
+    "kernel-memory",
+    "label",
+    "label-file",
+    "link",
+    "link-local-ip",
+    "log-driver",
+    "log-opt",
+    "mac-address",
+    "memory",
+    "memory-reservation",
+    "memory-swap",
+    "memory-swappiness",
+    "mount",
+    "name",
+    "net",
+    "net-alias",
+    "network",
+    "network-alias",
+    "oom-score-adj",
+    "pid",
+    "pids-limit",
+    "platform",
+    "publish",
+    "pull",
+    "restart",
+    "runtime",
+    "security-opt",
+    "shm-size",
+    "stop-signal",
+    "stop-timeout",
+    "storage-opt",
+    "sysctl",
+    "tmpfs",
+    "ulimit",
+    "user",
+    "userns",
+    "uts",
+    "volume",
+    "volume-driver",
+    "volumes-from",
+    "workdir",
+];
+/// Options without one.
+const FLAGS: &[&str] = &[
+    "detach",
+    "disable-content-trust",
+    "help",
+    "init",
+    "interactive",
+    "no-healthcheck",
+    "oom-kill-disable",
+    "privileged",
+    "publish-all",
+    "quiet",
+    "read-only",
+    "rm",
+    "sig-proxy",
+    "tty",
+];
+/// Letters with a value, and without.
+const SHORT_VALUED: &str = "acehlmpuvw";
+const SHORT_FLAGS: &str = "ditPq";
+
+/// One start of a container.
+#[derive(Debug)]
+pub(crate) struct DockerRun<'c> {
+    /// Names of options without dashes, and their values.
+    pub options: Vec<(String, Option<&'c Word>)>,
+    pub image: &'c Word,
+    /// The words behind the image.
+    pub behind: &'c [Word],
+}
+
+impl<'c> DockerRun<'c> {
+    /// Reads a command; `None` where it starts no container, or words that only the shell knows hide the image.
+    pub(crate) fn read(command: &'c Command) -> Option<DockerRun<'c>> {
+        if !matches!(command.program(), "docker" | "podman" | "nerdctl") {
+            return None;
+        }
+        let verb = match command.word(1) {
+            "container" => 2,
+            _ => 1,
+        };
+        if !matches!(command.word(verb), "run" | "create") {
+            return None;
+        }
+        let words = &command.words[verb + 1..];
+        let mut options = Vec::new();
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            match option(word, words.get(at + 1)) {
+                Some(found) => {
+                    at += found.words;
+                    options.push((found.name, found.value));
+                }
+                // What a list of the script holds is not known: `"${opts[@]}"`.
+                None if is_list(word) && may_hold_options(words, at) => at += 1,
+                None if word.text.starts_with('-') => return None,
+                None => return Some(DockerRun { options, image: word, behind: &words[at + 1..] }),
+            }
+        }
+        None
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|(one, _)| one == name)
+    }
+}
+
+/// Whether a word may be several.
+fn is_list(word: &Word) -> bool {
+    let text = word.text.as_str();
+    text.starts_with('$') && (text.contains("[@]") || text.contains("[*]") || !word.quoted)
+}
+
+/// Whether a list is one of options: its name says so, or more options follow.
+fn may_hold_options(words: &[Word], at: usize) -> bool {
+    let name = words[at].text.to_ascii_lowercase();
+    let image = ["image", "img", "tag", "container"].iter().any(|word| name.contains(word));
+    !image
+}
+
+/// An option of `docker run`.
+#[derive(Debug)]
+pub(crate) struct RunOption<'c> {
+    pub name: String,
+    pub value: Option<&'c Word>,
+    /// How many words it takes.
+    pub words: usize,
+}
+
+/// The option that a word is, with the word behind it.
+pub(crate) fn option<'c>(word: &'c Word, next: Option<&'c Word>) -> Option<RunOption<'c>> {
+    let made = |name: &str, value, words| Some(RunOption { name: name.to_owned(), value, words });
+    if let Some(long) = word.text.strip_prefix("--") {
+        let (name, attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
+        if VALUED.contains(&name) {
+            return if attached { made(name, Some(word), 1) } else { made(name, next, 2) };
+        }
+        return FLAGS.contains(&name).then(|| made(name, None, 1))?;
+    }
+    let letters = word.text.strip_prefix('-').filter(|letters| !letters.is_empty())?;
+    let end = letters.find(|letter: char| !SHORT_FLAGS.contains(letter)).unwrap_or(letters.len());
+    let Some(letter) = letters[end..].chars().next() else { return made(letters, None, 1) };
+    if !SHORT_VALUED.contains(letter) {
+        return None;
+    }
+    let name = letter.to_string();
+    match letters.len() > end + 1 {
+        true => made(&name, Some(word), 1),
+        false => made(&name, next, 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::script::Script;
+    use catalog::testing::catalog;
+
+    fn read(text: &str) -> Option<(Vec<String>, String, Vec<String>)> {
+        let script = Script::read(catalog(), text);
+        let run = DockerRun::read(&script.commands[0])?;
+        let names = run.options.iter().map(|(name, _)| name.clone()).collect();
+        let behind = run.behind.iter().map(|word| word.text.clone()).collect();
+        Some((names, run.image.text.clone(), behind))
+    }
+
+    #[test]
+    fn images_and_what_is_behind() {
+        let of = |names: &[&str], image: &str, behind: &[&str]| {
+            let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+            Some((owned(names), image.to_owned(), owned(behind)))
+        };
+        assert_eq!(
+            read("sudo docker run -it --rm -v a:b --gpus=all -e X=1 img python t.py --x\n"),
+            of(&["it", "rm", "v", "gpus", "e"], "img", &["python", "t.py", "--x"])
+        );
+        assert_eq!(
+            read("docker run -dp 80:80 \"$IMAGE\" --gpus all\n"),
+            of(&["p"], "$IMAGE", &["--gpus", "all"])
+        );
+        assert_eq!(read("docker run \"${opts[@]}\" $X img a\n"), of(&[], "img", &["a"]));
+        assert_eq!(read("docker run --unknown 1 img a\n"), None);
+        assert_eq!(read("docker build -t a .\n"), None);
+        assert_eq!(read("docker run $IMAGE\n"), of(&[], "$IMAGE", &[]));
+    }
+}

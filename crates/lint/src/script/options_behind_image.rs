@@ -1,0 +1,162 @@
+//! Options of docker or apptainer that the container gets as its command.
+
+use crate::read::docker_run::{DockerRun, option};
+use crate::read::dockerfile::command::{Command, Word};
+use crate::read::handed::all_commands;
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "options-behind-image",
+    severity: Severity::Error,
+    summary: "options of `docker run` and `apptainer exec` are before the image",
+    explain: include_str!("options_behind_image.md"),
+    judge: Judge::Script(judge),
+    fires: &[
+        named(
+            "run.sh",
+            "IMAGE=pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\ndocker run --rm --ipc=host \"$IMAGE\" --gpus all \
+             torchrun train.py\n",
+        ),
+        named("run.sh", "docker run --gpus all nvcr.io/nvidia/pytorch:24.09-py3 --ipc=host\n"),
+        named(
+            "run.sh",
+            "docker run --gpus all vllm/vllm-openai:latest --model m --ipc=host --tensor-parallel-size 2\n",
+        ),
+        named("run.sh", "podman run -it my/image:1 -v /data:/data bash\n"),
+        named("run.sh", "apptainer exec train.sif --nv python train.py\n"),
+        named("run.sh", "ssh node1 'docker run --rm image --shm-size=8g --gpus all python train.py'\n"),
+    ],
+    silent: &[
+        named("run.sh", "docker run --gpus all --ipc=host image torchrun train.py --gpus 4 --name a\n"),
+        named("run.sh", "docker run --entrypoint python image --name a -v train.py\n"),
+        named("run.sh", "docker run --gpus all vllm/vllm-openai:latest --model m --tensor-parallel-size 2\n"),
+        named("run.sh", "docker run my/trainer --gpus 4 --epochs 3\n"),
+        named("run.sh", "docker run my/trainer --name a --device cuda python\n"),
+        named("run.sh", "docker run \"${opts[@]}\" $X --gpus all train\n"),
+        named("run.sh", "apptainer exec --nv train.sif python train.py --nv\n"),
+    ],
+};
+
+fn judge(script: &Script) -> Vec<Found> {
+    all_commands(script)
+        .iter()
+        .filter_map(|command| of_docker(command).or_else(|| of_apptainer(command)))
+        .collect()
+}
+
+/// Options that no program has but the engine, as good as.
+const OWN: &[&str] =
+    &["gpus", "ipc", "shm-size", "ulimit", "cap-add", "rm", "privileged", "v", "volume", "mount", "network"];
+
+/// Programs that begin the command of a container.
+const PROGRAMS: &[&str] = &[
+    "torchrun",
+    "python",
+    "python3",
+    "bash",
+    "sh",
+    "deepspeed",
+    "accelerate",
+    "vllm",
+    "nvidia-smi",
+    "mpirun",
+    "jupyter",
+    "pip",
+    "make",
+];
+
+/// Images whose command is a program, or the options of a server that knows none of these.
+fn is_known(image: &str) -> bool {
+    [
+        "vllm/vllm-openai",
+        "lmsysorg/sglang",
+        "nvcr.io/nvidia/",
+        "nvidia/cuda",
+        "pytorch/pytorch",
+        "rocm/pytorch",
+    ]
+    .iter()
+    .any(|start| image.starts_with(start) && !image.contains("nvcr.io/nvidia/k8s"))
+}
+
+fn of_docker(command: &Command) -> Option<Found> {
+    let run = DockerRun::read(command)?;
+    if run.has("entrypoint") || is_unknown_list(run.image) {
+        return None;
+    }
+    let first = run.behind.first()?;
+    let found = match first.text.starts_with('-') {
+        true => leading(run.behind).or_else(|| {
+            // A server's own options come first, the engine's behind them.
+            let server = ["vllm/vllm-openai", "lmsysorg/sglang"];
+            let is_server = server.iter().any(|start| run.image.text.starts_with(start));
+            let of_engine = |word: &&Word| {
+                ["--gpus", "--ipc", "--shm-size", "--ulimit", "--rm", "--privileged"].iter().any(|one| {
+                    word.text == *one || word.text.strip_prefix(one).is_some_and(|rest| rest.starts_with('='))
+                })
+            };
+            run.behind.iter().find(of_engine).filter(|_| is_server)
+        }),
+        false => None,
+    };
+    let at = found.or_else(|| {
+        let own = option(first, run.behind.get(1)).filter(|one| OWN.contains(&one.name.as_str()))?;
+        // An image with a known command: nothing else can be meant.
+        let unmistakable = matches!(own.name.as_str(), "gpus" | "ipc" | "shm-size" | "ulimit" | "rm");
+        (unmistakable && is_known(&run.image.text)).then_some(first)
+    })?;
+    let engine = command.program();
+    let message = format!(
+        "{} is behind the image {}: {engine} reads its options up to the image, and the container gets this \
+         as its command",
+        at.text, run.image.text
+    );
+    let line = at.line.max(command.line);
+    Some(Found::error(line, message, format!("Write the options of {engine} before the image")))
+}
+
+/// The first word of options of the engine that begin the command, where a program follows them.
+fn leading(words: &[Word]) -> Option<&Word> {
+    let (mut at, mut own) = (0, false);
+    while let Some(found) = words.get(at).and_then(|word| option(word, words.get(at + 1))) {
+        own |= OWN.contains(&found.name.as_str());
+        at += found.words;
+    }
+    let program = words.get(at)?.text.as_str();
+    let base = program.rsplit('/').next().unwrap_or(program);
+    let starts = PROGRAMS.contains(&base) || base.starts_with("python") || base.ends_with(".sh");
+    (own && starts && at > 0).then(|| &words[0])
+}
+
+/// Whether a word may be several: `$ARGS`.
+fn is_unknown_list(word: &Word) -> bool {
+    let lower = word.text.to_ascii_lowercase();
+    let named = ["image", "img", "tag", "container"].iter().any(|part| lower.contains(part));
+    word.text.starts_with('$') && !word.quoted && !named
+}
+
+/// `apptainer exec image.sif --nv`: options end at the image.
+fn of_apptainer(command: &Command) -> Option<Found> {
+    if !matches!(command.program(), "apptainer" | "singularity") || command.word(1) != "exec" {
+        return None;
+    }
+    let image = command.words.iter().position(|word| word.text.ends_with(".sif"))?;
+    let next = command.words.get(image + 1)?;
+    let own =
+        ["--nv", "--nvccli", "--bind", "-B", "--cleanenv", "-e", "--pwd", "--env", "--contain", "--rocm"];
+    let name = next.text.split('=').next().unwrap_or_default();
+    let before = command.words[2..image].iter().all(|word| word.text != "--");
+    (own.contains(&name) && before).then(|| {
+        let program = command.program();
+        let message = format!(
+            "{} is behind the image {}: {program} takes it for the program to start, and fails",
+            next.text, command.words[image].text
+        );
+        Found::error(
+            next.line.max(command.line),
+            message,
+            format!("Write it before the image: `{program} exec {name} …`"),
+        )
+    })
+}

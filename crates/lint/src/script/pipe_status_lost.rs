@@ -1,0 +1,148 @@
+//! A script that asks a pipeline whether its first program failed.
+
+use crate::read::dockerfile::command::Command;
+use crate::read::posix::masked;
+use crate::read::script::Script;
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "pipe-status-lost",
+    severity: Severity::Warning,
+    summary: "scripts see that a program failed whose output goes through tee",
+    explain: include_str!("pipe_status_lost.md"),
+    judge: Judge::Script(judge),
+    fires: &[
+        named(
+            "run.sh",
+            "#!/bin/bash\ntorchrun --standalone train.py 2>&1 | tee -a \"$LOG\"\nif [ $? -ne 0 ]; then\n  \
+             exit 1\nfi\n",
+        ),
+        named("run.sh", "set -e\npython train.py |& tee log\nstatus=$?\nexit $status\n"),
+        named("run.sh", "if ! deepspeed train.py 2>&1 | tee log; then\n  ./notify.sh failed\nfi\n"),
+        named("run.sh", "until python train.py --resume 2>&1 | tee -a log; do sleep 60; done\n"),
+        named("run.sh", "srun python train.py 2>&1 | ts | tee log && touch DONE\n"),
+        named("run.sh", "\"${cmd[@]}\" 2>&1 |\n  tee log || exit 1\n"),
+    ],
+    silent: &[
+        named("run.sh", "set -euo pipefail\nif ! python train.py | tee log; then exit 1; fi\n"),
+        named("run.sh", "#!/bin/bash -o pipefail\npython train.py | tee log\necho $?\n"),
+        named(
+            "run.sh",
+            "python train.py | tee log\nrc=${PIPESTATUS[0]}\nif [ $rc -ne 0 ]; then exit 1; fi\n",
+        ),
+        named("run.sh", "python train.py > log 2>&1\nif [ $? -ne 0 ]; then exit 1; fi\n"),
+        named("run.sh", "if nvidia-smi -L | grep -q H100; then echo yes; fi\n"),
+        named("run.sh", "python train.py | tee log\npython eval.py\nif [ $? -ne 0 ]; then exit 1; fi\n"),
+        named(
+            "run.sh",
+            "python train.py | tee log || true\ncurl -sL https://x/y.list | sed s/a/b/ | sudo tee /etc/x && apt-get update\n",
+        ),
+        named("run.sh", ". ./common.sh\npython train.py | tee log || exit 1\n"),
+    ],
+};
+
+/// Programs that hand on what they read, and do not fail because of it.
+const FILTERS: &[&str] = &["tee", "ts", "sed", "awk", "gawk", "cat", "logger", "tail", "head", "nl"];
+/// Programs that a script is for.
+const RUNS: &[&str] = &[
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "docker",
+    "podman",
+    "apptainer",
+    "singularity",
+    "bash",
+    "sh",
+    "make",
+    "vllm",
+    "uv",
+    "conda",
+    "poetry",
+    "pytest",
+    "ssh",
+    "pdsh",
+    "sbatch",
+];
+
+fn judge(script: &Script) -> Vec<Found> {
+    if has_pipefail(script) {
+        return Vec::new();
+    }
+    let commands = &script.commands;
+    let mut found = Vec::new();
+    for (at, last) in commands.iter().enumerate() {
+        if !last.piped || last.after == "|" || !FILTERS.contains(&last.program()) {
+            continue;
+        }
+        let start = (0..at).rev().find(|index| !commands[*index].piped).unwrap_or(0);
+        let first = &commands[start];
+        if !is_run(first) {
+            continue;
+        }
+        let Some((line, asked)) = asked(first, last, commands.get(at + 1)) else { continue };
+        let (program, filter) = (name(first), last.program());
+        let message = format!(
+            "{asked} the exit status of {filter}, not of {program}; a failed run counts as successful"
+        );
+        let fix = "Write `set -o pipefail` before it (bash), or use `${PIPESTATUS[0]}`";
+        found.push(Found::warning(line, message, fix));
+    }
+    found
+}
+
+/// How a script asks for the status of a pipeline, and on which line.
+fn asked(first: &Command, last: &Command, next: Option<&Command>) -> Option<(usize, &'static str)> {
+    if first.condition {
+        return Some((first.line, "the condition is"));
+    }
+    let ignored = next.is_some_and(|next| matches!(next.program(), "true" | ":"));
+    match last.after {
+        "&&" => return Some((last.line, "`&&` sees")),
+        "||" if !ignored => return Some((last.line, "`||` sees")),
+        _ => {}
+    }
+    let next = next?;
+    let texts = next.words.iter().chain(next.sets.iter().map(|(_, word)| word));
+    let uses = texts.into_iter().any(|word| word.text.contains("$?") || word.text.contains("${?}"));
+    // The line of the pipeline is where it is to be changed.
+    uses.then_some((next.line, "`$?` is"))
+}
+
+/// Whether a command is one whose failure counts.
+fn is_run(command: &Command) -> bool {
+    let program = command.program();
+    let own = [".sh", ".py", "_perf"].iter().any(|end| program.ends_with(end));
+    let first = command.words.first().map_or("", |word| word.text.as_str());
+    let variable = program.is_empty() && first.starts_with('$') && !first.starts_with("$(");
+    RUNS.contains(&program) || program.starts_with("python") || own || variable
+}
+
+/// A program as the script calls it.
+fn name(command: &Command) -> &str {
+    match command.program() {
+        "" => command.words.first().map_or("the program", |word| word.text.as_str()),
+        program => program,
+    }
+}
+
+/// Whether a pipeline may fail with its first program: an option of the shell, or a file that it reads,
+/// which may set it.
+fn has_pipefail(script: &Script) -> bool {
+    let mask = masked(&script.text).to_ascii_lowercase();
+    let first = script.text.lines().next().unwrap_or_default();
+    let own = ["pipefail", "pipe_fail"].iter().any(|word| mask.contains(word) || first.contains(word));
+    let known = |name: &str| {
+        ["activate", "profile", "conda.sh", "setvars.sh", ".bashrc", ".env", "modules.sh", "init/bash"]
+            .iter()
+            .any(|end| name.ends_with(end) || name.contains("profile.d/"))
+    };
+    let reads = script.commands.iter().any(|command| {
+        matches!(command.words.first().map(|word| word.text.as_str()), Some("source" | "."))
+            && command.words.get(1).is_some_and(|word| !known(&word.text))
+    });
+    own || reads || script.text.to_ascii_uppercase().contains("PIPESTATUS")
+}

@@ -1,0 +1,6 @@
+//! accelerate's configuration.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    envdoc_fuzz::lint(lint::Kind::AccelerateConfig, "accelerate.yaml", text);
+});
