@@ -115,7 +115,7 @@ fn words(pod: &Pod) -> Vec<String> {
 
 /// The number of machines of a launcher: `--nnodes=2`. `None` where a number is its rank: each node then has
 /// a manifest of its own.
-fn nodes(words: &[String]) -> Option<(String, u64)> {
+pub(super) fn nodes(words: &[String]) -> Option<(String, u64)> {
     let of_rank = |text: &str| ["--node_rank", "--node-rank", "--machine_rank"].contains(&text);
     let is_number = |text: &str| text.parse::<u64>().is_ok();
     let fixed = words.iter().enumerate().any(|(at, word)| match word.split_once('=') {
