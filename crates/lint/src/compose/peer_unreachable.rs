@@ -191,7 +191,7 @@ pub(super) fn container_ports(service: &Service) -> Vec<String> {
 }
 
 /// The names under which other services reach one.
-fn names(service: &Service) -> Vec<String> {
+pub(super) fn names(service: &Service) -> Vec<String> {
     let aliases = service.at(&["networks"]).and_then(|all| all.as_mapping()).into_iter().flatten();
     let aliases = aliases.filter_map(|(_, network)| below(network, &["aliases"])?.as_sequence());
     let mut names: Vec<String> = aliases.flatten().filter_map(text).collect();
