@@ -35,8 +35,41 @@ pub(crate) const RULE: Rule = Rule {
              \x20         \
              containers: [{name: main, image: b}]\n",
         ),
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: t\n  replicas: \
+             2\n  podManagementPolicy: Parallel\n  selector: {matchLabels: {app: t}}\n  template:\n    \
+             metadata: {labels: {app: t}}\n    spec:\n      containers:\n        - name: a\n          image: b\n\
+             \x20         command: [torchrun, --nnodes=4, --rdzv-endpoint=t-0.t:29400, train.py]\n",
+        ),
+        named(
+            "lws.yaml",
+            "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: t}\nspec:\n  \
+             replicas: 4\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n      spec:\n        \
+             containers:\n          - name: a\n            image: b\n            command: [bash, -c, \"torchrun \
+             --nnodes 4 --node_rank $LWS_WORKER_INDEX train.py\"]\n",
+        ),
     ],
     silent: &[
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: t\n  replicas: \
+             1\n  selector: {matchLabels: {app: t}}\n  template:\n    metadata: {labels: {app: t}}\n    spec:\n\
+             \x20     containers:\n        - name: a\n          image: b\n          command: [torchrun, \
+             --nnodes=3, --rdzv-endpoint=t-0.t:29400, train.py]\n---\napiVersion: apps/v1\nkind: StatefulSet\n\
+             metadata: {name: w}\nspec:\n  serviceName: w\n  replicas: 2\n  selector: {matchLabels: {app: w}}\n\
+             \x20 template:\n    metadata: {labels: {app: w}}\n    spec:\n      containers:\n        - name: a\n\
+             \x20         image: b\n          command: [torchrun, --nnodes=3, --rdzv-endpoint=t-0.t:29400, \
+             train.py]\n",
+        ),
+        named(
+            "jobset.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: m}\nspec:\n  \
+             replicatedJobs:\n    - name: t\n      replicas: 2\n      template:\n        spec:\n          \
+             parallelism: 2\n          template:\n            spec:\n              restartPolicy: Never\n\
+             \x20             containers:\n                - name: a\n                  image: b\n\
+             \x20                 command: [torchrun, --nnodes=4, --rdzv-endpoint=m-t-0-0.m:29400, train.py]\n",
+        ),
         job!(
             "",
             "      containers:\n        - name: a\n          image: b\n          command: [torchrun, \
@@ -64,7 +97,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
         match document.kind.as_str() {
             "Job" if document.api == "batch/v1" => of_job(document),
             "PyTorchJob" => of_training(document),
-            _ => Vec::new(),
+            _ => of_others(file, document),
         }
     };
     file.documents.iter().flat_map(of_document).collect()
@@ -134,6 +167,65 @@ pub(super) fn nodes(words: &[String]) -> Option<(String, u64)> {
         known.then(|| Some((format!("{option} {value}"), value.trim_matches(['"', '\'']).parse().ok()?)))?
     });
     pairs.into_iter().next()
+}
+
+/// Pods of a StatefulSet, a LeaderWorkerSet, a JobSet or a Volcano Job, where those of the file together are not
+/// as many as the command has nodes.
+fn of_others(file: &Manifest, document: &Document) -> Vec<Found> {
+    let pods = document.pods();
+    let mut found = Vec::new();
+    for pod in &pods {
+        let Some((own, path)) = count(pod) else { continue };
+        let Some((option, wanted)) = nodes(&words(pod)).filter(|(_, nodes)| *nodes > 1) else { continue };
+        let all = file.pods();
+        let same = all.iter().filter(|one| nodes(&words(one)).is_some_and(|(_, nodes)| nodes == wanted));
+        let counts: Vec<Option<u64>> = same.map(|one| count(one).map(|(count, _)| count)).collect();
+        // Another kind of document may start the rest.
+        let Some(counts) = counts.into_iter().collect::<Option<Vec<u64>>>() else { continue };
+        let sum = counts.iter().copied().fold(0, u64::saturating_add);
+        if own == wanted || sum == wanted {
+            continue;
+        }
+        let message = format!(
+            "the command has {option}, but {} has {own} pods for it; the rendezvous waits for {wanted}",
+            document.title()
+        );
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let fix = "Use as many pods as nodes";
+        found.push(Found::warning(document.line_of(&path), message, fix));
+    }
+    found
+}
+
+/// How many pods a template makes, and the path of that number.
+fn count(pod: &Pod) -> Option<(u64, Vec<String>)> {
+    let document = pod.document;
+    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    let of = |keys: &[&str]| match document.at(keys) {
+        Some(_) => number(document, keys),
+        None => Some(1),
+    };
+    match document.kind.as_str() {
+        "StatefulSet" => Some((of(&["spec", "replicas"])?, path(&["spec", "replicas"]))),
+        "LeaderWorkerSet" => {
+            let keys = ["spec", "leaderWorkerTemplate", "size"];
+            // The leader has a template of its own, and is one of the group.
+            Some((of(&keys)?, path(&keys)))
+        }
+        "JobSet" => {
+            let at = pod.path.get(2)?;
+            let job = ["spec", "replicatedJobs", at.as_str()];
+            let below = |keys: &[&str]| of(&[&job, keys].concat());
+            let jobs = below(&["replicas"])?;
+            let pods = below(&["template", "spec", "parallelism"])?;
+            Some((jobs.saturating_mul(pods), path(&[&job[..], &["template", "spec", "parallelism"]].concat())))
+        }
+        "Job" if document.api.starts_with("batch.volcano.sh/") => {
+            let keys = ["spec", "tasks", pod.path.get(2)?.as_str(), "replicas"];
+            Some((number(document, &keys)?, path(&keys)))
+        }
+        _ => None,
+    }
 }
 
 /// What the operator of PyTorchJobs requires.

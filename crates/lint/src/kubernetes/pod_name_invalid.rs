@@ -48,8 +48,18 @@ pub(crate) const RULE: Rule = Rule {
             "      tolerations: [{key: nvidia.com/gpu, operator: Exists, value: present}]\n      \
                 containers: [{name: a, image: b}]\n"
         ),
+        named(
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n    - port: 8000\n    - port: \
+             8001\n      name: metrics\n",
+        ),
     ],
-    silent: &[job!(
+    silent: &[named(
+        "service.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{name: http, port: 80}, {name: \
+         metrics, port: 81}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: c}\nspec: {ports: [{port: \
+         80}]}\n",
+    ), job!(
         "",
         "      tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n      containers:\n        - \
             name: a\n          image: b\n          ports: [{name: http, containerPort: 80}]\n          \
@@ -59,8 +69,30 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(file: &Manifest) -> Vec<Found> {
     let documents = file.documents.iter().filter_map(of_document);
+    let services = file.documents.iter().filter(|one| one.kind == "Service" && one.api == "v1");
     let pods = file.pods();
-    documents.chain(pods.iter().flat_map(of_pod)).collect()
+    let of_services = services.flat_map(of_service);
+    documents.chain(of_services).chain(pods.iter().flat_map(of_pod)).collect()
+}
+
+/// Ports of a Service need names where there are several.
+fn of_service(document: &Document) -> Vec<Found> {
+    let ports = document.at(&["spec"]).map(|spec| list(spec, "ports")).unwrap_or_default();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (index, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
+        let line = document.line_of(&["spec", "ports", &index.to_string()]);
+        let Some(name) = scalar(port, &["name"]) else {
+            let message = format!("{}: ports of a Service with several need a name", document.title());
+            found.push(Found::error(line, message, "Add `name` to each port"));
+            continue;
+        };
+        if let Some(first) = seen.insert(name.clone(), line) {
+            let message = format!("two ports of the Service are named {name:?}, first in line {first}");
+            found.push(Found::error(line, message, "Rename one of them"));
+        }
+    }
+    found
 }
 
 /// The name of an object, as most kinds restrict it.
