@@ -18,8 +18,27 @@ const OF_IMAGES: &[&str] = &["/vllm-workspace", "/workspace", "/sgl-workspace", 
 
 /// Programs that may bring the model before the server starts.
 const LOADERS: &[&str] = &[
-    "hf", "huggingface-cli", "aws", "gsutil", "gcloud", "azcopy", "wget", "curl", "git", "rclone", "cp", "mc", "s5cmd",
-    "tar", "ln", "mount", "modelscope", "rsync", "scp", "unzip", "mv",
+    "hf",
+    "huggingface-cli",
+    "aws",
+    "gsutil",
+    "gcloud",
+    "azcopy",
+    "wget",
+    "curl",
+    "git",
+    "rclone",
+    "cp",
+    "mc",
+    "s5cmd",
+    "tar",
+    "ln",
+    "mount",
+    "modelscope",
+    "rsync",
+    "scp",
+    "unzip",
+    "mv",
 ];
 
 /// The option and path of a model in a directory of the container, where an image of a server loads it.
@@ -42,7 +61,8 @@ pub(crate) fn local_model(
             None if *word == "serve" => ("serve", *words.get(at + 1)?),
             None => (*word, *words.get(at + 1)?),
         };
-        (OPTIONS.contains(&option) || option == "serve").then(|| (option.to_owned(), value.trim_matches(['"', '\''])))
+        (OPTIONS.contains(&option) || option == "serve")
+            .then(|| (option.to_owned(), value.trim_matches(['"', '\''])))
     });
     let of_variable = || {
         let (name, value) = environment.iter().find(|(name, _)| name == "MODEL_ID")?;
@@ -61,7 +81,9 @@ mod tests {
 
     #[test]
     fn models_in_directories() {
-        let of = |image: &str, command: &str| local_model(image, &split(command, false), &[]).map(|(_, path)| path);
+        let of = |image: &str, command: &str| {
+            local_model(image, &split(command, false), &[]).map(|(_, path)| path)
+        };
         let vllm = "vllm/vllm-openai:v0.9.1";
         assert_eq!(of(vllm, "--model /models/llama --port 80").as_deref(), Some("/models/llama"));
         assert_eq!(of(vllm, "vllm serve /m/").as_deref(), Some("/m"));

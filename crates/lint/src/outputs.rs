@@ -103,7 +103,10 @@ mod tests {
     #[test]
     fn where_results_go() {
         assert_eq!(of("torchrun t.py --data /data --save-dir /data/ckpt"), ["/data/ckpt"]);
-        assert_eq!(of("bash -c \"cd /app && python t.py --output_dir=/out trainer.save_dir=/s\""), ["/out", "/s"]);
+        assert_eq!(
+            of("bash -c \"cd /app && python t.py --output_dir=/out trainer.save_dir=/s\""),
+            ["/out", "/s"]
+        );
         assert_eq!(of("python train.py --ckpt_dir /c"), ["/c"]);
         assert_eq!(of("python serve.py --ckpt_dir /c"), [""; 0]);
         assert_eq!(of("tensorboard --logdir /runs"), [""; 0]);

@@ -73,14 +73,14 @@ fn of_job_set(document: &Document, host: &Host) -> Option<Unresolved> {
             Some((job, name, rest.to_owned()))
         })
         .find(|(_, _, rest)| rest.split('-').all(|part| part.parse::<u64>().is_ok()))?;
-    let subdomain =
-        scalar(spec, &["network", "subdomain"]).unwrap_or_else(|| document.name.clone());
+    let subdomain = scalar(spec, &["network", "subdomain"]).unwrap_or_else(|| document.name.clone());
     let indices: Vec<u64> = rest.split('-').filter_map(|part| part.parse().ok()).collect();
     let whole = document.name.clone();
     let [at, pod] = indices[..] else {
         let first = indices.first().copied().unwrap_or_default();
         let message = format!(
-            "{} names no pod of JobSet {whole}: they are {whole}-{name}-JOB-POD.{subdomain}, with the index of \
+            "{} names no pod of JobSet {whole}: they are {whole}-{name}-JOB-POD.{subdomain}, with the \
+             index of \
              the job and that of the pod",
             host.whole
         );
@@ -94,8 +94,10 @@ fn of_job_set(document: &Document, host: &Host) -> Option<Unresolved> {
     let right = format!("{whole}-{name}-{at}-{pod}.{subdomain}");
     match host.subdomain {
         None => {
-            let message =
-                format!("{} does not resolve without the subdomain of JobSet {whole}, {subdomain}", host.whole);
+            let message = format!(
+                "{} does not resolve without the subdomain of JobSet {whole}, {subdomain}",
+                host.whole
+            );
             return likely(message, format!("Write `{right}`"));
         }
         Some(other) if other != subdomain && !(host.is_service)(other) => {
@@ -112,7 +114,8 @@ fn of_job_set(document: &Document, host: &Host) -> Option<Unresolved> {
     let pods = number(template, &["completions"]).or_else(|| number(template, &["parallelism"])).unwrap_or(1);
     let outside = at >= replicas || pod >= pods;
     let message = format!(
-        "{} names no pod: replicated job {name} of JobSet {whole} has {replicas} jobs of {pods} pods, counted \
+        "{} names no pod: replicated job {name} of JobSet {whole} has {replicas} jobs of {pods} pods, \
+         counted \
          from 0",
         host.whole
     );
@@ -148,7 +151,9 @@ fn of_job(document: &Document, host: &Host) -> Option<Unresolved> {
             let message = format!("{whole} does not resolve without the subdomain {subdomain} of the pods");
             return likely(message, format!("Write `{whole}.{subdomain}`"));
         }
-        (Some(subdomain), Some(other)) if subdomain != other && !(host.is_service)(&subdomain) => return None,
+        (Some(subdomain), Some(other)) if subdomain != other && !(host.is_service)(&subdomain) => {
+            return None;
+        }
         (Some(subdomain), Some(other)) if subdomain != other => {
             let message =
                 format!("{whole} does not resolve: the subdomain of Job {name} is {subdomain}, not {other}");
@@ -185,7 +190,10 @@ fn of_stateful_set(document: &Document, host: &Host) -> Option<Unresolved> {
     }
     let first = number(spec, &["ordinals", "start"]).unwrap_or(0);
     let end = number(spec, &["replicas"]).map(|count| first.saturating_add(count))?;
-    let message = format!("{whole} names no pod: the pods of StatefulSet {name} are {name}-{first} to {name}-{}", end.saturating_sub(1));
+    let message = format!(
+        "{whole} names no pod: the pods of StatefulSet {name} are {name}-{first} to {name}-{}",
+        end.saturating_sub(1)
+    );
     (index < first || index >= end).then(|| likely(message, "Name a pod that exists"))?
 }
 

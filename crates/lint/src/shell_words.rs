@@ -32,7 +32,10 @@ impl CutOff {
 /// The words that a shell drops.
 pub(crate) fn cut_off(words: &[String]) -> Option<CutOff> {
     let base = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let at = words.iter().take(2).position(|word| ["sh", "bash", "dash", "ash", "zsh"].contains(&base(word).as_str()))?;
+    let at = words
+        .iter()
+        .take(2)
+        .position(|word| ["sh", "bash", "dash", "ash", "zsh"].contains(&base(word).as_str()))?;
     // `env bash -c`, `exec bash -c`; behind anything else it is an argument.
     if at == 1 && !["env", "exec"].contains(&base(&words[0]).as_str()) {
         return None;

@@ -89,8 +89,7 @@ fn read(file: &mut File, names: impl IntoIterator<Item = String>, around: &mut A
 /// Adds the env files next to those that do not exist: one of them may be meant.
 fn near_env_files(file: &mut File, folder: &Path, around: &mut Around<'_>) {
     let missing = crate::env_files(file).into_iter().map(|path| join("", &path));
-    let missing: Vec<String> =
-        missing.filter(|path| matches!(file.context.get(path), Some(None))).collect();
+    let missing: Vec<String> = missing.filter(|path| matches!(file.context.get(path), Some(None))).collect();
     for path in missing {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
         let entries = file::entries(&folder.join(&parent)).into_iter().filter(|entry| file::is_file(entry));

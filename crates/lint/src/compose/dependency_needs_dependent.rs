@@ -45,12 +45,14 @@ pub(crate) const RULE: Rule = Rule {
              command: python fetch.py --from http://example.com/rank0\n",
         ),
         compose(
-            "services:\n  rank0:\n    image: b\n    depends_on: [rank1]\n  rank1:\n    image: b\n    command: \
+            "services:\n  rank0:\n    image: b\n    depends_on: [rank1]\n  rank1:\n    image: \
+             b\n    command: \
              torchrun --nnodes=2 --node-rank=1 --master-addr=rank0 t.py\n",
         ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, a/b]\n    \
-             healthcheck: {test: curl -f http://localhost:8000/health, start_period: 10m}\n  app:\n    image: \
+             healthcheck: {test: curl -f http://localhost:8000/health, start_period: \
+             10m}\n  app:\n    image: \
              b\n    environment: {LLM_URL: \"http://llm:8000\"}\n    depends_on: {llm: {condition: \
              service_healthy}}\n",
         ),
@@ -83,9 +85,11 @@ fn faults(file: &Compose, service: &Service) -> Vec<Found> {
         let other = file.services.iter().find(|one| one.name == name && !one.extends_elsewhere);
         let Some(other) = other.filter(|one| one.name != service.name) else { continue };
         let line = file.line(&["services", &service.name, "depends_on", &name]);
-        found.extend(needed(service, other, ends).or_else(|| endless(file, service, other, ends)).map(
-            |Fault { message, fix, certain }| Found::error(line, message, fix).unless_certain(certain),
-        ));
+        found.extend(
+            needed(service, other, ends).or_else(|| endless(file, service, other, ends)).map(
+                |Fault { message, fix, certain }| Found::error(line, message, fix).unless_certain(certain),
+            ),
+        );
     }
     found
 }
@@ -101,8 +105,7 @@ fn needed(service: &Service, other: &Service, ends: bool) -> Option<Fault> {
     let own = names(service);
     let joins = |address: &Address| RENDEZVOUS.iter().any(|start| address.name.starts_with(start));
     let all = addresses(other);
-    let address =
-        all.iter().filter(|one| own.contains(&one.host)).max_by_key(|address| joins(address))?;
+    let address = all.iter().filter(|one| own.contains(&one.host)).max_by_key(|address| joins(address))?;
     // A server may be healthy before it asks another one.
     if !ends && !joins(address) {
         return None;

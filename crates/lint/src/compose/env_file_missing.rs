@@ -84,16 +84,14 @@ fn near<'f>(file: &'f Compose, path: &str) -> Option<&'f str> {
     let (folder, base) = path.rsplit_once('/').unwrap_or(("", path));
     let others = file.files.iter().filter(|(_, text)| text.is_some()).map(|(path, _)| path.as_str());
     let own = words(base);
-    others
-        .filter(|other| other.rsplit_once('/').unwrap_or(("", other)).0 == folder)
-        .find(|other| {
-            let other = other.rsplit('/').next().unwrap_or_default();
-            let theirs = words(other);
-            let sample = ["example", "sample", "template", "dist", "tmpl"];
-            let is_sample = theirs.iter().any(|word| sample.contains(&word.as_str()));
-            let same = own.len() > 1 && own == theirs;
-            !is_sample && other != base && (same || diagnostic::suggest::is_typo(base, other))
-        })
+    others.filter(|other| other.rsplit_once('/').unwrap_or(("", other)).0 == folder).find(|other| {
+        let other = other.rsplit('/').next().unwrap_or_default();
+        let theirs = words(other);
+        let sample = ["example", "sample", "template", "dist", "tmpl"];
+        let is_sample = theirs.iter().any(|word| sample.contains(&word.as_str()));
+        let same = own.len() > 1 && own == theirs;
+        !is_sample && other != base && (same || diagnostic::suggest::is_typo(base, other))
+    })
 }
 
 /// The words of a name in one order: `.env.train` and `train.env` have the same.

@@ -15,21 +15,26 @@ pub(crate) const RULE: Rule = Rule {
     summary: "no mount hides the virtual environment of the image",
     explain: include_str!("environment_hidden.md"),
     judge: Judge::Compose(judge),
-    fires: &[Example {
-        name: "compose.yaml",
-        text: "services:\n  a:\n    build: .\n    volumes:\n      - ./:/app\n",
-        companions: &[("Dockerfile", IMAGE)],
-    }, Example {
-        name: "compose.yaml",
-        text: "services:\n  api:\n    build: {context: .}\n    volumes:\n      - {type: bind, source: ., target: \
+    fires: &[
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  a:\n    build: .\n    volumes:\n      - ./:/app\n",
+            companions: &[("Dockerfile", IMAGE)],
+        },
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  api:\n    build: {context: .}\n    volumes:\n      - {type: bind, source: \
+                   ., target: \
                /app}\n",
-        companions: &[(
-            "Dockerfile",
-            "FROM python:3.11-slim\nCOPY --from=ghcr.io/astral-sh/uv:0.5.11 /uv /usr/local/bin/uv\nWORKDIR \
+            companions: &[(
+                "Dockerfile",
+                "FROM python:3.11-slim\nCOPY --from=ghcr.io/astral-sh/uv:0.5.11 /uv \
+                 /usr/local/bin/uv\nWORKDIR \
              /app\nRUN uv venv /app/.venv && uv pip install --python /app/.venv/bin/python uvicorn\nCMD \
              [\"/app/.venv/bin/uvicorn\", \"main:app\"]\n",
-        )],
-    }],
+            )],
+        },
+    ],
     silent: &[
         Example {
             name: "compose.yaml",

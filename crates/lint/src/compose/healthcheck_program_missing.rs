@@ -19,7 +19,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         Example {
             name: "compose.yaml",
-            text: "services:\n  api:\n    build: ./api\n    healthcheck:\n      test: [\"CMD\", \"curl\", \"-f\", \
+            text: "services:\n  api:\n    build: ./api\n    healthcheck:\n      test: [\"CMD\", \"curl\", \
+                   \"-f\", \
                    \"http://localhost:7000/health\"]\n  web:\n    image: example/web\n    depends_on: {api: \
                    {condition: service_healthy}}\n",
             companions: &[(
@@ -48,9 +49,12 @@ pub(crate) const RULE: Rule = Rule {
             )],
         },
         compose(
-            "services:\n  ollama:\n    image: ollama/ollama:0.5.7\n    healthcheck: {test: [CMD, ollama, list]}\n\
-             \x20 a:\n    image: python:3.12-slim\n    command: bash -c \"apt-get update && apt-get install -y \
-             curl && python app.py\"\n    healthcheck: {test: curl -f http://localhost:8000}\n  c:\n    image: \
+            "services:\n  ollama:\n    image: ollama/ollama:0.5.7\n    healthcheck: {test: [CMD, ollama, \
+             list]}\n\
+             \x20 a:\n    image: python:3.12-slim\n    command: bash -c \"apt-get update && apt-get \
+             install -y \
+             curl && python app.py\"\n    healthcheck: {test: curl -f \
+             http://localhost:8000}\n  c:\n    image: \
              python:3.12\n    healthcheck: {test: curl -f http://localhost:8000}\n",
         ),
         compose(
@@ -77,7 +81,8 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     // What the service itself installs, or mounts from the host.
     let brought = service.command().contains(program)
         || service.mounts().iter().any(|mount| {
-            mount.target.ends_with(program) || ["/usr", "/bin", "/opt"].iter().any(|at| mount.target.starts_with(at))
+            mount.target.ends_with(program)
+                || ["/usr", "/bin", "/opt"].iter().any(|at| mount.target.starts_with(at))
         });
     if brought || service.extends_elsewhere {
         return None;
@@ -87,8 +92,10 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
         Some(waits) => format!("; it stays unhealthy and {} does not start", waits.name),
         None => "; it stays unhealthy".to_owned(),
     };
-    let message =
-        format!("service {}: the health check uses {program}, which the image does not contain{effect}", service.name);
+    let message = format!(
+        "service {}: the health check uses {program}, which the image does not contain{effect}",
+        service.name
+    );
     let fix = format!("Install {package} in the image, or check with a program that it has");
     let line = file.line(&["services", &service.name, "healthcheck", "test"]);
     Some(Found::error(line, message, fix).unless_certain(waits.is_some()))

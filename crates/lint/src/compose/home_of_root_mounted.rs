@@ -11,22 +11,27 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Compose(judge),
     fires: &[
         compose(
-            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    user: \"1000:1000\"\n    volumes:\n      \
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    user: \
+             \"1000:1000\"\n    volumes:\n      \
              - hf:/root/.cache/huggingface\n    command: --model a/b\nvolumes: {hf: }\n",
         ),
         compose(
-            "services:\n  train:\n    image: b\n    user: \"${UID:-1000}\"\n    environment: [HF_HOME=/root/hf]\n\
+            "services:\n  train:\n    image: b\n    user: \"${UID:-1000}\"\n    environment: \
+             [HF_HOME=/root/hf]\n\
              \x20   volumes: [{type: bind, source: ./hf, target: /root/hf}]\n",
         ),
     ],
     silent: &[
         compose(
-            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: [\"hf:/root/.cache/huggingface\"]\n\
-             \x20 own:\n    image: b\n    user: \"0:0\"\n    volumes: [\"hf:/root/.cache/huggingface\"]\nvolumes: \
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
+             [\"hf:/root/.cache/huggingface\"]\n\
+             \x20 own:\n    image: b\n    user: \"0:0\"\n    volumes: \
+             [\"hf:/root/.cache/huggingface\"]\nvolumes: \
              {hf: }\n",
         ),
         compose(
-            "services:\n  llm:\n    image: b\n    user: \"1000\"\n    environment: {HF_HOME: /cache}\n    volumes: \
+            "services:\n  llm:\n    image: b\n    user: \"1000\"\n    environment: {HF_HOME: \
+             /cache}\n    volumes: \
              [\"hf:/cache\", \"./x:/root/x\"]\nvolumes: {hf: }\n",
         ),
     ],

@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Compose(judge),
     fires: &[
         compose(
-            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: [\"/srv/models:/data\"]\n    \
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
+             [\"/srv/models:/data\"]\n    \
              command: --model /models/llama\n",
         ),
         compose(
@@ -27,7 +28,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
-            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: [\"/srv/models:/models:ro\"]\n\
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
+             [\"/srv/models:/models:ro\"]\n\
              \x20   command: --model /models/llama\n  own:\n    image: example.net/vllm:1\n    command: vllm \
              serve /models/llama\n",
         ),

@@ -39,11 +39,13 @@ pub(crate) const RULE: Rule = Rule {
             &[("Dockerfile", IMAGE), ("train.py", "import torch\n")],
         ),
         with(
-            "services:\n  train:\n    build: .\n    volumes: [\"./data:/app/data\", \"out:/app\"]\nvolumes: {out: }\n",
+            "services:\n  train:\n    build: .\n    volumes: [\"./data:/app/data\", \
+             \"out:/app\"]\nvolumes: {out: }\n",
             &[("Dockerfile", IMAGE), ("train.py", "import torch\n"), ("data/train.py", MISSING)],
         ),
         with(
-            "services:\n  train:\n    build: .\n    volumes: [\"./data:/app\", \"./train.py:/app/train.py\"]\n",
+            "services:\n  train:\n    build: .\n    volumes: [\"./data:/app\", \
+             \"./train.py:/app/train.py\"]\n",
             &[("Dockerfile", IMAGE), ("train.py", "import torch\n"), ("data/train.py", MISSING)],
         ),
     ],
@@ -88,5 +90,9 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
         service.name, mount.target
     );
     let fix = format!("Mount below {}, or at another path", mount.target);
-    Some(Found::warning(service.line_of(if mount.source == Source::Memory { "tmpfs" } else { "volumes" }), message, fix))
+    Some(Found::warning(
+        service.line_of(if mount.source == Source::Memory { "tmpfs" } else { "volumes" }),
+        message,
+        fix,
+    ))
 }

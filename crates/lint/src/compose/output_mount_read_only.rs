@@ -41,7 +41,8 @@ pub(crate) const RULE: Rule = Rule {
              torchrun chat.py --ckpt_dir /models/llama\nvolumes: {runs: }\n",
         ),
         composes(
-            "services:\n  train:\n    image: b\n    read_only: true\n    volumes: [\"/srv/out:/out:rw\"]\n    \
+            "services:\n  train:\n    image: b\n    read_only: true\n    volumes: \
+             [\"/srv/out:/out:rw\"]\n    \
              command: python train.py --output-dir /out --save-dir $SAVE\n",
             &[],
         ),
@@ -58,9 +59,7 @@ fn faults(file: &Compose, service: &Service) -> Vec<Found> {
     let target = below(&service.value, &["build", "target"]).is_some();
     let built = file.built(service).filter(|_| own.is_empty() && !target);
     let words = match &built {
-        Some(image) => {
-            started(image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect()
-        }
+        Some(image) => started(image).into_iter().flat_map(|one| one.words).map(|word| word.text).collect(),
         None => own,
     };
     let variables: Vec<(String, String)> =
@@ -71,7 +70,8 @@ fn faults(file: &Compose, service: &Service) -> Vec<Found> {
             "service {}: {} is {why}; the first write fails (`Read-only file system`)",
             service.name, output.set_by
         );
-        let key = if variables.iter().any(|(_, value)| *value == output.path) { "environment" } else { "command" };
+        let key =
+            if variables.iter().any(|(_, value)| *value == output.path) { "environment" } else { "command" };
         let fix = "Mount a writable directory there, or write to another one";
         Some(Found::warning(service.line_of(key), message, fix))
     };

@@ -46,7 +46,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         compose(
             "services:\n  webui:\n    image: b\n    environment: {OLLAMA_BASE_URL: \
-             \"http://host.docker.internal:11434\"}\n    extra_hosts: [\"host.docker.internal:host-gateway\"]\n",
+             \"http://host.docker.internal:11434\"}\n    extra_hosts: \
+             [\"host.docker.internal:host-gateway\"]\n",
         ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \
@@ -99,7 +100,8 @@ fn unreachable(file: &Compose, service: &Service, address: &Address) -> Option<F
     }
     if host == "host.docker.internal" && !extra_hosts(service).iter().any(|name| name == host) {
         let message = format!(
-            "service {own}: {host} ({}) does not resolve with Docker Engine on Linux; only Docker Desktop adds it",
+            "service {own}: {host} ({}) does not resolve with Docker Engine on Linux; only Docker Desktop \
+             adds it",
             address.name
         );
         let fix = "Add `extra_hosts: [\"host.docker.internal:host-gateway\"]`";

@@ -3,8 +3,8 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
-use crate::servers::of_service;
 use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::servers::of_service;
 
 pub(crate) const RULE: Rule = Rule {
     id: "port-published-twice",
@@ -25,8 +25,10 @@ pub(crate) const RULE: Rule = Rule {
         compose("services:\n  a:\n    image: b\n    ports: [\"80000:80\"]\n"),
         compose("services:\n  a:\n    image: b\n    ports: [\"8000-8003:80-81\"]\n"),
         compose(
-            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model \
-             a/b\n  c:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model c/d\n",
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: \
+             --model \
+             a/b\n  c:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model \
+             c/d\n",
         ),
         compose(
             "services:\n  web:\n    image: nginx\n    ports: [\"8000:80\"]\n  llm:\n    image: \
@@ -35,7 +37,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model \
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: \
+             --model \
              a/b\n  c:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model c/d \
              --port 8001\n  d:\n    image: vllm/vllm-openai:v0.9.1\n    command: --model c/d\n",
         ),
@@ -121,19 +124,28 @@ fn on_host_itself(file: &Compose, published: &[(&Service, Published)]) -> Vec<Fo
         let listens = seen.iter().find(|(other, number)| *number == port && together(other, service));
         let number = u32::from(port);
         let takes = |one: &Published| {
-            one.from <= number && number <= one.to && !one.picks && one.protocol == "tcp" && one.address.is_empty()
+            one.from <= number
+                && number <= one.to
+                && !one.picks
+                && one.protocol == "tcp"
+                && one.address.is_empty()
         };
         let publishes = published.iter().find(|(other, one)| takes(one) && together(other, service));
         let other = listens.map(|(other, _)| (other, "listens on"));
         if let Some((other, how)) = other.or(publishes.map(|(other, _)| (other, "publishes"))) {
             let message = format!(
-                "service {}: {}, and service {} {how} port {port} of the host too; the second one fails (`address \
+                "service {}: {}, and service {} {how} port {port} of the host too; the second one fails \
+                 (`address \
                  already in use`)",
                 service.name,
                 server.sentence(),
                 other.name
             );
-            found.push(Found::error(service.line_of("network_mode"), message, "Give one of them another port"));
+            found.push(Found::error(
+                service.line_of("network_mode"),
+                message,
+                "Give one of them another port",
+            ));
         }
         seen.push((service, port));
     }

@@ -29,11 +29,13 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
-            "services:\n  a:\n    image: b\n    entrypoint: [bash, -c]\n    command: [\"python train.py\"]\n  \
+            "services:\n  a:\n    image: b\n    entrypoint: [bash, -c]\n    command: [\"python \
+             train.py\"]\n  \
              c:\n    image: b\n    command: bash -c \"python train.py\"\n",
         ),
         compose(
-            "services:\n  a:\n    image: b\n    command: [bash, -c, \"exec python train.py \\\"$$@\\\"\", --, \
+            "services:\n  a:\n    image: b\n    command: [bash, -c, \"exec python train.py \\\"$$@\\\"\", \
+             --, \
              --epochs, \"3\"]\n",
         ),
         compose("services:\n  a:\n    image: b\n    command: bash run.sh -c config.yaml\n"),
@@ -53,6 +55,11 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
         false => of_image(file, service).unwrap_or_default(),
     };
     let cut = cut_off(&[first, command].concat())?;
+    // Operators behind it are another rule's.
+    let operator = |word: &String| word.contains(['&', '|', ';', '<', '>']);
+    if cut.lost.iter().any(operator) {
+        return None;
+    }
     let key = if service.at(&["command"]).is_some() { "command" } else { "entrypoint" };
     let message = format!("service {}: {}", service.name, cut.message());
     Some(Found::error(service.line_of(key), message, cut.fix()))

@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: load\n      \
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: \
+             load\n      \
              image: python:3.12\n      command: [sh, -c, \"hf download a/b --local-dir /models/b\"]\n      \
              volumeMounts: [{name: m, mountPath: /models}]\n  containers:\n    - name: a\n      image: \
              vllm/vllm-openai:v0.9.1\n      args: [--model, /models/b]\n      volumeMounts: [{name: m, \
@@ -23,23 +24,29 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "web.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: {a: \
-             b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n        - name: a\n\
-             \x20         image: lmsysorg/sglang:v0.4.6\n          command:\n            - python3\n            \
-             - -m\n            - sglang.launch_server\n            - --model-path=/models/qwen\n            - \
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: \
+             {a: \
+             b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n        - \
+             name: a\n\
+             \x20         image: lmsysorg/sglang:v0.4.6\n          command:\n            - \
+             python3\n            \
+             - -m\n            - sglang.launch_server\n            - \
+             --model-path=/models/qwen\n            - \
              --host=0.0.0.0\n",
         ),
     ],
     silent: &[
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: \
              vllm/vllm-openai:v0.9.1\n      args: [--model, /models/b]\n      volumeMounts: [{name: m, \
              mountPath: /models}]\n  volumes: [{name: m, emptyDir: {}}]\n",
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: \
              example.net/vllm-openai:v0.9.1\n      args: [--model, /models/b]\n    - name: c\n      image: \
              vllm/vllm-openai:v0.9.1\n      args: [--model, a/b]\n",
         ),

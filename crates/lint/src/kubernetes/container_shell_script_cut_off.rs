@@ -25,7 +25,10 @@ pub(crate) const RULE: Rule = Rule {
     explain: include_str!("container_shell_script_cut_off.md"),
     judge: Judge::Manifest(judge),
     fires: &[
-        pod_of!("      command: [\"/bin/bash\", \"-c\"]\n      args: [\"python\", \"train.py\", \"--epochs\", \"3\"]\n"),
+        pod_of!(
+            "      command: [\"/bin/bash\", \"-c\"]\n      args: [\"python\", \"train.py\", \"--epochs\", \
+             \"3\"]\n"
+        ),
         pod_of!("      command: [sh, -c, torchrun, --standalone, train.py]\n"),
         pod_of!(
             "      command:\n        - bash\n        - -c\n      args:\n        - torchrun\n        - \

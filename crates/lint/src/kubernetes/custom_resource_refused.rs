@@ -9,7 +9,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "custom-resource-refused",
     severity: Severity::Error,
-    summary: "objects of KubeRay, Volcano and the training operator have values that these accept",
+    summary: "objects of KubeRay and Volcano have values that these accept",
     explain: include_str!("custom_resource_refused.md"),
     judge: Judge::Manifest(judge),
     fires: &[
@@ -22,21 +22,19 @@ pub(crate) const RULE: Rule = Rule {
             "ray.yaml",
             "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r}\nspec:\n  rayClusterSpec:\n    \
              headGroupSpec:\n      rayStartParams: {}\n      template: {spec: {containers: [{name: h, image: \
-             b}]}}\n    workerGroupSpecs:\n      - groupName: g\n        minReplicas: 4\n        maxReplicas: 2\n\
-             \x20       rayStartParams: {block: true}\n        template: {spec: {containers: [{name: w, image: \
+             b}]}}\n    workerGroupSpecs:\n      - groupName: g\n        minReplicas: \
+             4\n        maxReplicas: 2\n\
+             \x20       rayStartParams: {block: true}\n        template: {spec: {containers: [{name: w, \
+             image: \
              b}]}}\n",
         ),
         named(
             "job.yaml",
-            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec:\n  minAvailable: 5\n\
-             \x20 tasks:\n    - name: worker\n      replicas: 4\n      template: {spec: {restartPolicy: Never, \
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: \
+             a}\nspec:\n  minAvailable: 5\n\
+             \x20 tasks:\n    - name: worker\n      replicas: 4\n      template: {spec: {restartPolicy: \
+             Never, \
              containers: [{name: a, image: b}]}}\n",
-        ),
-        named(
-            "job.yaml",
-            "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  nprocPerNode: 8\n  \
-             pytorchReplicaSpecs:\n    Master:\n      replicas: 1\n      template: {spec: {containers: [{name: \
-             pytorch, image: b}]}}\n",
         ),
     ],
     silent: &[
@@ -45,21 +43,19 @@ pub(crate) const RULE: Rule = Rule {
             "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec:\n  headGroupSpec:\n    \
              rayStartParams: {num-gpus: \"0\", dashboard-host: 0.0.0.0}\n    template: {spec: {containers: \
              [{name: h, image: b}]}}\n  workerGroupSpecs:\n    - groupName: g\n      replicas: 2\n      \
-             minReplicas: 2\n      maxReplicas: 2\n      rayStartParams: {}\n      template: {spec: {containers: \
+             minReplicas: 2\n      maxReplicas: 2\n      rayStartParams: {}\n      template: {spec: \
+             {containers: \
              [{name: w, image: b}]}}\n",
         ),
         named(
             "job.yaml",
-            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec:\n  minAvailable: 5\n\
-             \x20 tasks:\n    - name: master\n      replicas: 1\n      template: {spec: {restartPolicy: Never, \
-             containers: [{name: a, image: b}]}}\n    - name: worker\n      replicas: 4\n      template: {spec: \
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: \
+             a}\nspec:\n  minAvailable: 5\n\
+             \x20 tasks:\n    - name: master\n      replicas: 1\n      template: {spec: {restartPolicy: \
+             Never, \
+             containers: [{name: a, image: b}]}}\n    - name: worker\n      replicas: 4\n      template: \
+             {spec: \
              {restartPolicy: Never, containers: [{name: a, image: b}]}}\n",
-        ),
-        named(
-            "job.yaml",
-            "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n  nprocPerNode: \"8\"\n\
-             \x20 pytorchReplicaSpecs:\n    Master:\n      replicas: 1\n      template: {spec: {containers: \
-             [{name: pytorch, image: b}]}}\n",
         ),
     ],
 };
@@ -72,7 +68,6 @@ fn judge(file: &Manifest) -> Vec<Found> {
             ("ray.io", "RayJob") => of_ray(one, &["spec", "rayClusterSpec"]),
             ("ray.io", "RayService") => of_ray(one, &["spec", "rayClusterConfig"]),
             ("batch.volcano.sh", "Job") => of_volcano(one).into_iter().collect(),
-            ("kubeflow.org", "PyTorchJob") => of_pytorch(one).into_iter().collect(),
             _ => Vec::new(),
         }
     };
@@ -82,7 +77,6 @@ fn judge(file: &Manifest) -> Vec<Found> {
 fn of_ray(document: &Document, path: &[&str]) -> Vec<Found> {
     let Some(spec) = document.at(path) else { return Vec::new() };
     let mut found = Vec::new();
-    let below_spec = |rest: &[&str]| [path, rest].concat();
     let head = below(spec, &["headGroupSpec"]).map(|head| (vec!["headGroupSpec".to_owned()], head));
     let workers = list(spec, "workerGroupSpecs").into_iter().enumerate();
     let workers = workers.map(|(at, group)| (vec!["workerGroupSpecs".to_owned(), at.to_string()], group));
@@ -95,7 +89,7 @@ fn of_ray(document: &Document, path: &[&str]) -> Vec<Found> {
                 "rayStartParams.{key} must be a string, but is {}; the API server refuses it",
                 if value.is_bool() { "a boolean" } else { "a number" }
             );
-            let line = document.line_of(&below_spec(&[at.as_slice(), &["rayStartParams", &key]].concat()));
+            let line = document.line_of(&[path, &at, &["rayStartParams", &key]].concat());
             found.push(Found::error(line, message, "Put the value in quotes"));
         }
         let number = |key: &str| scalar(group, &[key])?.parse::<i64>().ok();
@@ -105,7 +99,7 @@ fn of_ray(document: &Document, path: &[&str]) -> Vec<Found> {
                 "worker group {} has minReplicas {least} and maxReplicas {most}; KubeRay refuses the cluster",
                 scalar(group, &["groupName"]).unwrap_or_default()
             );
-            let line = document.line_of(&below_spec(&[at.as_slice(), &["minReplicas"]].concat()));
+            let line = document.line_of(&[path, &at, &["minReplicas"]].concat());
             found.push(Found::error(line, message, "Set maxReplicas to minReplicas or more"));
         }
     }
@@ -116,18 +110,12 @@ fn of_volcano(document: &Document) -> Option<Found> {
     let spec = document.at(&["spec"])?;
     let least: u64 = scalar(spec, &["minAvailable"])?.parse().ok()?;
     let tasks = list(spec, "tasks");
-    let all = tasks.iter().try_fold(0_u64, |all, task| {
-        all.checked_add(scalar(task, &["replicas"])?.parse::<u64>().ok()?)
-    })?;
-    let message = format!("minAvailable is {least}, but the tasks have {all} replicas; Volcano refuses the Job");
+    let all = tasks
+        .iter()
+        .try_fold(0_u64, |all, task| all.checked_add(scalar(task, &["replicas"])?.parse::<u64>().ok()?))?;
+    let message =
+        format!("minAvailable is {least}, but the tasks have {all} replicas; Volcano refuses the Job");
     let fix = format!("Set minAvailable to {all}, or raise the replicas");
     (!tasks.is_empty() && least > all)
         .then(|| Found::error(document.line_of(&["spec", "minAvailable"]), message, fix))
-}
-
-fn of_pytorch(document: &Document) -> Option<Found> {
-    let value = document.at(&["spec", "nprocPerNode"]).filter(|value| value.is_number())?;
-    let message = "spec.nprocPerNode must be a string, but is a number; the API server refuses it";
-    let fix = format!("Write `nprocPerNode: \"{}\"`", text(value)?);
-    Some(Found::error(document.line_of(&["spec", "nprocPerNode"]), message, fix))
 }

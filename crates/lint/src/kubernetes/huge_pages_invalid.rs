@@ -8,7 +8,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "huge-pages-invalid",
     severity: Severity::Error,
-    summary: "huge pages have equal requests and limits, cpu or memory next to them, and a volume that fits",
+    summary: "huge pages have equal requests and limits, and cpu or memory next to them",
     explain: include_str!("huge_pages_invalid.md"),
     judge: Judge::Manifest(judge),
     fires: &[
@@ -39,7 +39,8 @@ pub(crate) const RULE: Rule = Rule {
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  resources: {limits: {memory: 8Gi, \
              hugepages-2Mi: 2Gi}}\n  containers:\n    - name: a\n      image: b\n      resources:\n        \
-             limits: {hugepages-2Mi: 2Gi}\n  volumes:\n    - name: h\n      emptyDir: {medium: HugePages-2Mi}\n",
+             limits: {hugepages-2Mi: 2Gi}\n  volumes:\n    - name: h\n      emptyDir: {medium: \
+             HugePages-2Mi}\n",
         ),
     ],
 };
@@ -72,7 +73,8 @@ fn of_container(container: &Container) -> Vec<Found> {
         let fix = format!("Set `limits: {{{name}: {value}}}`");
         found.push(Found::error(line("requests", name), message, fix));
     }
-    let mut all = limits.iter().map(|one| ("limits", one)).chain(requests.iter().map(|one| ("requests", one)));
+    let mut all =
+        limits.iter().map(|one| ("limits", one)).chain(requests.iter().map(|one| ("requests", one)));
     let has_compute = all.clone().any(|(_, (name, _))| matches!(name.as_str(), "cpu" | "memory"));
     // Resources of the whole pod count too.
     if has_compute || below(container.pod.spec, &["resources"]).is_some() {

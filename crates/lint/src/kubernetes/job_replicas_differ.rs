@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::read::manifest::{Document, Manifest, Pod, scalar};
+use serde_yaml::Value;
+
+use crate::read::manifest::{Document, Manifest, Pod, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -37,28 +39,36 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "set.yaml",
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: t\n  replicas: \
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: \
+             t\n  replicas: \
              2\n  podManagementPolicy: Parallel\n  selector: {matchLabels: {app: t}}\n  template:\n    \
-             metadata: {labels: {app: t}}\n    spec:\n      containers:\n        - name: a\n          image: b\n\
+             metadata: {labels: {app: t}}\n    spec:\n      containers:\n        - name: \
+             a\n          image: b\n\
              \x20         command: [torchrun, --nnodes=4, --rdzv-endpoint=t-0.t:29400, train.py]\n",
         ),
         named(
             "lws.yaml",
             "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: t}\nspec:\n  \
              replicas: 4\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n      spec:\n        \
-             containers:\n          - name: a\n            image: b\n            command: [bash, -c, \"torchrun \
+             containers:\n          - name: a\n            image: b\n            command: [bash, -c, \
+             \"torchrun \
              --nnodes 4 --node_rank $LWS_WORKER_INDEX train.py\"]\n",
         ),
     ],
     silent: &[
         named(
             "set.yaml",
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: t\n  replicas: \
-             1\n  selector: {matchLabels: {app: t}}\n  template:\n    metadata: {labels: {app: t}}\n    spec:\n\
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: \
+             t\n  replicas: \
+             1\n  selector: {matchLabels: {app: t}}\n  template:\n    metadata: {labels: {app: \
+             t}}\n    spec:\n\
              \x20     containers:\n        - name: a\n          image: b\n          command: [torchrun, \
-             --nnodes=3, --rdzv-endpoint=t-0.t:29400, train.py]\n---\napiVersion: apps/v1\nkind: StatefulSet\n\
-             metadata: {name: w}\nspec:\n  serviceName: w\n  replicas: 2\n  selector: {matchLabels: {app: w}}\n\
-             \x20 template:\n    metadata: {labels: {app: w}}\n    spec:\n      containers:\n        - name: a\n\
+             --nnodes=3, --rdzv-endpoint=t-0.t:29400, train.py]\n---\napiVersion: apps/v1\nkind: \
+             StatefulSet\n\
+             metadata: {name: w}\nspec:\n  serviceName: w\n  replicas: 2\n  selector: {matchLabels: {app: \
+             w}}\n\
+             \x20 template:\n    metadata: {labels: {app: w}}\n    spec:\n      containers:\n        - \
+             name: a\n\
              \x20         image: b\n          command: [torchrun, --nnodes=3, --rdzv-endpoint=t-0.t:29400, \
              train.py]\n",
         ),
@@ -68,7 +78,8 @@ pub(crate) const RULE: Rule = Rule {
              replicatedJobs:\n    - name: t\n      replicas: 2\n      template:\n        spec:\n          \
              parallelism: 2\n          template:\n            spec:\n              restartPolicy: Never\n\
              \x20             containers:\n                - name: a\n                  image: b\n\
-             \x20                 command: [torchrun, --nnodes=4, --rdzv-endpoint=m-t-0-0.m:29400, train.py]\n",
+             \x20                 command: [torchrun, --nnodes=4, --rdzv-endpoint=m-t-0-0.m:29400, \
+             train.py]\n",
         ),
         job!(
             "",
@@ -169,8 +180,8 @@ pub(super) fn nodes(words: &[String]) -> Option<(String, u64)> {
     pairs.into_iter().next()
 }
 
-/// Pods of a StatefulSet, a LeaderWorkerSet, a JobSet or a Volcano Job, where those of the file together are not
-/// as many as the command has nodes.
+/// Pods of a StatefulSet, a LeaderWorkerSet, a JobSet or a Volcano Job, where those of the file together are
+/// not as many as the command has nodes.
 fn of_others(file: &Manifest, document: &Document) -> Vec<Found> {
     let pods = document.pods();
     let mut found = Vec::new();
@@ -201,10 +212,7 @@ fn of_others(file: &Manifest, document: &Document) -> Vec<Found> {
 fn count(pod: &Pod) -> Option<(u64, Vec<String>)> {
     let document = pod.document;
     let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-    let of = |keys: &[&str]| match document.at(keys) {
-        Some(_) => number(document, keys),
-        None => Some(1),
-    };
+    let of = |keys: &[&str]| number_or_one(&document.value, keys);
     match document.kind.as_str() {
         "StatefulSet" => Some((of(&["spec", "replicas"])?, path(&["spec", "replicas"]))),
         "LeaderWorkerSet" => {
@@ -213,18 +221,32 @@ fn count(pod: &Pod) -> Option<(u64, Vec<String>)> {
             Some((of(&keys)?, path(&keys)))
         }
         "JobSet" => {
-            let at = pod.path.get(2)?;
-            let job = ["spec", "replicatedJobs", at.as_str()];
-            let below = |keys: &[&str]| of(&[&job, keys].concat());
-            let jobs = below(&["replicas"])?;
-            let pods = below(&["template", "spec", "parallelism"])?;
-            Some((jobs.saturating_mul(pods), path(&[&job[..], &["template", "spec", "parallelism"]].concat())))
+            let (at, job) = item(pod, "replicatedJobs")?;
+            let jobs = number_or_one(job, &["replicas"])?;
+            let pods = number_or_one(job, &["template", "spec", "parallelism"])?;
+            let keys = ["spec", "replicatedJobs", &at, "template", "spec", "parallelism"];
+            Some((jobs.saturating_mul(pods), path(&keys)))
         }
         "Job" if document.api.starts_with("batch.volcano.sh/") => {
-            let keys = ["spec", "tasks", pod.path.get(2)?.as_str(), "replicas"];
-            Some((number(document, &keys)?, path(&keys)))
+            let (at, task) = item(pod, "tasks")?;
+            let replicas = scalar(task, &["replicas"])?.parse().ok()?;
+            Some((replicas, path(&["spec", "tasks", &at, "replicas"])))
         }
         _ => None,
+    }
+}
+
+/// The item of a list below `spec` in which a template is, with its index.
+fn item<'d>(pod: &Pod<'d>, key: &str) -> Option<(String, &'d Value)> {
+    let at = pod.path.get(2).filter(|_| pod.path.get(1).is_some_and(|list| list == key))?;
+    let items = list(pod.document.at(&["spec"])?, key);
+    Some((at.clone(), *items.get(at.parse::<usize>().ok()?)?))
+}
+
+fn number_or_one(value: &Value, path: &[&str]) -> Option<u64> {
+    match scalar(value, path) {
+        Some(text) => text.parse().ok(),
+        None => Some(1),
     }
 }
 

@@ -40,7 +40,8 @@ pub(crate) const RULE: Rule = Rule {
              replicas: 4\n  selector: {matchLabels: {app: t}}\n  template:\n    metadata: {labels: {app: \
              t}}\n    spec:\n      containers:\n        - name: t\n          image: b\n          command: \
              [python, train.py]\n          env:\n            - {name: MASTER_ADDR, value: ddp-0.ddp}\n\
-             \x20           - {name: WORLD_SIZE, value: \"4\"}\n          readinessProbe:\n            exec:\n\
+             \x20           - {name: WORLD_SIZE, value: \
+             \"4\"}\n          readinessProbe:\n            exec:\n\
              \x20             command: [sh, -c, \"test -e /run/joined\"]\n",
         ),
     ],
@@ -89,7 +90,8 @@ fn peers(document: &Document, container: &Container, replicas: u64) -> Option<St
         return Some(option);
     }
     let environment = container.environment();
-    let of = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let of =
+        |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     let first = of("MASTER_ADDR").filter(|host| host.starts_with(&format!("{}-0", document.name)))?;
     let size = of("WORLD_SIZE").and_then(|size| size.parse::<u64>().ok()).filter(|size| *size >= replicas)?;
     Some(format!("MASTER_ADDR={first}, WORLD_SIZE={size}"))

@@ -55,7 +55,8 @@ fn fault(container: &Container) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "container {} runs as user {user}, which cannot enter /root (mode 0700); the mount at {path} is out of \
+        "container {} runs as user {user}, which cannot enter /root (mode 0700); the mount at {path} is \
+         out of \
          its reach (`Permission denied`)",
         container.name
     );

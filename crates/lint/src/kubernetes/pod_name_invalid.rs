@@ -50,21 +50,26 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "service.yaml",
-            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n    - port: 8000\n    - port: \
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n    - port: 8000\n    - \
+             port: \
              8001\n      name: metrics\n",
         ),
     ],
-    silent: &[named(
-        "service.yaml",
-        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{name: http, port: 80}, {name: \
+    silent: &[
+        named(
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{name: http, port: 80}, \
+             {name: \
          metrics, port: 81}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: c}\nspec: {ports: [{port: \
          80}]}\n",
-    ), job!(
-        "",
-        "      tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n      containers:\n        - \
+        ),
+        job!(
+            "",
+            "      tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n      containers:\n        - \
             name: a\n          image: b\n          ports: [{name: http, containerPort: 80}]\n          \
             readinessProbe: {httpGet: {port: http}}\n"
-    )],
+        ),
+    ],
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {

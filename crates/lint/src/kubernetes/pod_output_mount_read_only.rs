@@ -52,7 +52,8 @@ pub(crate) const RULE: Rule = Rule {
         trainer!(
             "[torchrun, train.py, --data, /data/set, --save-dir, /data/ckpt]",
             "      volumeMounts:\n        - {name: d, mountPath: /data, readOnly: true}\n        - {name: o, \
-             mountPath: /data/ckpt}\n  volumes: [{name: d, hostPath: {path: /srv}}, {name: o, emptyDir: {}}]\n"
+             mountPath: /data/ckpt}\n  volumes: [{name: d, hostPath: {path: /srv}}, {name: o, emptyDir: \
+             {}}]\n"
         ),
         trainer!(
             "[vllm, serve, /models/a, --download-dir, /models]",

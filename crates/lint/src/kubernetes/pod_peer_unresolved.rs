@@ -167,7 +167,8 @@ fn addresses(container: &Container) -> Vec<(usize, String)> {
                 Some((_, rest)) => rest.split(['/', '?']).next()?.rsplit('@').next()?.to_owned(),
                 None => value.clone(),
             };
-            (bare || address.len() < value.len()).then(|| (container.line(&["env", &at.to_string(), "value"]), address))
+            (bare || address.len() < value.len())
+                .then(|| (container.line(&["env", &at.to_string(), "value"]), address))
         })
         .collect();
     let words = container.words();

@@ -9,7 +9,8 @@ macro_rules! servers {
         named(
             "pod.yaml",
             concat!(
-                "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: llm\n      \
+                "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+                 llm\n      \
                  image: vllm/vllm-openai:v0.9.1\n      args: ",
                 $first,
                 "\n    - name: other\n",
@@ -65,7 +66,8 @@ fn of_servers(pod: &Pod) -> Vec<Found> {
     for (at, (container, server, port)) in servers.iter().enumerate() {
         let Some((other, _, _)) = servers[..at].iter().find(|(_, _, taken)| taken == port) else { continue };
         let message = format!(
-            "container {}: {}, and so does container {}; they share the network of the pod, and the second one \
+            "container {}: {}, and so does container {}; they share the network of the pod, and the \
+             second one \
              fails (`address already in use`)",
             container.name,
             server.sentence(),

@@ -23,14 +23,16 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token}\nstringData: {HF_TOKEN: x}\n---\n\
-             apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
+             apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+             a\n      image: \
              b\n      envFrom:\n        - secretRef: {name: hf-tokn}\n",
         ),
         named(
             "job.yaml",
             "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: dataset}\nspec:\n  accessModes: \
              [ReadWriteMany]\n  resources: {requests: {storage: 1Ti}}\n---\napiVersion: batch/v1\nkind: Job\n\
-             metadata: {name: a}\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      containers:\n\
+             metadata: {name: a}\nspec:\n  template:\n    spec:\n      restartPolicy: \
+             Never\n      containers:\n\
              \x20       - name: a\n          image: b\n          volumeMounts: [{name: d, mountPath: /d}]\n\
              \x20     volumes: [{name: d, persistentVolumeClaim: {claimName: datasets}}]\n",
         ),
@@ -38,16 +40,21 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token, namespace: a}\nstringData: {A: x}\n---\n\
-             apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token, namespace: b}\nstringData: {A: x}\n---\n\
-             apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n    - name: a\n\
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token, namespace: a}\nstringData: {A: \
+             x}\n---\n\
+             apiVersion: v1\nkind: Secret\nmetadata: {name: hf-token, namespace: b}\nstringData: {A: \
+             x}\n---\n\
+             apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\nspec:\n  containers:\n    - \
+             name: a\n\
              \x20     image: b\n      envFrom: [{secretRef: {name: hf-token}}, {secretRef: {name: other}}]\n",
         ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: train-1}\ndata: {A: x}\n---\napiVersion: v1\n\
-             kind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n      envFrom: \
-             [{configMapRef: {name: train-1}}, {configMapRef: {name: train-2}}, {configMapRef: {name: train-11, \
+             kind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
+             b\n      envFrom: \
+             [{configMapRef: {name: train-1}}, {configMapRef: {name: train-2}}, {configMapRef: {name: \
+             train-11, \
              optional: true}}]\n",
         ),
     ],

@@ -24,7 +24,8 @@ pub(crate) const RULE: Rule = Rule {
         // `echo 0123456789 | base64`.
         named(
             "secret.yaml",
-            "apiVersion: v1\nkind: Secret\nmetadata: {name: wandb}\ndata: {WANDB_API_KEY: MDEyMzQ1Njc4OQo=}\n",
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: wandb}\ndata: {WANDB_API_KEY: \
+             MDEyMzQ1Njc4OQo=}\n",
         ),
         // base64 of `hf_abcdefgh`.
         named(
@@ -41,7 +42,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "secret.yaml",
-            "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {HF_TOKEN: hf_abcdefgh, PASSWORD: \
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {HF_TOKEN: hf_abcdefgh, \
+             PASSWORD: \
              YWJjZGVmZ2g=}\ndata: {note: bGluZSBvbmUKbGluZSB0d28K}\n",
         ),
         named(
@@ -65,9 +67,9 @@ fn of_secret(document: &Document) -> Vec<Found> {
             }
             let line = document.line_of(&[field, &key]);
             let fault = if encoded { of_data(&key, value) } else { of_text(&key, value) };
-            found.extend(fault.map(|(message, fix, error)| {
-                Found::error(line, message, fix).unless_certain(error)
-            }));
+            found.extend(
+                fault.map(|(message, fix, error)| Found::error(line, message, fix).unless_certain(error)),
+            );
         }
     }
     found

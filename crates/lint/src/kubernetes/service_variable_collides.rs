@@ -4,7 +4,8 @@ use crate::read::compose::below;
 use crate::read::manifest::{Container, Document, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
-const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: \
+                   a\n      \
                    image: vllm/vllm-openai:v0.9.1\n      args: [--model, a/b]\n";
 
 pub(crate) const RULE: Rule = Rule {
@@ -87,9 +88,21 @@ struct Reader {
 
 const READERS: &[Reader] = &[
     Reader { service: "vllm", variable: "VLLM_PORT", program: "vLLM", reads: is_vllm, certain: true },
-    Reader { service: "jupyter", variable: "JUPYTER_PORT", program: "Jupyter", reads: is_jupyter, certain: false },
+    Reader {
+        service: "jupyter",
+        variable: "JUPYTER_PORT",
+        program: "Jupyter",
+        reads: is_jupyter,
+        certain: false,
+    },
     Reader { service: "mlflow", variable: "MLFLOW_PORT", program: "MLflow", reads: is_mlflow, certain: true },
-    Reader { service: "master", variable: "MASTER_PORT", program: "torch.distributed", reads: is_rank, certain: false },
+    Reader {
+        service: "master",
+        variable: "MASTER_PORT",
+        program: "torch.distributed",
+        reads: is_rank,
+        certain: false,
+    },
 ];
 
 fn image(container: &Container) -> String {
@@ -133,7 +146,9 @@ fn is_rank(container: &Container) -> bool {
 }
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    file.of_containers(|container| READERS.iter().filter_map(|one| fault(file, container, one)).collect::<Vec<_>>())
+    file.of_containers(|container| {
+        READERS.iter().filter_map(|one| fault(file, container, one)).collect::<Vec<_>>()
+    })
 }
 
 fn fault(file: &Manifest, container: &Container, reader: &Reader) -> Option<Found> {

@@ -68,21 +68,23 @@ fn judge(machine: &Machine) -> Vec<Found> {
     match refused {
         Some((login, (line, setting, fix))) => {
             let message = format!(
-                "sshd refuses {} ({setting}), but line {} of {} logs in as {}; launchers get `Permission denied`",
+                "sshd refuses {} ({setting}), but line {} of {} logs in as {}; launchers get `Permission \
+                 denied`",
                 login.user, login.line, login.file, login.user
             );
             found.push(Found::warning(line, message, fix));
         }
         None => {
-            if let Some((line, _, fix)) = refusal(&config, "root").filter(|(_, setting, _)| setting.contains("Root")) {
+            if let Some((line, _, fix)) =
+                refusal(&config, "root").filter(|(_, setting, _)| setting.contains("Root"))
+            {
                 let message = "sshd denies root login, but ranks in containers usually run as root";
                 found.push(Found::note(line, message, fix));
             }
         }
     }
     let hosts = config.value("hostbasedauthentication").is_some_and(|(value, _)| value == "yes");
-    if let Some((_, line)) =
-        config.value("pubkeyauthentication").filter(|(value, _)| value == "no" && !hosts)
+    if let Some((_, line)) = config.value("pubkeyauthentication").filter(|(value, _)| value == "no" && !hosts)
     {
         let message = "sshd accepts no public keys; launchers cannot log in";
         found.push(Found::note(line, message, "Set `PubkeyAuthentication yes`"));
@@ -95,14 +97,20 @@ fn refusal(config: &SshdConfig, user: &str) -> Option<(usize, String, String)> {
     // A block for some of the hosts may allow it.
     let allowed = |keyword: &str| config.in_match.iter().any(|line| line.keyword == keyword);
     let root = config.value("permitrootlogin").filter(|_| user == "root" && !allowed("permitrootlogin"));
-    if let Some((value, line)) = root.filter(|(value, _)| matches!(value.as_str(), "no" | "forced-commands-only")) {
+    if let Some((value, line)) =
+        root.filter(|(value, _)| matches!(value.as_str(), "no" | "forced-commands-only"))
+    {
         let fix = "Set `PermitRootLogin prohibit-password`".to_owned();
         return Some((line, format!("PermitRootLogin {value}"), fix));
     }
     let name = |pattern: &str| pattern.split('@').next().unwrap_or_default().to_owned();
     let matches = |pattern: &&str| name(pattern) == user || pattern.contains(['*', '?', '!']);
     if let Some((users, line)) = config.all("denyusers").filter(|(users, _)| users.contains(&user)) {
-        return Some((line, format!("DenyUsers {}", users.join(" ")), format!("Remove {user} from DenyUsers")));
+        return Some((
+            line,
+            format!("DenyUsers {}", users.join(" ")),
+            format!("Remove {user} from DenyUsers"),
+        ));
     }
     let (users, line) = config.all("allowusers").filter(|_| !allowed("allowusers"))?;
     if users.iter().any(matches) {
@@ -125,7 +133,8 @@ fn logins(other: &Over) -> Vec<Login> {
         let of_config = words.windows(2).find(|two| two[0].eq_ignore_ascii_case("user") && is_name(two[1]));
         // USER of a Dockerfile and keys of YAML are no logins.
         let is_config = of_config.is_some_and(|two| two[0] != "USER") && !text.contains(':');
-        let ssh = words.iter().position(|word| matches!(word.rsplit('/').next(), Some("ssh" | "pdsh" | "scp")));
+        let ssh =
+            words.iter().position(|word| matches!(word.rsplit('/').next(), Some("ssh" | "pdsh" | "scp")));
         let at = ssh.and_then(|at| {
             let mut rest = words[at + 1..].iter();
             rest.find_map(|word| word.split_once('@').map(|(user, _)| user).filter(|user| is_name(user)))
@@ -143,7 +152,10 @@ fn logins(other: &Over) -> Vec<Login> {
 
 fn launches_on_nodes(words: &[&str]) -> bool {
     words.iter().any(|word| {
-        matches!(*word, "-H" | "--host" | "-host" | "--hostfile" | "-hostfile" | "--machinefile" | "-machinefile")
+        matches!(
+            *word,
+            "-H" | "--host" | "-host" | "--hostfile" | "-hostfile" | "--machinefile" | "-machinefile"
+        )
     })
 }
 

@@ -114,7 +114,8 @@ fn without_port(machine: &Machine, ports: &[(usize, u64)]) -> Option<Found> {
     let leads = |other: &Over| {
         let lines = other.text.lines().filter(|line| !line.trim_start().starts_with("EXPOSE"));
         let known = lines.flat_map(numbers).any(|number| ports.iter().any(|(_, port)| *port == number));
-        let given = ["plm_rsh_args", "plm_ssh_args", "PDSH_SSH_ARGS", "ssh_port", "ssh-port", "#SBATCH", "#PBS"];
+        let given =
+            ["plm_rsh_args", "plm_ssh_args", "PDSH_SSH_ARGS", "ssh_port", "ssh-port", "#SBATCH", "#PBS"];
         known || given.iter().any(|word| other.text.contains(word))
     };
     if machine.others.iter().any(leads) {
@@ -127,7 +128,8 @@ fn without_port(machine: &Machine, ports: &[(usize, u64)]) -> Option<Found> {
         Some((other, launch))
     })?;
     let message = format!(
-        "sshd listens on port {first} only, but {} (line {} of {}) connects to port 22; no file sets another port",
+        "sshd listens on port {first} only, but {} (line {} of {}) connects to port 22; no file sets \
+         another port",
         launch.program(),
         launch.line,
         other.name
