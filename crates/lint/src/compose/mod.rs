@@ -1,7 +1,9 @@
 //! Rules for compose and stack files: one file a rule, named after the fault.
 
 pub(crate) mod address_outside_subnet;
+pub(crate) mod build_setting_unresolved;
 pub(crate) mod command_in_one_word;
+pub(crate) mod command_text_misread;
 pub(crate) mod command_without_shell;
 pub(crate) mod compose_key_refused;
 pub(crate) mod compose_reference_undeclared;

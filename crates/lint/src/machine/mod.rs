@@ -8,6 +8,7 @@ pub(crate) mod sshd_config_refused;
 pub(crate) mod sshd_lets_anybody_in;
 pub(crate) mod sshd_login_refused;
 pub(crate) mod sshd_option_in_match;
+pub(crate) mod sshd_option_repeated;
 pub(crate) mod sshd_port_differs;
 pub(crate) mod toolkit_config_refused;
 pub(crate) mod toolkit_key_invalid;

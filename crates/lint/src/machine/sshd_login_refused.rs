@@ -7,7 +7,7 @@ use crate::rule::{Found, Judge, Kind, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "sshd-login-refused",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "sshd accepts the logins of launchers: keys, and the user that runs the ranks",
     explain: include_str!("sshd_login_refused.md"),
     judge: Judge::Machine(judge),
@@ -27,6 +27,8 @@ pub(crate) const RULE: Rule = Rule {
             "PermitRootLogin prohibit-password\nAllowUsers mpi admin\n",
             &[("run.sh", "#!/bin/bash\nfor h in a b; do ssh root@$h true; done\n")],
         ),
+        named("sshd_config", "AllowUsers mpi,admin\n"),
+        named("sshd_config", "Port 22\nAuthorizedKeysFile ~/.ssh/authorized_keys\n"),
         named("sshd_config", "PubkeyAuthentication no\n"),
         named("sshd_config", "PermitRootLogin no\n"),
     ],
@@ -46,6 +48,10 @@ pub(crate) const RULE: Rule = Rule {
             "AllowUsers mpi@10.0.0.* ops-*\n",
             &[("ssh_config", "Host gpu-*\n    User mpi\nHost login\n  User ops-1\n")],
         ),
+        named(
+            "sshd_config",
+            "AllowUsers mpi@10.0.0.1,10.0.0.2 admin\nAuthorizedKeysFile .ssh/authorized_keys\n",
+        ),
         named("sshd_config", "PubkeyAuthentication no\nHostbasedAuthentication yes\n"),
     ],
 };
@@ -62,8 +68,9 @@ fn judge(machine: &Machine) -> Vec<Found> {
         return Vec::new();
     }
     let config = SshdConfig::read(&machine.text);
+    let mut found = lists_with_commas(&config);
+    found.extend(tilde(&config));
     let logins: Vec<Login> = machine.others.iter().flat_map(logins).collect();
-    let mut found = Vec::new();
     let refused = logins.iter().find_map(|login| Some((login, refusal(&config, &login.user)?)));
     match refused {
         Some((login, (line, setting, fix))) => {
@@ -90,6 +97,42 @@ fn judge(machine: &Machine) -> Vec<Found> {
         found.push(Found::note(line, message, "Set `PubkeyAuthentication yes`"));
     }
     found
+}
+
+/// Lists of users whose words have commas: each word is one pattern.
+fn lists_with_commas(config: &SshdConfig) -> Vec<Found> {
+    let lists = ["allowusers", "denyusers", "allowgroups", "denygroups"];
+    let lines = config.global.iter().chain(&config.in_match);
+    let lines = lines.filter(|line| lists.contains(&line.keyword.as_str()));
+    let wrong = lines.filter_map(|line| {
+        // The addresses behind `@` may be a list.
+        let word =
+            line.values.iter().find(|word| word.split('@').next().is_some_and(|user| user.contains(',')))?;
+        let message = format!(
+            "sshd takes {word:?} for one name; it separates names by blanks, and no user has this one"
+        );
+        Some(Found::error(line.number, message, format!("Write `{}`", word.replace(',', " "))))
+    });
+    wrong.collect()
+}
+
+/// Paths below `~`, which sshd does not expand.
+fn tilde(config: &SshdConfig) -> Vec<Found> {
+    let lines = config.global.iter().chain(&config.in_match);
+    let files = ["authorizedkeysfile", "authorizedprincipalsfile"];
+    let wrong = lines.filter(|line| files.contains(&line.keyword.as_str())).filter_map(|line| {
+        let word = line.values.iter().find(|word| word.starts_with("~/"))?;
+        let rest = word.trim_start_matches("~/");
+        let message = format!(
+            "sshd does not expand ~: it looks for {word} below the home directory, and finds no keys"
+        );
+        Some(Found::error(
+            line.number,
+            message,
+            format!("Write `{rest}`, which is relative to the home directory"),
+        ))
+    });
+    wrong.collect()
 }
 
 /// The line and setting with which sshd refuses a user, and what to write.
