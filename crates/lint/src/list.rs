@@ -247,6 +247,7 @@ pub const RULES: &[&Rule] = &[
     &manifest_key_invalid::RULE,
     &api_version_wrong::RULE,
     &custom_resource_refused::RULE,
+    &batch_object_refused::RULE,
     &secret_data_invalid::RULE,
     &reference_unresolved::RULE,
     &extended_resource_invalid::RULE,

@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use crate::read::compose::{Compose, Service, below, text};
+use crate::read::compose::{Compose, Service, text};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::copied::join;
 use crate::rule::{Example, Found, Judge, MISSING, Rule, Severity};

@@ -192,12 +192,14 @@ fn names_twice(file: &Compose) -> Vec<Found> {
     found
 }
 
+/// The first of these settings, in bytes.
+fn size<'p>(service: &Service, paths: &[&'p [&'p str]]) -> Option<(&'p [&'p str], f64)> {
+    paths.iter().find_map(|path| Some((*path, bytes(&service.at(path).and_then(text)?)?)))
+}
+
 /// Sizes of memory that Docker refuses together.
 fn memory(service: &Service) -> Option<Found> {
-    let of = |paths: [&[&str]; 2]| {
-        paths.into_iter().find_map(|path| Some((path, bytes(&service.at(path).and_then(text)?)?)))
-    };
-    let (_, limit) = of([&["mem_limit"], &["deploy", "resources", "limits", "memory"]])?;
+    let (_, limit) = size(service, &[&["mem_limit"], &["deploy", "resources", "limits", "memory"]])?;
     let swap = service.text("memswap_limit").filter(|swap| swap != "-1").and_then(|swap| bytes(&swap));
     if swap.is_some_and(|swap| swap > 0.0 && swap < limit) {
         let message = format!(
@@ -211,7 +213,8 @@ fn memory(service: &Service) -> Option<Found> {
             "Raise it to the limit or more",
         ));
     }
-    let (path, reserved) = of([&["mem_reservation"], &["deploy", "resources", "reservations", "memory"]])?;
+    let paths: [&[&str]; 2] = [&["mem_reservation"], &["deploy", "resources", "reservations", "memory"]];
+    let (path, reserved) = size(service, &paths)?;
     let message = format!(
         "service {}: {} is greater than the limit of memory; Docker refuses the container",
         service.name,

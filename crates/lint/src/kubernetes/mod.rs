@@ -53,6 +53,7 @@ macro_rules! mpi {
 }
 
 pub(crate) mod api_version_wrong;
+pub(crate) mod batch_object_refused;
 pub(crate) mod config_key_missing;
 pub(crate) mod container_command_in_one_word;
 pub(crate) mod container_entrypoint_repeated;
