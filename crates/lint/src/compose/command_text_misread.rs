@@ -67,13 +67,30 @@ fn fault(service: &Service) -> Option<Found> {
 
 /// A backslash at the end of a line, outside of quotes: the blank behind it becomes part of a word.
 fn backslash(text: &str) -> Option<(String, String)> {
-    let (at, _) = text.char_indices().find(|(at, letter)| {
-        let next = text[at + letter.len_utf8()..].chars().next();
-        *letter == '\\' && next.is_some_and(char::is_whitespace) && open_quote(&text[..*at]).is_none()
-    })?;
+    let at = escaped_blank(text)?;
     let word = text[at + 1..].split_whitespace().next()?;
     let what = format!("the backslash before {word} keeps the blank behind it: the argument is \" {word}\"");
     Some((what, "Remove the backslashes; docker compose takes line ends for blanks".to_owned()))
+}
+
+/// The place of a backslash before a blank, outside of quotes.
+fn escaped_blank(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match (letter, quote) {
+            ('\\', None | Some('"')) => {
+                let (_, next) = letters.next()?;
+                if quote.is_none() && next.is_whitespace() {
+                    return Some(at);
+                }
+            }
+            (_, Some(end)) if letter == end => quote = None,
+            ('"' | '\'', None) => quote = Some(letter),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// A comment, which YAML does not have inside of a text.
@@ -87,10 +104,13 @@ fn comment(text: &str) -> Option<(String, String)> {
     plain.then(|| (what, "Move the comment above the key".to_owned()))
 }
 
+/// Lines of a command that are looked at.
+const LINES_LIMIT: usize = 200;
+
 /// Several commands, one a line, without a shell.
 fn several(text: &str) -> Option<(String, String)> {
     let mut before = String::new();
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate().take(LINES_LIMIT) {
         let first = line.split_whitespace().next().unwrap_or_default();
         let base = first.rsplit('/').next().unwrap_or(first);
         let starts = PROGRAMS.contains(&base) || BUILTINS.contains(&base);

@@ -1,9 +1,10 @@
 //! A whole command in one item of `command`.
 
-use crate::compose::command_in_one_word::{listed, program_of};
+use crate::compose::command_in_one_word::{PROGRAMS, listed, program_of};
 use crate::read::compose::text;
-use crate::read::manifest::{Container, Manifest, list};
+use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::servers::is_image;
 
 pub(crate) const RULE: Rule = Rule {
     id: "container-command-in-one-word",
@@ -113,7 +114,11 @@ fn of_arguments(container: &Container) -> Option<Found> {
         container.name
     );
     let fix = format!("Write one item for each word: `[{}]`", listed(item));
-    Some(Found::error(container.line(&[key]), message, fix))
+    // A script in front of the program may split its arguments again.
+    let image = scalar(container.value, &["image"]).unwrap_or_default();
+    let program = first.and_then(|word| word.rsplit('/').next()).unwrap_or_default();
+    let known = PROGRAMS.contains(&program) || command.is_empty() && is_image(&image, "vllm/vllm-openai");
+    Some(Found::error(container.line(&[key]), message, fix).unless_certain(known))
 }
 
 fn fault(container: &Container) -> Option<Found> {

@@ -62,7 +62,7 @@ fn of_secret(document: &Document) -> Vec<Found> {
     for (field, encoded) in [("data", true), ("stringData", false)] {
         let map = document.at(&[field]).and_then(Value::as_mapping).into_iter().flatten();
         for (key, value) in map.filter_map(|(key, value)| Some((text(key)?, value.as_str()?))) {
-            if value.is_empty() || is_placeholder(value) || value.contains("...") {
+            if value.is_empty() || is_placeholder(value) || is_filled_in(value) {
                 continue;
             }
             let line = document.line_of(&[field, &key]);
@@ -73,6 +73,12 @@ fn of_secret(document: &Document) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Whether another program puts the value in: SOPS, vals, Vault.
+fn is_filled_in(value: &str) -> bool {
+    ["ENC[", "vault:", "ref+", "AGE-"].iter().any(|start| value.starts_with(start))
+        || ["...", "://"].iter().any(|part| value.contains(part))
 }
 
 /// What is wrong with an encoded value: message, fix, and whether the API server refuses it.
