@@ -80,7 +80,7 @@ fn of_container(container: &Container) -> Vec<Found> {
     if has_compute || below(container.pod.spec, &["resources"]).is_some() {
         return found;
     }
-    let first = all.find(|(_, one)| is_huge(&one)).map(|(kind, (name, _))| (kind, name));
+    let first = all.find(|(_, one)| is_huge(one)).map(|(kind, (name, _))| (kind, name));
     found.extend(first.map(|(kind, name)| {
         let message = format!(
             "container {own} has {name} but neither cpu nor memory; the API server refuses the pod \
