@@ -73,6 +73,7 @@ pub fn nearby(file: &File) -> BTreeSet<String> {
     let mut found = BTreeSet::from([".env".to_owned()]);
     for service in &compose.services {
         found.extend(service.dockerfile());
+        found.extend(compose_rules::build_setting_unresolved::dockerfile_of_project(service));
         found.extend(service.env_files().iter().map(|path| join("", path)));
         found.extend(compose_rules::shared_memory_small::scripts(&compose, service));
         if let (Some(read), Some(folder)) = (compose.built(service), service.build_context()) {

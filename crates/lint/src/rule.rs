@@ -203,6 +203,9 @@ pub struct Example {
     pub companions: &'static [(&'static str, &'static str)],
 }
 
+/// The text of a companion that does not exist.
+pub(crate) const MISSING: &str = "(missing)";
+
 /// A Dockerfile as an example.
 pub(crate) const fn dockerfile(text: &'static str) -> Example {
     Example { name: "Dockerfile", text, companions: &[] }

@@ -58,7 +58,8 @@ fn file(example: &Example) -> File {
         file.over = over.collect();
         return file;
     }
-    file.context = companions.map(|(name, text)| ((*name).to_owned(), Some((*text).to_owned()))).collect();
+    let text = |text: &str| (text != rule::MISSING).then(|| text.to_owned());
+    file.context = companions.map(|(name, content)| ((*name).to_owned(), text(content))).collect();
     file
 }
 

@@ -85,7 +85,8 @@ fn says_more(of: &File, other: &File) -> bool {
             matches!(other.kind, Kind::Compose | Kind::DaemonJson | Kind::Shell)
         }
         Kind::Sshd => {
-            let connects = || other.text.contains("ssh") || other.text.contains("mpirun");
+            let connects =
+                || ["ssh", "mpirun", "mpiexec", "deepspeed"].iter().any(|word| other.text.contains(word));
             other.kind == Kind::Compose || matches!(other.kind, Kind::Shell | Kind::Dockerfile) && connects()
         }
         _ => false,

@@ -1,5 +1,7 @@
 //! Operators and variables of a shell in a command that no shell runs.
 
+use serde_yaml::Value;
+
 use crate::read::compose::{Compose, Service, words};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -58,7 +60,16 @@ fn finding(service: &Service) -> Option<Found> {
             Some(_) => "the shell gets only the word after -c as its script",
             None => "no shell runs the command",
         };
-        let message = format!("service {}: {operator:?} is passed as an argument; {what}", service.name);
+        let message = match service.at(&["command"]) {
+            // docker compose ends the command there.
+            Some(Value::String(_)) if script.is_none() && service.at(&["entrypoint"]).is_none() => {
+                format!(
+                    "service {}: docker compose drops {operator:?} and everything behind it; {what}",
+                    service.name
+                )
+            }
+            _ => format!("service {}: {operator:?} is passed as an argument; {what}", service.name),
+        };
         return Some(Found::warning(line, message, "Write `bash -c \"…\"` with the whole script in quotes"));
     }
     let variable = outside.iter().filter(|_| script.is_none()).find_map(|word| variable(word))?;

@@ -34,8 +34,24 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    depends_on: [c]\n  c:\n    image: b\n    profiles: \
                 [debug]\n",
         ),
+        compose(
+            "services:\n  a:\n    image: b\n    container_name: w\n  c:\n    image: \
+             b\n    container_name: w\n",
+        ),
+        compose("services:\n  a:\n    image: b\n    mem_limit: 8g\n    memswap_limit: 4g\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    deploy: {resources: {limits: {memory: 8G}, reservations: \
+             {memory: \
+             16G}}}\n",
+        ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    container_name: w\n    profiles: [x]\n    mem_limit: 8g\n    \
+             memswap_limit: -1\n    mem_reservation: 4g\n  c:\n    image: b\n    container_name: \
+             w\n    profiles: \
+             [y]\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    network_mode: host\n    ipc: host\n    container_name: a\n\
              \x20   depends_on: [c]\n  c:\n    image: b\n    ports: [\"80:80\"]\n    shm_size: 1gb\n",
@@ -58,12 +74,12 @@ fn judge(file: &Compose) -> Vec<Found> {
         let found = CONFLICTS.iter().filter_map(|conflict| conflict(service)).collect::<Vec<_>>();
         found.into_iter().chain(profile(&services, service))
     };
-    file.services.iter().flat_map(one).chain(cycle(file)).collect()
+    file.services.iter().flat_map(one).chain(cycle(file)).chain(names_twice(file)).collect()
 }
 
 /// What excludes what.
 const CONFLICTS: &[fn(&Service) -> Option<Found>] =
-    &[mode_and_networks, mode_and_ports, name_and_replicas, limits, shared_memory];
+    &[mode_and_networks, mode_and_ports, name_and_replicas, limits, shared_memory, memory];
 
 fn has_items(service: &Service, key: &str) -> bool {
     match service.at(&[key]) {
@@ -151,6 +167,62 @@ fn shared_memory(service: &Service) -> Option<Found> {
     service.at(&["shm_size"])?;
     let message = format!("service {}: shm_size has no effect with ipc {ipc}", service.name);
     Some(Found::note(service.line_of("shm_size"), message, "Remove `shm_size`"))
+}
+
+/// Two services with one name for their containers.
+fn names_twice(file: &Compose) -> Vec<Found> {
+    let mut seen: Vec<(String, &Service)> = Vec::new();
+    let mut found = Vec::new();
+    for service in &file.services {
+        let Some(name) = service.text("container_name").filter(|name| !name.contains('$')) else { continue };
+        let together = |other: &Service| {
+            let (mine, theirs) = (service.list(&["profiles"]), other.list(&["profiles"]));
+            mine.is_empty() || theirs.is_empty() || mine.iter().any(|one| theirs.contains(one))
+        };
+        if let Some((_, other)) = seen.iter().find(|(known, other)| *known == name && together(other)) {
+            let message = format!(
+                "services {} and {} both have container_name {name}; the second container does not start \
+                 (`The container name \"/{name}\" is already in use`)",
+                other.name, service.name
+            );
+            found.push(Found::error(service.line_of("container_name"), message, "Remove one of the names"));
+        }
+        seen.push((name, service));
+    }
+    found
+}
+
+/// The first of these settings, in bytes.
+fn size<'p>(service: &Service, paths: &[&'p [&'p str]]) -> Option<(&'p [&'p str], f64)> {
+    paths.iter().find_map(|path| Some((*path, bytes(&service.at(path).and_then(text)?)?)))
+}
+
+/// Sizes of memory that Docker refuses together.
+fn memory(service: &Service) -> Option<Found> {
+    let (_, limit) = size(service, &[&["mem_limit"], &["deploy", "resources", "limits", "memory"]])?;
+    let swap = service.text("memswap_limit").filter(|swap| swap != "-1").and_then(|swap| bytes(&swap));
+    if swap.is_some_and(|swap| swap > 0.0 && swap < limit) {
+        let message = format!(
+            "service {}: memswap_limit is memory and swap together, and below the limit of memory; Docker \
+             refuses the container",
+            service.name
+        );
+        return Some(Found::error(
+            service.line_of("memswap_limit"),
+            message,
+            "Raise it to the limit or more",
+        ));
+    }
+    let paths: [&[&str]; 2] = [&["mem_reservation"], &["deploy", "resources", "reservations", "memory"]];
+    let (path, reserved) = size(service, &paths)?;
+    let message = format!(
+        "service {}: {} is greater than the limit of memory; Docker refuses the container",
+        service.name,
+        path.join(".")
+    );
+    let fix = "Reserve the limit or less";
+    let line = service.line_of(path.first().copied()?);
+    (reserved > limit).then(|| Found::error(line, message, fix))
 }
 
 /// The services that one waits for, and whether each is required.

@@ -24,6 +24,9 @@ pub(crate) const RULE: Rule = Rule {
         compose("services:\n  a:\n    image: b\n    stop_grace_period: \"30\"\n"),
         compose("services:\n  a:\n    image: b\n    gpus: [{count: two, capabilities: [gpu]}]\n"),
         compose("services:\n  a:\n    image: b\n    volumes: [\"./x:/d\", \"./y:/d\"]\n"),
+        compose("services:\n  a:\n    image: b\n    volumes: [\"./data:/data:readonly\"]\n"),
+        compose("services:\n  a:\n    image: b\n    extra_hosts: [node1, \"node2 10.0.0.2\"]\n"),
+        compose("services:\n  a:\n    image: https://ghcr.io/org/train:1\n"),
     ],
     silent: &[compose(
         "services:\n  a:\n    image: b\n    restart: on-failure:3\n    shm_size: \"17179869184\"\n    \
@@ -43,7 +46,7 @@ fn judge(file: &Compose) -> Vec<Found> {
 }
 
 const PARTS: &[fn(&Service) -> Vec<Found>] =
-    &[restart, sizes, ulimits, capabilities, mounts, durations, counts];
+    &[restart, sizes, ulimits, capabilities, mounts, mount_options, hosts, image, durations, counts];
 
 fn restart(service: &Service) -> Vec<Found> {
     let Some(value) = service.text("restart").filter(|value| !value.contains('$')) else { return Vec::new() };
@@ -234,6 +237,56 @@ fn mounts(service: &Service) -> Vec<Found> {
         seen.push(place);
     }
     found
+}
+
+/// Words that were meant as `ro`: docker compose ignores them, and the mount is writable.
+const MEANT_READ_ONLY: &[&str] = &["readonly", "read-only", "read_only", "r", "RO"];
+
+fn mount_options(service: &Service) -> Vec<Found> {
+    let unknown = |item: String| {
+        // A variable may have colons of its own.
+        let options = item.split(':').nth(2).filter(|_| !item.contains(['$', '\\']))?;
+        let word = options.split(',').find(|word| MEANT_READ_ONLY.contains(word))?;
+        let message = format!(
+            "service {}: docker compose ignores the mount option {word:?} of {item}; the mount is writable",
+            service.name
+        );
+        Some(Found::warning(service.line_of("volumes"), message, "Write `ro`"))
+    };
+    service.list(&["volumes"]).into_iter().filter_map(unknown).collect()
+}
+
+/// Entries of extra_hosts without an address.
+fn hosts(service: &Service) -> Vec<Found> {
+    let wrong = |item: &String| !item.contains([':', '=', '$']) && !item.is_empty();
+    let items = match service.at(&["extra_hosts"]) {
+        Some(Value::Sequence(_)) => service.list(&["extra_hosts"]),
+        _ => Vec::new(),
+    };
+    let found = items.iter().filter(|item| wrong(item)).map(|item| {
+        let message = format!(
+            "service {}: extra_hosts {item:?} has no address; docker compose refuses the file",
+            service.name
+        );
+        let name = item.split_whitespace().next().unwrap_or_default();
+        Found::error(service.line_of("extra_hosts"), message, format!("Write `{name}:ADDRESS`"))
+    });
+    found.collect()
+}
+
+/// An image with the scheme of a URL.
+fn image(service: &Service) -> Vec<Found> {
+    let name = service.text("image").unwrap_or_default();
+    let scheme = ["https://", "http://", "docker://"].into_iter().find(|scheme| name.starts_with(scheme));
+    let message = format!(
+        "service {}: image {name:?} has a scheme; Docker refuses it (`invalid reference format`)",
+        service.name
+    );
+    let found = scheme.map(|scheme| {
+        let bare = name.trim_start_matches(scheme);
+        Found::error(service.line_of("image"), message, format!("Write `{bare}`"))
+    });
+    found.into_iter().collect()
 }
 
 fn durations(service: &Service) -> Vec<Found> {

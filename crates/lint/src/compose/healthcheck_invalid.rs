@@ -29,6 +29,15 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, \"curl -f http://localhost || \
                 exit 1\"]}\n",
         ),
+        compose(
+            "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD, curl, -f, \
+             \"http://localhost:8000\", \
+             \"||\", exit, \"1\"]}\n",
+        ),
+        compose(
+            "services:\n  a:\n    image: b\n    healthcheck:\n      test: [CMD-SHELL, curl, -f, \
+             \"http://localhost:8000\"]\n",
+        ),
     ],
     silent: &[compose(
         "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD-SHELL, \"curl -f http://a || exit \
@@ -70,6 +79,10 @@ fn of_service(file: &Compose, service: &Service) -> Vec<Found> {
             found.push(Found::warning(line(), message, "Write CMD-SHELL, or one item per argument"));
         }
     }
+    if let Some(Value::Sequence(test)) = service.at(&["healthcheck", "test"]) {
+        let words: Vec<String> = test.iter().filter_map(text).collect();
+        found.extend(misread(service, &words).map(|(message, fix)| Found::error(line(), message, fix)));
+    }
     for key in DURATIONS {
         let Some(value) = service.at(&["healthcheck", key]).and_then(text) else { continue };
         if !is_duration(&value) && !value.contains('$') {
@@ -86,6 +99,34 @@ fn of_service(file: &Compose, service: &Service) -> Vec<Found> {
         }
     }
     found
+}
+
+/// What Docker makes of a list that was meant as one command line.
+fn misread(service: &Service, words: &[String]) -> Option<(String, String)> {
+    let (first, rest) = words.split_first()?;
+    let whole = rest.join(" ");
+    match first.as_str() {
+        "CMD" => {
+            let is_operator = |word: &&String| matches!(word.as_str(), "||" | "&&" | "|" | ";" | ">" | ">>");
+            let operator = rest.iter().find(is_operator)?;
+            // A shell may be the program, with the operator as an argument on purpose.
+            let program = rest.first()?;
+            let message = format!(
+                "service {}: CMD passes {operator:?} to {program} as an argument; the check always fails",
+                service.name
+            );
+            Some((message, format!("Write `[CMD-SHELL, \"{whole}\"]`")))
+        }
+        "CMD-SHELL" if rest.len() > 1 => {
+            let message = format!(
+                "service {}: CMD-SHELL runs only {:?}; the words behind it are not part of the command",
+                service.name,
+                rest.first()?
+            );
+            Some((message, format!("Write the whole command as one item: `[CMD-SHELL, \"{whole}\"]`")))
+        }
+        _ => None,
+    }
 }
 
 /// Keys of a health check whose values are durations.

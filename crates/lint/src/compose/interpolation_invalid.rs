@@ -18,8 +18,18 @@ pub(crate) const RULE: Rule = Rule {
             "services:\n  a:\n    image: b\n    environment: {NODE_RANK: 0}\n    command: sh -c \"torchrun \
              --node_rank=$NODE_RANK train.py\"\n",
         ),
+        compose("services:\n  a:\n    image: b\n    command: sh -c \"for i in 1 2; do echo $i; done\"\n"),
+        compose(
+            "services:\n  a:\n    image: b\n    command:\n      - bash\n      - -c\n      - \
+             |\n        nvidia-smi -L \
+             | while read line; do\n          echo ${line}\n        done\n",
+        ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    image: b\n    command: sh -c \"for i in 1 2; do echo $$i $${i} $index; \
+             done\"\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    command: sh -c \"OMP_NUM_THREADS=$(nproc) python \
                 train.py\"\n",
@@ -56,6 +66,7 @@ fn judge(file: &Compose) -> Vec<Found> {
             }
         }
         found.extend(for_container(service));
+        found.extend(of_script(service));
     }
     found
 }
@@ -106,6 +117,61 @@ fn shown(text: &str) -> String {
         .find(|(_, letter)| letter.is_whitespace())
         .map_or(text.len(), |(at, _)| at);
     text[..end].chars().take(20).collect()
+}
+
+/// A variable that the script of a command sets itself: substituted before the script runs.
+fn of_script(service: &Service) -> Option<Found> {
+    let mut texts = vec![("command", service.command())];
+    texts.push(("healthcheck", service.list(&["healthcheck", "test"]).join(" ")));
+    texts.into_iter().find_map(|(key, text)| {
+        let names = set_by_script(&text);
+        let name = names.iter().find(|name| uses(&text, name))?;
+        let message = format!(
+            "service {}: docker compose substitutes ${name} before the shell sets it; the script gets an \
+             empty \
+             text",
+            service.name
+        );
+        Some(Found::error(service.line_of(key), message, format!("Write `$${name}`")))
+    })
+}
+
+/// The names that a script sets: `for NAME in`, `read NAME`, `NAME=$(…)`.
+fn set_by_script(text: &str) -> Vec<String> {
+    let is_name = |name: &str| {
+        name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    let words: Vec<&str> =
+        text.split(|letter: char| letter.is_whitespace() || "\"'`(;".contains(letter)).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let mut names = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let name = match *word {
+            "for" if words.get(at + 2) == Some(&"in") => next,
+            "read" if next != "-r" => next,
+            "read" => words.get(at + 2).copied().unwrap_or_default(),
+            _ => continue,
+        };
+        if is_name(name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// Whether a text has `$NAME` or `${NAME}` that docker compose substitutes.
+fn uses(text: &str, name: &str) -> bool {
+    let braced = format!("${{{name}}}");
+    let plain = format!("${name}");
+    let own = |at: usize| !text[..at].ends_with('$');
+    let ends = |at: usize| {
+        let next = text[at + plain.len()..].chars().next();
+        next.is_none_or(|letter| !letter.is_ascii_alphanumeric() && letter != '_')
+    };
+    text.match_indices(&braced).any(|(at, _)| own(at))
+        || text.match_indices(&plain).any(|(at, _)| own(at) && ends(at))
 }
 
 /// A variable of the service's own environment in its command: substituted before it is set.

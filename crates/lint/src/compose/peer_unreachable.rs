@@ -38,8 +38,17 @@ pub(crate) const RULE: Rule = Rule {
              a/b]\n  app:\n    \
              image: c\n    command: serve --upstream http://localhost:8000/v1\n",
         ),
+        compose(
+            "services:\n  webui:\n    image: b\n    environment: {OLLAMA_BASE_URL: \
+             \"http://host.docker.internal:11434\"}\n",
+        ),
     ],
     silent: &[
+        compose(
+            "services:\n  webui:\n    image: b\n    environment: {OLLAMA_BASE_URL: \
+             \"http://host.docker.internal:11434\"}\n    extra_hosts: \
+             [\"host.docker.internal:host-gateway\"]\n",
+        ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \
              a/b]\n  app:\n    \
@@ -88,6 +97,15 @@ fn unreachable(file: &Compose, service: &Service, address: &Address) -> Option<F
     let (own, host) = (&service.name, address.host.as_str());
     if matches!(host, "localhost" | "127.0.0.1") {
         return itself(file, service, address);
+    }
+    if host == "host.docker.internal" && !extra_hosts(service).iter().any(|name| name == host) {
+        let message = format!(
+            "service {own}: {host} ({}) does not resolve with Docker Engine on Linux; only Docker Desktop \
+             adds it",
+            address.name
+        );
+        let fix = "Add `extra_hosts: [\"host.docker.internal:host-gateway\"]`";
+        return Some(Found::warning(line, message, fix));
     }
     let Some(other) = file.services.iter().find(|one| names(one).iter().any(|name| name == host)) else {
         return misspelled(file, service, address);
@@ -191,7 +209,7 @@ pub(super) fn container_ports(service: &Service) -> Vec<String> {
 }
 
 /// The names under which other services reach one.
-fn names(service: &Service) -> Vec<String> {
+pub(super) fn names(service: &Service) -> Vec<String> {
     let aliases = service.at(&["networks"]).and_then(|all| all.as_mapping()).into_iter().flatten();
     let aliases = aliases.filter_map(|(_, network)| below(network, &["aliases"])?.as_sequence());
     let mut names: Vec<String> = aliases.flatten().filter_map(text).collect();

@@ -4,6 +4,7 @@ use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::servers::of_service;
 
 pub(crate) const RULE: Rule = Rule {
     id: "port-published-twice",
@@ -23,8 +24,24 @@ pub(crate) const RULE: Rule = Rule {
         compose("services:\n  a:\n    image: b\n    ports: [\"8000:8000\"]\n    deploy: {replicas: 2}\n"),
         compose("services:\n  a:\n    image: b\n    ports: [\"80000:80\"]\n"),
         compose("services:\n  a:\n    image: b\n    ports: [\"8000-8003:80-81\"]\n"),
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: \
+             --model \
+             a/b\n  c:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model \
+             c/d\n",
+        ),
+        compose(
+            "services:\n  web:\n    image: nginx\n    ports: [\"8000:80\"]\n  llm:\n    image: \
+             vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model a/b\n",
+        ),
     ],
     silent: &[
+        compose(
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: \
+             --model \
+             a/b\n  c:\n    image: vllm/vllm-openai:v0.9.1\n    network_mode: host\n    command: --model c/d \
+             --port 8001\n  d:\n    image: vllm/vllm-openai:v0.9.1\n    command: --model c/d\n",
+        ),
         compose(
             "services:\n  a:\n    image: b\n    ports: [\"8000-9000:80\"]\n  c:\n    image: b\n    ports: \
                 [\"8000-9000:80\"]\n",
@@ -91,6 +108,46 @@ fn judge(file: &Compose) -> Vec<Found> {
             );
             Found::error(line(), message, "Publish a range of ports, or no port of the host")
         }));
+    }
+    found.extend(on_host_itself(file, &seen));
+    found
+}
+
+/// Servers with `network_mode: host` that listen on a port of another one.
+fn on_host_itself(file: &Compose, published: &[(&Service, Published)]) -> Vec<Found> {
+    let of_host = |one: &&Service| one.text("network_mode").as_deref() == Some("host");
+    let mut seen: Vec<(&Service, u16)> = Vec::new();
+    let mut found = Vec::new();
+    for service in file.services.iter().filter(of_host) {
+        let Some(server) = of_service(file, service) else { continue };
+        let Some(port) = server.port().map(|port| port.number) else { continue };
+        let listens = seen.iter().find(|(other, number)| *number == port && together(other, service));
+        let number = u32::from(port);
+        let takes = |one: &Published| {
+            one.from <= number
+                && number <= one.to
+                && !one.picks
+                && one.protocol == "tcp"
+                && one.address.is_empty()
+        };
+        let publishes = published.iter().find(|(other, one)| takes(one) && together(other, service));
+        let other = listens.map(|(other, _)| (other, "listens on"));
+        if let Some((other, how)) = other.or(publishes.map(|(other, _)| (other, "publishes"))) {
+            let message = format!(
+                "service {}: {}, and service {} {how} port {port} of the host too; the second one fails \
+                 (`address \
+                 already in use`)",
+                service.name,
+                server.sentence(),
+                other.name
+            );
+            found.push(Found::error(
+                service.line_of("network_mode"),
+                message,
+                "Give one of them another port",
+            ));
+        }
+        seen.push((service, port));
     }
     found
 }

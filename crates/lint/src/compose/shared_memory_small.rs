@@ -186,12 +186,7 @@ pub(crate) fn scripts(file: &Compose, service: &Service) -> Vec<String> {
         let end = built.as_ref().and_then(|built| built.stages.last()).map(|stage| &stage.end);
         let in_image = directory.as_deref().or(end.map(|end| end.files.workdir.as_str())).unwrap_or_default();
         let path = join(in_image, word);
-        let mounted = service.list(&["volumes"]).into_iter().find_map(|volume| {
-            let mut parts = volume.split(':');
-            let (host, target) = (parts.next()?, parts.next()?);
-            let rest = path.strip_prefix(target.trim_end_matches('/'))?.strip_prefix('/')?;
-            host.starts_with('.').then(|| join(host, rest))
-        });
+        let mounted = service.mount_of(&path).and_then(|mount| mount.on_host(&path));
         let copied = end.map(|end| end.files.candidates(&path)).unwrap_or_default();
         let folder = service.build_context().unwrap_or_default();
         found.extend(mounted);

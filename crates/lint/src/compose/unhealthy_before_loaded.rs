@@ -81,7 +81,7 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     (time < LOADED_SECONDS).then(|| Found::warning(service.line_of("healthcheck"), message, fix))
 }
 
-fn waits_for(service: &Service, name: &str) -> bool {
+pub(super) fn waits_for(service: &Service, name: &str) -> bool {
     let Some(Value::Mapping(map)) = service.at(&["depends_on"]) else { return false };
     let healthy =
         |value: &Value| below(value, &["condition"]).and_then(text).as_deref() == Some("service_healthy");

@@ -16,6 +16,7 @@ pub(crate) const RULE: Rule = Rule {
         named("hostfile", "node1 slots=8\nnode1 slots=8\n"),
         named("hostfile", "node1 slots=8\nnode2: eight gpus\n"),
         named("hostfile", "node1\nnode2\n"),
+        named("hostfile", "10.0.0.255 slots=8\n10.0.0.256 slots=8\n"),
         named_with(
             "hostfile",
             "node1:8\nnode2:8\n",
@@ -67,6 +68,14 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
             );
             continue;
         };
+        let parts: Vec<Option<u32>> = host.split('.').map(|part| part.parse().ok()).collect();
+        if parts.len() == 4
+            && parts.iter().all(Option::is_some)
+            && parts.iter().flatten().any(|part| *part > 255)
+        {
+            let message = format!("{host} is no address: each part is at most 255; no node has it");
+            found.push(Found::error(line.line, message, "Write the address of the node"));
+        }
         if let Some(first) = seen.insert(host, line.line) {
             let message = format!(
                 "duplicate host {host}, first listed in line {first}; DeepSpeed refuses the \

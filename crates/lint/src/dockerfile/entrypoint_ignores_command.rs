@@ -1,6 +1,7 @@
 //! CMD behind an ENTRYPOINT that does not take it.
 
-use crate::read::dockerfile::Dockerfile;
+use crate::read::dockerfile::instructions::Instruction;
+use crate::read::dockerfile::{Dockerfile, Stage};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 
 pub(crate) const RULE: Rule = Rule {
@@ -26,16 +27,10 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
-    // An ENTRYPOINT drops the CMD of stages before its own.
-    let Some(stage) = file.stages.last() else { return Vec::new() };
-    let last = |keyword: &str| stage.instructions.iter().rev().find(|one| one.keyword == keyword);
-    let (Some(entry), Some(command)) = (last("ENTRYPOINT"), last("CMD")) else { return Vec::new() };
-    let text = entry.text.text.trim();
-    // The shell has the words of CMD as its own arguments.
-    let takes = text.contains("$@") || text.contains("$*") || text.contains("$0") || text.contains("$1");
+    let command = file.stages.last().and_then(|stage| last(stage, "CMD"));
+    let (Some(entry), Some(command)) = (without_arguments(file), command) else { return Vec::new() };
     let empty = command.json.as_ref().is_some_and(Vec::is_empty) || command.text.text.trim().is_empty();
-    let unclear = text.is_empty() || text.starts_with('[') || last("SHELL").is_some();
-    if entry.json.is_some() || takes || empty || unclear || !entry.heredocs.is_empty() {
+    if empty {
         return Vec::new();
     }
     let message = format!(
@@ -43,4 +38,21 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         command.line
     );
     vec![Found::warning(entry.line, message, "Write ENTRYPOINT as `[\"program\", \"argument\"]`")]
+}
+
+/// The last one of a kind; an ENTRYPOINT drops the CMD of stages before its own.
+fn last<'s>(stage: &'s Stage, keyword: &str) -> Option<&'s Instruction> {
+    stage.instructions.iter().rev().find(|one| one.keyword == keyword)
+}
+
+/// The ENTRYPOINT of the last stage, where it drops its arguments.
+pub(crate) fn without_arguments(file: &Dockerfile) -> Option<&Instruction> {
+    let stage = file.stages.last()?;
+    let entry = last(stage, "ENTRYPOINT")?;
+    let text = entry.text.text.trim();
+    // The shell has the words of CMD as its own arguments.
+    let takes = text.contains("$@") || text.contains("$*") || text.contains("$0") || text.contains("$1");
+    let unclear = text.is_empty() || text.starts_with('[') || last(stage, "SHELL").is_some();
+    let drops = entry.json.is_none() && !takes && !unclear && entry.heredocs.is_empty();
+    drops.then_some(entry)
 }

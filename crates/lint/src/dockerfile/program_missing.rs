@@ -119,6 +119,20 @@ fn health(stage: &Stage, one: &Instruction) -> Option<Found> {
     Some(Found::error(one.line, message, fix))
 }
 
+/// The program of a health check of a service that the image of a Dockerfile certainly does not contain, and
+/// the package with it.
+pub(crate) fn missing_in_check(file: &Dockerfile, check: &str) -> Option<(&'static str, &'static str)> {
+    let stage = file.stages.last().filter(|stage| is_small(stage))?;
+    let commands = shell::commands(&Text::in_line(check, 1), &stage.end.variables);
+    let end = stage.instructions.len();
+    let at = commands.iter().position(|command| missing(stage, end, command).is_some())?;
+    // Another program may answer where this one is missing.
+    let fallback = commands.get(at + 1).is_some_and(|next| {
+        commands[at].after == "||" && !matches!(next.program(), "exit" | "false" | "kill")
+    });
+    missing(stage, end, &commands[at]).filter(|_| !fallback)
+}
+
 /// Whether a base certainly has none of these programs.
 fn is_small(stage: &Stage) -> bool {
     let From::Image(image) = &stage.from else { return false };

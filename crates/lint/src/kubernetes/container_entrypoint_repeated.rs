@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
         "pod.yaml",
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: \
          vllm/vllm-openai:v0.8.5\n      args: [--model, a/b]\n    - name: c\n      image: \
-         vllm/vllm-openai:v0.8.5\n      command: [vllm, serve]\n      args: [a/b]\n",
+         vllm/vllm-openai:v0.8.5\n      command: [vllm, serve]\n      args: [a/b, --port=8001]\n",
     )],
 };
 

@@ -32,8 +32,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let pods = file.pods();
-    pods.iter().flat_map(|pod| pod.containers().iter().flat_map(faults).collect::<Vec<_>>()).collect()
+    file.of_containers(faults)
 }
 
 fn faults(container: &Container) -> Vec<Found> {
@@ -78,7 +77,7 @@ fn is_extended(name: &str) -> bool {
 }
 
 /// Whether two quantities are the same amount: `1` and `1000m` are.
-fn equal(one: &str, other: &str) -> bool {
+pub(super) fn equal(one: &str, other: &str) -> bool {
     match (amount(one), amount(other)) {
         (Some(one), Some(other)) => (one - other).abs() < EXACT,
         _ => one == other,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::read::manifest::{Document, Manifest, Pod, scalar};
+use serde_yaml::Value;
+
+use crate::read::manifest::{Document, Manifest, Pod, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -35,8 +37,50 @@ pub(crate) const RULE: Rule = Rule {
              \x20         \
              containers: [{name: main, image: b}]\n",
         ),
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: \
+             t\n  replicas: \
+             2\n  podManagementPolicy: Parallel\n  selector: {matchLabels: {app: t}}\n  template:\n    \
+             metadata: {labels: {app: t}}\n    spec:\n      containers:\n        - name: \
+             a\n          image: b\n\
+             \x20         command: [torchrun, --nnodes=4, --rdzv-endpoint=t-0.t:29400, train.py]\n",
+        ),
+        named(
+            "lws.yaml",
+            "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: t}\nspec:\n  \
+             replicas: 4\n  leaderWorkerTemplate:\n    size: 2\n    workerTemplate:\n      spec:\n        \
+             containers:\n          - name: a\n            image: b\n            command: [bash, -c, \
+             \"torchrun \
+             --nnodes 4 --node_rank $LWS_WORKER_INDEX train.py\"]\n",
+        ),
     ],
     silent: &[
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: t}\nspec:\n  serviceName: \
+             t\n  replicas: \
+             1\n  selector: {matchLabels: {app: t}}\n  template:\n    metadata: {labels: {app: \
+             t}}\n    spec:\n\
+             \x20     containers:\n        - name: a\n          image: b\n          command: [torchrun, \
+             --nnodes=3, --rdzv-endpoint=t-0.t:29400, train.py]\n---\napiVersion: apps/v1\nkind: \
+             StatefulSet\n\
+             metadata: {name: w}\nspec:\n  serviceName: w\n  replicas: 2\n  selector: {matchLabels: {app: \
+             w}}\n\
+             \x20 template:\n    metadata: {labels: {app: w}}\n    spec:\n      containers:\n        - \
+             name: a\n\
+             \x20         image: b\n          command: [torchrun, --nnodes=3, --rdzv-endpoint=t-0.t:29400, \
+             train.py]\n",
+        ),
+        named(
+            "jobset.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: m}\nspec:\n  \
+             replicatedJobs:\n    - name: t\n      replicas: 2\n      template:\n        spec:\n          \
+             parallelism: 2\n          template:\n            spec:\n              restartPolicy: Never\n\
+             \x20             containers:\n                - name: a\n                  image: b\n\
+             \x20                 command: [torchrun, --nnodes=4, --rdzv-endpoint=m-t-0-0.m:29400, \
+             train.py]\n",
+        ),
         job!(
             "",
             "      containers:\n        - name: a\n          image: b\n          command: [torchrun, \
@@ -64,7 +108,7 @@ fn judge(file: &Manifest) -> Vec<Found> {
         match document.kind.as_str() {
             "Job" if document.api == "batch/v1" => of_job(document),
             "PyTorchJob" => of_training(document),
-            _ => Vec::new(),
+            _ => of_others(file, document),
         }
     };
     file.documents.iter().flat_map(of_document).collect()
@@ -115,7 +159,7 @@ fn words(pod: &Pod) -> Vec<String> {
 
 /// The number of machines of a launcher: `--nnodes=2`. `None` where a number is its rank: each node then has
 /// a manifest of its own.
-fn nodes(words: &[String]) -> Option<(String, u64)> {
+pub(super) fn nodes(words: &[String]) -> Option<(String, u64)> {
     let of_rank = |text: &str| ["--node_rank", "--node-rank", "--machine_rank"].contains(&text);
     let is_number = |text: &str| text.parse::<u64>().is_ok();
     let fixed = words.iter().enumerate().any(|(at, word)| match word.split_once('=') {
@@ -134,6 +178,76 @@ fn nodes(words: &[String]) -> Option<(String, u64)> {
         known.then(|| Some((format!("{option} {value}"), value.trim_matches(['"', '\'']).parse().ok()?)))?
     });
     pairs.into_iter().next()
+}
+
+/// Pods of a StatefulSet, a LeaderWorkerSet, a JobSet or a Volcano Job, where those of the file together are
+/// not as many as the command has nodes.
+fn of_others(file: &Manifest, document: &Document) -> Vec<Found> {
+    let pods = document.pods();
+    let mut found = Vec::new();
+    for pod in &pods {
+        let Some((own, path)) = count(pod) else { continue };
+        let Some((option, wanted)) = nodes(&words(pod)).filter(|(_, nodes)| *nodes > 1) else { continue };
+        let all = file.pods();
+        let same = all.iter().filter(|one| nodes(&words(one)).is_some_and(|(_, nodes)| nodes == wanted));
+        let counts: Vec<Option<u64>> = same.map(|one| count(one).map(|(count, _)| count)).collect();
+        // Another kind of document may start the rest.
+        let Some(counts) = counts.into_iter().collect::<Option<Vec<u64>>>() else { continue };
+        let sum = counts.iter().copied().fold(0, u64::saturating_add);
+        if own == wanted || sum == wanted {
+            continue;
+        }
+        let message = format!(
+            "the command has {option}, but {} has {own} pods for it; the rendezvous waits for {wanted}",
+            document.title()
+        );
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let fix = "Use as many pods as nodes";
+        found.push(Found::warning(document.line_of(&path), message, fix));
+    }
+    found
+}
+
+/// How many pods a template makes, and the path of that number.
+fn count(pod: &Pod) -> Option<(u64, Vec<String>)> {
+    let document = pod.document;
+    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    let of = |keys: &[&str]| number_or_one(&document.value, keys);
+    match document.kind.as_str() {
+        "StatefulSet" => Some((of(&["spec", "replicas"])?, path(&["spec", "replicas"]))),
+        "LeaderWorkerSet" => {
+            let keys = ["spec", "leaderWorkerTemplate", "size"];
+            // The leader has a template of its own, and is one of the group.
+            Some((of(&keys)?, path(&keys)))
+        }
+        "JobSet" => {
+            let (at, job) = item(pod, "replicatedJobs")?;
+            let jobs = number_or_one(job, &["replicas"])?;
+            let pods = number_or_one(job, &["template", "spec", "parallelism"])?;
+            let keys = ["spec", "replicatedJobs", &at, "template", "spec", "parallelism"];
+            Some((jobs.saturating_mul(pods), path(&keys)))
+        }
+        "Job" if document.api.starts_with("batch.volcano.sh/") => {
+            let (at, task) = item(pod, "tasks")?;
+            let replicas = scalar(task, &["replicas"])?.parse().ok()?;
+            Some((replicas, path(&["spec", "tasks", &at, "replicas"])))
+        }
+        _ => None,
+    }
+}
+
+/// The item of a list below `spec` in which a template is, with its index.
+fn item<'d>(pod: &Pod<'d>, key: &str) -> Option<(String, &'d Value)> {
+    let at = pod.path.get(2).filter(|_| pod.path.get(1).is_some_and(|list| list == key))?;
+    let items = list(pod.document.at(&["spec"])?, key);
+    Some((at.clone(), *items.get(at.parse::<usize>().ok()?)?))
+}
+
+fn number_or_one(value: &Value, path: &[&str]) -> Option<u64> {
+    match scalar(value, path) {
+        Some(text) => text.parse().ok(),
+        None => Some(1),
+    }
 }
 
 /// What the operator of PyTorchJobs requires.

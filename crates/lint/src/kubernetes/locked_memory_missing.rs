@@ -4,7 +4,7 @@ use serde_yaml::Value;
 
 use crate::read::compose::below;
 use crate::read::compose::text;
-use crate::read::manifest::{Container, Manifest, Pod, list, scalar};
+use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -31,8 +31,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let of_pod = |pod: &Pod| -> Vec<Found> { pod.containers().iter().filter_map(missing).collect() };
-    file.pods().iter().flat_map(of_pod).collect()
+    file.of_containers(missing)
 }
 
 fn missing(container: &Container) -> Option<Found> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_yaml::Value;
 
 use crate::read::compose::below;
-use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
+use crate::read::manifest::{Container, Document, Manifest, Pod, labels, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 use crate::schema::is_placeholder;
@@ -48,19 +48,150 @@ pub(crate) const RULE: Rule = Rule {
             "      tolerations: [{key: nvidia.com/gpu, operator: Exists, value: present}]\n      \
                 containers: [{name: a, image: b}]\n"
         ),
+        named(
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n    - port: 8000\n    - \
+             port: \
+             8001\n      name: metrics\n",
+        ),
+        named(
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: none, ports: [{port: \
+             80}]}\n",
+        ),
+        named(
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{port: 80, nodePort: \
+             30080}]\n",
+        ),
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: b\n          livenessProbe: \
+             {successThreshold: 2, \
+             httpGet: {port: 80}}\n"
+        ),
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: \"my train \
+             job\"}}\nspec:\n  containers: \
+             [{name: a, image: b}]\n",
+        ),
     ],
-    silent: &[job!(
-        "",
-        "      tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n      containers:\n        - \
+    silent: &[
+        named(
+            "service.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{name: http, port: 80}, \
+             {name: \
+         metrics, port: 81}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: c}\nspec: {ports: [{port: \
+         80}]}\n",
+        ),
+        job!(
+            "",
+            "      tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n      containers:\n        - \
             name: a\n          image: b\n          ports: [{name: http, containerPort: 80}]\n          \
             readinessProbe: {httpGet: {port: http}}\n"
-    )],
+        ),
+    ],
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
     let documents = file.documents.iter().filter_map(of_document);
+    let services = file.documents.iter().filter(|one| one.kind == "Service" && one.api == "v1");
     let pods = file.pods();
-    documents.chain(pods.iter().flat_map(of_pod)).collect()
+    let of_services = services.flat_map(of_service);
+    let labels = file.documents.iter().flat_map(of_labels).chain(pods.iter().flat_map(of_pod_labels));
+    documents.chain(of_services).chain(pods.iter().flat_map(of_pod)).chain(labels).collect()
+}
+
+fn of_labels(document: &Document) -> Vec<Found> {
+    let own = labels(document.at(&["metadata", "labels"]));
+    let wrong = own.into_iter().filter(|(_, value)| !is_label_value(value));
+    wrong
+        .map(|(name, value)| wrong_label(document.line_of(&["metadata", "labels", &name]), &name, &value))
+        .collect()
+}
+
+fn of_pod_labels(pod: &Pod) -> Vec<Found> {
+    if pod.document.kind == "Pod" {
+        return Vec::new();
+    }
+    let mut path = pod.path.clone();
+    path.pop();
+    path.extend(["metadata".to_owned(), "labels".to_owned()]);
+    let wrong = pod.labels.iter().filter(|(_, value)| !is_label_value(value));
+    wrong
+        .map(|(name, value)| {
+            let line = pod.document.line(&[path.as_slice(), std::slice::from_ref(name)].concat());
+            wrong_label(line, name, value)
+        })
+        .collect()
+}
+
+fn wrong_label(line: usize, name: &str, value: &str) -> Found {
+    let message = format!(
+        "label {name} has the value {value:?}; at most 63 letters, digits, `-`, `_` and `.` are allowed, \
+         with a \
+         letter or digit at both ends"
+    );
+    Found::error(line, message, "Write an annotation for free text")
+}
+
+fn is_label_value(value: &str) -> bool {
+    let alphanumeric = |letter: char| letter.is_ascii_alphanumeric();
+    let fits =
+        value.chars().all(|letter| alphanumeric(letter) || "-_.".contains(letter)) && value.len() <= 63;
+    value.is_empty()
+        || is_placeholder(value)
+        || fits && value.starts_with(alphanumeric) && value.ends_with(alphanumeric)
+}
+
+/// Ports of a Service need names where there are several.
+fn of_service(document: &Document) -> Vec<Found> {
+    let ports = document.at(&["spec"]).map(|spec| list(spec, "ports")).unwrap_or_default();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    let of = |key: &str| scalar(&document.value, &["spec", key]).unwrap_or_default();
+    if of("clusterIP").eq_ignore_ascii_case("none") && of("clusterIP") != "None" {
+        let message = format!(
+            "{}: clusterIP {} is no address; only `None` is headless",
+            document.title(),
+            of("clusterIP")
+        );
+        found.push(Found::error(
+            document.line_of(&["spec", "clusterIP"]),
+            message,
+            "Write `clusterIP: None`",
+        ));
+    }
+    let inner = matches!(of("type").as_str(), "" | "ClusterIP");
+    for (index, port) in ports.iter().enumerate() {
+        let Some(node) = scalar(port, &["nodePort"]).filter(|node| node != "0") else { continue };
+        let line = document.line_of(&["spec", "ports", &index.to_string(), "nodePort"]);
+        let number: Option<u32> = node.parse().ok();
+        if inner {
+            let message = format!("{}: nodePort {node} is not allowed with type ClusterIP", document.title());
+            found.push(Found::error(line, message, "Set `type: NodePort`, or remove nodePort"));
+        } else if number.is_some_and(|number| !(30_000..=32_767).contains(&number)) {
+            let message = format!(
+                "{}: nodePort {node} is outside of the range 30000-32767 that clusters have by default",
+                document.title()
+            );
+            found.push(Found::warning(line, message, "Write a port of the range, or none"));
+        }
+    }
+    for (index, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
+        let line = document.line_of(&["spec", "ports", &index.to_string()]);
+        let Some(name) = scalar(port, &["name"]) else {
+            let message = format!("{}: ports of a Service with several need a name", document.title());
+            found.push(Found::error(line, message, "Add `name` to each port"));
+            continue;
+        };
+        if let Some(first) = seen.insert(name.clone(), line) {
+            let message = format!("two ports of the Service are named {name:?}, first in line {first}");
+            found.push(Found::error(line, message, "Rename one of them"));
+        }
+    }
+    found
 }
 
 /// The name of an object, as most kinds restrict it.
@@ -164,6 +295,12 @@ fn ports(container: &Container) -> Vec<Found> {
         let handlers = ["httpGet", "tcpSocket", "exec", "grpc"];
         let set: Vec<&str> =
             handlers.into_iter().filter(|key| value.get(*key).is_some_and(|one| !one.is_null())).collect();
+        let successes = scalar(value, &["successThreshold"]).filter(|count| count != "1");
+        if let Some(count) = successes.filter(|_| probe != "readinessProbe") {
+            let message =
+                format!("{probe}.successThreshold is {count}, but must be 1; the API server refuses it");
+            found.push(Found::error(line, message, "Remove successThreshold"));
+        }
         if set.len() != 1 {
             let message = format!("{probe} must have exactly one of {}", handlers.join(", "));
             found.push(Found::error(line, message, ""));

@@ -1,11 +1,12 @@
 //! Names of other pods that cannot be resolved.
 
-use crate::read::manifest::{Container, Document, Manifest, Pod, scalar};
+use crate::pod_names::unresolved;
+use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
     id: "pod-peer-unresolved",
-    severity: Severity::Warning,
+    severity: Severity::Error,
     summary: "names of other pods and services resolve where they are used",
     explain: include_str!("pod_peer_unresolved.md"),
     judge: Judge::Manifest(judge),
@@ -47,8 +48,56 @@ pub(crate) const RULE: Rule = Rule {
              name: a\n      image: b\n      env: [{name: MASTER_ADDR, value: \
              master.ml.svc.cluster.local}]\n",
         ),
+        named(
+            "jobset.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: moe}\nspec:\n  \
+             replicatedJobs:\n    - name: trainer\n      replicas: 1\n      template:\n        spec:\n\
+             \x20         completions: 4\n          parallelism: 4\n          template:\n            spec:\n\
+             \x20             restartPolicy: Never\n              containers:\n                - name: a\n\
+             \x20                 image: b\n                  env: [{name: MASTER_ADDR, value: \
+             moe-trainer-0.moe}]\n",
+        ),
+        named(
+            "jobset.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: moe}\nspec:\n  network: \
+             {subdomain: net}\n  replicatedJobs:\n    - name: trainer\n      template:\n        spec:\n\
+             \x20         parallelism: 2\n          template:\n            spec:\n              \
+             restartPolicy: Never\n              containers:\n                - name: a\n                  \
+             image: b\n                  args: [--master-addr=moe-trainer-0-0.moe]\n",
+        ),
+        job!(
+            "  completionMode: Indexed\n  completions: 2\n  parallelism: 2\n",
+            "      containers:\n        - name: a\n          image: b\n          command: [torchrun, \
+             --nnodes=2, --rdzv-endpoint=a-0.ddp:29400, train.py]\n"
+        ),
+        job!(
+            "  completions: 2\n  parallelism: 2\n",
+            "      subdomain: ddp\n      containers:\n        - name: a\n          image: b\n          \
+             command: [torchrun, --nnodes=2, --rdzv-endpoint=a-0.ddp:29400, train.py]\n"
+        ),
+        named(
+            "set.yaml",
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: node}\nspec:\n  serviceName: nodes\n\
+             \x20 replicas: 2\n  podManagementPolicy: Parallel\n  selector: {matchLabels: {a: b}}\n  \
+             template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers:\n        - name: a\n\
+             \x20         image: b\n          env: [{name: MASTER_ADDR, value: node-0}]\n",
+        ),
     ],
     silent: &[
+        named(
+            "jobset.yaml",
+            "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: moe}\nspec:\n  network: \
+             {subdomain: net}\n  replicatedJobs:\n    - name: trainer\n      template:\n        spec:\n\
+             \x20         parallelism: 2\n          template:\n            spec:\n              \
+             restartPolicy: Never\n              containers:\n                - name: a\n                  \
+             image: b\n                  env: [{name: MASTER_ADDR, value: moe-trainer-0-0.net}, {name: \
+             OTHER_HOST, value: moe-trainer.example.com}]\n",
+        ),
+        job!(
+            "  completionMode: Indexed\n  completions: 2\n  parallelism: 2\n",
+            "      subdomain: ddp\n      containers:\n        - name: a\n          image: b\n          \
+             command: [torchrun, --nnodes=2, --rdzv-endpoint=a-0.ddp:29400, train.py]\n"
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: \
@@ -61,7 +110,8 @@ pub(crate) const RULE: Rule = Rule {
             "job.yaml",
             "apiVersion: v1\nkind: Service\nmetadata: {name: ddp}\nspec: {clusterIP: None, selector: \
             {job-name: \
-             a}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  template:\n    \
+             a}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  completionMode: \
+             Indexed\n  completions: 2\n  parallelism: 2\n  template:\n    \
              spec:\n      \
              restartPolicy: Never\n      subdomain: ddp\n      hostNetwork: true\n      dnsPolicy: \
              ClusterFirstWithHostNet\n      containers:\n        - name: a\n          image: b\n\
@@ -97,7 +147,9 @@ fn of_pod(pod: &Pod, services: &[&Document], others: &[&str]) -> Vec<Found> {
     let containers = pod.containers();
     for container in &containers {
         found.extend(addresses(container).iter().filter_map(|(line, host)| {
-            without_cluster_dns(pod, host, services, others).or_else(|| of_host(*line, host, services))
+            without_cluster_dns(pod, host, services, others)
+                .or_else(|| of_host(*line, host, services))
+                .or_else(|| of_name(pod, *line, host, services, others))
         }));
     }
     found.dedup();
@@ -106,15 +158,17 @@ fn of_pod(pod: &Pod, services: &[&Document], others: &[&str]) -> Vec<Found> {
 
 /// Addresses in variables and options, with their lines.
 fn addresses(container: &Container) -> Vec<(usize, String)> {
-    let variables = container.environment().into_iter();
+    let variables = list(container.value, "env").into_iter().enumerate();
     let mut found: Vec<(usize, String)> = variables
-        .filter_map(|(name, value)| {
+        .filter_map(|(at, one)| {
+            let (name, value) = (scalar(one, &["name"])?, scalar(one, &["value"])?);
             let bare = name == "MASTER_ADDR" || name.ends_with("_HOST") || name.ends_with("_ADDR");
             let address = match value.split_once("://") {
                 Some((_, rest)) => rest.split(['/', '?']).next()?.rsplit('@').next()?.to_owned(),
                 None => value.clone(),
             };
-            (bare || address.len() < value.len()).then(|| (container.line(&["env"]), address))
+            (bare || address.len() < value.len())
+                .then(|| (container.line(&["env", &at.to_string(), "value"]), address))
         })
         .collect();
     let words = container.words();
@@ -171,6 +225,13 @@ fn of_host(line: usize, host: &str, services: &[&Document]) -> Option<Found> {
     let near = services.iter().find(|one| is_slip(&one.name, second))?;
     let message = format!("{host}: this file has no service {second}, but {}", near.name);
     Some(Found::warning(line, message, format!("Write `{first}.{}`", near.name)))
+}
+
+/// A name that only looks like one of the pods of this namespace.
+fn of_name(pod: &Pod, line: usize, host: &str, services: &[&Document], others: &[&str]) -> Option<Found> {
+    let is_service = |name: &str| services.iter().any(|one| one.name == name) || others.contains(&name);
+    let wrong = unresolved(pod.document, host, &is_service)?;
+    Some(Found::error(line, wrong.message, wrong.fix).unless_certain(wrong.certain))
 }
 
 fn is_slip(known: &str, typed: &str) -> bool {

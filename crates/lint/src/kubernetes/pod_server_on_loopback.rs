@@ -59,14 +59,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn judge(file: &Manifest) -> Vec<Found> {
-    let pods = file.pods();
-    let mut found = Vec::new();
-    for pod in &pods {
-        for container in pod.containers().iter().filter(|one| !one.init) {
-            found.extend(fault(file, container));
-        }
-    }
-    found
+    file.of_containers(|container| fault(file, container).filter(|_| !container.init))
 }
 
 fn fault(file: &Manifest, container: &Container) -> Option<Found> {

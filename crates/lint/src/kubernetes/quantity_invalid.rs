@@ -1,6 +1,7 @@
 //! Amounts of memory and processors that Kubernetes cannot read, or that mean something else.
 
-use crate::read::manifest::{Container, Manifest, Pod, scalar};
+use crate::read::compose::below;
+use crate::read::manifest::{Container, Document, Manifest, Pod, list, scalar};
 use crate::rule::{Change, Found, Judge, Rule, Severity};
 
 use crate::schema::is_placeholder;
@@ -17,6 +18,11 @@ pub(crate) const RULE: Rule = Rule {
         pod!("limits: {memory: 400m}"),
         pod!("limits: {memory: 64}"),
         pod!("limits: {cpu: 2}\n        requests: {cpu: 4}"),
+        crate::rule::named(
+            "claim.yaml",
+            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec:\n  accessModes: \
+             [ReadWriteOnce]\n  resources: {requests: {storage: 10GB}}\n",
+        ),
     ],
     silent: &[
         pod!("limits: {cpu: 500m, memory: 1.5Gi}\n        requests: {cpu: \"0.25\", memory: 1e9}"),
@@ -35,7 +41,34 @@ fn judge(file: &Manifest) -> Vec<Found> {
         }));
         found
     };
-    file.pods().iter().flat_map(of_pod).collect()
+    let claims = file.documents.iter().flat_map(claims);
+    file.pods().iter().flat_map(of_pod).chain(claims).collect()
+}
+
+/// The sizes of a PersistentVolumeClaim and of the templates for claims in a StatefulSet.
+fn claims(document: &Document) -> Vec<Found> {
+    let size = ["resources", "requests", "storage"];
+    let own = (document.kind == "PersistentVolumeClaim").then(|| vec!["spec".to_owned()]);
+    let templates =
+        document.at(&["spec"]).map(|spec| list(spec, "volumeClaimTemplates").len()).unwrap_or_default();
+    let templates = (0..templates).map(|at| {
+        vec!["spec".to_owned(), "volumeClaimTemplates".to_owned(), at.to_string(), "spec".to_owned()]
+    });
+    let mut found = Vec::new();
+    for path in own.into_iter().chain(templates) {
+        let spec = match &path[..] {
+            [spec] => document.at(&[spec]),
+            [_, key, at, _] => document
+                .at(&["spec"])
+                .and_then(|spec| list(spec, key).get(at.parse::<usize>().ok()?).copied())
+                .and_then(|template| below(template, &["spec"])),
+            _ => None,
+        };
+        let Some(value) = spec.and_then(|spec| scalar(spec, &size)) else { continue };
+        let line = document.line(&[path.as_slice(), &size.map(str::to_owned)].concat());
+        found.extend(fault("storage of the claim", &value, true, line));
+    }
+    found
 }
 
 fn resources(container: &Container) -> Vec<Found> {

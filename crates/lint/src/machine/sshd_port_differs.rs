@@ -1,6 +1,10 @@
 //! A launcher that connects to another port than sshd listens on.
 
+use crate::file::Over;
+use crate::read::dockerfile::command::Command;
 use crate::read::machine::Machine;
+use crate::read::script::Script;
+use crate::recognize::kind_of_name;
 use crate::rule::{Found, Judge, Kind, Rule, Severity, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -16,6 +20,19 @@ pub(crate) const RULE: Rule = Rule {
             &[("run.sh", "mpirun -np 16 -H a:8,b:8 --mca plm_rsh_args \"-p 22222\" python t.py\n")],
         ),
         named_with("sshd_config", "Port 2222\n", &[("run.sh", "deepspeed --ssh_port 2022 t.py\n")]),
+        named_with(
+            "sshd_config",
+            "Port 2222\n",
+            &[
+                ("run.sh", "#!/bin/bash\nmpirun -H a:8,b:8 \\\n  -x MASTER_PORT=29500 python t.py\n"),
+                ("Dockerfile", "FROM ubuntu:24.04\nEXPOSE 2222\nCOPY sshd_config /etc/ssh/\n"),
+            ],
+        ),
+        named_with(
+            "sshd_config",
+            "Port 2222\n",
+            &[("run.sh", "#!/bin/bash\ndeepspeed --hostfile hosts t.py\n")],
+        ),
     ],
     silent: &[
         named_with(
@@ -31,6 +48,15 @@ pub(crate) const RULE: Rule = Rule {
                 ("compose.yaml", "services:\n  a:\n    image: b\n    ports: [\"22222:2222\"]\n"),
             ],
         ),
+        named_with(
+            "sshd_config",
+            "Port 2222\n",
+            &[
+                ("run.sh", "#!/bin/bash\nmpirun -H a:8,b:8 python t.py\n"),
+                ("ssh_config", "Host gpu-*\n    Port 2222\n"),
+            ],
+        ),
+        named_with("sshd_config", "Port 2222\n", &[("run.sh", "#!/bin/bash\nmpirun -H a:8 python t.py\n")]),
         named_with("sshd_config", "Port 2222\n", &[("run.sh", "/usr/sbin/sshd -p 22222\nssh -p 22 git@x\n")]),
         named_with(
             "sshd_config",
@@ -77,7 +103,61 @@ fn judge(machine: &Machine) -> Vec<Found> {
             )
         })
     });
+    let found = found.or_else(|| without_port(machine, &ports));
     found.into_iter().collect()
+}
+
+/// A launcher that connects to port 22 of several nodes, where sshd does not listen.
+fn without_port(machine: &Machine, ports: &[(usize, u64)]) -> Option<Found> {
+    let (line, first) = ports.first().filter(|_| ports.iter().all(|(_, port)| *port != 22))?;
+    // An ssh_config, an option or a published port may lead to it.
+    let leads = |other: &Over| {
+        let lines = other.text.lines().filter(|line| !line.trim_start().starts_with("EXPOSE"));
+        let known = lines.flat_map(numbers).any(|number| ports.iter().any(|(_, port)| *port == number));
+        let given =
+            ["plm_rsh_args", "plm_ssh_args", "PDSH_SSH_ARGS", "ssh_port", "ssh-port", "#SBATCH", "#PBS"];
+        known || given.iter().any(|word| other.text.contains(word))
+    };
+    if machine.others.iter().any(leads) {
+        return None;
+    }
+    let (other, launch) = machine.others.iter().find_map(|other| {
+        let script = Script::read(machine.catalog, &other.text);
+        let is_script = other.text.starts_with("#!") || kind_of_name(&other.name) == Some(Kind::Shell);
+        let launch = script.commands.into_iter().filter(|_| is_script).find(connects)?;
+        Some((other, launch))
+    })?;
+    let message = format!(
+        "sshd listens on port {first} only, but {} (line {} of {}) connects to port 22; no file sets \
+         another port",
+        launch.program(),
+        launch.line,
+        other.name
+    );
+    let fix = format!("Set `Port {first}` in an ssh_config for the nodes, or give the launcher the port");
+    Some(Found::warning(*line, message, fix))
+}
+
+fn numbers(line: &str) -> Vec<u64> {
+    let parts = line.split(|letter: char| !letter.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
+/// Whether a command logs in to several nodes.
+fn connects(command: &Command) -> bool {
+    let value = |names: &[&str]| {
+        let at = command.words.iter().position(|word| names.contains(&word.text.as_str()))?;
+        command.words.get(at + 1).map(|word| word.text.clone())
+    };
+    match command.program() {
+        "mpirun" | "mpiexec" => {
+            let hosts = value(&["-H", "-host", "--host"]).is_some_and(|hosts| hosts.contains(','));
+            hosts || value(&["-hostfile", "--hostfile", "-machinefile", "--machinefile"]).is_some()
+        }
+        "deepspeed" => value(&["-H", "--hostfile"]).is_some(),
+        "pdsh" => value(&["-w"]).is_some_and(|hosts| hosts.contains([',', '['])),
+        _ => false,
+    }
 }
 
 /// The ports of sshd: `Port` may be there several times, and an address may have one.

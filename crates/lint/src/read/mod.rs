@@ -30,6 +30,7 @@ pub(crate) mod sbatch;
 pub(crate) mod sbatch_counts;
 pub(crate) mod script;
 pub(crate) mod settings;
+pub(crate) mod sshd;
 pub(crate) mod unreadable;
 pub(crate) mod values;
 pub(crate) mod yaml_lines;

@@ -3,8 +3,10 @@
 
 mod key_lines;
 mod merge;
+mod mounts;
 mod service;
 
+pub(crate) use mounts::Source;
 pub(crate) use service::{Gpus, Service};
 
 use catalog::Catalog;

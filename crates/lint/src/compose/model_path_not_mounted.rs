@@ -1,0 +1,79 @@
+//! A server that loads a model from a directory that its image does not have.
+
+use crate::model_path::local_model;
+use crate::read::compose::{Compose, Service, words};
+use crate::rule::{Found, Judge, Rule, Severity, compose};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "model-path-not-mounted",
+    severity: Severity::Error,
+    summary: "models that servers load from a directory are mounted there",
+    explain: include_str!("model_path_not_mounted.md"),
+    judge: Judge::Compose(judge),
+    fires: &[
+        compose(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
+             [\"/srv/models:/data\"]\n    \
+             command: --model /models/llama\n",
+        ),
+        compose(
+            "services:\n  tgi:\n    image: ghcr.io/huggingface/text-generation-inference:3.0.1\n    \
+             environment:\n      - MODEL_ID=/models/mistral\n    volumes:\n      - {type: bind, source: ./m, \
+             target: /data}\n",
+        ),
+        compose(
+            "services:\n  llm:\n    image: lmsysorg/sglang:v0.4.6\n    command: [python3, -m, \
+             sglang.launch_server, --model-path=/models/qwen, --host, 0.0.0.0]\n",
+        ),
+    ],
+    silent: &[
+        compose(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes: \
+             [\"/srv/models:/models:ro\"]\n\
+             \x20   command: --model /models/llama\n  own:\n    image: example.net/vllm:1\n    command: vllm \
+             serve /models/llama\n",
+        ),
+        compose(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    command: --model meta/llama \
+             --chat-template /vllm-workspace/examples/a.jinja\n",
+        ),
+        compose(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.9.1\n    volumes_from: [models]\n    command: \
+             --model /models/llama\n  models:\n    image: example.net/models:1\n",
+        ),
+    ],
+};
+
+fn judge(file: &Compose) -> Vec<Found> {
+    let whole = |one: &&Service| {
+        !one.extends_elsewhere && one.at(&["volumes_from"]).is_none() && one.at(&["build"]).is_none()
+    };
+    file.services.iter().filter(whole).filter_map(fault).collect()
+}
+
+fn fault(service: &Service) -> Option<Found> {
+    let image = service.text("image")?;
+    let words = [words(service.at(&["entrypoint"])), words(service.at(&["command"]))].concat();
+    let variables: Vec<(String, String)> =
+        service.environment().into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let (option, path) = local_model(&image, &words, &variables)?;
+    // configs and secrets are mounted too, and a mount may be a part of the path.
+    let mounts = service.mounts();
+    let mounted = mounts.iter().any(|one| one.holds(&path) || one.target.starts_with(&path));
+    let unclear = ["configs", "secrets"].iter().any(|key| service.at(&[key]).is_some());
+    if mounted || unclear || mounts.iter().any(|one| one.target.contains('$')) {
+        return None;
+    }
+    let key = if option == "MODEL_ID" { "environment" } else { "command" };
+    let targets: Vec<&str> = mounts.iter().map(|one| one.target.as_str()).collect();
+    let what = match targets.is_empty() {
+        true => "the service mounts nothing".to_owned(),
+        false => format!("the service mounts only {}", targets.join(", ")),
+    };
+    let message = format!(
+        "service {}: {option} {path} is not in the image {image}, and {what}; the server takes it for a \
+         repository of the Hugging Face Hub and ends",
+        service.name
+    );
+    Some(Found::error(service.line_of(key), message, format!("Mount the directory of the model at {path}")))
+}

@@ -1,0 +1,117 @@
+//! The directories to which a command writes its results.
+
+use crate::read::quotes::split;
+
+/// A path that a program writes to, and what sets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Output {
+    /// `--save-dir /data/ckpt`, `OUTPUT_DIR=/out`.
+    pub set_by: String,
+    pub path: String,
+}
+
+/// Names of options whose value is always written to, with `-` for `_`.
+const RESULTS: &[&str] = &[
+    "default-root-dir",
+    "export-dir",
+    "logging-dir",
+    "out",
+    "out-dir",
+    "outdir",
+    "output",
+    "output-dir",
+    "output-file",
+    "output-path",
+    "result-dir",
+    "results-dir",
+    "save",
+    "save-dir",
+    "save-path",
+    "save-to",
+];
+
+/// Names of options that a training writes to, and that a server or an evaluation reads from.
+const OF_TRAINING: &[&str] = &["checkpoint-dir", "checkpoints-dir", "ckpt-dir", "log-dir", "logdir"];
+
+/// Variables that training scripts take their output directory from.
+const VARIABLES: &[&str] = &["OUTPUT_DIR", "OUT_DIR", "SAVE_DIR", "RESULTS_DIR"];
+const VARIABLES_OF_TRAINING: &[&str] = &["CHECKPOINT_DIR", "CKPT_DIR", "LOG_DIR"];
+
+/// What the words of a command and its variables name as places for results.
+pub(crate) fn outputs(words: &[String], variables: &[(String, String)]) -> Vec<Output> {
+    // The text behind `bash -c` has words of its own.
+    let words: Vec<String> = words.iter().flat_map(|word| inner(word)).collect();
+    let trains = words.iter().any(|word| is_training(word));
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None if word.starts_with("--") => (word.as_str(), words.get(at + 1).map(String::as_str)),
+            None => continue,
+        };
+        let Some(value) = value.filter(|value| is_path(value)) else { continue };
+        if names_output(name, trains) {
+            let mark = if word.contains('=') { '=' } else { ' ' };
+            found.push(Output { set_by: format!("{name}{mark}{value}"), path: value.to_owned() });
+        }
+    }
+    for (name, value) in variables.iter().filter(|(_, value)| is_path(value)) {
+        let of = |names: &[&str]| names.contains(&name.as_str());
+        if of(VARIABLES) || trains && of(VARIABLES_OF_TRAINING) {
+            found.push(Output { set_by: format!("{name}={value}"), path: value.clone() });
+        }
+    }
+    found
+}
+
+fn inner(word: &str) -> Vec<String> {
+    match word.contains(char::is_whitespace) {
+        true => split(word, false),
+        false => vec![word.to_owned()],
+    }
+}
+
+/// `--save-dir`, `output_dir` and `trainer.output_dir` of Hydra.
+fn names_output(written: &str, trains: bool) -> bool {
+    let bare = written.trim_start_matches('-');
+    let option = bare.len() < written.len();
+    let last = bare.rsplit('.').next().unwrap_or(bare).to_ascii_lowercase().replace('_', "-");
+    // Without dashes `out=/x` may be a variable of a shell.
+    let known = RESULTS.contains(&last.as_str()) && (option || last.contains('-'));
+    known || trains && option && OF_TRAINING.contains(&last.as_str())
+}
+
+/// An absolute path without anything that a shell fills in.
+fn is_path(value: &str) -> bool {
+    value.starts_with('/') && !value.contains(['$', '`', '*', '{', '(']) && !value.starts_with("/dev/")
+}
+
+/// Whether a word is a training script. Launchers also start programs that only read a checkpoint.
+fn is_training(word: &str) -> bool {
+    let base = word.rsplit('/').next().unwrap_or(word);
+    base.ends_with(".py") && ["train", "finetune", "sft"].iter().any(|part| base.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(command: &str) -> Vec<String> {
+        outputs(&split(command, false), &[]).into_iter().map(|one| one.path).collect()
+    }
+
+    #[test]
+    fn where_results_go() {
+        assert_eq!(of("torchrun t.py --data /data --save-dir /data/ckpt"), ["/data/ckpt"]);
+        assert_eq!(
+            of("bash -c \"cd /app && python t.py --output_dir=/out trainer.save_dir=/s\""),
+            ["/out", "/s"]
+        );
+        assert_eq!(of("python train.py --ckpt_dir /c"), ["/c"]);
+        assert_eq!(of("python serve.py --ckpt_dir /c"), [""; 0]);
+        assert_eq!(of("tensorboard --logdir /runs"), [""; 0]);
+        assert_eq!(of("python t.py --output-dir $OUT --out results"), [""; 0]);
+        let variables = [("OUTPUT_DIR".to_owned(), "/out".to_owned())];
+        assert_eq!(outputs(&[], &variables)[0].set_by, "OUTPUT_DIR=/out");
+    }
+}
