@@ -8,6 +8,7 @@ pub(crate) mod git_branch_required;
 pub(crate) mod index_undefined;
 pub(crate) mod project_metadata_invalid;
 pub(crate) mod pyproject_invalid;
+pub(crate) mod requirement_of_other_machine;
 pub(crate) mod requirements_line_invalid;
 pub(crate) mod requires_python_too_wide;
 pub(crate) mod script_function_missing;

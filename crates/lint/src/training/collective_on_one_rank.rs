@@ -118,7 +118,11 @@ fn after_return(program: &Program) -> Option<Found> {
             && program.loop_at(&branch.at).is_none()
     });
     left.into_iter().find_map(|branch| {
-        let function = program.functions.iter().filter(|one| contains(&one.at, &branch.at)).min_by_key(|one| one.at.len());
+        let function = program
+            .functions
+            .iter()
+            .filter(|one| contains(&one.at, &branch.at))
+            .min_by_key(|one| one.at.len());
         let function = function.map_or(0..0, |one| one.at.clone());
         // Inside of another branch it is for some runs only.
         let nested = program.branches_at(&branch.at, &function).any(|other| other.at != branch.at);
