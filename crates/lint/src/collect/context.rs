@@ -134,7 +134,8 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let scripts = others(path, SCRIPTS, around, |text| {
                 base.as_ref().is_some_and(|base| text.contains(base.as_str()))
             });
-            scripts.into_iter().chain(lists_of_packages(path, around)).collect()
+            let modules = imported(file, around);
+            scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).collect()
         }
         Kind::Shell => programs(file, around),
         _ => others(path, SCRIPTS, around, |_| true),
@@ -217,6 +218,22 @@ fn programs(file: &File, around: &mut Around<'_>) -> Vec<Over> {
         found.extend(there.filter(|path| around.contains(path)).and_then(|path| over(&path, around)));
     }
     found
+}
+
+/// The modules that a program imports from its directory: `from data.tiles import Tiles`.
+fn imported(file: &File, around: &mut Around<'_>) -> Vec<Over> {
+    let module = |line: &str| {
+        let rest = line.trim_start();
+        let rest = rest.strip_prefix("from ").or_else(|| rest.strip_prefix("import "))?;
+        let name = rest.trim_start().split(|letter: char| letter.is_whitespace() || letter == ',').next()?;
+        let name = name.strip_prefix('.').unwrap_or(name);
+        let plain = !name.is_empty() && !name.starts_with('.') && !name.ends_with('.');
+        plain.then(|| format!("{}.py", name.replace('.', "/")))
+    };
+    let names: BTreeSet<String> = file.text.lines().filter_map(module).collect();
+    let folder = folder_of(&file.name);
+    let paths = names.into_iter().map(|name| folder.join(name)).filter(|path| file::is_file(path));
+    paths.take(OTHERS_LIMIT).filter_map(|path| over(&path, around)).collect()
 }
 
 /// A file to go with another one.

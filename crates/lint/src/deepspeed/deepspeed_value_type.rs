@@ -24,6 +24,21 @@ pub(crate) const RULE: Rule = Rule {
             "{\n  \"train_batch_size\": 16,\n  \"zero_optimization\": {\"stage\": 3, \
              \"offload_optimizer\": {\"device\": \"gpu\"}}\n}\n",
         ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"optimizer\": {\"type\": \"AdamW\", \"params\": {\"lr\": \
+             \"1e-4\"}}\n}\n",
+        ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"communication_data_type\": \"float16\",\n  \
+             \"zero_optimization\": 3\n}\n",
+        ),
+        named(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 8,\n  \"amp\": {\"enabled\": true},\n  \
+             \"zero_optimization\": {\"stage\": 2}\n}\n",
+        ),
     ],
     silent: &[
         named(
@@ -85,6 +100,8 @@ fn judge(config: &Config) -> Vec<Found> {
     let mut found = numbers(config);
     found.extend(switches(config));
     found.extend(sections(config));
+    found.extend(parameters(config));
+    found.extend(zero(config));
     found
 }
 
@@ -156,6 +173,49 @@ fn sections(config: &Config) -> Vec<Found> {
             );
             found.push(Found::error(json.line(&path), message, "Use cpu or nvme"));
         }
+    }
+    found
+}
+
+/// Numbers of the optimizer and of the scheduler as texts.
+fn parameters(config: &Config) -> Vec<Found> {
+    let json = &config.json;
+    let texts = json.entries.iter().filter_map(|(path, (_, value))| {
+        let name =
+            path.strip_prefix("optimizer.params.").or_else(|| path.strip_prefix("scheduler.params."))?;
+        match value {
+            Value::Text(text) if text.parse::<f64>().is_ok() || text.starts_with('[') => {
+                Some((path, name, text))
+            }
+            _ => None,
+        }
+    });
+    let found = texts.map(|(path, name, text)| {
+        let message =
+            format!("{name} is the string \"{text}\", not a number; the optimizer fails with TypeError");
+        Found::error(json.line(path), message, "Write the number without quotes")
+    });
+    found.collect()
+}
+
+/// A number for the whole section of ZeRO, and types of data that do not exist.
+fn zero(config: &Config) -> Vec<Found> {
+    let json = &config.json;
+    let mut found = Vec::new();
+    if let Some(Value::Number(number)) = json.get("zero_optimization") {
+        let message = format!("zero_optimization is {number}, not an object; DeepSpeed fails with TypeError");
+        let fix = format!("Write \"zero_optimization\": {{\"stage\": {number}}}");
+        found.push(Found::error(json.line("zero_optimization"), message, fix));
+    }
+    let kind = json.text("communication_data_type").map(str::to_ascii_lowercase);
+    if let Some(kind) = kind.filter(|kind| !["fp16", "bf16", "bfp16", "fp32"].contains(&kind.as_str())) {
+        let message = format!("communication_data_type {kind} does not exist; DeepSpeed raises ValueError");
+        found.push(Found::error(json.line("communication_data_type"), message, "Use fp16, bf16 or fp32"));
+    }
+    let stage = config.stage().is_some_and(|stage| stage > 0);
+    if json.is_true("amp.enabled") && stage {
+        let message = "amp (Apex) and ZeRO are both on; DeepSpeed fails with AssertionError";
+        found.push(Found::error(json.line("amp.enabled"), message, "Use bf16 or fp16 in place of amp"));
     }
     found
 }

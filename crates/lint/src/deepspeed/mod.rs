@@ -14,6 +14,7 @@ pub(crate) mod hostfile_invalid;
 pub(crate) mod hostfile_name_unresolved;
 pub(crate) mod hostfile_slots_differ;
 pub(crate) mod hostfile_start_differs;
+pub(crate) mod offload_refuses_optimizer;
 pub(crate) mod pipeline_with_zero;
 pub(crate) mod precision_contradicts;
 pub(crate) mod trainer_argument_contradicts;

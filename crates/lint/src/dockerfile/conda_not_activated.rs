@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM continuumio/miniconda3:24.5.0-0\nRUN conda create -n a python=3.11\nRUN conda activate a \
+            "FROM continuumio/miniconda3:24.5.0-0\nRUN conda create -y -n a python=3.11\nRUN conda activate \
+             a \
              && python x.py\n",
         ),
         dockerfile(

@@ -34,7 +34,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile(
             "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openmpi-bin && mpirun --version\n\
-             USER ubuntu\n\
+             USER nobody\n\
              CMD mpirun hostname\n",
         ),
         dockerfile(

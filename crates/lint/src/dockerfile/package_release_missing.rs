@@ -19,7 +19,10 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         dockerfile("FROM python:3.12\nRUN pip install --no-cache-dir transformers==4.99\n"),
         named("requirements.txt", "numpy==2.0.7\n"),
-        named("pyproject.toml", "[project]\nname = \"a\"\ndependencies = [\n  \"numpy==2.0.7\",\n]\n"),
+        named(
+            "pyproject.toml",
+            "[project]\nname = \"a\"\nversion = \"1\"\ndependencies = [\n  \"numpy==2.0.7\",\n]\n",
+        ),
         named("environment.yml", "dependencies:\n  - python=3.12\n  - pip:\n      - numpy==2.0.7\n"),
     ],
     silent: &[

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile("FROM ubuntu:22.04\nCOPY id_rsa /root/.ssh/id_rsa\n"),
-        dockerfile("FROM ubuntu:22.04\nCOPY --chown=u:u .ssh/ /home/u/.ssh/\n"),
+        dockerfile("FROM ubuntu:22.04\nCOPY --chown=1000:1000 .ssh/ /home/u/.ssh/\n"),
         dockerfile(
             "FROM ubuntu:22.04\nRUN ssh-keygen -t rsa -f /root/.ssh/id_rsa -N '' && cat \
              /root/.ssh/id_rsa.pub >> /root/.ssh/authorized_keys\n",

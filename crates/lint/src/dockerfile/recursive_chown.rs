@@ -16,7 +16,9 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN chmod -R a+w /opt/conda\n"),
     ],
     silent: &[
-        dockerfile("FROM ubuntu:22.04\nCOPY --chown=u:u . /app\nRUN mkdir /data && chown -R u:u /data\n"),
+        dockerfile(
+            "FROM ubuntu:22.04\nCOPY --chown=1000:1000 . /app\nRUN mkdir /data && chown -R 1000:1000 /data\n",
+        ),
         dockerfile(
             "FROM ubuntu:22.04\nCOPY run.sh /usr/bin/run.sh\n\
              RUN chmod +x /usr/bin/run.sh && chown u /usr/bin/run.sh\n",

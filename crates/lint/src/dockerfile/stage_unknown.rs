@@ -18,6 +18,9 @@ pub(crate) const RULE: Rule = Rule {
             "FROM ubuntu:24.04 AS wheels\nFROM ubuntu:24.04\nRUN --mount=type=bind,from=wheel,target=/w \
              true\n",
         ),
+        dockerfile(
+            "FROM python:3.12 AS base\nRUN true\nFROM python:3.12-slim AS Base\nCOPY --from=base /a /a\n",
+        ),
     ],
     silent: &[
         dockerfile(
@@ -82,6 +85,13 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     let names: Vec<Option<&str>> = file.stages.iter().map(|stage| stage.name.as_deref()).collect();
     let mut found = Vec::new();
     for (index, stage) in file.stages.iter().enumerate() {
+        if let Some(name) = stage.name.as_deref()
+            && let Some(other) = names[..index].iter().position(|known| *known == Some(name))
+        {
+            let line = file.stages[other].line;
+            let message = format!("line {line} already has a stage named {name}; the build fails");
+            found.push(Found::error(stage.line, message, "Give the stages different names"));
+        }
         if let From::Image(image) = &stage.from {
             let later =
                 names.iter().skip(index).any(|name| *name == Some(image.text.to_ascii_lowercase().as_str()));

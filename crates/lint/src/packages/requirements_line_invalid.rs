@@ -19,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         named("requirements.txt", "numpy 1.26.4\n"),
         named("requirements.txt", "requests==2.32.3 --extra-index-url https://example.com/simple\n"),
         named("requirements.txt", "torch>=2.4+cu121\n"),
+        named("requirements.txt", "tomli==2.0.1; python_version < 3.11\n"),
         named("requirements.txt", "a==1.0 --hash=sha256:00\nb==1.0\n"),
     ],
     silent: &[
@@ -62,8 +63,43 @@ fn fault(line: &Line) -> Option<Found> {
     if line.text.contains(['$', '{']) {
         return None;
     }
-    behind(line).or_else(|| versions(line))
+    behind(line).or_else(|| versions(line)).or_else(|| marker(line))
 }
+
+/// A marker whose value has no quotes: `; python_version < 3.10`.
+fn marker(line: &Line) -> Option<Found> {
+    let (_, marker) = bare(&line.text).split_once(';')?;
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let value = OPERATORS.iter().find_map(|operator| {
+        let (left, right) = marker.split_once(operator)?;
+        let left = left.split_whitespace().next_back()?.trim_start_matches('(');
+        let right = right.split_whitespace().next()?.trim_end_matches(')');
+        let bare = right.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+        (is_name(left) && bare && !MARKERS.contains(&right)).then(|| right.to_owned())
+    })?;
+    let message = format!("the marker compares with {value} without quotes; pip refuses the line");
+    let change = Change::word(line.line, &value, &format!("'{value}'"));
+    Some(Found::error(line.line, message, format!("Write '{value}' in quotes")).change(change))
+}
+
+/// Operators of markers, longest first.
+const OPERATORS: &[&str] = &["==", ">=", "<=", "!=", "~=", "<", ">"];
+
+/// What stands without quotes in markers (PEP 508).
+const MARKERS: &[&str] = &[
+    "python_version",
+    "python_full_version",
+    "os_name",
+    "sys_platform",
+    "platform_release",
+    "platform_system",
+    "platform_version",
+    "platform_machine",
+    "platform_python_implementation",
+    "implementation_name",
+    "implementation_version",
+    "extra",
+];
 
 /// An option behind a requirement.
 fn behind(line: &Line) -> Option<Found> {

@@ -18,8 +18,12 @@ mod parts;
 mod ranks;
 mod structure;
 pub(crate) use packages::Packages;
-pub(crate) use parts::{Argument, Assignment, Branch, Call, Class, Function, Loop, Try};
+pub(crate) use parts::{
+    Argument, Assignment, Branch, Call, Class, Comparison, Function, Loop, ParameterKind, Statement, Try,
+};
+pub(crate) use ranks::is_other_ranks;
 use structure::Surroundings;
+pub(crate) use structure::contains;
 
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -38,6 +42,8 @@ pub(crate) struct Program {
     pub classes: Vec<Class>,
     /// `name += value`.
     pub sums: Vec<Assignment>,
+    pub statements: Vec<Statement>,
+    pub comparisons: Vec<Comparison>,
     /// The bodies of all loops, bytes.
     pub bodies: Vec<Range<usize>>,
     /// The heads and bodies of `with` statements.
@@ -46,16 +52,22 @@ pub(crate) struct Program {
     /// The name of the file, and the scripts next to it that name it.
     pub name: String,
     pub scripts: Vec<Over>,
+    /// The modules of its directory that it imports.
+    pub modules: Vec<Over>,
     /// What the lists of packages next to it, or above it, install.
     pub packages: Packages,
     /// Import aliases: `dist` for `torch.distributed`.
     pub imports: BTreeMap<String, String>,
     /// The facts of the target machine, if known.
     pub facts: Option<Rc<Facts>>,
+    /// Why Python 3 refuses the file, although the parser takes it, by lines from 1.
+    pub refused: Vec<(usize, &'static str)>,
     /// Lines, from 1, of what the parser does not understand, and of what is nested deeper than is read.
     pub unparsed: BTreeSet<usize>,
     /// The first call of each place: start and end, in bytes.
     call_places: BTreeMap<(usize, usize), usize>,
+    /// The decorators of the definition that is read next, with its place.
+    decorated: Option<(Range<usize>, Vec<String>)>,
 }
 
 /// How deep in the syntax tree a script is read: each call keeps its text, which holds that of the calls in
@@ -76,15 +88,20 @@ impl Program {
             classes: Vec::new(),
             text: text.to_owned(),
             sums: Vec::new(),
+            statements: Vec::new(),
+            comparisons: Vec::new(),
             bodies: Vec::new(),
             contexts: Vec::new(),
             name: String::new(),
             scripts: Vec::new(),
+            modules: Vec::new(),
             packages: Packages::default(),
             imports: BTreeMap::new(),
             facts: None,
+            refused: Vec::new(),
             unparsed: BTreeSet::new(),
             call_places: BTreeMap::new(),
+            decorated: None,
         };
         let mut parser = Parser::new();
         if parser.set_language(&tree_sitter_python::LANGUAGE.into()).is_err() {
@@ -137,10 +154,12 @@ impl Program {
     /// Of a file, with the scripts and lists of packages that go with it.
     pub(crate) fn of(file: &File) -> Program {
         let is_list = |other: &Over| kind_of_name(&other.name).is_some_and(Kind::lists_packages);
-        let (lists, scripts): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_list);
+        let (lists, others): (Vec<Over>, Vec<Over>) = file.over.iter().cloned().partition(is_list);
+        let (modules, scripts) = others.into_iter().partition(|other| other.name.ends_with(".py"));
         Program {
             name: file.name.clone(),
             scripts,
+            modules,
             packages: Packages::of(file.catalog, lists),
             facts: file.facts.clone(),
             ..Program::read(file.catalog, &file.text)
@@ -179,6 +198,25 @@ impl Program {
             self.assignments.iter().rev().filter(here).find(|one| one.function == *function)
         };
         of(function).or_else(|| of(&(0..0)))
+    }
+
+    /// The value that a name has at a place: what it was last set to, unless a parameter or a loop may hold
+    /// something else.
+    pub(crate) fn certain_value<'p>(
+        &'p self,
+        name: &str,
+        function: &Range<usize>,
+        before: usize,
+    ) -> Option<&'p Assignment> {
+        let text = self.text.get(function.clone()).unwrap_or_default();
+        let own = self.functions.iter().find(|one| one.at == *function && !function.is_empty());
+        let is_parameter = own.is_some_and(|own| own.parameters.iter().any(|one| one.name == name));
+        let lambda = text.starts_with("lambda");
+        let looped = self.loops.iter().any(|one| names(&one.over).any(|over| over == name));
+        let mut all = self.assignments.iter().filter(|one| one.name == name);
+        let one = self.value(name, function, before)?;
+        let others = all.any(|other| other.at != one.at && (other.function == one.function));
+        (!is_parameter && !lambda && !looped && !others).then_some(one)
     }
 
     /// The call that a piece of text is, whole.
@@ -247,6 +285,27 @@ impl Program {
                     function: around.function,
                 });
             }
+            "expression_statement" => {
+                let only = node.named_child(0).filter(|child| matches!(child.kind(), "attribute" | "call"));
+                let Some(child) = only.filter(|_| node.named_child_count() == 1) else { return };
+                self.statements.push(Statement {
+                    text: of(child),
+                    line: line(child),
+                    at: child.byte_range(),
+                    function: around.function,
+                });
+            }
+            "comparison_operator" if node.child_count() == 3 => {
+                let part = |index| node.child(index).map(of).unwrap_or_default();
+                self.comparisons.push(Comparison {
+                    left: part(0),
+                    operator: part(1),
+                    right: part(2),
+                    line: line(node),
+                    at: node.byte_range(),
+                    function: around.function,
+                });
+            }
             "for_statement" => {
                 let (Some(left), Some(right)) =
                     (node.child_by_field_name("left"), node.child_by_field_name("right"))
@@ -309,6 +368,26 @@ fn arguments(list: Node, text: &str) -> Vec<Argument> {
             _ => Argument { name: None, text: of(node), line: line(node), at: node.byte_range() },
         })
         .collect()
+}
+
+/// The text of a string without prefix: `a` of `"a"`.
+pub(crate) fn string(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
+    let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+    (!inner.contains([quote, '\n', '\\'])).then_some(inner)
+}
+
+/// Whether a text is a name, with dots or without: `self.model`.
+pub(crate) fn is_name(text: &str) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_') && text.chars().all(plain)
+}
+
+/// The names in an expression: `loss` and `loss.item` of `2 * loss.item()`.
+pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '.')
+        .flat_map(|path| std::iter::once(path).chain(path.split_once('.').map(|(first, _)| first)))
+        .filter(|name| !name.is_empty())
 }
 
 /// The number that a text is, products of numbers included: `60 * 60`.

@@ -28,7 +28,8 @@ pub(crate) const RULE: Rule = Rule {
             "train.py",
             "import torch\nscaler = torch.cuda.amp.GradScaler()\nfor x in loader:\n    if amp:\n        \
              scaler.scale(model(x)).backward()\n    else:\n        model(x).backward()\n        \
-             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    scaler.step(optimizer)\n",
+             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    scaler.step(optimizer)\n    \
+             scaler.update()\n",
         ),
     ],
 };

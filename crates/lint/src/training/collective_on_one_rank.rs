@@ -1,6 +1,6 @@
 //! A collective that only one rank calls.
 
-use crate::read::python::{Call, Program};
+use crate::read::python::{Call, Program, contains, is_other_ranks};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -38,6 +38,16 @@ pub(crate) const RULE: Rule = Rule {
             "train.py",
             "from accelerate import Accelerator\naccelerator = Accelerator()\n\
              if accelerator.is_main_process:\n    accelerator.wait_for_everyone()\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndef main():\n    dist.init_process_group(\"nccl\")\n    \
+             if dist.get_rank() != 0:\n        return\n    dist.barrier()\n",
+        ),
+        named(
+            "train.py",
+            "from accelerate import Accelerator\naccelerator = Accelerator()\n\
+             if accelerator.is_main_process:\n    p = accelerator.gather(pred)\n",
         ),
     ],
     silent: &[
@@ -90,7 +100,45 @@ const COLLECTIVES: &[(&str, usize)] = &[
 const FIX: &str = "Move it out of the branch, so that every rank calls it";
 
 fn judge(program: &Program) -> Vec<Found> {
-    program.calls.iter().filter_map(|call| fault(program, call)).collect()
+    let found = program.calls.iter().filter_map(|call| fault(program, call));
+    let mut found: Vec<Found> = found.collect();
+    found.extend(after_return(program));
+    found
+}
+
+/// A collective behind `if rank != 0: return`, which the other ranks never reach.
+fn after_return(program: &Program) -> Option<Found> {
+    let left = program.branches.iter().filter(|branch| {
+        let text = program.text.get(branch.at.clone()).unwrap_or_default();
+        let ends = ["return", "sys.exit(", "exit(", "os._exit("];
+        let leaves = ends.iter().any(|word| text.trim_start().starts_with(word));
+        !branch.otherwise
+            && leaves
+            && is_other_ranks(&branch.condition)
+            && program.loop_at(&branch.at).is_none()
+    });
+    left.into_iter().find_map(|branch| {
+        let function = program
+            .functions
+            .iter()
+            .filter(|one| contains(&one.at, &branch.at))
+            .min_by_key(|one| one.at.len());
+        let function = function.map_or(0..0, |one| one.at.clone());
+        // Inside of another branch it is for some runs only.
+        let nested = program.branches_at(&branch.at, &function).any(|other| other.at != branch.at);
+        let call = program.calls.iter().find(|call| {
+            let behind = call.at.start > branch.at.end && call.function == function && !call.conditional;
+            behind && collective(program, call).is_some()
+        })?;
+        let condition = branch.condition.replace('\n', " ");
+        let message = format!(
+            "ranks with `{condition}` have left the function before {}; the remaining rank waits for them, \
+             and the job \
+             hangs",
+            call.name
+        );
+        (!nested).then(|| Found::error(call.line, message, "Call it on every rank, before the others return"))
+    })
 }
 
 fn fault(program: &Program, call: &Call) -> Option<Found> {
@@ -142,7 +190,13 @@ fn collective(program: &Program, call: &Call) -> Option<String> {
     let together = match last {
         "save_checkpoint" => made_by(&["deepspeed.initialize"]),
         "state_dict" => made_by(&["FullyShardedDataParallel"]),
-        "wait_for_everyone" | "gather_for_metrics" => made_by(&["Accelerator"]),
+        "wait_for_everyone"
+        | "gather_for_metrics"
+        | "gather"
+        | "reduce"
+        | "pad_across_processes"
+        | "save_state"
+        | "get_state_dict" => made_by(&["Accelerator"]),
         _ => false,
     };
     together.then(|| format!("{before}.{last}"))

@@ -35,6 +35,11 @@ impl Text {
         after.checked_sub(1).and_then(|index| self.starts.get(index)).map_or(0, |(_, line)| *line)
     }
 
+    /// Where the lines of the file begin in the text, with their numbers.
+    pub(crate) fn starts(&self) -> &[(usize, usize)] {
+        &self.starts
+    }
+
     /// What follows a place.
     pub(crate) fn after(&self, offset: usize) -> Text {
         let first = self.line_at(offset);

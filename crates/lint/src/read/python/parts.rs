@@ -43,6 +43,34 @@ pub(crate) struct Assignment {
     pub function: Range<usize>,
 }
 
+/// A statement that is only a name with dots, or a call: `model.eval`, `x.to(device)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Statement {
+    /// As written.
+    pub text: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its byte range.
+    pub at: Range<usize>,
+    /// The enclosing function, byte range; empty at the top.
+    pub function: Range<usize>,
+}
+
+/// `left == right`, with one operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    pub left: String,
+    /// `==`, `<`, `in`.
+    pub operator: String,
+    pub right: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its byte range.
+    pub at: Range<usize>,
+    /// The enclosing function, byte range; empty at the top.
+    pub function: Range<usize>,
+}
+
 /// A `for`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Loop {
@@ -71,8 +99,35 @@ pub(crate) struct Branch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Function {
     pub name: String,
+    pub parameters: Vec<Parameter>,
+    /// As written: `@record`.
+    pub decorators: Vec<String>,
+    /// The line of its `def`, from 1.
+    pub line: usize,
     /// The whole definition, bytes.
     pub at: Range<usize>,
+}
+
+/// A parameter of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    pub name: String,
+    /// Its default value as written.
+    pub default: Option<String>,
+    pub kind: ParameterKind,
+}
+
+/// How a parameter gets its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ParameterKind {
+    /// By its place, or by its name.
+    Place,
+    /// By its name alone.
+    Name,
+    /// `*args`.
+    Rest,
+    /// `**kwargs`.
+    Names,
 }
 
 /// A class that the script defines.

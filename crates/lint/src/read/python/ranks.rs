@@ -19,6 +19,17 @@ pub(crate) fn is_one_rank(condition: &str) -> bool {
     !other.iter().any(|word| lower.contains(word)) && lower.split(" and ").any(is_first)
 }
 
+/// Whether a condition holds on every rank but one: `rank != 0`, `not accelerator.is_main_process`.
+pub(crate) fn is_other_ranks(condition: &str) -> bool {
+    let bare: String = condition.chars().filter(|letter| !letter.is_whitespace()).collect();
+    if let Some(rest) = condition.trim().strip_prefix("not ") {
+        let rest = rest.trim();
+        return !rest.contains(' ') && rest.contains("is_main_process") && is_first(rest);
+    }
+    let side = bare.strip_suffix("!=0").or_else(|| bare.strip_suffix(">0"));
+    side.is_some_and(|side| !side.contains(['<', '>', '=']) && is_first(&format!("{side}==0")))
+}
+
 /// `rank == 0`, `dist.get_rank() == 0`, `is_main_process()`.
 fn is_first(part: &str) -> bool {
     let bare: String = part.chars().filter(|letter| !letter.is_whitespace()).collect();
@@ -36,7 +47,17 @@ fn is_first(part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_one_rank;
+    use super::{is_one_rank, is_other_ranks};
+
+    #[test]
+    fn the_other_ranks() {
+        for text in ["rank != 0", "dist.get_rank() > 0", "not accelerator.is_main_process", "args.rank!=0"] {
+            assert!(is_other_ranks(text), "{text}");
+        }
+        for text in ["rank == 0", "not rank", "rank != 1", "rank != 0 and x", "world_size > 0", "not done"] {
+            assert!(!is_other_ranks(text), "{text}");
+        }
+    }
 
     #[test]
     fn conditions() {

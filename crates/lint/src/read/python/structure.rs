@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::Program;
-use super::parts::{Assignment, Branch, Class, Function};
+use super::parts::{Assignment, Branch, Class, Function, Parameter, ParameterKind};
 
 /// Words that leave a function, a loop or the program.
 const LEAVING: &[&str] = &["return", "continue", "break", "raise", "exit("];
@@ -23,9 +23,29 @@ impl Program {
                 let head = text.get(node.start_byte()..body.start_byte()).unwrap_or_default();
                 self.contexts.push((head.to_owned(), body.byte_range()));
             }
+            "print_statement" => self.refused.push((node.start_position().row + 1, "print")),
+            "exec_statement" => self.refused.push((node.start_position().row + 1, "exec")),
+            "block" => self.refused.extend(mixed_tabs(node, text).map(|line| (line, "tabs"))),
             "function_definition" => {
                 let Some(name) = node.child_by_field_name("name") else { return };
-                self.functions.push(Function { name: of(name), at: node.byte_range() });
+                let list = node.child_by_field_name("parameters");
+                let decorators = match self.decorated.take() {
+                    Some((at, decorators)) if at == node.byte_range() => decorators,
+                    _ => Vec::new(),
+                };
+                self.functions.push(Function {
+                    name: of(name),
+                    parameters: list.map(|list| parameters(list, text)).unwrap_or_default(),
+                    decorators,
+                    line: node.start_position().row + 1,
+                    at: node.byte_range(),
+                });
+            }
+            "decorated_definition" => {
+                let Some(definition) = node.child_by_field_name("definition") else { return };
+                let mut cursor = node.walk();
+                let all = node.children(&mut cursor).filter(|child| child.kind() == "decorator");
+                self.decorated = Some((definition.byte_range(), all.map(of).collect()));
             }
             "class_definition" => {
                 let Some(name) = node.child_by_field_name("name") else { return };
@@ -98,6 +118,75 @@ impl Program {
     }
 }
 
+/// A line of a block that is indented with other blanks than the line before it, to the same column.
+fn mixed_tabs(block: Node, text: &str) -> Option<usize> {
+    let mut cursor = block.walk();
+    let blanks = |node: Node| {
+        let start = text.get(..node.start_byte())?.rfind('\n').map_or(0, |at| at + 1);
+        text.get(start..node.start_byte())
+            .filter(|before| before.chars().all(|one| one == ' ' || one == '\t'))
+    };
+    let statements = block.named_children(&mut cursor).filter(|child| child.kind() != "comment");
+    let mut first: Option<&str> = None;
+    for child in statements {
+        let Some(own) = blanks(child) else { continue };
+        match first {
+            Some(other) if other != own && (other.contains('\t') || own.contains('\t')) => {
+                return Some(child.start_position().row + 1);
+            }
+            Some(_) => {}
+            None => first = Some(own),
+        }
+    }
+    None
+}
+
+/// The parameters of a function.
+fn parameters(list: Node, text: &str) -> Vec<Parameter> {
+    let of = |node: Node| text.get(node.byte_range()).unwrap_or_default().to_owned();
+    let (mut found, mut kind) = (Vec::new(), ParameterKind::Place);
+    let mut cursor = list.walk();
+    for node in list.named_children(&mut cursor) {
+        let named = node.child_by_field_name("name").map(of);
+        let parameter = match node.kind() {
+            "identifier" => Parameter { name: of(node), default: None, kind },
+            "default_parameter" | "typed_default_parameter" => {
+                let default = node.child_by_field_name("value").map(of);
+                Parameter { name: named.unwrap_or_default(), default, kind }
+            }
+            "typed_parameter" => {
+                let written = node.named_child(0).map(of).unwrap_or_default();
+                let kind = match written.bytes().take_while(|byte| *byte == b'*').count() {
+                    0 => kind,
+                    1 => ParameterKind::Rest,
+                    _ => ParameterKind::Names,
+                };
+                Parameter { name: written.trim_start_matches('*').to_owned(), default: None, kind }
+            }
+            "list_splat_pattern" => Parameter {
+                name: of(node).trim_start_matches('*').to_owned(),
+                default: None,
+                kind: ParameterKind::Rest,
+            },
+            "dictionary_splat_pattern" => Parameter {
+                name: of(node).trim_start_matches('*').to_owned(),
+                default: None,
+                kind: ParameterKind::Names,
+            },
+            "keyword_separator" => {
+                kind = ParameterKind::Name;
+                continue;
+            }
+            _ => continue,
+        };
+        if parameter.kind == ParameterKind::Rest {
+            kind = ParameterKind::Name;
+        }
+        found.push(parameter);
+    }
+    found
+}
+
 /// What is around an expression or a statement.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Surroundings {
@@ -132,7 +221,7 @@ pub(crate) fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::read::python::Program;
+    use crate::read::python::{ParameterKind, Program};
 
     #[test]
     fn branches_functions_and_loops() {
@@ -150,5 +239,30 @@ mod tests {
         assert_eq!((program.sums[0].name.as_str(), program.sums[0].line), ("total", 10));
         assert!(program.loop_at(&program.sums[0].at).is_some() && program.loop_at(&call.at).is_none());
         assert_eq!(program.contexts[0].0, "with no_grad():\n        ");
+    }
+
+    #[test]
+    fn parameters_and_decorators() {
+        let text = "@record\n@a.b(1)\ndef f(a, b: int, c=1, d: int = 2, *rest, e, **more):\n    pass\n\
+            class C:\n    def g(self, *, x):\n        pass\n";
+        let program = Program::read(catalog::testing::catalog(), text);
+        let of = |index: usize| {
+            let all = program.functions[index].parameters.iter();
+            all.map(|one| (one.name.as_str(), one.default.as_deref(), one.kind)).collect::<Vec<_>>()
+        };
+        use ParameterKind::{Name, Names, Place, Rest};
+        let expected = [
+            ("a", None, Place),
+            ("b", None, Place),
+            ("c", Some("1"), Place),
+            ("d", Some("2"), Place),
+            ("rest", None, Rest),
+            ("e", None, Name),
+            ("more", None, Names),
+        ];
+        assert_eq!(of(0), expected);
+        assert_eq!(program.functions[0].decorators, ["@record", "@a.b(1)"]);
+        assert_eq!(of(1), [("self", None, Place), ("x", None, Name)]);
+        assert!(program.functions[1].decorators.is_empty());
     }
 }

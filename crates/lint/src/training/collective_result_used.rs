@@ -1,0 +1,126 @@
+//! The result of a collective that returns none, and reductions that do not exist.
+
+use crate::read::python::{Call, Program, is_name, names, string};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "collective-result-used",
+    severity: Severity::Error,
+    summary: "collectives are used in place, with a reduction that exists",
+    explain: include_str!("collective_result_used.md"),
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\ndef mean(loss, world):\n    \
+             loss = dist.all_reduce(loss, op=dist.ReduceOp.SUM)\n    return loss / world\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nfrom torch.distributed import ReduceOp\n\
+             dist.all_reduce(x, op=ReduceOp.MEAN)\ndist.all_reduce(y, \"mean\")\n",
+        ),
+        named("train.py", "import torch.distributed as dist\ntotal = dist.all_reduce(x) / world\n"),
+        named("train.py", "import torch.distributed as dist\ndist.broadcast(x, src=0).wait()\n"),
+    ],
+    silent: &[
+        named(
+            "train.py",
+            "import torch.distributed as dist\nwork = dist.all_reduce(x, async_op=True)\nwork.wait()\n\
+             dist.all_reduce(x, op=dist.ReduceOp.AVG)\n_ = dist.barrier()\nhandle = dist.barrier()\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed.nn.functional as F\nimport horovod.torch as hvd\nx = F.all_reduce(x)\n\
+             y = hvd.allreduce(y)\nz = x + y\n",
+        ),
+        named(
+            "train.py",
+            "import torch.distributed as dist\nresult = dist.all_reduce(x, dist.ReduceOp.SUM, group, True)\n\
+             result.wait()\n",
+        ),
+    ],
+};
+
+/// Collectives that return nothing unless they are asynchronous, with the place of async_op; the last ones
+/// never return anything.
+const COLLECTIVES: &[(&str, usize)] = &[
+    ("all_reduce", 3),
+    ("reduce", 4),
+    ("broadcast", 3),
+    ("all_gather", 3),
+    ("gather", 4),
+    ("scatter", 4),
+    ("reduce_scatter", 4),
+    ("all_gather_into_tensor", 3),
+    ("reduce_scatter_tensor", 4),
+    ("all_to_all", 3),
+    ("all_to_all_single", 5),
+    ("all_gather_object", 9),
+    ("gather_object", 9),
+    ("broadcast_object_list", 9),
+    ("scatter_object_list", 9),
+];
+
+/// What torch.distributed.ReduceOp has.
+const REDUCTIONS: &[&str] =
+    &["SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM", "RedOpType", "UNUSED"];
+
+fn judge(program: &Program) -> Vec<Found> {
+    program.calls.iter().filter_map(|call| used(program, call).or_else(|| reduction(call))).collect()
+}
+
+fn used(program: &Program, call: &Call) -> Option<Found> {
+    let name = call.name.strip_prefix("torch.distributed.")?;
+    let (_, place) = COLLECTIVES.iter().find(|(known, _)| *known == name)?;
+    let given = call.arguments.iter().any(|one| matches!(one.name.as_deref(), Some("async_op" | "*")));
+    let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
+    if given || plain > *place {
+        return None;
+    }
+    let behind = program.text.get(call.at.end..)?;
+    let operator =
+        behind.trim_start_matches([' ', ')']).starts_with(['/', '*', '+', '-']) && !behind.starts_with('\n');
+    let method = behind.starts_with('.') || behind.starts_with('[');
+    let assigned = program.assignments.iter().find(|one| one.at == call.at);
+    let how = match assigned {
+        Some(one) => {
+            // Used before it is set to something else.
+            let later = program.text.get(one.at.end..)?.lines().skip(1);
+            let word = |text: &str| names(text).any(|word| word == one.name);
+            let first = later.into_iter().find(|line| word(line))?;
+            let again = first.trim_start().strip_prefix(one.name.as_str()).map(str::trim_start);
+            let replaced =
+                again.is_some_and(|rest| rest.starts_with('=') && !rest.starts_with("==") && !word(rest));
+            (is_name(&one.name) && !replaced).then(|| format!("{} is None from here on", one.name))?
+        }
+        None if operator => "the expression fails with TypeError".to_owned(),
+        None if method => "AttributeError".to_owned(),
+        None => return None,
+    };
+    let what = call.arguments.first().map_or("tensor", |one| one.text.as_str());
+    let message = format!("{name} changes its tensor in place and returns None; {how}");
+    let fix = format!(
+        "Call it alone, and use `{what}` afterwards; only async_op=True returns something to wait for"
+    );
+    Some(Found::error(call.line, message, fix))
+}
+
+fn reduction(call: &Call) -> Option<Found> {
+    let name = call.name.strip_prefix("torch.distributed.")?;
+    let place = match name {
+        "all_reduce" => 1,
+        "reduce" | "reduce_scatter" | "reduce_scatter_tensor" => 2,
+        _ => return None,
+    };
+    let op = call.argument(place, "op")?;
+    let known = REDUCTIONS.join(", ");
+    if let Some(text) = string(&op.text) {
+        let message = format!("op of {name} is the text {text:?}; it takes a torch.distributed.ReduceOp");
+        return Some(Found::error(op.line, message, "Write `op=dist.ReduceOp.SUM`, and divide for the mean"));
+    }
+    let member = op.text.rsplit_once("ReduceOp.").map(|(_, member)| member)?;
+    let message = format!("ReduceOp has no {member}; AttributeError");
+    let fix = format!("Use one of {known}: AVG (NCCL only), or SUM and a division");
+    (is_name(member) && !REDUCTIONS.contains(&member)).then(|| Found::error(op.line, message, fix))
+}

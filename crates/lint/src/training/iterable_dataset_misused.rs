@@ -1,0 +1,92 @@
+//! Options of a loader that its dataset does not take, and workers that all read the same.
+
+use crate::read::python::{Class, Program, contains, number};
+use crate::rule::{Found, Judge, Rule, Severity, named};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "iterable-dataset-misused",
+    severity: Severity::Error,
+    summary: "loaders of an IterableDataset do not shuffle, and its workers share the data",
+    explain: include_str!("iterable_dataset_misused.md"),
+    judge: Judge::Training(judge),
+    fires: &[
+        named(
+            "train.py",
+            "from torch.utils.data import DataLoader, IterableDataset\nclass Lines(IterableDataset):\n    \
+             def __iter__(self):\n        yield from open(self.path)\n\
+             loader = DataLoader(Lines(\"a.txt\"), batch_size=2, shuffle=True)\n",
+        ),
+        named(
+            "train.py",
+            "from torch.utils.data import DataLoader, IterableDataset\nclass Lines(IterableDataset):\n    \
+             def __iter__(self):\n        for name in self.files:\n            yield name\n\
+             data = Lines()\nloader = DataLoader(data, num_workers=4)\n",
+        ),
+    ],
+    silent: &[
+        named(
+            "train.py",
+            "from torch.utils.data import DataLoader, IterableDataset, get_worker_info\n\
+             class Lines(IterableDataset):\n    def __iter__(self):\n        info = \
+             get_worker_info()\n        \
+             for name in self.files[info.id :: info.num_workers]:\n            yield name\n\
+             loader = DataLoader(Lines(), num_workers=4)\n",
+        ),
+        named(
+            "train.py",
+            "import random\nfrom torch.utils.data import DataLoader, Dataset, IterableDataset\n\
+             class Noise(IterableDataset):\n    def __iter__(self):\n        while True:\n            \
+             yield random.random()\nclass Plain(Dataset):\n    def __getitem__(self, i):\n        return i\n\
+             loader = DataLoader(Noise(), num_workers=4)\nother = DataLoader(Plain(), shuffle=True)\n",
+        ),
+    ],
+};
+
+fn judge(program: &Program) -> Vec<Found> {
+    let loaders = program.calls.iter().filter(|call| call.name.ends_with("DataLoader"));
+    let mut found = Vec::new();
+    for loader in loaders {
+        let Some(data) = loader.argument(0, "dataset") else { continue };
+        let made = program.call_at(&data.at).or_else(|| {
+            program.call_at(&program.certain_value(&data.text, &loader.function, loader.at.start)?.at)
+        });
+        let class = made.and_then(|made| program.classes.iter().find(|class| class.name == made.name));
+        let Some(class) = class.filter(|class| class.bases.contains("IterableDataset")) else { continue };
+        let option = ["shuffle", "sampler", "batch_sampler"].iter().find_map(|name| {
+            loader
+                .keyword(name)
+                .filter(|one| !matches!(one.text.as_str(), "False" | "None"))
+                .map(|one| (name, one))
+        });
+        if let Some((name, option)) = option.filter(|(name, one)| **name != "shuffle" || one.text == "True") {
+            let message = format!(
+                "{} is an IterableDataset, for which DataLoader takes no {name}; it raises ValueError",
+                class.name
+            );
+            found.push(Found::error(option.line, message, "Remove it, and shuffle in __iter__"));
+        }
+        let workers = loader.argument(5, "num_workers").and_then(|one| number(&one.text));
+        if workers.is_some_and(|workers| workers > 1.0) && !shares(program, class) {
+            let message = format!(
+                "each of the workers runs {}.__iter__ in full, which does not look at get_worker_info(): \
+                 every sample \
+                 comes {} times",
+                class.name,
+                workers.unwrap_or_default()
+            );
+            let fix = "Let each worker yield its share: `files[info.id::info.num_workers]`";
+            found.push(Found::warning(loader.line, message, fix));
+        }
+    }
+    found
+}
+
+/// Whether a dataset may yield something else in each worker.
+fn shares(program: &Program, class: &Class) -> bool {
+    let body = program.text.get(class.at.clone()).unwrap_or_default();
+    let words = ["worker", "rank", "random", "split_dataset_by_node", "super()", "shard", "queue", "socket"];
+    let known = words.iter().any(|word| body.to_ascii_lowercase().contains(word));
+    let init = program.text.contains("worker_init_fn");
+    let iterates = program.functions.iter().any(|one| one.name == "__iter__" && contains(&class.at, &one.at));
+    known || init || !iterates
+}
