@@ -143,7 +143,8 @@ impl ValueKind {
             ValueKind::ProxyUrl => "an http, https or socks5 URL without shell characters",
             ValueKind::Package => "one package such as numpy<2 or NAME @ URL (PEP 508)",
             ValueKind::Repository => {
-                "the name of an image: lower-case letters and digits with single ._/- between them, at most 255 \
+                "the name of an image: lower-case letters and digits with single ._/- between them, at \
+                 most 255 \
                     characters, without a tag"
             }
             ValueKind::LabelKey => {

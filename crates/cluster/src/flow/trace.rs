@@ -48,8 +48,8 @@ pub struct Trace {
 pub enum Stop {
     /// They do not leave the sender's machine.
     NotSent,
-    /// They do not leave the sender's machine, which meanwhile asks without an answer for the hardware address of a
-    /// machine that is no node.
+    /// They do not leave the sender's machine, whose ARP requests for a machine that is not a
+    /// node get no answer.
     NotResolved(IpAddr),
     /// They leave the sender's machine without VXLAN, addressed to the container itself: the sending
     /// container has no working interface or route in the overlay, and uses its default route.
@@ -70,7 +70,7 @@ impl Trace {
         if !self.way.is_blocked() {
             return None;
         }
-        // A machine that asks for a hardware address without an answer answers its own packets with an ICMP error.
+        // A machine whose ARP requests get no answer answers its own packets with an ICMP error.
         let own = |by: &IpAddr| self.sender.contains(by) && !self.unanswered.is_empty();
         if let Some(by) = self.rejected_by.filter(|by| !own(by)) {
             return Some(Stop::Rejected(by));

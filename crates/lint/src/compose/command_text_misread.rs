@@ -69,8 +69,8 @@ fn fault(service: &Service) -> Option<Found> {
 fn backslash(text: &str) -> Option<(String, String)> {
     let at = escaped_blank(text)?;
     let word = text[at + 1..].split_whitespace().next()?;
-    let what = format!("the backslash before {word} keeps the blank behind it: the argument is \" {word}\"");
-    Some((what, "Remove the backslashes; docker compose takes line ends for blanks".to_owned()))
+    let what = format!("the backslash before {word} keeps the space after it: the argument is \" {word}\"");
+    Some((what, "Remove the backslashes; docker compose takes line ends for spaces".to_owned()))
 }
 
 /// The place of a backslash before a blank, outside of quotes.

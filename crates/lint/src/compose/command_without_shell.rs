@@ -64,7 +64,7 @@ fn finding(service: &Service) -> Option<Found> {
             // docker compose ends the command there.
             Some(Value::String(_)) if script.is_none() && service.at(&["entrypoint"]).is_none() => {
                 format!(
-                    "service {}: docker compose drops {operator:?} and everything behind it; {what}",
+                    "service {}: docker compose drops {operator:?} and everything after it; {what}",
                     service.name
                 )
             }

@@ -119,7 +119,7 @@ fn misread(service: &Service, words: &[String]) -> Option<(String, String)> {
         }
         "CMD-SHELL" if rest.len() > 1 => {
             let message = format!(
-                "service {}: CMD-SHELL runs only {:?}; the words behind it are not part of the command",
+                "service {}: CMD-SHELL runs only {:?}; the words after it are not part of the command",
                 service.name,
                 rest.first()?
             );

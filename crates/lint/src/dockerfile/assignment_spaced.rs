@@ -8,7 +8,7 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 pub(crate) const RULE: Rule = Rule {
     id: "assignment-spaced",
     severity: Severity::Error,
-    summary: "ENV, ARG and LABEL have no blanks around `=`",
+    summary: "ENV, ARG and LABEL have no spaces around `=`",
     explain: include_str!("assignment_spaced.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
@@ -55,7 +55,7 @@ fn fault(one: &Instruction) -> Option<Found> {
         let message = format!(
             "{word:?} has no `=`; BuildKit takes {keyword} for NAME=value pairs, and the build fails"
         );
-        let fix = "Write no blank around `=`, and quote a value that has blanks: `NAME=\"a b\"`";
+        let fix = "Write no space around `=`, and quote a value that has spaces: `NAME=\"a b\"`";
         return Some(Found::error(line(word), message, fix));
     }
     // `ENV NAME value`: all behind the name is the value.
@@ -63,7 +63,7 @@ fn fault(one: &Instruction) -> Option<Found> {
         let message = format!("{keyword} {first} has no value; the build fails");
         return Some(Found::error(one.line, message, format!("Write `{keyword} {first}=value`")));
     };
-    let fix = format!("Write `{keyword} {first}=…` without blanks around `=`");
+    let fix = format!("Write `{keyword} {first}=…` without spaces around `=`");
     if let (true, Some(value)) = (second.is_empty(), value) {
         let value = format!(
             "={value} {}",
@@ -87,9 +87,9 @@ fn fault(one: &Instruction) -> Option<Found> {
 }
 
 fn argument(one: &Instruction, words: &[(String, Option<String>)]) -> Option<Found> {
-    let fix = "Write `ARG NAME=value` without blanks around `=`";
+    let fix = "Write `ARG NAME=value` without spaces around `=`";
     if words.iter().any(|(name, value)| name.is_empty() && value.is_some()) {
-        let message = "ARG has a blank before `=`, and so an empty name; the build fails";
+        let message = "ARG has a space before `=`, and so an empty name; the build fails";
         return Some(Found::error(one.line, message, fix));
     }
     let index = words.iter().position(|(_, value)| value.as_deref() == Some(""))?;

@@ -62,7 +62,7 @@ fn comment(one: &Instruction) -> Option<Found> {
         _ => return None,
     };
     let line = one.text.line_at(at);
-    let message = format!("`#` begins no comment behind {keyword}: {effect}");
+    let message = format!("`#` begins no comment after {keyword}: {effect}");
     Some(Found::error(line, message, "Move the comment to a line of its own"))
 }
 

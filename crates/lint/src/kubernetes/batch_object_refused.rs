@@ -25,7 +25,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.yaml",
             "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  selector: {matchLabels: {app: \
-             a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec: {restartPolicy: Never, containers: \
+             a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec: {restartPolicy: Never, \
+             containers: \
              [{name: a, image: b}]}\n",
         ),
     ],
@@ -44,7 +45,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.yaml",
-            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  manualSelector: true\n  selector: \
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  manualSelector: true\n  \
+             selector: \
              {matchLabels: {app: a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec: \
              {restartPolicy: Never, containers: [{name: a, image: b}]}\n",
         ),
@@ -86,7 +88,8 @@ fn schedule(document: &Document) -> Option<Found> {
     let line = document.line_of(&["spec", "schedule"]);
     if fields.len() != FIELDS.len() {
         let message = format!(
-            "schedule {text:?} has {} fields; the API server requires 5: minute, hour, day, month, day of the \
+            "schedule {text:?} has {} fields; the API server requires 5: minute, hour, day, month, day \
+             of the \
              week",
             fields.len()
         );

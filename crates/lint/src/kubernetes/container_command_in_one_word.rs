@@ -110,7 +110,7 @@ fn of_arguments(container: &Container) -> Option<Found> {
         plain && (several && option.is_some() || option.filter(known).is_some())
     })?;
     let message = format!(
-        "container {}: {item:?} is one argument with blanks; the program does not know it as an option",
+        "container {}: {item:?} is one argument with spaces; the program does not know it as an option",
         container.name
     );
     let fix = format!("Write one item for each word: `[{}]`", listed(item));

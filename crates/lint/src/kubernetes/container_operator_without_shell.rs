@@ -52,7 +52,7 @@ fn fault(container: &Container) -> Option<Found> {
     let (key, operator) = words.iter().skip(1).find(|(_, word)| is_operator(word))?;
     let shell = ["sh", "bash", "dash", "ash", "zsh"].contains(&program.as_str());
     let effect = match shell {
-        true => "the shell takes only the item behind -c as its script".to_owned(),
+        true => "the shell takes only the item after -c as its script".to_owned(),
         false => format!("it is passed to {program} as an argument"),
     };
     let message = format!("container {}: no shell reads {operator:?}; {effect}", container.name);

@@ -109,7 +109,7 @@ fn lists_with_commas(config: &SshdConfig) -> Vec<Found> {
         let word =
             line.values.iter().find(|word| word.split('@').next().is_some_and(|user| user.contains(',')))?;
         let message = format!(
-            "sshd takes {word:?} for one name; it separates names by blanks, and no user has this one"
+            "sshd takes {word:?} for one name; it separates names by spaces, and no user has this one"
         );
         Some(Found::error(line.number, message, format!("Write `{}`", word.replace(',', " "))))
     });

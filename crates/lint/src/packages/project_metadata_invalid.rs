@@ -56,7 +56,7 @@ fn judge(list: &PackageList) -> Vec<Found> {
     let line = |text: &str| list.line_of(text);
     let mut found = Vec::new();
     if let Some(name) = text("name").filter(|name| !is_name(name)) {
-        let message = format!("{name:?} is no name of a package; build tools refuse the project");
+        let message = format!("{name:?} is not a package name; build tools refuse the project");
         found.push(Found::error(line(name), message, format!("Write {:?}", name.trim().replace(' ', "-"))));
     }
     let dynamic =
@@ -101,7 +101,7 @@ fn judge(list: &PackageList) -> Vec<Found> {
     let all = own.into_iter().chain(extras).flatten().filter_map(Value::as_str);
     found.extend(all.filter_map(|one| {
         requirement(one).map(|why| {
-            let message = format!("{one:?} is no requirement ({why}); build tools refuse the project");
+            let message = format!("{one:?} is not a requirement ({why}); build tools refuse the project");
             Found::error(line(one), message, "Write it like \"name>=1.0,<2\"")
         })
     }));

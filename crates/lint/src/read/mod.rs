@@ -1,8 +1,8 @@
 //! Parsers of the files that are linted. Nothing here judges.
 
-pub(crate) mod broken;
 pub(crate) mod accelerate;
 pub(crate) mod assigned;
+pub(crate) mod broken;
 pub(crate) mod compose;
 pub(crate) mod config;
 pub(crate) mod docker_run;

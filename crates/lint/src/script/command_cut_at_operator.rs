@@ -58,7 +58,7 @@ fn judge(script: &Script) -> Vec<Found> {
             return None;
         }
         let rest = match command.after {
-            "&&" => "; what is behind `&&` would run outside of it",
+            "&&" => "; what comes after `&&` would run outside of it",
             _ => "",
         };
         let message =

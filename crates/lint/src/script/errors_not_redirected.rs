@@ -7,7 +7,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "errors-not-redirected",
     severity: Severity::Warning,
-    summary: "`2>&1` is behind the file to which the output goes",
+    summary: "`2>&1` comes after the file to which the output goes",
     explain: include_str!("errors_not_redirected.md"),
     judge: Judge::Script(judge),
     fires: &[

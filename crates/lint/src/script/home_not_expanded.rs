@@ -73,7 +73,7 @@ fn fault(command: &Command, lines: &[&str]) -> Option<Found> {
     if shells {
         return None;
     }
-    let how = if word.text.starts_with('~') { "in quotes" } else { "behind `=`" };
+    let how = if word.text.starts_with('~') { "in quotes" } else { "after `=`" };
     let message = format!("the shell does not replace ~ {how}: {program} gets the text {}", word.text);
     let fix = "Write `$HOME` in place of `~`";
     Some(Found::warning(word.line.max(command.line), message, fix))

@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "IMAGE=pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\ndocker run --rm --ipc=host \"$IMAGE\" --gpus all \
+            "IMAGE=pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\ndocker run --rm --ipc=host \"$IMAGE\" \
+             --gpus all \
              torchrun train.py\n",
         ),
         named("run.sh", "docker run --gpus all nvcr.io/nvidia/pytorch:24.09-py3 --ipc=host\n"),
@@ -108,7 +109,8 @@ fn of_docker(command: &Command) -> Option<Found> {
     })?;
     let engine = command.program();
     let message = format!(
-        "{} is behind the image {}: {engine} reads its options up to the image, and the container gets this \
+        "{} comes after the image {}: {engine} reads its options up to the image, and the container \
+         gets this \
          as its command",
         at.text, run.image.text
     );
@@ -150,7 +152,7 @@ fn of_apptainer(command: &Command) -> Option<Found> {
     (own.contains(&name) && before).then(|| {
         let program = command.program();
         let message = format!(
-            "{} is behind the image {}: {program} takes it for the program to start, and fails",
+            "{} comes after the image {}: {program} takes it for the program to start, and fails",
             next.text, command.words[image].text
         );
         Found::error(

@@ -117,7 +117,7 @@ fn cleared(program: &Program, call: &Call) -> Option<Found> {
          them; the weights never change",
         call.line
     );
-    let fix = format!("Call `{optimizer}.zero_grad()` before backward, or behind step");
+    let fix = format!("Call `{optimizer}.zero_grad()` before backward, or after step");
     let value = names(&call.name).next().unwrap_or_default();
     (clear < step && !again && !named && !call.conditional && !value.is_empty())
         .then(|| Found::error(behind[clear].line, message, fix))

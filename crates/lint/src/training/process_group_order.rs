@@ -101,7 +101,7 @@ fn judge(program: &Program) -> Vec<Found> {
              initialized`",
             init.line
         );
-        found.push(Found::error(first.line, message, "Move it behind init_process_group"));
+        found.push(Found::error(first.line, message, "Move it after init_process_group"));
     }
     if let [end] = ends[..]
         && end.function == init.function

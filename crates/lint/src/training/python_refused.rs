@@ -6,7 +6,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "python-refused",
     severity: Severity::Error,
-    summary: "scripts are Python 3, with blanks that do not mix tabs and spaces",
+    summary: "scripts are Python 3, with indentation that does not mix tabs and spaces",
     explain: include_str!("python_refused.md"),
     judge: Judge::Training(judge),
     fires: &[
@@ -32,7 +32,7 @@ fn judge(program: &Program) -> Vec<Found> {
         "print" => ("print without parentheses is Python 2; Python 3 raises SyntaxError", "Write `print(…)`"),
         "exec" => ("exec without parentheses is Python 2; Python 3 raises SyntaxError", "Write `exec(…)`"),
         _ => (
-            "the line is indented with other blanks than the lines before it in its block; Python raises \
+            "the line is indented with other whitespace than the lines before it in its block; Python raises \
              TabError",
             "Indent the whole file with spaces",
         ),

@@ -91,7 +91,7 @@ fn fault(program: &Program, scaler: &str) -> Option<Found> {
          already \
          been called since the last update()`"
     );
-    let fix = format!("Add `{scaler}.update()` behind it");
+    let fix = format!("Add `{scaler}.update()` after it");
     (!updated && program.loop_at(&step.at).is_some()).then(|| Found::error(step.line, message, fix))
 }
 

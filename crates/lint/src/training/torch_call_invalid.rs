@@ -111,7 +111,7 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
             let given =
                 call.arguments.first().filter(|one| one.name.is_none() && string(&one.text).is_some())?;
             let message = format!(
-                "torch.cuda.amp.autocast takes `enabled` first: {} is no device there, and the type stays \
+                "torch.cuda.amp.autocast takes `enabled` first: {} is not a device there, and the type stays \
                  float16",
                 given.text
             );
@@ -172,7 +172,7 @@ fn device(call: &Call, given: &Argument) -> Option<Found> {
     if DEVICES.contains(&kind) && !bad_index {
         return None;
     }
-    let message = format!("{text:?} is no device of torch; RuntimeError");
+    let message = format!("{text:?} is not a torch device; RuntimeError");
     let fix = match (kind, index) {
         ("cuda", Some(name)) if is_name(name) => format!("Write `f\"cuda:{{{name}}}\"`"),
         _ => "Write \"cuda\" or \"cuda:0\"".to_owned(),

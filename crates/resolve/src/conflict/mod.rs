@@ -122,7 +122,8 @@ fn describe(names: &[String], limit: &Limit) -> String {
             and(several)
         ),
         (several, Limit::WithoutCudaNotRead) => format!(
-            "Whether {} are compatible is unknown: the catalog does not say of every release whether it works \
+            "Whether {} are compatible is unknown: the catalog does not say of every release whether it \
+             works \
              without CUDA.",
             and(several)
         ),
