@@ -31,6 +31,13 @@ pub(crate) fn expanded(command: &str) -> String {
     command.chars().filter(|letter| quotes.next(*letter)).collect()
 }
 
+/// The quote that is open at the end of a text.
+pub(crate) fn open_quote(text: &str) -> Option<char> {
+    let mut open = OpenQuote::default();
+    open.add(text);
+    open.quote
+}
+
 /// The quote that is open at the end of a text that comes in parts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OpenQuote {
