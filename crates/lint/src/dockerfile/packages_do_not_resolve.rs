@@ -49,13 +49,9 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM python:3.11\nRUN pip install torchvision==0.21.0 xformers==0.0.29.post3\n"),
         dockerfile("FROM python:3.9\nRUN pip install vllm==0.9.2 numba==0.60.0\n"),
         // On aarch64 it requires no xformers.
-        dockerfile("FROM python:3.12\nRUN pip install vllm==0.9.2 xformers==0.0.31\n"),
+        dockerfile("FROM python:3.12\nRUN pip install vllm==0.11.0 xformers==0.0.31\n"),
         // Which numba depends on the Python.
-        dockerfile(
-            "FROM ubuntu:22.04\nARG PYTHON\nRUN python$PYTHON -m pip install vllm==0.9.2 numba==0.60.0\n",
-        ),
-        dockerfile("FROM python:3.11\nRUN pip install torch==2.3.1 triton==2.3.1\n"),
-        dockerfile("FROM python:3.12\nRUN pip install torch==2.3.1 triton==3.3.1\n"),
+        dockerfile("FROM example/base:1\nRUN pip install vllm==0.9.2 numba==0.60.0\n"),
     ],
 };
 

@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(on("3.12", "x86_64"), (text("==0.61.2"), text("==0.0.32.post1"), true));
         assert_eq!(on("3.11", "x86_64"), (text("==0.61.2"), text("==0.0.32.post1"), false));
         assert_eq!(on("3.9", "aarch64"), (text("==0.60.0"), None, false));
-        assert!(!vllm.depends_on_python("xformers", "aarch64") && vllm.depends_on_python("numba", "x86_64"));
+        assert!(!vllm.depends_on_python("torch", "aarch64") && vllm.depends_on_python("numba", "x86_64"));
         assert_eq!(vllm.requires_on_every_python("xformers", "aarch64"), None);
         assert_eq!(vllm.requires_on_every_python("torch", "aarch64").unwrap().to_string(), "==2.8.0");
         let names = |markers| vllm.required(markers).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
