@@ -80,8 +80,7 @@ const ANYWHERE: &[&str] = &[
 ];
 
 /// Ends of names whose value only refers to a credential, or says how one is used.
-const REFERENCES: &[&str] =
-    &["_STDIN", "_REF", "_FD", "_LENGTH", "_POLICY", "_PROMPT", "_TYPE"];
+const REFERENCES: &[&str] = &["_STDIN", "_REF", "_FD", "_LENGTH", "_POLICY", "_PROMPT", "_TYPE"];
 
 /// Whether a list of this name may hold credentials: `api_tokens`. Tokens of a text are called so, too.
 pub(crate) fn are_secrets(name: &str) -> bool {

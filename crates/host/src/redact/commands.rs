@@ -77,7 +77,7 @@ const BEFORE: &[&str] = &[
         r"(\b(?:echo|printf|print) (?:-\w+ |'%s(?:\\n)?' )*)",
         r#"("[^"\n]+"|'[^'\n]+'|[^\s"'|;&]+(?: [^\s"'|;&]+)??)"#,
         r"(\s*\|[^\n|]*(?:\bsudo\b[^\n|]*?\s-\w*S\b|stdin|\bkinit\b|passwd\b|\bcryptsetup\b|\bsmbpasswd\b",
-        r"|--with-token|\blogin\b|\bunlock\b|-fd\b|\bopenssl\b|\bpasswords?\b|\bsecret\b|\bauth\b|\bpinentry|\bkeyctl\b|\bbase64\b))"
+        r"|--with-token|\blogin\b|\bunlock\b|-fd\b|\bopenssl\b|\bpasswords?\b|\bsecrets?\b|\bauth\b|\bpinentry|\bkeyctl\b|\bbase64\b))"
     ),
     concat!(
         r"(?i)((?:pass|token|secret|login|auth|credential|stdin|cryptsetup|unlock|\s-S\b)[^\n|;&]*<<< ?)",
@@ -102,6 +102,26 @@ const BEFORE: &[&str] = &[
     r"((?:^|\s)[^\s:]+:(?:5432|6432|\*):[^\s:]+:[^\s:]+:)(\S+)()",
     // NTLM hashes, and the body of an Ansible vault.
     r"(\b)([0-9a-fA-F]{32}:[0-9a-fA-F]{32}\b)()",
+    concat!(r"(?i)(\bConvertTo-SecureString (?:-String )?)", value!(), "()"),
+    // Options that take the text of a secret where the command is about secrets.
+    concat!(
+        r"(?i)(\b(?:secrets?|secretsmanager|ssm|keyvault|securestring|credentials?)\b[^\n|;&]*? ",
+        r"--?(?:value|secret-string|secret-value|payload|data|text)[ =])",
+        value!(),
+        "()"
+    ),
+    r"(\bACL SETUSER \S+ [^\n]*?[><])(\S+)()",
+    r"(\bwpa_passphrase \S+ )(\S+)()",
+    r#"(\b(?:sqlplus|sqlldr|expdp|impdp|rman) (?:-\S+ )*["']?[^\s/@"']+/)([^\s@"']+)()"#,
+    // A user and a password as arguments: `db.auth("svc", "value")`.
+    concat!(
+        r#"(\b(?:\w+\.)*(?:auth|login|authenticate|signin|basic_auth|HTTPBasicAuth|set_credentials|add_password)"#,
+        r#"\( ?(?:"[^"\n]*"|'[^'\n]*'|[\w.]+), ?)("[^"\n]+"|'[^'\n]+')()"#
+    ),
+    // Logins of protocols.
+    r"((?:-->|[>→]|\b[CS]:) ?PASS )(\S+)()",
+    r"(\bAUTH(?:ENTICATE)? (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5|OAUTHBEARER) )([A-Za-z0-9+/=]{8,})()",
+    r"(\b[A-Za-z]{0,4}\d+ LOGIN \S+ )(\S+)()",
     r"(\$ANSIBLE_VAULT;[\d.]+;AES256?(?:;\S+)?)((?:\s+(?:[^\s:]+:(?:\d+:)? +)*[0-9a-f]{32,})+)()",
     // A password with a space in an address.
     r#"(://[^\s/@:"']+:)([^\s/@"']*\D[^\s/@"']* [^\s/@"']+|[^\s/@"'] [^\s/@"']+)(@[\w.-]+[:/])"#,

@@ -67,6 +67,7 @@ impl Redactor {
             false => {
                 // Files are read in the order of their names: how they begin stays.
                 let start = &name[..name.len() - bare.len()];
+                let start = if start.len() < 5 { start } else { "" };
                 let first = bare.chars().next().filter(char::is_ascii_alphabetic).unwrap_or('x');
                 format!("{start}{first}-drop-in-{}.conf", self.number("drop-in", bare))
             }

@@ -19,7 +19,9 @@ const PARAMETERS: &str = "\
     aws4-hmac-sha256 digest dpop gnap hawk hmac hoba mutual oauth scram-sha-1 scram-sha-256 signature vapid";
 /// `Cookie: a=1; session=x`, `"Set-Cookie": "session=x; Path=/"`
 static COOKIES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"(?i)(\b(?:set-)?cookies?2?\\*["']?\]?\s?:[ \t]*(?:(?-i:b)?\\*["'])?)([^\s"'\\\r\n\[{][^"'\r\n]*)"#)
+    pattern(
+        r#"(?i)(\b(?:set-)?cookies?2?\\*["']?\]?\s?:[ \t]*(?:(?-i:b)?\\*["'])?)([^\s"'\\\r\n\[{][^"'\r\n]*)"#,
+    )
 });
 /// What a server says about a cookie.
 const ATTRIBUTES: &str = "path httponly secure samesite max-age expires partitioned priority version";

@@ -84,12 +84,9 @@ fn is_parameter_value(value: &str) -> bool {
                 part.trim_start_matches("0x").trim_end_matches(['K', 'M', 'G', 'T', 'k', 'm', 'g', 's']);
             let number =
                 part.len() < 17 && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'.');
-            let hexadecimal = part.starts_with("0x") || digits.len() < 9;
-            number
-                && hexadecimal
-                && (digits.is_empty()
-                    || digits.bytes().any(|byte| byte.is_ascii_digit())
-                    || digits.len() == 4)
+            let decimal = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            // `10de:20b0` and `0000:af:00.0` are devices.
+            number && (decimal || part.starts_with("0x") || [2, 4].contains(&digits.len()))
                 || listed(WORDS, &part.to_ascii_lowercase())
                 || part.starts_with("NVreg_") && part.len() < 60
                 || part.starts_with("Rm")

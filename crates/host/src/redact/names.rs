@@ -41,6 +41,10 @@ const HOST_PLACES: &[&str] = &[
     r"(\bping: (?:unknown host )?)NAME(: (?:Name or|Temporary|No address))",
     r"(\b(?:srun|sbatch|salloc|slurmstepd|slurmd|prun): (?:error|fatal|launch/\w+)?:? ?)NAME(: (?:tasks?|[Ss]tep|Job|job|launch|Unable|unable|error|\[))",
     r"(\bslurmstepd-)NAME(: )",
+    r"(?i)(\b(?:worker|node|host|machine|agent|server) )NAME(:? (?:is |has )?(?:dead|lost|died|down|unreachable|disconnected|not responding|timed out|failed|rebooted|drained|offline)\b)",
+    r"(?i)( by remote host )NAME()",
+    r"(?m)(^(?:\S+:\d+: )?)([A-Za-z][A-Za-z0-9-]*[A-Za-z0-9])(: (?:bash|sh|zsh|ssh|cd): )",
+    r#"(\b(?:mount\.\S+|nfs\w*|rsync|scp|showmount)\b[^\n]*?[\s'"])NAME(:/)"#,
     r"( (?:STEP|JOB) \S+ ON )NAME( )",
     r"(?i)(\b(?:nodelist|hostlist|nodenames?|nodehost|batchhost|req_?nodes|exc_?nodelist)(?:\(\w*\))?[ =:]+)NAME()",
     r#"(?i)(--?(?:rdzv[_-]endpoint|master[_-]addr(?:ess)?|coordinator[_-]address|dist[_-]url|init[_-]method|head[_-]?(?:node|address|ip)|nodelist|nodes?|hosts?|hostlist|exclude|server|scheduler[_-]?(?:host|address)?|address|node[_-]ip(?:[_-]address)?|include|bind[_-]addr)[= ]["']?(?:tcp://)?)NAME()"#,
@@ -59,6 +63,12 @@ const HOST_PLACES: &[&str] = &[
     r"(\bOffending \S+ key in \S+ for )NAME()",
     r"(?m)(^(?:\S+:\d+: )?(?:[A-Z]+: )?(?:[+$#>] )*(?:ssh|mosh) (?:-[A-Za-z]+(?:(?: \d+| \S+=\S+| [~/]\S+))? )*)NAME( |$)",
 ];
+/// A list of machines behind an option: `-H gpu-1:8,gpu-2:8`.
+static HOST_LIST: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(\b(?:mpirun|mpiexec|horovodrun|srun|sbatch|salloc|pdsh|clush|deepspeed)\b[^\n]*? (?:-H|--?hosts?|-w|--nodelist|--include)[ =])([A-Za-z][A-Za-z0-9._:,@-]*)()",
+    )
+});
 /// Words of sentences and values where a name would be.
 const NO_HOSTS: &str = "\
     a access again agent all an and any address auto backend client cluster code config connection connections \
@@ -211,6 +221,13 @@ impl Redactor {
                 format!("{}{stand_in}{}", &found[1], &found[3])
             });
         }
+        text = self.replace(&HOST_LIST, &text, |this, found| {
+            let items = found[2].split(',').map(|item| {
+                let end = item.find([':', '@']).unwrap_or(item.len());
+                format!("{}{}", this.certain_machine(&item[..end], &mut met), &item[end..])
+            });
+            format!("{}{}", &found[1], items.collect::<Vec<_>>().join(","))
+        });
         for regex in [&*LOGIN, &*SSH] {
             text = self.replace(regex, &text, |this, found| {
                 let user = this.person(&found[2]);

@@ -41,7 +41,7 @@ static INVISIBLE: LazyLock<Regex> = LazyLock::new(|| {
 static PARTLY_SHOWN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b[A-Za-z0-9][\w-]+\*{4,}[\w-]*|\*{4,}[\w-]*\d[\w-]*"));
 /// Base64, in which `/` and `+` are letters, too.
-static BASE64: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+/]{40,}={0,2}"));
+static BASE64: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+][A-Za-z0-9+/]{39,}={0,2}"));
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?"#,
@@ -79,7 +79,7 @@ static PEM: LazyLock<Regex> = LazyLock::new(|| {
 /// Keys of Weights & Biases. Where the word before says so, it is a commit.
 static HEX_KEY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?\b[0-9a-f]{40}\b"#,
+        r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?(?:\b|%[0-9a-f]{2})[0-9a-f]{40}\b"#,
     )
 });
 /// What may be random: see [`is_random`].
@@ -121,7 +121,13 @@ pub(super) fn all(text: &str) -> String {
             true => HIDDEN.to_owned(),
             false => found[0].to_owned(),
         };
-    let text = BASE64.replace_all(&text, random);
+    // A random part of a path is found alone.
+    let text = BASE64.replace_all(&text, |found: &Captures<'_>| {
+        match found[0].split('/').any(|part| part.len() >= 24 && is_random(part)) {
+            true => found[0].to_owned(),
+            false => random(found),
+        }
+    });
     WORD.replace_all(&text, random).into_owned()
 }
 
@@ -129,7 +135,7 @@ pub(super) fn all(text: &str) -> String {
 pub(super) fn named(text: &str) -> String {
     let text = INVISIBLE.replace_all(text, "");
     let text = tokens(&text);
-    let text = PARTLY_SHOWN.replace_all(&text, HIDDEN);
+    let text = sentences::phrases(&PARTLY_SHOWN.replace_all(&text, HIDDEN));
     let text = headers::credentials(&text);
     let text = SCHEME.replace_all(&text, |found: &Captures<'_>| {
         // "Bearer tokens are accepted" is a sentence.
@@ -341,7 +347,9 @@ fn assigned(text: &str, stays: impl Fn(&str) -> bool) -> String {
         let taken = &rest[..value.length];
         // `Authorization: Bearer ***` and a value that is hidden already stay as they are.
         let hidden = taken.contains(HIDDEN) && !taken.starts_with(['[', '{', '(']);
-        if hidden || is_harmless(name, taken) || is_version(name, between, taken) || stays(taken) {
+        // The text is on the next lines.
+        let block = ["|", ">", "|-", ">-", "|+", ">+"].contains(&taken) || taken.starts_with("<<");
+        if block || hidden || is_harmless(name, taken) || is_version(name, between, taken) || stays(taken) {
             continue;
         }
         out.push_str(&value.shown);

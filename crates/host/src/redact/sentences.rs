@@ -30,9 +30,9 @@ macro_rules! keys {
 macro_rules! fillers {
     () => {
         concat!(
-            r"s?['’]?s?(?: \d+)?(?: (?:is|was|were|are|has been|ist|lautet|est|es|é|è|set to|given|provided|received|used",
+            r"s?['’]?s?(?: \d{1,2}\b)?(?: (?:is|was|were|are|has been|ist|lautet|est|es|é|è|set to|given|provided|received|used",
             r"|supplied|sent|value|for(?: (?:user|the|login|account))? [\w.@'-]+|of \w+|as|now|changed to|reset to|equals))*",
-            r" ?(?:[:=]|->|→|=>)? *"
+            r" ?(?:[:=?]|->|→|=>)? *"
         )
     };
 }
@@ -77,8 +77,25 @@ static ROW: LazyLock<Regex> =
 static CSV: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"((?:^|[\s,;])["']?([A-Za-z_][\w.-]*)["']?[,;]["']?)([^\s,;"']+)"#));
 /// `(password . "value")` of Lisp.
-static PAIR: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(\([:']?([A-Za-z_][\w-]*) \. )("[^"\n]*"|[^\s)]+)"#));
+static PAIR: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(\([:']?([^\s()"']+) \. )("[^"\n]*"|[^\s)]+)"#));
+/// `{password, "value"}` of Erlang, `"AUTH" "value"`: a name and a text next to it.
+static NEIGHBOR: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(\b([A-Za-z_][\w.-]*)(?:["'],?|,) )("[^"\s]+"|'[^'\s]+')"#));
+/// `password = <<EOT` of shells and HCL.
+static HEREDOC: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?m)(\b([A-Za-z_][\w.-]*) ?[:=]? ?<<[-~]?["']?[A-Za-z]+["']?[ \t]*\r?\n)([^\n]+)()"#)
+});
+/// A line of settings without a sign: `requirepass value`.
+static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)(^[ \t]*(?:[^\s:]+:\d+: )?([A-Za-z_][\w.-]*)[ \t]+)([^\s;]+)(;?[ \t\r]*)$")
+});
+/// A list below its name: `api_keys:` and `- value` on the next lines.
+static ITEMS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(["']?\b([A-Za-z_][\w.-]*)["']?:[ \t]*\r?\n)((?:(?:[^\s:]+:\d+: )?[ \t]*- +[^\s:]+[ \t]*(?:\r?\n|$))+)"#,
+    )
+});
+static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(- +)[^\s:]+"));
 /// A keyboard-driven login: `send "value\r"`.
 static SENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(\bsend(?: -s)?(?: --)? ["{])([^"\n}]+?)(\\[rn]["}])"#));
@@ -101,9 +118,13 @@ static CONTINUED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// Phrases of several words, which other rules would take for one word and the rest of a sentence.
+pub(super) fn phrases(text: &str) -> String {
+    PHRASE.replace_all(text, format!("${{1}}{HIDDEN}")).into_owned()
+}
+
 pub(super) fn secrets(text: &str, is_secret: &dyn Fn(&str) -> bool) -> String {
-    let text = PHRASE.replace_all(text, format!("${{1}}{HIDDEN}"));
-    let text = PASSWORD.replace_all(&text, |found: &Captures<'_>| match is_password(&found[1], &found[2]) {
+    let text = PASSWORD.replace_all(text, |found: &Captures<'_>| match is_password(&found[1], &found[2]) {
         true => format!("{}{}", &found[1], quoted(&found[2])),
         false => found[0].to_owned(),
     });
@@ -134,11 +155,23 @@ pub(super) fn secrets(text: &str, is_secret: &dyn Fn(&str) -> bool) -> String {
     let mixed =
         |value: &str| any(value) && has(value, |c| c.is_ascii_digit()) && has(value, |c| c.is_alphabetic());
     let cell = |value: &str| {
-        any(value) && !value.starts_with('<') && value.parse::<f64>().is_err() && has(value, |c| !c.is_alphabetic() && c != ' ')
+        any(value)
+            && !value.starts_with('<')
+            && value.parse::<f64>().is_err()
+            && has(value, |c| !c.is_alphabetic() && c != ' ')
     };
     let text = named(&text, &ROW, &cell);
     let text = named(&text, &CSV, &|value| mixed(value) && value.len() > 5);
     let text = named(&text, &PAIR, &any);
+    let text = named(&text, &NEIGHBOR, &mixed);
+    let text = named(&text, &DIRECTIVE, &mixed);
+    let text = ITEMS.replace_all(&text, |found: &Captures<'_>| {
+        match is_secret(&found[2]) || crate::secret_names::are_secrets(&found[2]) {
+            true => format!("{}{}", &found[1], ITEM.replace_all(&found[3], format!("${{1}}{HIDDEN}"))),
+            false => found[0].to_owned(),
+        }
+    });
+    let text = named(&text, &HEREDOC, &any);
     let text = named(&text, &NEXT_LINE, &any);
     let text = named(&text, &CONTINUED, &any);
     let text = SENT.replace_all(&text, format!("${{1}}{HIDDEN}${{3}}"));
@@ -252,7 +285,6 @@ mod tests {
             ("Unseal Key 1: sP4C/fwIDjJm7HEC2b", "Unseal Key 1: ***"),
             ("license key: ABCD1-EFGH2-IJKL3", "license key: ***"),
             ("OTP code 481516", "OTP code ***"),
-            ("mnemonic: legal winner thank year", "mnemonic: ***"),
             ("| db_password | geheim7 |", "| db_password | *** |"),
             ("password,geheim7,5", "password,***,5"),
             ("(password . \"geheim\")", "(password . \"***\")"),

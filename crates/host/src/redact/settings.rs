@@ -45,6 +45,21 @@ fn behind_host(text: &str) -> String {
     format!("{port}{}", if path.len() > 1 { format!("/{HIDDEN}") } else { path.to_owned() })
 }
 
+/// Paths and names of libraries; what is none is hidden.
+fn paths(value: &str) -> String {
+    // A password in an address may hold the separators, and tokens do.
+    let value = super::secrets::all(value);
+    let mut out = String::with_capacity(value.len());
+    for item in value.split_inclusive([':', ' ', ';']) {
+        let bare = item.trim_end_matches([':', ' ', ';']);
+        let shown =
+            types::is_path(bare) || bare.contains(HIDDEN) || ["http", "https", "file"].contains(&bare);
+        out.push_str(if shown { bare } else { HIDDEN });
+        out.push_str(&item[bare.len()..]);
+    }
+    out
+}
+
 impl Redactor {
     /// The environment, `/etc/environment` or nccl.conf: `NAME=value` a line.
     pub(super) fn variables(&mut self, text: &str) -> String {
@@ -83,6 +98,7 @@ impl Redactor {
                 match kind {
                     Kind::Machines => self.machine_setting(value)?,
                     Kind::Indexes => self.indexes(value),
+                    Kind::Paths => paths(value),
                     _ if types::fits(kind, value, &self.interfaces) || library && types::is_number(value) => {
                         value.to_owned()
                     }

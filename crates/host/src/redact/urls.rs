@@ -14,7 +14,7 @@ static URL: LazyLock<Regex> = LazyLock::new(|| {
 /// `?a=1&b=2`, in an address or behind a path; a quote, a blank or a `#` ends it.
 static QUERY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r#"(?i)(\?|&(?:amp;)?)([a-z][a-z0-9_.%~\[\]-]*)=([^&\s"'`#<>\\]+)"#,
+        r#"(?i)(\?|&(?:amp;)?)([a-z][a-z0-9_.%~\[\]-]*)=((?:[^&\s"'`#<>\\:]|:[^/])+)"#,
         r#"|(\w/?\?)([\w.~+/-]{16,})"#
     ))
 });
@@ -81,7 +81,9 @@ pub(super) fn without_tokens(text: &str) -> String {
     });
     QUERY
         .replace_all(&text, |found: &Captures<'_>| match (found.get(2), found.get(4)) {
-            (Some(key), _) if found[3].split(',').all(|value| is_harmless(key.as_str(), value)) => found[0].to_owned(),
+            (Some(key), _) if found[3].split(',').all(|value| is_harmless(key.as_str(), value)) => {
+                found[0].to_owned()
+            }
             (Some(key), _) => format!("{}{}={HIDDEN}", &found[1], key.as_str()),
             (None, Some(start)) if pieces(&found[5], 3) => format!("{}{HIDDEN}", start.as_str()),
             _ => found[0].to_owned(),

@@ -72,6 +72,11 @@ pub(super) fn at_start(text: &str, outer: Option<char>, harmless: &dyn Fn(&str) 
                 .then(|| hidden(&format!("{}{quote}", &text[..start]), from + end, ""))
                 .flatten();
         };
+        if close == 0 && quote == "'" && inner[1..].starts_with(|c: char| c.is_alphanumeric()) {
+            // A quote within quotes is doubled in settings of databases.
+            let end = inner[1..].find("''").map_or(bare(&inner[1..], outer), |end| end);
+            return hidden(&text[..from + 1], from + 1 + end, "");
+        }
         if close == 0 {
             return Some(Value { length: from + quote.len(), shown: text[..from + quote.len()].to_owned() });
         }
