@@ -34,7 +34,9 @@ const OPTIONS: &[(&str, &str)] = &[
     ("cadaver|mount\\.cifs|mount\\.davfs", "-p"),
 ];
 /// Programs whose subcommand `login` takes a password behind `-p`.
-const LOGINS: &str = "apptainer|argocd|az|buildah|cf|crane|docker|finch|helm|ibmcloud|nerdctl|oc|oras|podman|regctl|singularity|skopeo";
+const LOGINS: &str = \
+ \
+"apptainer|argocd|az|buildah|cf|crane|docker|finch|helm|ibmcloud|nerdctl|oc|oras|podman|regctl|singularity|skopeo";
 
 static BY_OPTION: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let option = |programs: &str, options: &str| {
@@ -43,7 +45,10 @@ static BY_OPTION: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // A class that nothing is in.
         let attached = if attached.is_empty() { r"[^\s\S]".to_owned() } else { attached.join("|") };
         pattern(&format!(
-            r#"((?:^|[\s/;|&("'`]|\$ )(?:{programs})(?:\.exe)?\b[^\n|;&]*?\s(?:(?:{options})[ =]|(?:{attached})))({VALUE})()"#
+            concat!(
+                r#"((?:^|[\s/;|&("'`]|\$ )(?:{programs})(?:\.exe)?\b[^\n|;&]*?\s(?:(?:{options})["#,
+                r#" =]|(?:{attached})))({VALUE})()"#,
+            )
         ))
     };
     let mut all: Vec<Regex> = OPTIONS.iter().map(|(programs, options)| option(programs, options)).collect();
@@ -65,7 +70,8 @@ const BEFORE: &[&str] = &[
         r#"(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?['"][^\s:'"]+[:,])([^'"\n]+)()"#
     ),
     concat!(
-        r#"(\b(?:curl|etcdctl|wget|http|https|xh|hurl)\b[^\n|;&]*?\s(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?"#,
+        r#"(\b(?:curl|etcdctl|wget|http|https|xh|hurl)\b[^\n|;&]*?\s(?:-u|-U|-a|--user"#,
+        r#"|--proxy-user|--auth)[ =]?"#,
         r#"[^\s:"'-][^\s:"']*:)"#,
         r#"([^\s"'|;&]+)()"#
     ),
@@ -77,7 +83,8 @@ const BEFORE: &[&str] = &[
         r"(\b(?:echo|printf|print) (?:-\w+ |'%s(?:\\n)?' )*)",
         r#"("[^"\n]+"|'[^'\n]+'|[^\s"'|;&]+(?: [^\s"'|;&]+)??)"#,
         r"(\s*\|[^\n|]*(?:\bsudo\b[^\n|]*?\s-\w*S\b|stdin|\bkinit\b|passwd\b|\bcryptsetup\b|\bsmbpasswd\b",
-        r"|--with-token|\blogin\b|\bunlock\b|-fd\b|\bopenssl\b|\bpasswords?\b|\bsecrets?\b|\bauth\b|\bpinentry|\bkeyctl\b|\bbase64\b))"
+        r"|--with-token|\blogin\b|\bunlock\b|-fd\b|\bopenssl\b|\bpasswords?\b|\bsecrets?\b",
+        r"|\bauth\b|\bpinentry|\bkeyctl\b|\bbase64\b))"
     ),
     concat!(
         r"(?i)((?:pass|token|secret|login|auth|credential|stdin|cryptsetup|unlock|\s-S\b)[^\n|;&]*<<< ?)",
@@ -87,7 +94,8 @@ const BEFORE: &[&str] = &[
     concat!(r"(?i)(\b(?:ro|rw)community6? )", value!(), "()"),
     // "wandb login failed" is a sentence.
     concat!(
-        r#"(\b(?:wandb|cargo|vault|bao|hf|huggingface-cli|flyctl|railway|modal|npm|ngc|clearml-init|comet|neptune|kaggle) "#,
+        r#"(\b(?:wandb|cargo|vault|bao|hf|huggingface-cli|flyctl|railway|modal|npm|ngc"#,
+        r#"|clearml-init|comet|neptune|kaggle) "#,
         r#"login (?:--?[\w-]+(?:=\S+)? )*["']?)([^\s"'`|;&<-][^\s"'`|;&<]*\d[^\s"'`|;&<]*)()"#
     ),
     concat!(r"(\b(?:vault|bao) (?:operator )?unseal (?:-\S+ )*)", value!(), "()"),
@@ -115,7 +123,8 @@ const BEFORE: &[&str] = &[
     r#"(\b(?:sqlplus|sqlldr|expdp|impdp|rman) (?:-\S+ )*["']?[^\s/@"']+/)([^\s@"']+)()"#,
     // A user and a password as arguments: `db.auth("svc", "value")`.
     concat!(
-        r#"(\b(?:\w+\.)*(?:auth|login|authenticate|signin|basic_auth|HTTPBasicAuth|set_credentials|add_password)"#,
+        r#"(\b(?:\w+\.)*(?:auth|login|authenticate|signin|basic_auth|HTTPBasicAuth"#,
+        r#"|set_credentials|add_password)"#,
         r#"\( ?(?:"[^"\n]*"|'[^'\n]*'|[\w.]+), ?)("[^"\n]+"|'[^'\n]+')()"#
     ),
     // Logins of protocols.
@@ -126,12 +135,14 @@ const BEFORE: &[&str] = &[
     // A password with a space in an address.
     r#"(://[^\s/@:"']+:)([^\s/@"']*\D[^\s/@"']* [^\s/@"']+|[^\s/@"'] [^\s/@"']+)(@[\w.-]+[:/])"#,
 ];
-/// `aws configure set KEY VALUE`, `conda config --set KEY VALUE`, `npm config set KEY VALUE`, `… add KEY VALUE`:
-/// the name of a setting and its value, with a space between.
+/// `aws configure set KEY VALUE`, `conda config --set KEY VALUE`, `… add KEY VALUE`: the name of a setting and
+/// its value, with a space between.
 static SETTING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(\b(?:config(?:ure|uration)?|set|setenv|set-secret|add|put|write|store|secrets?|variables?|export|env)",
-        r#"(?: (?:--?[\w-]+|set|add|put|create|edit|global|local|default))*[ \t]+["']?([A-Za-z_][\w./:@-]*)["']?[ \t]+)"#,
+        r"(\b(?:config(?:ure|uration)?|set|setenv|set-secret|add|put|write|store|secrets?",
+        r"|variables?|export|env)",
+        r#"(?: (?:--?[\w-]+|set|add|put|create|edit|global|local|default))*["#,
+        r#" \t]+["']?([A-Za-z_][\w./:@-]*)["']?[ \t]+)"#,
         value!()
     ))
 });

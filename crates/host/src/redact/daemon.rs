@@ -37,15 +37,20 @@ const WORDS: &str = "-s HUP -HUP TERM -TERM QUIT -- modprobe overlay br_netfilte
 
 /// Programs that start or precede services of engines.
 const PROGRAMS: &str = "\
-    dockerd dockerd-rootless.sh docker docker-proxy docker-init docker-containerd containerd containerd-shim-runc-v2 \
+    dockerd dockerd-rootless.sh docker docker-proxy docker-init docker-containerd containerd \
+    containerd-shim-runc-v2 \
     podman rootlesskit slirp4netns nvidia-container-runtime nvidia-persistenced nv-fabricmanager nvidia-smi \
-    nvidia-ctk nvidia-cdi-hook nvidia-container-cli sh bash dash env kill pkill rm mkdir chmod chown cp ln mount umount \
-    modprobe sysctl systemctl sleep test true false echo cat ip iptables nft python python2 python3 perl java node \
+    nvidia-ctk nvidia-cdi-hook nvidia-container-cli sh bash dash env kill pkill rm mkdir chmod chown cp \
+    ln mount umount \
+    modprobe sysctl systemctl sleep test true false echo cat ip iptables nft python python2 python3 perl \
+    java node \
     systemd systemd-run udevadm cri-dockerd crio kubelet snap snap-confine wait-for-it.sh torchrun slurmd";
 /// Names of drop-in files that packages and manuals use, without the number in front and the end.
 const DROP_INS: &str = "\
-    override http-proxy https-proxy proxy env environment limits limit nvidia nvidia-container-runtime docker \
-    service options dockerd local hosts tcp mount flannel kubernetes kubeadm cri gpu cgroup dns execstart custom \
+    override http-proxy https-proxy proxy env environment limits limit nvidia nvidia-container-runtime \
+    docker \
+    service options dockerd local hosts tcp mount flannel kubernetes kubeadm cri gpu cgroup dns execstart \
+    custom \
     startup_options docker-options containerd storage data-root data network mtu rootless delegate a b x \
     docker-dns memlock ulimit ulimits cdi";
 

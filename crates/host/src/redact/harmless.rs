@@ -116,12 +116,17 @@ pub(super) const DAEMON_KEYS: &[&str] = &[
 pub(super) const DAEMON_NAMES: &str = "\
     labels log-opts cluster-advertise cluster-store cluster-store-opts default-network-opts dns-search \
     node-generic-resources proxies registry-mirrors insecure-registries http-proxy https-proxy no-proxy \
-    allow-nondistributable-artifacts storage-opts exec-opts default-ulimits default-address-pools base size Name \
+    allow-nondistributable-artifacts storage-opts exec-opts default-ulimits default-address-pools base \
+    size Name \
     Hard Soft path runtimeArgs args runtimeType options gc enabled defaultKeepStorage defaultReservedSpace \
-    defaultMaxUsedSpace defaultMinFreeSpace policy keepStorage reservedSpace maxUsedSpace minFreeSpace filter all \
-    entitlements network-host security-insecure device buildkit containerd-snapshotter containerd-migration cdi \
-    windows-dns-proxy time-namespaces shared-size max-size max-file mode tag labels-regex env env-regex compress \
-    nofile memlock nproc stack core cpu fsize locks msgqueue nice rss rtprio rttime sigpending TypeUrl ConfigPath Root \
+    defaultMaxUsedSpace defaultMinFreeSpace policy keepStorage reservedSpace maxUsedSpace minFreeSpace \
+    filter all \
+    entitlements network-host security-insecure device buildkit containerd-snapshotter \
+    containerd-migration cdi \
+    windows-dns-proxy time-namespaces shared-size max-size max-file mode tag labels-regex env env-regex \
+    compress \
+    nofile memlock nproc stack core cpu fsize locks msgqueue nice rss rtprio rttime sigpending TypeUrl \
+    ConfigPath Root \
     SystemdCgroup BinaryName bridge-accept-fwmark hosts runtimes default-network-opts \
     swarm-default-advertise-addr tls tlsverify icc debug experimental insecure-registry";
 /// Keys of daemon.json that name machines.

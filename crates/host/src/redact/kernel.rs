@@ -67,16 +67,26 @@ fn is_module(name: &str) -> bool {
 /// What values of the kernel's parameters are: numbers, sizes, addresses of devices, and words that it knows.
 fn is_parameter_value(value: &str) -> bool {
     const WORDS: &str = "\
-        on off pt nopt strict lazy fullflush force noforce soft merge nomerge forcedac noagp allowed memaper sp_off \
-        sm_on igfx_off realloc noaer nomsi assign-busses nocrs use_crs pcie_bus_perf pcie_bus_safe pcie_bus_tune_off \
-        pcie_bus_peer2peer hpmemsize hpmmiosize hpmmioprefsize hpbussize resource_alignment big_root_window noats \
-        disable_acs_redir config_acs earlydump conf1 conf2 nommconf performance powersave powersupersave default native \
-        compat dpc-native auto nosmt mitigations always madvise never enable disable passive active guided only nohwp \
-        hwp_only no_hwp support_acpi_ppc per_cpu_perf_limits tsc hpet acpi_pm jiffies kvm-clock reliable unstable \
-        nowatchdog recalibrate watchdog schedutil ondemand conservative userspace interactive selinux apparmor integrity \
-        confidentiality none smack tomoyo memory cpu cpuset io pids rdma hugetlb misc devices freezer net_cls net_prio \
-        perf_event named all domain managed_irq nohz downstream multifunction id high low crashkernel cma verbose \
-        ignore_loglevel fake noacpi nohmat y n yes no true false panic nopanic lapic normal text ask keep ondisk ibt lsm \
+        on off pt nopt strict lazy fullflush force noforce soft merge nomerge forcedac noagp allowed \
+        memaper sp_off \
+        sm_on igfx_off realloc noaer nomsi assign-busses nocrs use_crs pcie_bus_perf pcie_bus_safe \
+        pcie_bus_tune_off \
+        pcie_bus_peer2peer hpmemsize hpmmiosize hpmmioprefsize hpbussize resource_alignment \
+        big_root_window noats \
+        disable_acs_redir config_acs earlydump conf1 conf2 nommconf performance powersave powersupersave \
+        default native \
+        compat dpc-native auto nosmt mitigations always madvise never enable disable passive active \
+        guided only nohwp \
+        hwp_only no_hwp support_acpi_ppc per_cpu_perf_limits tsc hpet acpi_pm jiffies kvm-clock reliable \
+        unstable \
+        nowatchdog recalibrate watchdog schedutil ondemand conservative userspace interactive selinux \
+        apparmor integrity \
+        confidentiality none smack tomoyo memory cpu cpuset io pids rdma hugetlb misc devices freezer \
+        net_cls net_prio \
+        perf_event named all domain managed_irq nohz downstream multifunction id high low crashkernel cma \
+        verbose \
+        ignore_loglevel fake noacpi nohmat y n yes no true false panic nopanic lapic normal text ask keep \
+        ondisk ibt lsm \
         lockdown yama landlock bpf capability";
     value.len() < 200
         && value.split([',', ';', ':', '=', '@', '/', '+', '&', '-']).all(|part| {

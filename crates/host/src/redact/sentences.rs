@@ -11,7 +11,8 @@ macro_rules! passwords {
     () => {
         concat!(
             r"(?:verification|security|one[- ]time|login|access|recovery|2fa|mfa|otp|pin) (?:code|password)",
-            r"|pass(?:word|phrase|code|wd|key)|passwort|kennwort|mot de passe|contraseña|senha|wachtwoord|parola",
+            r"|pass(?:word|phrase|code|wd|key)|passwort|kennwort|mot de passe|contraseña",
+            r"|senha|wachtwoord|parola",
             r"|otp|totp|pin"
         )
     };
@@ -20,8 +21,10 @@ macro_rules! passwords {
 macro_rules! keys {
     () => {
         concat!(
-            r"(?:secret |api[ _-]?|access |private |unseal |recovery |licen[sc]e |product |activation |signing |encryption ",
-            r"|master |shared |account |session |auth(?:entication|orization)? |deploy |refresh |bearer |root |storage ",
+            r"(?:secret |api[ _-]?|access |private |unseal |recovery |licen[sc]e |product ",
+            r"|activation |signing |encryption ",
+            r"|master |shared |account |session |auth(?:entication|orization)? |deploy ",
+            r"|refresh |bearer |root |storage ",
             r"|join |registration |pre-?shared )+(?:key|token)|secret|token|credentials?"
         )
     };
@@ -30,8 +33,10 @@ macro_rules! keys {
 macro_rules! fillers {
     () => {
         concat!(
-            r"s?['’]?s?(?: \d{1,2}\b)?(?: (?:is|was|were|are|has been|ist|lautet|est|es|é|è|set to|given|provided|received|used",
-            r"|supplied|sent|value|for(?: (?:user|the|login|account))? [\w.@'-]+|of \w+|as|now|changed to|reset to|equals))*",
+            r"s?['’]?s?(?: \d{1,2}\b)?(?: (?:is|was|were|are|has been|ist|lautet|est|es|é|è",
+            r"|set to|given|provided|received|used",
+            r"|supplied|sent|value|for(?: (?:user|the|login|account))? [\w.@'-]+|of \w+|as",
+            r"|now|changed to|reset to|equals))*",
             r" ?(?:[:=?]|->|→|=>)? *"
         )
     };
@@ -92,7 +97,10 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
 /// A list below its name: `api_keys:` and `- value` on the next lines.
 static ITEMS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(["']?\b([A-Za-z_][\w.-]*)["']?:[ \t]*\r?\n)((?:(?:[^\s:]+:\d+: )?[ \t]*- +[^\s:]+[ \t]*(?:\r?\n|$))+)"#,
+        concat!(
+            r#"(["']?\b([A-Za-z_][\w.-]*)["']?:[ \t]*\r?\n)((?:(?:[^\s:]+:\d+: )?[ \t]*- +[^\s:]+["#,
+            r#" \t]*(?:\r?\n|$))+)"#,
+        ),
     )
 });
 static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(- +)[^\s:]+"));
@@ -106,7 +114,8 @@ static COMPARED: LazyLock<Regex> =
 /// next line, also behind the prefix of a log.
 static NEXT_LINE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r#"(?m)(\b([A-Za-z_][\w.-]*)["']?(?: ?[:=] ?[|>]?[+-]?| \\)[ \t]*\r?\n(?:[^\s:]+:\d+: )?(?:[^\s]+[: ])?"#,
+        r#"(?m)(\b([A-Za-z_][\w.-]*)["']?(?: ?[:=] ?[|>]?[+-]?| \\)[ \t]*\r?\n(?:[^\s:]+:\d+:"#,
+        r#" )?(?:[^\s]+[: ])?"#,
         r#"(?:\s{2,}|\t| *- +))([^\s:=]+)([ \t]*\r?)$"#
     ))
 });

@@ -24,10 +24,14 @@ fn is_plain(value: &str) -> bool {
 /// Parts of the paths of package indexes that say nothing of their owner.
 fn is_index_part(part: &str) -> bool {
     const PARTS: &str = "\
-        simple pypi whl wheels nightly cpu xpu api artifactory repository repositories repo python packages package \
-        legacy index download downloads nexus content groups group pip root stable latest test release releases main \
-        proxy virtual local remote basic public conda generic dist files static mirror mirrors t p channel channels \
-        +simple pypi-proxy pypi-all pypi-group pypi-hosted pypi-local pypi-remote pypi-virtual dev prod web all";
+        simple pypi whl wheels nightly cpu xpu api artifactory repository repositories repo python \
+        packages package \
+        legacy index download downloads nexus content groups group pip root stable latest test release \
+        releases main \
+        proxy virtual local remote basic public conda generic dist files static mirror mirrors t p \
+        channel channels \
+        +simple pypi-proxy pypi-all pypi-group pypi-hosted pypi-local pypi-remote pypi-virtual dev prod \
+        web all";
     let kind = part.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     part.is_empty()
         || part == HIDDEN

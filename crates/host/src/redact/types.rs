@@ -35,7 +35,8 @@ const VARIABLES: &[(&str, Kind)] = &[
         Kind::Number,
     ),
     (
-        "PATH HOME SHELL VIRTUAL_ENV LD_LIBRARY_PATH LD_PRELOAD LIBRARY_PATH CPATH PYTHONPATH PYTHONHOME PYENV_ROOT \
+        "PATH HOME SHELL VIRTUAL_ENV LD_LIBRARY_PATH LD_PRELOAD LIBRARY_PATH CPATH PYTHONPATH PYTHONHOME \
+        PYENV_ROOT \
         XDG_RUNTIME_DIR XDG_CONFIG_HOME SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE CUDA \
         CONDA_EXE CONDA_PREFIX CONDA_PYTHON_EXE DOCKER_CERT_PATH DOCKER_CONFIG PIP_CERT PIP_CONFIG_FILE \
         UV_CONFIG_FILE UV_PROJECT_ENVIRONMENT",
@@ -43,7 +44,8 @@ const VARIABLES: &[(&str, Kind)] = &[
     ),
     ("DOCKER_HOST BUILDKIT_HOST", Kind::Endpoint),
     (
-        "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_INDEX UV_INDEX_URL",
+        "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_INDEX \
+        UV_INDEX_URL",
         Kind::Indexes,
     ),
     ("KUBERNETES_SERVICE_HOST MASTER_ADDR PIP_TRUSTED_HOST", Kind::Machines),
@@ -126,7 +128,8 @@ fn is_choice(word: &str) -> bool {
 /// `cuda>=12.8 brand=tesla,driver>=535,driver<536`
 fn is_requirement(value: &str) -> bool {
     const WORDS: &str = "\
-        cuda driver arch brand tesla unknown nvidia nvidiartx geforce geforcertx quadro quadrortx titan titanrtx \
+        cuda driver arch brand tesla unknown nvidia nvidiartx geforce geforcertx quadro quadrortx titan \
+        titanrtx \
         grid vapps vpc vcs vws cloudgaming";
     value.split([' ', ',']).all(|term| {
         let (word, rest) = term.split_once(['>', '<', '=', '!']).unwrap_or((term, ""));
@@ -138,7 +141,8 @@ fn is_requirement(value: &str) -> bool {
 /// A path, or the name of a library.
 pub(super) fn is_path(item: &str) -> bool {
     let library = item.starts_with("lib") && (item.contains(".so") || item.len() < 6);
-    let known = "bin lib lib64 venv .venv stubs none static_plugin ofi aws-ofi aws-ofi-nccl ib socket spcx rdma tuner example";
+    let known = "bin lib lib64 venv .venv stubs none static_plugin ofi aws-ofi aws-ofi-nccl ib socket \
+    spcx rdma tuner example";
     item.is_empty()
         || item.starts_with(['/', '~', '.', '$', '%', '\\'])
         || item.len() > 2 && item.as_bytes()[1] == b':' && item.contains('\\')
@@ -258,31 +262,42 @@ fn is_device(item: &str, interfaces: &[String]) -> bool {
         || bare.starts_with("nvidia.com/") && bare.len() < 60
 }
 
-/// Words that the values of variables of NCCL, PyTorch, DeepSpeed, UCX, libfabric, Open MPI and of engines are
-/// made of, in lower case.
+/// Words that the values of variables of NCCL, PyTorch, DeepSpeed, UCX, libfabric, Open MPI and of engines
+/// are made of, in lower case.
 const CHOICES: &str = "\
-    version warn warning info abort trace none error debug off detail fatal all default verbose data poll func req \
-    loc pix pxb phb sys nvl nvb c2c port rail p2c pxn ring tree collnetchain collnetdirect collnet nvls nvlstree pat ll ll128 simple \
+    version warn warning info abort trace none error debug off detail fatal all default verbose data poll \
+    func req \
+    loc pix pxb phb sys nvl nvb c2c port rail p2c pxn ring tree collnetchain collnetdirect collnet nvls \
+    nvlstree pat ll ll128 simple \
     allreduce broadcast reduce allgather reducescatter alltoall sendrecv \
     init coll p2p shm net graph tuning env alloc alloc_host call proxy bootstrap reg profile ras destroy \
-    lazy eager fastest_first pci_bus_id cuda cpu xpu npu mps hpu mlu sdaa rocm gaudi efa tcp verbs tcp_tls uv udp sockets psm psm2 psm3 \
-    opx cxi ofi_rxm ofi_rxd rxm rxd lnx default debug_local debug_global efficiency zero af_inet af_inet6 ipv4 ipv6 \
-    parallel group auto max min mid ib socket self sm rc ud dc rc_x ud_x dc_x rc_v ud_v rc_mlx5 ud_mlx5 dc_mlx5 \
+    lazy eager fastest_first pci_bus_id cuda cpu xpu npu mps hpu mlu sdaa rocm gaudi efa tcp verbs \
+    tcp_tls uv udp sockets psm psm2 psm3 \
+    opx cxi ofi_rxm ofi_rxd rxm rxd lnx default debug_local debug_global efficiency zero af_inet af_inet6 \
+    ipv4 ipv6 \
+    parallel group auto max min mid ib socket self sm rc ud dc rc_x ud_x dc_x rc_v ud_v rc_mlx5 ud_mlx5 \
+    dc_mlx5 \
     cuda_copy cuda_ipc gdr_copy rocm_copy rocm_ipc cma knem xpmem posix sysv mm ugni \
-    ob1 ucx cm vader openib ofi tcp btl mtl ssh rsh exec hash ds12 ds21 utility compute video display graphics ngx \
+    ob1 ucx cm vader openib ofi tcp btl mtl ssh rsh exec hash ds12 ds21 utility compute video display \
+    graphics ngx \
     compat32 void true false yes no on off \
     expandable_segments max_split_size_mb garbage_collection_threshold backend native cudamallocasync \
-    roundup_power2_divisions roundup_bypass_threshold_mb release_lock_on_cudamalloc pinned_use_cuda_host_register \
+    roundup_power2_divisions roundup_bypass_threshold_mb release_lock_on_cudamalloc \
+    pinned_use_cuda_host_register \
     pinned_num_register_threads pinned_use_background_threads max_non_split_rounding_mb ptx \
     kepler maxwell pascal volta turing ampere ada hopper blackwell legacy cdi csv hook \
     docker podman lxc oci systemd-nspawn wsl kube containerd buildah flatpak openvz rkt garden \
     plain tty rawjson quiet linux windows darwin amd64 arm64 x86_64 aarch64 arm v7 v8 ppc64le s390x riscv64 \
     first-index unsafe-first-match unsafe-best-match copy clone hardlink symlink only-managed managed system \
-    only-system automatic manual if-necessary if-necessary-only first unsafe cu xpu pytorch tensorflow triton server dynamo inductor \
-    aot autograd distributed ddp fsdp c10d nccl gloo mpi dist recompiles graph_breaks guards bytecode output_code \
-    schedule perf_hints post_grad_graphs aot_graphs onnx export fusion overlap kernel_code sym_shapes dtensor \
+    only-system automatic manual if-necessary if-necessary-only first unsafe cu xpu pytorch tensorflow \
+    triton server dynamo inductor \
+    aot autograd distributed ddp fsdp c10d nccl gloo mpi dist recompiles graph_breaks guards bytecode \
+    output_code \
+    schedule perf_hints post_grad_graphs aot_graphs onnx export fusion overlap kernel_code sym_shapes \
+    dtensor \
     json text local journald syslog fluentd gelf splunk awslogs gcplogs etwlogs json-file \
-    overlay2 overlay btrfs zfs vfs fuse-overlayfs devicemapper aufs overlayfs native.cgroupdriver systemd cgroupfs \
+    overlay2 overlay btrfs zfs vfs fuse-overlayfs devicemapper aufs overlayfs native.cgroupdriver systemd \
+    cgroupfs \
     host private shareable bridge enable disable enabled disabled ignore strict relaxed static dynamic both \
     nofile memlock nproc stack core tmp0 rdma stable eager_init cuda_ipc_enable sendfile";
 

@@ -37,7 +37,8 @@ const BEFORE_TOKEN: &str = "\
     shared invite reset webhook webhooks hook hooks";
 /// Parts of paths that precede the hash of a commit or of a file.
 const BEFORE_HASH: &str = "\
-    commit commits tree blob blobs raw archive compare sha256 sha512 revision revisions rev resolve manifests \
+    commit commits tree blob blobs raw archive compare sha256 sha512 revision revisions rev resolve \
+    manifests \
     packages objects object digest diff pull merge-base files file cas";
 /// Ends of names of files.
 const FILES: &[&str] = &[

@@ -1,4 +1,4 @@
-//! Where a value ends, and what is shown of it: formats, programs and shells put other things around a secret.
+//! Where a value ends, and what is shown of it: formats, programs and shells quote in their own ways.
 
 use std::sync::LazyLock;
 
@@ -9,8 +9,8 @@ use super::{HIDDEN, pattern};
 /// How far a list or an object may reach, in bytes: behind that its end is not looked for.
 const GROUP_LIMIT_BYTES: usize = 4096;
 
-/// What may precede a quote and belongs to the value: `b'…'` and `f"…"` of Python, `$'…'` of bash, `@"…"` of
-/// C#, `Secret("…")`, `Some(b"…")`.
+/// What may precede a quote and belongs to the value: `b'…'` and `f"…"` of Python, `$'…'` of bash,
+/// `@"…"` of C#, `Secret("…")`, `Some(b"…")`.
 static PREFIX: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"^(?:&?[A-Za-z_][\w.:]*[!?]?\( ?){0,3}(?:[bBrRuUfFcL]{1,2}#{0,2}|\$|@)?(\\*["'`])"#,
