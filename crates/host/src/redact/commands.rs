@@ -34,9 +34,10 @@ const OPTIONS: &[(&str, &str)] = &[
     ("cadaver|mount\\.cifs|mount\\.davfs", "-p"),
 ];
 /// Programs whose subcommand `login` takes a password behind `-p`.
-const LOGINS: &str = \
- \
-"apptainer|argocd|az|buildah|cf|crane|docker|finch|helm|ibmcloud|nerdctl|oc|oras|podman|regctl|singularity|skopeo";
+const LOGINS: &str = concat!(
+    r"\b(?:apptainer|argocd|az|buildah|cf|crane|docker|finch|helm|ibmcloud|nerdctl|oc|oras|podman|regctl",
+    r"|singularity|skopeo)\b[^\n|;&]*?\b(?:login|auth)\b[^\n|;&]*?\s-p[ =]?"
+);
 
 static BY_OPTION: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let option = |programs: &str, options: &str| {
@@ -44,17 +45,11 @@ static BY_OPTION: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         let attached: Vec<&str> = options.split('|').filter(|option| option.len() < 4).collect();
         // A class that nothing is in.
         let attached = if attached.is_empty() { r"[^\s\S]".to_owned() } else { attached.join("|") };
-        pattern(&format!(
-            concat!(
-                r#"((?:^|[\s/;|&("'`]|\$ )(?:{programs})(?:\.exe)?\b[^\n|;&]*?\s(?:(?:{options})["#,
-                r#" =]|(?:{attached})))({VALUE})()"#,
-            )
-        ))
+        let start = format!(r#"(?:^|[\s/;|&("'`]|\$ )(?:{programs})(?:\.exe)?\b[^\n|;&]*?\s"#);
+        pattern(&format!("({start}(?:(?:{options})[ =]|(?:{attached})))({VALUE})()"))
     };
     let mut all: Vec<Regex> = OPTIONS.iter().map(|(programs, options)| option(programs, options)).collect();
-    all.push(pattern(&format!(
-        r#"(\b(?:{LOGINS})\b[^\n|;&]*?\b(?:login|auth)\b[^\n|;&]*?\s-p[ =]?)({VALUE})()"#
-    )));
+    all.push(pattern(&format!("({LOGINS})({VALUE})()")));
     all.extend(BEFORE.iter().map(|before| pattern(before)));
     all
 });
@@ -135,8 +130,8 @@ const BEFORE: &[&str] = &[
     // A password with a space in an address.
     r#"(://[^\s/@:"']+:)([^\s/@"']*\D[^\s/@"']* [^\s/@"']+|[^\s/@"'] [^\s/@"']+)(@[\w.-]+[:/])"#,
 ];
-/// `aws configure set KEY VALUE`, `conda config --set KEY VALUE`, `… add KEY VALUE`: the name of a setting and
-/// its value, with a space between.
+/// `aws configure set KEY VALUE`, `conda config --set KEY VALUE`, `… add KEY VALUE`: the name of a
+/// setting and its value, with a space between.
 static SETTING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(\b(?:config(?:ure|uration)?|set|setenv|set-secret|add|put|write|store|secrets?",

@@ -107,12 +107,10 @@ const HOST_PLACES: &[&str] = &[
 ];
 /// A list of machines behind an option: `-H gpu-1:8,gpu-2:8`.
 static HOST_LIST: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        concat!(
-            r"(\b(?:mpirun|mpiexec|horovodrun|srun|sbatch|salloc|pdsh|clush|deepspeed)\b[^\n]*?",
-            r" (?:-H|--?hosts?|-w|--nodelist|--include)[ =])([A-Za-z][A-Za-z0-9._:,@-]*)()",
-        ),
-    )
+    pattern(concat!(
+        r"(\b(?:mpirun|mpiexec|horovodrun|srun|sbatch|salloc|pdsh|clush|deepspeed)\b[^\n]*?",
+        r" (?:-H|--?hosts?|-w|--nodelist|--include)[ =])([A-Za-z][A-Za-z0-9._:,@-]*)()",
+    ))
 });
 /// Words of sentences and values where a name would be.
 const NO_HOSTS: &str = "\
@@ -194,13 +192,11 @@ const SHARED_FOLDERS: &str = "\
     teams tools training venv venvs weights workspace";
 /// `Author: Alice Example <a@b.example>`
 static AUTHOR: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        concat!(
-            r"(?i)(\b(?:author|committer|commit(?:ted)? by|signed-off-by|co-authored-by",
-            r"|maintainer|reported-by|reviewed-by|tagger):?[ \t]+)([^<\n\x22*]{2,60}?)( (?:<",
-            r"|&lt;))",
-        ),
-    )
+    pattern(concat!(
+        r"(?i)(\b(?:author|committer|commit(?:ted)? by|signed-off-by|co-authored-by",
+        r"|maintainer|reported-by|reviewed-by|tagger):?[ \t]+)([^<\n\x22*]{2,60}?)( (?:<",
+        r"|&lt;))",
+    ))
 });
 /// Domains of publishers of software: where a download came from is no secret of the machine.
 const PUBLIC: &[&str] = &[

@@ -78,12 +78,10 @@ static PEM: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Keys of Weights & Biases. Where the word before says so, it is a commit.
 static HEX_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        concat!(
-            r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?(?:\b"#,
-            r#"|%[0-9a-f]{2})[0-9a-f]{40}\b"#,
-        ),
-    )
+    pattern(concat!(
+        r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?(?:\b"#,
+        r#"|%[0-9a-f]{2})[0-9a-f]{40}\b"#,
+    ))
 });
 /// What may be random: see [`is_random`].
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=-]{24,}"));

@@ -96,12 +96,10 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A list below its name: `api_keys:` and `- value` on the next lines.
 static ITEMS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        concat!(
-            r#"(["']?\b([A-Za-z_][\w.-]*)["']?:[ \t]*\r?\n)((?:(?:[^\s:]+:\d+: )?[ \t]*- +[^\s:]+["#,
-            r#" \t]*(?:\r?\n|$))+)"#,
-        ),
-    )
+    pattern(concat!(
+        r#"(["']?\b([A-Za-z_][\w.-]*)["']?:[ \t]*\r?\n)((?:(?:[^\s:]+:\d+: )?[ \t]*- +[^\s:]+["#,
+        r#" \t]*(?:\r?\n|$))+)"#,
+    ))
 });
 static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(- +)[^\s:]+"));
 /// A keyboard-driven login: `send "value\r"`.
