@@ -96,7 +96,7 @@ const BEFORE: &[&str] = &[
     concat!(r"(\b(?:vault|bao) (?:operator )?unseal (?:-\S+ )*)", value!(), "()"),
     concat!(r"(?i)(\bnet use [^\n|;&]*?/user:\S+ )", value!(), "()"),
     concat!(r"(?i)(\bnet use \S+ (?:\\\\\S+ )?)", value!(), "( /user:)"),
-    concat!(r"(?i)(\bnet user \S+ )([^\s/][^\s]*)()"),
+    r"(?i)(\bnet user \S+ )([^\s/][^\s]*)()",
     // `nmcli … password VALUE` and the like are found by their word; here the word is a number of places.
     concat!(r"(\b(?:ht|smb|tomcat-)passwd\b[^\n|;&]*?\s-\w*b\w*(?: \S+){2} )", value!(), "()"),
     // `poetry config http-basic.NAME user VALUE`

@@ -206,6 +206,15 @@ impl Redactor {
         }
     }
 
+    /// Why a question has no answer. Errors of engines repeat DOCKER_HOST, which may hold anything.
+    pub(crate) fn detail(&mut self, ask: &str, detail: &str) -> String {
+        let detail = match unusable_endpoint(ask) {
+            Some((endpoint, _)) if !endpoint.is_empty() => detail.replace(endpoint, HIDDEN),
+            _ => detail.to_owned(),
+        };
+        self.text(Sensitivity::Settings, "", &detail)
+    }
+
     /// A question with the stand-ins of the answers, from which its path was taken.
     pub(crate) fn question(&mut self, ask: &str) -> String {
         // The kernel chose these names.
@@ -216,13 +225,18 @@ impl Redactor {
         {
             return ask.to_owned();
         }
-        let ask = match ask.strip_prefix("engine ").and_then(|rest| rest.rsplit_once(' ')) {
-            // DOCKER_HOST may hold anything.
-            Some((endpoint, path)) if !endpoint.contains("://") => format!("engine {HIDDEN} {path}"),
-            _ => self.drop_in(ask),
+        let ask = match unusable_endpoint(ask) {
+            Some((_, path)) => format!("engine {HIDDEN} {path}"),
+            None => self.drop_in(ask),
         };
         self.text(Sensitivity::Settings, "", &ask)
     }
+}
+
+/// The endpoint and the path of a question to an engine whose endpoint has no scheme.
+fn unusable_endpoint(ask: &str) -> Option<(&str, &str)> {
+    let parts = ask.strip_prefix("engine ")?.rsplit_once(' ')?;
+    (!parts.0.contains("://")).then_some(parts)
 }
 
 /// Whether a list of words holds this one.

@@ -87,7 +87,7 @@ pub(super) fn fits(kind: Kind, value: &str, interfaces: &[String]) -> bool {
         Kind::Choice => {
             is_requirement(value)
                 || items(&[',', ';', ':', '|', '^', '=', '+', ' ', '/', '<', '>', '@', '[', ']', '"'])
-                    .all(|word| is_choice(word))
+                    .all(is_choice)
         }
         Kind::Paths => items(&[':', ' ', ';']).all(is_path),
         Kind::Devices => items(&[',', ' ']).all(|item| is_device(item, interfaces)),
