@@ -4,7 +4,7 @@
 /// credential.
 const WHOLE_PARTS: &[&str] = &[
     "AUTH", "BEARER", "COOKIE", "CREDS", "DSN", "HASLO", "HESLO", "MDP", "PAROL", "PASS", "PASSWD", "PAT",
-    "PSK", "PW", "PWD", "SENHA", "SIFRE",
+    "JWT", "PASSKEY", "PASSWRD", "PSK", "PSW", "PSWD", "PW", "PWD", "SENHA", "SIFRE", "TOTP",
 ];
 /// Ends of such parts: `SSHPASS`, `DBPWD`.
 const PART_ENDS: &[&str] = &["PASS", "PWD"];
@@ -79,6 +79,15 @@ const ANYWHERE: &[&str] = &[
     "비밀번호",
 ];
 
+/// Ends of names whose value only refers to a credential, or says how one is used.
+const REFERENCES: &[&str] = &["_STDIN", "_REF", "_FD", "_LENGTH", "_POLICY", "_PROMPT", "_TYPE"];
+
+/// Whether a list of this name may hold credentials: `api_tokens`. Tokens of a text are called so, too.
+pub(crate) fn are_secrets(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    name.strip_suffix('S').is_some_and(|one| one.ends_with("TOKEN") || one.ends_with("KEY") || is_secret(one))
+}
+
 /// Whether a variable, an option or a key of this name holds a credential.
 pub(crate) fn is_secret(name: &str) -> bool {
     let mut words = String::with_capacity(name.len() + 4);
@@ -95,6 +104,9 @@ pub(crate) fn is_secret(name: &str) -> bool {
     }
     // PAT is an algorithm of NCCL (parallel aggregated trees), elsewhere a personal access token.
     let words = words.replace("TOKENS", "").replace("TOKENIZ", "").replace("NCCL_PAT_", "NCCL_");
+    if REFERENCES.iter().any(|end| words.ends_with(end)) {
+        return false;
+    }
     let mut parts = words.split('_');
     let ends =
         |part: &str| PART_ENDS.iter().any(|end| part.ends_with(end)) && !NO_CREDENTIALS.contains(&part);

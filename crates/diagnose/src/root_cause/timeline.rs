@@ -18,6 +18,19 @@ use catalog::Catalog;
 use catalog::signatures::{self, Component, Derived, Report, Role, Signature};
 use catalog::{severity::Severity, xids::Xid};
 
+/// Groups of signatures that hold the name of a machine.
+const MACHINES: &[&str] = &[
+    "host", "node", "node2", "peer", "here", "server", "anyhost", "tcphost", "lookup", "wget", "unknown",
+    "pinged", "nslookup", "dead", "dead2", "leader", "remote", "target",
+];
+
+/// Whether a captured word can be the name of a machine without its domain.
+fn is_short_name(word: &str) -> bool {
+    word.len() > 3
+        && word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
 /// Which event of a [`Timeline`]: its index in the order of sources and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(usize);
@@ -146,11 +159,15 @@ impl Timeline {
         self.events.iter().filter(move |event| event.signature.reports(report))
     }
 
-    /// Names of machines that the lines tell, each once.
+    /// Names of machines in the lines, each once: of those that wrote them, and of those that signatures
+    /// capture.
     pub fn nodes(&self) -> Vec<String> {
         let origins =
             self.events.iter().map(|event| &event.prefix).chain(self.unknown.iter().map(|line| &line.prefix));
+        let captured = self.events.iter().flat_map(|event| &event.captures);
+        let captured = captured.filter(|(group, name)| MACHINES.contains(group) && is_short_name(name));
         let mut nodes: Vec<String> = origins.filter_map(|prefix| prefix.node.clone()).collect();
+        nodes.extend(captured.map(|(_, name)| name.clone()));
         nodes.sort();
         nodes.dedup();
         nodes

@@ -19,7 +19,8 @@ static URL_HOST: LazyLock<Regex> = LazyLock::new(|| {
 static PRIVATE_NAME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)\b[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9-]+)*",
-        r"\.(?:corp\.[a-z]+|corp|home|internal|intern|intra|intranet|lab|lan|private)\b"
+        r"\.(?:corp\.[a-z]+|corp|home|hpc|internal|intern|intra|intranet|lab|lan|lcl|local",
+        r"|localdomain|private)\b"
     ))
 });
 static EMAIL: LazyLock<Regex> =

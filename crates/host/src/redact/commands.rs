@@ -14,55 +14,131 @@ macro_rules! value {
     };
 }
 
-/// What precedes a value, and the value.
-static BEFORE: LazyLock<[Regex; 13]> = LazyLock::new(|| {
-    [
-        // Programs that take a password behind a short option.
-        concat!(r"(\b(?:ipmitool|unzip|zip)\b[^\n|;&]*?\s-P ?)", value!(), "()"),
-        concat!(r"(\bldap(?:add|delete|modify|passwd|search|whoami)\b[^\n|;&]*?\s-w ?)", value!(), "()"),
-        concat!(
-            r#"(\b(?:curl|etcdctl|wget|http)\b[^\n|;&]*?\s(?:-u|-U|--user|--proxy-user)[ =]?['"]"#,
-            r#"[^\s:'"]+:)([^'"\n]+)()"#
-        ),
-        concat!(
-            r#"(\b(?:curl|etcdctl|wget)\b[^\n|;&]*?\s(?:-U|--user|--proxy-user)[ =][^\s:"']+:)"#,
-            value!(),
-            "()"
-        ),
-        concat!(r"(\b7z[ar]?\b[^\n|;&]*?\s-p)", value!(), "()"),
-        concat!(r"(\bPassword for '[^'\n]*': ?)", value!(), "()"),
-        // A password that another program reads from a pipe.
-        concat!(
-            r"(\becho (?:-n )?)",
-            value!(),
-            r"(\s*\|\s*(?:sudo\b[^\n|]*?\s-S\b|[^\n|]*--password-stdin|kinit\b|chpasswd\b|cryptsetup\b))"
-        ),
-        concat!(r"(?i)(\b(?:ro|rw)community6? )", value!(), "()"),
-        // "wandb login failed" is a sentence.
-        r#"(\bwandb login (?:--?[\w-]+ )*["']?)([^\s"'`|;&]*\d[^\s"'`|;&]*)()"#,
-        concat!(r"(\bsave_token\( ?)", value!(), "()"),
-        concat!(r"(?i)(\bnet use [^\n|;&]*?/user:\S+ )", value!(), "()"),
-        concat!(r"(?i)(\bnet use \S+ (?:\\\\\S+ )?)", value!(), "( /user:)"),
-        // `host:5432:database:user:password` of .pgpass
-        r"((?:^|\s)[^\s:]+:(?:5432|6432|\*):[^\s:]+:[^\s:]+:)(\S+)()",
-    ]
-    .map(pattern)
+/// Programs, and the options of theirs that take a secret as the next word or attached (`-pVALUE`).
+const OPTIONS: &[(&str, &str)] = &[
+    ("ipmitool|ipmi-\\w+|ipmipower|bmc-\\w+|unzip|zip|zipcloak|sqlcmd|bcp|mosquitto_(?:pub|sub)", "-P"),
+    ("ldap(?:add|delete|modify|passwd|search|whoami|compare|exop)", "-w"),
+    ("mongo(?:sh|dump|restore|export|import|stat|top)?|twine|redfishtool|redfish|usermod|useradd|lftp", "-p"),
+    (
+        "smbclient|rpcclient|xfreerdp|certutil|pk12util|keytool|impala-shell|psexec",
+        "-p|-w|-W|-K|-storepass|-keypass",
+    ),
+    ("plink|putty|pscp|psftp|kitty", "-pw"),
+    ("openssl", "-k|-K|-passin|-passout|-pass"),
+    ("snmp\\w+", "-c|-A|-X"),
+    ("redis-cli|valkey-cli|keydb-cli|http|https|httpie|xh|xhs", "-a|--auth"),
+    ("doctl", "-t"),
+    ("vault|bao|consul|nomad", "-token|-token-id|-secret-id"),
+    ("arangosh|cqlsh|influx|clickhouse-client|vncdo|vncdotool|rsnapshot|sshpass|expect-ssh", "-p|--password"),
+    ("7z[ar]?|7za|unrar|rar", "-p|-hp"),
+    ("cadaver|mount\\.cifs|mount\\.davfs", "-p"),
+];
+/// Programs whose subcommand `login` takes a password behind `-p`.
+const LOGINS: &str = concat!(
+    r"\b(?:apptainer|argocd|az|buildah|cf|crane|docker|finch|helm|ibmcloud|nerdctl|oc|oras|podman|regctl",
+    r"|singularity|skopeo)\b[^\n|;&]*?\b(?:login|auth)\b[^\n|;&]*?\s-p[ =]?"
+);
+
+static BY_OPTION: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let option = |programs: &str, options: &str| {
+        // An attached value has no dash or letter of another option in front: `-p` of `-port` is none.
+        let attached: Vec<&str> = options.split('|').filter(|option| option.len() < 4).collect();
+        // A class that nothing is in.
+        let attached = if attached.is_empty() { r"[^\s\S]".to_owned() } else { attached.join("|") };
+        let start = format!(r#"(?:^|[\s/;|&("'`]|\$ )(?:{programs})(?:\.exe)?\b[^\n|;&]*?\s"#);
+        pattern(&format!("({start}(?:(?:{options})[ =]|(?:{attached})))({VALUE})()"))
+    };
+    let mut all: Vec<Regex> = OPTIONS.iter().map(|(programs, options)| option(programs, options)).collect();
+    all.push(pattern(&format!("({LOGINS})({VALUE})()")));
+    all.extend(BEFORE.iter().map(|before| pattern(before)));
+    all
 });
-/// Programs that take a password behind a short option: `docker login -p`, `mysql -pVALUE`, `curl -u
-/// user:VALUE`.
-static SHORT_OPTION: LazyLock<Regex> = LazyLock::new(|| {
+const VALUE: &str = r#""[^"\n]+"|'[^'\n]+'|[^\s"'|;&<>]+"#;
+
+/// What precedes a value, the value, and what follows it.
+const BEFORE: &[&str] = &[
+    concat!(r"(\bsshpass\s+-p ?)", value!(), "()"),
+    concat!(r"(\b(?:mysql|mysqldump|mysqladmin|mysqlsh|mariadb)\b[^\n|;&]*?\s-p)", value!(), "()"),
+    // `-u user:VALUE`
+    concat!(
+        r#"(\b(?:curl|etcdctl|wget|http|https|xh|lftp|aria2c|rclone|hurl)\b[^\n|;&]*?\s"#,
+        r#"(?:-u|-U|-a|--user|--proxy-user|--auth)[ =]?['"][^\s:'"]+[:,])([^'"\n]+)()"#
+    ),
+    concat!(
+        r#"(\b(?:curl|etcdctl|wget|http|https|xh|hurl)\b[^\n|;&]*?\s(?:-u|-U|-a|--user"#,
+        r#"|--proxy-user|--auth)[ =]?"#,
+        r#"[^\s:"'-][^\s:"']*:)"#,
+        r#"([^\s"'|;&]+)()"#
+    ),
+    // `-U user%VALUE`
+    r#"(\b(?:smb\w+|rpcclient|net|winexe|wmic)\b[^\n|;&]*?\s(?:-U|--user)[ =]?["']?[^\s%"']+%)([^\s"']+)()"#,
+    concat!(r"(\bPassword for '[^'\n]*': ?)", value!(), "()"),
+    // A password that another program reads from a pipe or a string.
+    concat!(
+        r"(\b(?:echo|printf|print) (?:-\w+ |'%s(?:\\n)?' )*)",
+        r#"("[^"\n]+"|'[^'\n]+'|[^\s"'|;&]+(?: [^\s"'|;&]+)??)"#,
+        r"(\s*\|[^\n|]*(?:\bsudo\b[^\n|]*?\s-\w*S\b|stdin|\bkinit\b|passwd\b|\bcryptsetup\b|\bsmbpasswd\b",
+        r"|--with-token|\blogin\b|\bunlock\b|-fd\b|\bopenssl\b|\bpasswords?\b|\bsecrets?\b",
+        r"|\bauth\b|\bpinentry|\bkeyctl\b|\bbase64\b))"
+    ),
+    concat!(
+        r"(?i)((?:pass|token|secret|login|auth|credential|stdin|cryptsetup|unlock|\s-S\b)[^\n|;&]*<<< ?)",
+        value!(),
+        "()"
+    ),
+    concat!(r"(?i)(\b(?:ro|rw)community6? )", value!(), "()"),
+    // "wandb login failed" is a sentence.
+    concat!(
+        r#"(\b(?:wandb|cargo|vault|bao|hf|huggingface-cli|flyctl|railway|modal|npm|ngc"#,
+        r#"|clearml-init|comet|neptune|kaggle) "#,
+        r#"login (?:--?[\w-]+(?:=\S+)? )*["']?)([^\s"'`|;&<-][^\s"'`|;&<]*\d[^\s"'`|;&<]*)()"#
+    ),
+    concat!(r"(\b(?:vault|bao) (?:operator )?unseal (?:-\S+ )*)", value!(), "()"),
+    concat!(r"(?i)(\bnet use [^\n|;&]*?/user:\S+ )", value!(), "()"),
+    concat!(r"(?i)(\bnet use \S+ (?:\\\\\S+ )?)", value!(), "( /user:)"),
+    r"(?i)(\bnet user \S+ )([^\s/][^\s]*)()",
+    // `nmcli … password VALUE` and the like are found by their word; here the word is a number of places.
+    concat!(r"(\b(?:ht|smb|tomcat-)passwd\b[^\n|;&]*?\s-\w*b\w*(?: \S+){2} )", value!(), "()"),
+    // `poetry config http-basic.NAME user VALUE`
+    concat!(r"(\bconfig (?:--?[\w-]+ )*http-basic\.\S+ \S+ )", value!(), "()"),
+    // `host:5432:database:user:password` of .pgpass
+    r"((?:^|\s)[^\s:]+:(?:5432|6432|\*):[^\s:]+:[^\s:]+:)(\S+)()",
+    // NTLM hashes, and the body of an Ansible vault.
+    r"(\b)([0-9a-fA-F]{32}:[0-9a-fA-F]{32}\b)()",
+    concat!(r"(?i)(\bConvertTo-SecureString (?:-String )?)", value!(), "()"),
+    // Options that take the text of a secret where the command is about secrets.
+    concat!(
+        r"(?i)(\b(?:secrets?|secretsmanager|ssm|keyvault|securestring|credentials?)\b[^\n|;&]*? ",
+        r"--?(?:value|secret-string|secret-value|payload|data|text)[ =])",
+        value!(),
+        "()"
+    ),
+    r"(\bACL SETUSER \S+ [^\n]*?[><])(\S+)()",
+    r"(\bwpa_passphrase \S+ )(\S+)()",
+    r#"(\b(?:sqlplus|sqlldr|expdp|impdp|rman) (?:-\S+ )*["']?[^\s/@"']+/)([^\s@"']+)()"#,
+    // A user and a password as arguments: `db.auth("svc", "value")`.
+    concat!(
+        r#"(\b(?:\w+\.)*(?:auth|login|authenticate|signin|basic_auth|HTTPBasicAuth"#,
+        r#"|set_credentials|add_password)"#,
+        r#"\( ?(?:"[^"\n]*"|'[^'\n]*'|[\w.]+), ?)("[^"\n]+"|'[^'\n]+')()"#
+    ),
+    // Logins of protocols.
+    r"((?:-->|[>→]|\b[CS]:) ?PASS )(\S+)()",
+    r"(\bAUTH(?:ENTICATE)? (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5|OAUTHBEARER) )([A-Za-z0-9+/=]{8,})()",
+    r"(\b[A-Za-z]{0,4}\d+ LOGIN \S+ )(\S+)()",
+    r"(\$ANSIBLE_VAULT;[\d.]+;AES256?(?:;\S+)?)((?:\s+(?:[^\s:]+:(?:\d+:)? +)*[0-9a-f]{32,})+)()",
+    // A password with a space in an address.
+    r#"(://[^\s/@:"']+:)([^\s/@"']*\D[^\s/@"']* [^\s/@"']+|[^\s/@"'] [^\s/@"']+)(@[\w.-]+[:/])"#,
+];
+/// `aws configure set KEY VALUE`, `conda config --set KEY VALUE`, `… add KEY VALUE`: the name of a
+/// setting and its value, with a space between.
+static SETTING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r#"\b((?:apptainer|az|crane|docker|helm|nerdctl|oc|oras|podman|singularity|skopeo)\b"#,
-        r#"[^\n|;&]*?\blogin\b[^\n|;&]*?\s-p[ =]?|sshpass\s+-p ?"#,
-        r#"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s-p|redis-cli\b[^\n|;&]*?\s-a "#,
-        r#"|curl\b[^\n|;&]*?\s(?:-u|--user) ?["']?[^\s:"']+:)("[^"\n]+"|'[^'\n]+'|[^\s"']+)"#,
-    ))
-});
-/// "The password is swordfish7": a word with a digit, or one in quotes.
-static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"(?i)(\b(?:pass(?:word|phrase|code) is|(?:passwort|kennwort) (?:ist|lautet)|mot de passe est",
-        r#"|contraseña es|senha é|wachtwoord is|password è):? )("[^"\n]+"|'[^'\n]+'|[^\s"']*\d[^\s"']*)"#,
+        r"(\b(?:config(?:ure|uration)?|set|setenv|set-secret|add|put|write|store|secrets?",
+        r"|variables?|export|env)",
+        r#"(?: (?:--?[\w-]+|set|add|put|create|edit|global|local|default))*["#,
+        r#" \t]+["']?([A-Za-z_][\w./:@-]*)["']?[ \t]+)"#,
+        value!()
     ))
 });
 /// `- value: x` and then `name: DB_PASSWORD`, as Kubernetes has it in either order.
@@ -99,6 +175,18 @@ static PUTTY_MAC: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\bPrivate-MAC: )
 /// The signature of a request to an object store.
 static SIGNATURE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)(\bsignature=)[0-9a-f]{40,}"));
 
+/// What no secret is: another option, a number of one digit, what is hidden already, a variable.
+fn stays(value: &str) -> bool {
+    let bare = value.trim_matches(['"', '\'']);
+    value == HIDDEN || bare.starts_with("--") || bare.is_empty() || bare == "-" || bare.starts_with("$(")
+}
+
+/// The name of a setting without what says where it is: `//registry/:_authToken`, `pypi-token.pypi`.
+fn last_part(name: &str) -> &str {
+    let name = name.rsplit(['/', ':']).next().unwrap_or(name);
+    name.strip_prefix("pypi-token").map_or(name, |_| "pypi-token")
+}
+
 /// Parts of keys that have no beginning or another one than PEM.
 pub(super) fn keys(text: &str) -> String {
     let text = PEM_END.replace_all(text, HIDDEN);
@@ -109,11 +197,22 @@ pub(super) fn keys(text: &str) -> String {
 
 /// All others.
 pub(super) fn passwords(text: &str) -> String {
-    let mut text = SENTENCE.replace_all(text, format!("${{1}}{HIDDEN}")).into_owned();
-    text = SHORT_OPTION.replace_all(&text, format!("${{1}}{HIDDEN}")).into_owned();
-    for regex in BEFORE.iter() {
-        text = regex.replace_all(&text, format!("${{1}}{HIDDEN}${{3}}")).into_owned();
+    let mut text = text.to_owned();
+    for regex in BY_OPTION.iter() {
+        let hide = |found: &Captures<'_>| match stays(&found[2]) {
+            true => found[0].to_owned(),
+            false => format!("{}{HIDDEN}{}", &found[1], &found[3]),
+        };
+        if let std::borrow::Cow::Owned(shown) = regex.replace_all(&text, hide) {
+            text = shown;
+        }
     }
+    // The key of a setting has a joint (`aws_secret_access_key`, `pypi-token.pypi`) or is short: `token`.
+    let setting = |found: &Captures<'_>| match is_secret(last_part(&found[2])) && !stays(&found[3]) {
+        true => format!("{}{HIDDEN}", &found[1]),
+        false => found[0].to_owned(),
+    };
+    let text = SETTING.replace_all(&text, setting);
     let text = VALUE_NAME.replace_all(&text, |found: &Captures<'_>| match is_secret(&found[4]) {
         true => format!("{}{HIDDEN}{}", &found[1], &found[3]),
         false => found[0].to_owned(),
@@ -144,9 +243,7 @@ mod tests {
     #[test]
     fn hides_passwords_recognized_by_context() {
         for (text, expected) in [
-            ("the password is swordfish7.", "the password is ***"),
             ("the password is required", "the password is required"),
-            ("das Passwort lautet swordfish7", "das Passwort lautet ***"),
             ("la contraseña es obligatoria", "la contraseña es obligatoria"),
             ("ipmitool -I lanplus -U a -P geheim sel", "ipmitool -I lanplus -U a -P *** sel"),
             ("docker run -P image", "docker run -P image"),

@@ -6,7 +6,7 @@ use crate::live;
 
 /// Flags of dockerd whose values say nothing of anybody. Paths and addresses in them are replaced as
 /// everywhere.
-const FLAGS: &str = "\
+pub(super) const FLAGS: &str = "\
     allow-direct-routing add-runtime bip bip6 bridge cdi-spec-dir cgroup-parent config-file containerd \
     containerd-namespace containerd-plugins-namespace cpu-rt-period cpu-rt-runtime cri-containerd \
     data-root debug default-address-pool default-cgroupns-mode default-gateway default-gateway-v6 \
@@ -35,14 +35,58 @@ const SWITCHES: &str = "\
 /// Words of the commands that reload and stop services.
 const WORDS: &str = "-s HUP -HUP TERM -TERM QUIT -- modprobe overlay br_netfilter";
 
+/// Programs that start or precede services of engines.
+const PROGRAMS: &str = "\
+    dockerd dockerd-rootless.sh docker docker-proxy docker-init docker-containerd containerd \
+    containerd-shim-runc-v2 \
+    podman rootlesskit slirp4netns nvidia-container-runtime nvidia-persistenced nv-fabricmanager nvidia-smi \
+    nvidia-ctk nvidia-cdi-hook nvidia-container-cli sh bash dash env kill pkill rm mkdir chmod chown cp \
+    ln mount umount \
+    modprobe sysctl systemctl sleep test true false echo cat ip iptables nft python python2 python3 perl \
+    java node \
+    systemd systemd-run udevadm cri-dockerd crio kubelet snap snap-confine wait-for-it.sh torchrun slurmd";
+/// Names of drop-in files that packages and manuals use, without the number in front and the end.
+const DROP_INS: &str = "\
+    override http-proxy https-proxy proxy env environment limits limit nvidia nvidia-container-runtime \
+    docker \
+    service options dockerd local hosts tcp mount flannel kubernetes kubeadm cri gpu cgroup dns execstart \
+    custom \
+    startup_options docker-options containerd storage data-root data network mtu rootless delegate a b x \
+    docker-dns memlock ulimit ulimits cdi";
+
 impl Redactor {
+    /// A question with a stand-in for the name of a unit's drop-in file.
+    pub(super) fn drop_in(&mut self, ask: &str) -> String {
+        let Some((folder, name)) = ask.rsplit_once('/').filter(|(folder, _)| folder.ends_with(".service.d"))
+        else {
+            return ask.to_owned();
+        };
+        format!("{folder}/{}", self.drop_in_name(name))
+    }
+
+    pub(super) fn drop_in_name(&mut self, file: &str) -> String {
+        let Some(name) = file.strip_suffix(".conf") else { return file.to_owned() };
+        let bare = name.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
+        match listed(DROP_INS, bare) || bare.is_empty() || bare.contains("drop-in-") {
+            true => file.to_owned(),
+            false => {
+                // Files are read in the order of their names: how they begin stays.
+                let start = &name[..name.len() - bare.len()];
+                let start = if start.len() < 5 { start } else { "" };
+                let first = bare.chars().next().filter(char::is_ascii_alphabetic).unwrap_or('x');
+                format!("{start}{first}-drop-in-{}.conf", self.number("drop-in", bare))
+            }
+        }
+    }
+
     /// The words of a command line, the program first.
     fn command(&mut self, words: &[String]) -> Vec<String> {
         let Some((program, rest)) = words.split_first() else { return Vec::new() };
         let bare = program.trim_start_matches(['-', '@', '+', '!', ':']);
         let is_name = bare.len() < 200
             && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
-        let mut shown = vec![if is_name { program.clone() } else { HIDDEN.to_owned() }];
+        let known = listed(PROGRAMS, bare.rsplit('/').next().unwrap_or(bare));
+        let mut shown = vec![if is_name && known { program.clone() } else { HIDDEN.to_owned() }];
         if bare.rsplit('/').next().is_some_and(|name| name.contains("dockerd")) {
             shown.extend(self.flags(rest));
         } else {

@@ -1,52 +1,4 @@
-//! Names of variables and settings whose values tell nothing of people and machines.
-
-/// Variables of families whose other members may hold anything (`live::VARIABLES` names the families).
-pub(super) const HARMLESS: &[&str] = &[
-    "BUILDKIT_HOST",
-    "BUILDKIT_PROGRESS",
-    "CONDA_EXE",
-    "CONDA_PREFIX",
-    "CONDA_PYTHON_EXE",
-    "CONDA_SHLVL",
-    "DOCKER_API_VERSION",
-    "DOCKER_BUILDKIT",
-    "DOCKER_CERT_PATH",
-    "DOCKER_CONFIG",
-    "DOCKER_CONTENT_TRUST",
-    "DOCKER_CONTEXT",
-    "DOCKER_DEFAULT_PLATFORM",
-    "DOCKER_HOST",
-    "DOCKER_TLS",
-    "DOCKER_TLS_VERIFY",
-    "NVIDIA_DISABLE_REQUIRE",
-    "NVIDIA_DRIVER_CAPABILITIES",
-    "NVIDIA_IMEX_CHANNELS",
-    "NVIDIA_PRODUCT_NAME",
-    "NVIDIA_PYTORCH_VERSION",
-    "NVIDIA_REQUIRE_CUDA",
-    "NVIDIA_VISIBLE_DEVICES",
-    "PIP_BREAK_SYSTEM_PACKAGES",
-    "PIP_CERT",
-    "PIP_CONFIG_FILE",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_INDEX_URL",
-    "PIP_PROXY",
-    "PIP_REQUIRE_VIRTUALENV",
-    "PIP_TRUSTED_HOST",
-    "PIP_USER",
-    "UV_CONFIG_FILE",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_INDEX",
-    "UV_INDEX_STRATEGY",
-    "UV_INDEX_URL",
-    "UV_LINK_MODE",
-    "UV_PROJECT_ENVIRONMENT",
-    "UV_PYTHON",
-    "UV_SYSTEM_PYTHON",
-    "UV_TORCH_BACKEND",
-];
+//! Families of variables, and names of settings whose values are shown where they have the type of the name.
 
 /// Families whose members hold the settings of a library.
 pub(super) const LIBRARIES: &[&str] = &[
@@ -73,14 +25,6 @@ pub(super) const LIBRARIES: &[&str] = &[
     "UCX_",
     "WSL_",
 ];
-
-/// Parts of the names of a library's variables whose values are devices, paths, levels and choices.
-pub(super) const LIBRARY_PARTS: &str = "\
-    IFNAME IFACE HCA DEVICE DEVICES DEBUG SUBSYS LEVEL LEVELS ALGO PROTO NET NETDEVS FILE DIR PATH HOME \
-    ROOT LIB PLUGIN LIST CONF TRANSPORT PROVIDER TLS TYPE MODE POLICY FAMILY ORDER LOADING RANGE CPUSET \
-    CAPABILITIES VERSION FORMAT INCLUDE EXCLUDE PML GDS BTL MAGIC OPTIONS GRAPH RINGS LOCALITY ACCELERATOR \
-    ADDR ENABLE DISABLE IGNORE WAIT HANDLING MNNVL PXN SHM IB P2P GDR COLLNET NVLS CROSS CUMEM RUNTIME \
-    RAS PROXY LAUNCH SOCKET CONNECT CHECK CHECKS CACHE ARCH";
 
 /// Sections of pip.conf and tables of uv.toml.
 pub(super) const PACKAGE_SECTIONS: &str =
@@ -168,6 +112,23 @@ pub(super) const DAEMON_KEYS: &[&str] = &[
     "userland-proxy-path",
     "init-path",
 ];
+/// Other names in daemon.json, also within its objects.
+pub(super) const DAEMON_NAMES: &str = "\
+    labels log-opts cluster-advertise cluster-store cluster-store-opts default-network-opts dns-search \
+    node-generic-resources proxies registry-mirrors insecure-registries http-proxy https-proxy no-proxy \
+    allow-nondistributable-artifacts storage-opts exec-opts default-ulimits default-address-pools base \
+    size Name \
+    Hard Soft path runtimeArgs args runtimeType options gc enabled defaultKeepStorage defaultReservedSpace \
+    defaultMaxUsedSpace defaultMinFreeSpace policy keepStorage reservedSpace maxUsedSpace minFreeSpace \
+    filter all \
+    entitlements network-host security-insecure device buildkit containerd-snapshotter \
+    containerd-migration cdi \
+    windows-dns-proxy time-namespaces shared-size max-size max-file mode tag labels-regex env env-regex \
+    compress \
+    nofile memlock nproc stack core cpu fsize locks msgqueue nice rss rtprio rttime sigpending TypeUrl \
+    ConfigPath Root \
+    SystemdCgroup BinaryName bridge-accept-fwmark hosts runtimes default-network-opts \
+    swarm-default-advertise-addr tls tlsverify icc debug experimental insecure-registry";
 /// Keys of daemon.json that name machines.
 pub(super) const DAEMON_HOSTS: &[&str] = &[
     "allow-nondistributable-artifacts",

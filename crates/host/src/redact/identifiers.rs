@@ -12,6 +12,16 @@ static HOME: LazyLock<Regex> =
 pub(super) static UUID: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"));
 static MAC: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}\b"));
+/// `aa-bb-cc-dd-ee-17`, `aabb.ccdd.ee17`
+static OTHER_MAC: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:(?:[0-9a-f]{2}-){5}[0-9a-f]{2}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4})\b")
+});
+/// The number of a port or an adapter of InfiniBand.
+static PORT_GUID: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(\b(?:port|node|sys(?:tem)?[_ ]?image|base)[_ ]?guids?\b[:= ]*(?:is )?(?:0x)?)([0-9a-f]{16})\b",
+    )
+});
 static GUID: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\b(?:0x)?(?:[0-9a-f]{4}:){3}[0-9a-f]{4}\b"));
 static SERIAL: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(<[a-z_]*serial[a-z_]*>|serial(?: number)?\s*:\s*)([0-9A-Za-z-]{4,})"));
@@ -52,6 +62,16 @@ impl Redactor {
             let number = this.number("mac", &found[0]);
             let start = "02:".repeat(found[0].split(':').count() - 2);
             format!("{start}{:02x}:{:02x}", number >> 8 & 0xff, number & 0xff)
+        });
+        let text = self.replace(&OTHER_MAC, &text, |this, found| {
+            let number = this.number("mac", &found[0].replace('-', ":"));
+            match found[0].contains('-') {
+                true => format!("02-00-00-00-{:02x}-{:02x}", number >> 8 & 0xff, number & 0xff),
+                false => format!("0200.0000.{:04x}", number & 0xffff),
+            }
+        });
+        let text = self.replace(&PORT_GUID, &text, |this, found| {
+            format!("{}020000000000{:04x}", &found[1], this.number("guid", &found[2]))
         });
         self.replace(&GUID, &text, |this, found| {
             format!("0200:0000:0000:{:04x}", this.number("guid", &found[0]))

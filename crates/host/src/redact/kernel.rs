@@ -43,7 +43,15 @@ fn parameter(word: &str) -> String {
     let kept = match key {
         "BOOT_IMAGE" => is_kernel_image(value),
         "root" | "resume" => is_plain_device(value),
-        _ => (listed(PARAMETERS, key) || module || key.starts_with("hugepage")) && is_setting(value),
+        "modprobe.blacklist"
+        | "module_blacklist"
+        | "rd.driver.blacklist"
+        | "rd.driver.pre"
+        | "console"
+        | "rootfstype"
+        | "video"
+        | "nouveau.blacklist" => is_setting(value),
+        _ => (listed(PARAMETERS, key) || module || key.starts_with("hugepage")) && is_parameter_value(value),
     };
     match kept {
         true => word.to_owned(),
@@ -54,6 +62,47 @@ fn parameter(word: &str) -> String {
 
 fn is_module(name: &str) -> bool {
     name.len() < 24 && MODULES.split_whitespace().any(|module| name.starts_with(module))
+}
+
+/// What values of the kernel's parameters are: numbers, sizes, addresses of devices, and words that it knows.
+fn is_parameter_value(value: &str) -> bool {
+    const WORDS: &str = "\
+        on off pt nopt strict lazy fullflush force noforce soft merge nomerge forcedac noagp allowed \
+        memaper sp_off \
+        sm_on igfx_off realloc noaer nomsi assign-busses nocrs use_crs pcie_bus_perf pcie_bus_safe \
+        pcie_bus_tune_off \
+        pcie_bus_peer2peer hpmemsize hpmmiosize hpmmioprefsize hpbussize resource_alignment \
+        big_root_window noats \
+        disable_acs_redir config_acs earlydump conf1 conf2 nommconf performance powersave powersupersave \
+        default native \
+        compat dpc-native auto nosmt mitigations always madvise never enable disable passive active \
+        guided only nohwp \
+        hwp_only no_hwp support_acpi_ppc per_cpu_perf_limits tsc hpet acpi_pm jiffies kvm-clock reliable \
+        unstable \
+        nowatchdog recalibrate watchdog schedutil ondemand conservative userspace interactive selinux \
+        apparmor integrity \
+        confidentiality none smack tomoyo memory cpu cpuset io pids rdma hugetlb misc devices freezer \
+        net_cls net_prio \
+        perf_event named all domain managed_irq nohz downstream multifunction id high low crashkernel cma \
+        verbose \
+        ignore_loglevel fake noacpi nohmat y n yes no true false panic nopanic lapic normal text ask keep \
+        ondisk ibt lsm \
+        lockdown yama landlock bpf capability";
+    value.len() < 200
+        && value.split([',', ';', ':', '=', '@', '/', '+', '&', '-']).all(|part| {
+            let digits =
+                part.trim_start_matches("0x").trim_end_matches(['K', 'M', 'G', 'T', 'k', 'm', 'g', 's']);
+            let number =
+                part.len() < 17 && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'.');
+            let decimal = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            // `10de:20b0` and `0000:af:00.0` are devices.
+            number && (decimal || part.starts_with("0x") || [2, 4].contains(&digits.len()))
+                || listed(WORDS, &part.to_ascii_lowercase())
+                || part.starts_with("NVreg_") && part.len() < 60
+                || part.starts_with("Rm")
+                    && part.len() < 40
+                    && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
 }
 
 /// What values of settings are made of: `pt`, `realloc=off`, `1G`, `ttyS0,115200n8`, `10de:20b0`.

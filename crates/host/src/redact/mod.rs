@@ -16,6 +16,7 @@ mod commands;
 mod daemon;
 mod engine;
 mod harmless;
+mod headers;
 mod identifiers;
 mod kernel;
 mod names;
@@ -24,6 +25,7 @@ mod planted;
 #[cfg(test)]
 mod readings;
 mod secrets;
+mod sentences;
 mod settings;
 mod shown;
 #[cfg(test)]
@@ -32,6 +34,9 @@ mod system_files;
 #[cfg(test)]
 mod tests;
 mod token_shapes;
+mod types;
+mod urls;
+mod values;
 mod words;
 
 use crate::sensitivity::Sensitivity;
@@ -87,6 +92,8 @@ pub(crate) struct Redactor {
     peers: Vec<String>,
     /// Users of this machine, longest first.
     users: Vec<String>,
+    /// Network interfaces of this machine.
+    interfaces: Vec<String>,
     stand_ins: HashMap<(&'static str, String), usize>,
 }
 
@@ -108,7 +115,8 @@ impl Redactor {
         own.dedup();
         let users = identifiers::users_in(&text("environment"), &text("read /etc/group"));
         let peers = identifiers::peers_in(&text("read /etc/hosts"), &own);
-        Redactor { own, peers, users, stand_ins: HashMap::new() }
+        let interfaces = text("list /sys/class/net").lines().map(str::to_owned).collect();
+        Redactor { own, peers, users, interfaces, stand_ins: HashMap::new() }
     }
 
     /// The number of an original within its kind, from 1, in the order in which originals are met.
@@ -145,6 +153,9 @@ impl Redactor {
             "read /proc/net/if_inet6" => {
                 self.replace(&IF_INET6, text, |this, found| this.hexadecimal_ipv6(&found[0]))
             }
+            _ if ask.starts_with("list ") && ask.ends_with(".service.d") => {
+                text.lines().map(|name| self.drop_in_name(name)).collect::<Vec<_>>().join("\n")
+            }
             _ => self.form(sensitivity, text),
         };
         let text = match sensitivity {
@@ -163,7 +174,7 @@ impl Redactor {
     fn form(&mut self, sensitivity: Sensitivity, text: &str) -> String {
         match sensitivity {
             Sensitivity::Variables => self.variables(text),
-            Sensitivity::Packages => settings::packages(text),
+            Sensitivity::Packages => self.packages(text),
             Sensitivity::Unit => self.unit(text),
             Sensitivity::Process => self.process(text),
             Sensitivity::DaemonJson => self.daemon_json(text),
@@ -195,6 +206,15 @@ impl Redactor {
         }
     }
 
+    /// Why a question has no answer. Errors of engines repeat DOCKER_HOST, which may hold anything.
+    pub(crate) fn detail(&mut self, ask: &str, detail: &str) -> String {
+        let detail = match unusable_endpoint(ask) {
+            Some((endpoint, _)) if !endpoint.is_empty() => detail.replace(endpoint, HIDDEN),
+            _ => detail.to_owned(),
+        };
+        self.text(Sensitivity::Settings, "", &detail)
+    }
+
     /// A question with the stand-ins of the answers, from which its path was taken.
     pub(crate) fn question(&mut self, ask: &str) -> String {
         // The kernel chose these names.
@@ -205,8 +225,18 @@ impl Redactor {
         {
             return ask.to_owned();
         }
-        self.text(Sensitivity::Settings, "", ask)
+        let ask = match unusable_endpoint(ask) {
+            Some((_, path)) => format!("engine {HIDDEN} {path}"),
+            None => self.drop_in(ask),
+        };
+        self.text(Sensitivity::Settings, "", &ask)
     }
+}
+
+/// The endpoint and the path of a question to an engine whose endpoint has no scheme.
+fn unusable_endpoint(ask: &str) -> Option<(&str, &str)> {
+    let parts = ask.strip_prefix("engine ")?.rsplit_once(' ')?;
+    (!parts.0.contains("://")).then_some(parts)
 }
 
 /// Whether a list of words holds this one.

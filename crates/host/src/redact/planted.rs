@@ -104,6 +104,7 @@ fn planted_secrets_are_removed() {
         ("logs", read(include_str!("../../../../tests/redaction/planted-logs.yaml"))),
         ("names", read(include_str!("../../../../tests/redaction/planted-names.yaml"))),
         ("second", read(include_str!("../../../../tests/redaction/planted-second.yaml"))),
+        ("third", read(include_str!("../../../../tests/redaction/planted-third.yaml"))),
     ];
     let mut report = String::new();
     let mut left = 0;

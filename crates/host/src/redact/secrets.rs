@@ -5,34 +5,43 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::token_shapes::TOKEN_SHAPES;
-use super::{HIDDEN, commands, pattern};
-use crate::secret_names::is_secret;
+use super::{HIDDEN, commands, headers, pattern, sentences, urls, values};
+use crate::secret_names::{are_secrets, is_secret};
 
-/// The name and what stands between it and the value: `name=`, `name: `, `"name": "`, `--name=`, `'name' =>
-/// '`, and JSON within a text of JSON: `\"name\": \"`.
+/// The name and the sign between it and the value: `name=`, `name: `, `"name": "`, `--name=`, `'name' => '`,
+/// `name -> `, `name%3D`, and JSON within a text of JSON: `\"name\": \"`.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?:\x1b\[[0-9;]*m)?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)",
-        r#"((?:\x1b\[[0-9;]*m)*\\*["']?\]?\s?(?::=|=>|[=:：])\s*)"#,
+        r#"((?:\x1b\[[0-9;]*m)*\\*["'`]?\]?[ \t]*(?::=|=>|->|→|={1,3}|!=|[:：]|%3[ADad])[ \t\u{a0}]*"#,
+        // `password {`, `Secret("`: a block, and a function.
+        r#"|\\*["']?[ \t]?(?:\x7b)|\()"#,
     ))
 });
-/// The value behind it.
-static VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r#"^(?:\\+"[^"\n]*"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'"#,
-        r#"|[^\s"'&,;{}\[\x00<>\\][^\s"'&,;}\x00<>]*)"#,
-    ))
-});
-/// `--password value`, `login name password value`: a name and a value with a space between.
+/// `--password value`, `login name password value`: a name and a value with a space between;
+/// `['--password', 'value']`.
 static SPACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?i)(--[a-z\u{80}-\u{10ffff}][\w.-]*|\bpassword|\bpasswd|\bidentified by)([ \t]+)",
-        r#"("[^"\n]*"|'[^'\n]*'|[^\s"'=:-][^\s"']*)"#,
+        r"(?i)(--?[a-z_\u{80}-\u{10ffff}][\w.-]*|/(?:p|pass|password|pwd)\b|\bpassword|\bpasswd",
+        r#"|\bidentified (?:with \S+ )?(?:by|as))(["'],[ \t]*|[ \t]+)"#,
     ))
 });
-/// `<password>value</password>`
-static ELEMENT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"<([A-Za-z\u{80}-\u{10ffff}][\w.-]*)>([^<>\n]+)(</)"));
+/// `<password enc="no">value</password>`
+static ELEMENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"((?:<|&lt;)([A-Za-z_\u{80}-\u{10ffff}][\w.:-]*)(?:[ \t][^<>\n]*?)?(?:>|&gt;))",
+        r"((?:(?:<|&lt;)!\[CDATA\[)?)([^\n]+?)((?:\]\](?:>|&gt;))?(?:<|&lt;)/)"
+    ))
+});
+/// What a reader cannot see, and what splits a name for a program: `pass\u{200b}word`.
+static INVISIBLE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[\u{ad}\u{200b}-\u{200f}\u{2060}-\u{2064}\u{feff}]|\\u(?:200[b-fB-F]|feff|FEFF|00ad|00AD|2060)")
+});
+/// A key of which its service shows the ends: `sk-ab12****wxyz`.
+static PARTLY_SHOWN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b[A-Za-z0-9][\w-]+\*{4,}[\w-]*|\*{4,}[\w-]*\d[\w-]*"));
+/// Base64, in which `/` and `+` are letters, too.
+static BASE64: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+][A-Za-z0-9+/]{39,}={0,2}"));
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"(?i)(authorization\\*["']?\s?[:=]\s?\\*["']?)?"#,
@@ -43,7 +52,7 @@ static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
 /// A letter precedes a token only where it ends a colour or is the `n` of `\n`.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     let shapes: Vec<&str> = TOKEN_SHAPES.iter().map(|shape| shape.pattern).collect();
-    pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|\b)(?:{})", shapes.join("|")))
+    pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|%[0-9A-Fa-f]{{2}}|\b)(?:{})", shapes.join("|")))
 });
 /// Hashes of passwords as crypt(3) writes them.
 static CRYPT: LazyLock<Regex> = LazyLock::new(|| {
@@ -69,9 +78,10 @@ static PEM: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// Keys of Weights & Biases. Where the word before says so, it is a commit.
 static HEX_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?\b[0-9a-f]{40}\b"#,
-    )
+    pattern(concat!(
+        r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?(?:\b"#,
+        r#"|%[0-9a-f]{2})[0-9a-f]{40}\b"#,
+    ))
 });
 /// What may be random: see [`is_random`].
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=-]{24,}"));
@@ -82,8 +92,6 @@ static LOGIN: LazyLock<Regex> = LazyLock::new(|| pattern(r#"://[^\s"'<>]*@"#));
 /// `user:password@proxy:3128`
 static BARE_LOGIN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(^|[\s="',])[^\s="':/@,]+:[^\s"'/@]+@([A-Za-z0-9\[])"#));
-static QUERY: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(?i)([?&](?:[a-z0-9_.-]*(?:sig|signature|credential|code))=)[^&\s"'#]+"#));
 /// "login failed for key X7…": shorter than [`WORD`], because the sentence says what it is.
 static KEY_WORD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?i)(\b(?:key|token|secret|credential)s?:? ["'`(]?)([a-z0-9+_=-]{16,})"#));
@@ -114,12 +122,22 @@ pub(super) fn all(text: &str) -> String {
             true => HIDDEN.to_owned(),
             false => found[0].to_owned(),
         };
+    // A random part of a path is found alone.
+    let text = BASE64.replace_all(&text, |found: &Captures<'_>| {
+        match found[0].split('/').any(|part| part.len() >= 24 && is_random(part)) {
+            true => found[0].to_owned(),
+            false => random(found),
+        }
+    });
     WORD.replace_all(&text, random).into_owned()
 }
 
 /// The forms that say themselves that they are credentials: no random words.
 pub(super) fn named(text: &str) -> String {
-    let text = tokens(text);
+    let text = INVISIBLE.replace_all(text, "");
+    let text = tokens(&text);
+    let text = sentences::phrases(&PARTLY_SHOWN.replace_all(&text, HIDDEN));
+    let text = headers::credentials(&text);
     let text = SCHEME.replace_all(&text, |found: &Captures<'_>| {
         // "Bearer tokens are accepted" is a sentence.
         let prose = found.get(1).is_none() && found[4].bytes().all(|byte| byte.is_ascii_lowercase());
@@ -129,23 +147,75 @@ pub(super) fn named(text: &str) -> String {
     let text = commands::passwords(&text);
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
     let text = bare_logins(&text);
+    let text = urls::without_tokens(&text);
     let text = KEY_WORD.replace_all(&text, |found: &Captures<'_>| match is_random(&found[2]) {
         true => format!("{}{HIDDEN}", &found[1]),
         false => found[0].to_owned(),
     });
-    let text = QUERY.replace_all(&text, format!("$1{HIDDEN}"));
-    let text = SPACED.replace_all(&text, |found: &Captures<'_>| {
-        let (name, between, value) = (&found[1], &found[2], &found[3]);
+    let text = spaced(&text);
+    sentences::secrets(&assigned(&elements(&text), |_| false), &is_secret)
+}
+
+/// Elements of XML, from the outer ones to the inner ones.
+fn elements(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    while let Some(found) = ELEMENT.captures_at(text, done) {
+        let end = |index: usize| found.get(index).map_or(done, |part| part.end());
+        match !is_secret(&found[2]) || is_harmless(&found[2], &found[4]) {
+            true => {
+                out.push_str(&text[done..end(1)]);
+                done = end(1);
+            }
+            false => {
+                out.push_str(&text[done..end(3)]);
+                out.push_str(HIDDEN);
+                done = end(4);
+            }
+        }
+    }
+    out + &text[done..]
+}
+
+/// Values behind options and words, without a sign between.
+fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    while let Some(found) = SPACED.captures_at(text, done) {
+        let (name, between) = (&found[1], &found[2]);
+        let range = found.get(0).map_or(0..text.len(), |whole| whole.range());
+        out.push_str(&text[done..range.end]);
+        done = range.end;
         let option = name.trim_start_matches('-');
-        let secret = is_secret(option) || option.contains(' ');
-        let shown = is_harmless(option, value) || (name == option && is_prose(value));
-        format!("{name}{between}{}", if shown || !secret { value } else { HIDDEN })
-    });
-    let text = ELEMENT.replace_all(&text, |found: &Captures<'_>| {
-        let shown = is_harmless(&found[1], &found[2]) || !is_secret(&found[1]);
-        format!("<{}>{}{}", &found[1], if shown { &found[2] } else { HIDDEN }, &found[3])
-    });
-    assigned(&text, |_| false)
+        let word = option == name && !name.starts_with('/');
+        // `-p value` says nothing; `-pw value` and `-password value` do. "a-token" is no option.
+        let single = name.starts_with('-') && !name.starts_with("--");
+        let joined = text[..range.start].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+        let rest = &text[done..];
+        if joined && !word
+            || !(option.contains(' ') || word || name.starts_with('/') || is_secret(option))
+            || single && option.len() < 2
+            || !between.starts_with([' ', '\t']) && !rest.starts_with(['"', '\''])
+            || rest.starts_with(['=', ':', '-', '<', '|', '>'])
+        {
+            continue;
+        }
+        let outer = between.chars().next().filter(|c| ['"', '\''].contains(c));
+        let outer = outer.filter(|_| !rest.starts_with(['"', '\'']));
+        let Some(value) = values::at_start(rest, outer, &|word| is_harmless(option, word)) else { continue };
+        let taken = &rest[..value.length];
+        let group = taken.starts_with(['{', '(', '[']);
+        // `password enc='0'`: the name of something else.
+        let other =
+            taken.contains('=') && !taken.ends_with('=') && word && taken.starts_with(char::is_alphabetic);
+        if taken.contains(HIDDEN) || is_harmless(option, taken) || word && (is_prose(taken) || group || other)
+        {
+            continue;
+        }
+        out.push_str(&value.shown);
+        done += value.length;
+    }
+    out + &text[done..]
 }
 
 /// The values that only a name or a login around them gives away, for texts of our own: a variable of a shell
@@ -181,16 +251,16 @@ fn is_harmless(name: &str, value: &str) -> bool {
         name.trim_end_matches('}').bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     }) || bare.starts_with("$(")
         || bare.strip_prefix('<').is_some_and(|rest| rest.find('>') == Some(rest.len().wrapping_sub(1)));
-    // `tiktoken==0.5.1` is a package.
-    let version = bare.strip_prefix('=').is_some_and(|version| {
-        version.starts_with(|c: char| c.is_ascii_digit())
-            && version.contains('.')
-            && version.chars().all(|c| c.is_ascii_alphanumeric() || ".*+".contains(c))
-    }) && !name.to_ascii_lowercase().contains("pass");
-    reference
-        || version
-        || word.contains(&bare.as_str())
-        || (number && !name.to_ascii_lowercase().contains("pass"))
+    reference || word.contains(&bare.as_str()) || (number && !name.to_ascii_lowercase().contains("pass"))
+}
+
+/// `tiktoken==0.5.1` is a package.
+fn is_version(name: &str, between: &str, value: &str) -> bool {
+    between.contains("==")
+        && value.starts_with(|c: char| c.is_ascii_digit())
+        && value.contains('.')
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || ".*+".contains(c))
+        && !name.to_ascii_lowercase().contains("pass")
 }
 
 /// Words that stand behind "password" in sentences.
@@ -253,24 +323,52 @@ fn assigned(text: &str, stays: impl Fn(&str) -> bool) -> String {
     // A value that stays is looked through for names in its turn.
     while let Some(found) = NAMED.captures_at(text, done) {
         let (name, between) = (&found[1], &found[2]);
-        let end = found.get(0).map_or(text.len(), |whole| whole.end());
+        let range = found.get(0).map_or(0..text.len(), |whole| whole.range());
+        let block = between.ends_with(['{', '(']);
+        let end = if block { range.end - 1 } else { range.end };
         out.push_str(&text[done..end]);
         done = end;
-        // "unexpected key: lm_head.weight" is a sentence.
+        let rest = &text[end..];
+        // "unexpected key: lm_head.weight" is a sentence; `token::Kind` names a type.
         let sentence = name.eq_ignore_ascii_case("key") && between.trim() == ":";
-        if !is_secret(name) || sentence {
+        let list = are_secrets(name) && rest.starts_with(['[', '{']) && !block;
+        let call = between == "(" && !is_text_argument(&rest[1..]);
+        if !(is_secret(name) || list) || sentence || call || between == ":" && rest.starts_with(':') {
+            out.push_str(&rest[..range.end - end]);
+            done = range.end;
             continue;
         }
-        let value = VALUE.find(&text[end..]).map_or("", |value| value.as_str());
+        let outer = text[..range.start].chars().last().filter(|c| ['"', '\'', '`'].contains(c));
+        // `"name": `: the quote belongs to the name.
+        let outer = outer.filter(|quote| !between.starts_with(*quote));
+        let harmless =
+            |word: &str| is_harmless(name, word) || list && !sentences::pieces(word, 2) || is_name(word);
+        let value = values::at_start(rest, outer, &harmless);
+        let Some(value) = value.filter(|value| value.length > 0) else { continue };
+        let taken = &rest[..value.length];
         // `Authorization: Bearer ***` and a value that is hidden already stay as they are.
-        if value.is_empty() || value.contains(HIDDEN) || is_harmless(name, value) || stays(value) {
+        let hidden = taken.contains(HIDDEN) && !taken.starts_with(['[', '{', '(']);
+        // The text is on the next lines.
+        let block = ["|", ">", "|-", ">-", "|+", ">+"].contains(&taken) || taken.starts_with("<<");
+        if block || hidden || is_harmless(name, taken) || is_version(name, between, taken) || stays(taken) {
             continue;
         }
-        let quote: String = value.chars().take_while(|c| ['\\', '"', '\''].contains(c)).collect();
-        out.push_str(&format!("{quote}{HIDDEN}{quote}"));
-        done += value.len();
+        out.push_str(&value.shown);
+        done += value.length;
     }
     out + &text[done..]
+}
+
+/// Whether a function gets one text without spaces: `save_token("x")`, not `getpass("Password: ")`.
+fn is_text_argument(arguments: &str) -> bool {
+    static TEXT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^ ?b?(?:"[^"\s]{4,}"|'[^'\s]{4,}') ?[,)]"#));
+    TEXT.is_match(arguments)
+}
+
+/// `"HF_TOKEN"`: the name of a secret.
+fn is_name(word: &str) -> bool {
+    let bare = word.trim_matches(['\\', '"', '\'']);
+    is_secret(bare) && bare.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 #[cfg(test)]
@@ -297,7 +395,7 @@ mod tests {
             ("mysql -u root -phunter2 jobs", "mysql -u root -p*** jobs"),
             ("curl -u bob:hunter2 http://h/x", "curl -u bob:*** http://h/x"),
             ("sshpass -p hunter2 ssh node1", "sshpass -p *** ssh node1"),
-            ("CREATE USER x IDENTIFIED BY 'hunter2'", "CREATE USER x IDENTIFIED BY ***"),
+            ("CREATE USER x IDENTIFIED BY 'hunter2'", "CREATE USER x IDENTIFIED BY '***'"),
             ("machine h login bob password hunter2", "machine h login bob password ***"),
             (&"a:".repeat(100_000), &"a:".repeat(100_000)),
             ("password for bob is not set", "password for bob is not set"),

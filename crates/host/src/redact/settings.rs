@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use super::harmless::{
-    DAEMON_HOSTS, DAEMON_KEYS, HARMLESS, LIBRARIES, LIBRARY_PARTS, PACKAGE_KEYS, PACKAGE_SECTIONS,
-};
+use super::harmless::{DAEMON_HOSTS, DAEMON_KEYS, DAEMON_NAMES, LIBRARIES, PACKAGE_KEYS, PACKAGE_SECTIONS};
+use super::types::{self, Kind};
 use super::{HIDDEN, Redactor, listed};
-use crate::live;
 use crate::secret_names::is_secret;
 
 /// The arguments of a runtime in daemon.json.
@@ -23,23 +21,23 @@ fn is_plain(value: &str) -> bool {
         || (value.len() < 10 && value.parse::<u64>().is_ok())
 }
 
-/// Whether the value of a library's variable is a number, or its name says that the value is a device, a
-/// path, a level or a choice.
-fn is_library_setting(name: &str, value: &str) -> bool {
-    let numbers = value.bytes().all(|byte| byte.is_ascii_digit() || b".,:;+-^=".contains(&byte));
-    let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let parts = || name.split('_').map(str::to_ascii_uppercase);
-    (numbers && digits < 16) || is_quantity(value) || parts().any(|part| listed(LIBRARY_PARTS, &part))
-}
-
-/// `0x1b`, `4M`, `16GiB`, `30s`
-fn is_quantity(value: &str) -> bool {
-    let hexadecimal = value.strip_prefix("0x").filter(|digits| digits.len() <= 8);
-    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
-    hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        || value.len() - unit.len() < 12
-            && unit.len() < value.len()
-            && listed("k m g kb mb gb kib mib gib b s ms us", &unit.to_ascii_lowercase())
+/// Parts of the paths of package indexes that say nothing of their owner.
+fn is_index_part(part: &str) -> bool {
+    const PARTS: &str = "\
+        simple pypi whl wheels nightly cpu xpu api artifactory repository repositories repo python \
+        packages package \
+        legacy index download downloads nexus content groups group pip root stable latest test release \
+        releases main \
+        proxy virtual local remote basic public conda generic dist files static mirror mirrors t p \
+        channel channels \
+        +simple pypi-proxy pypi-all pypi-group pypi-hosted pypi-local pypi-remote pypi-virtual dev prod \
+        web all";
+    let kind = part.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    part.is_empty()
+        || part == HIDDEN
+        || part.starts_with("path-")
+        || listed(PARTS, &part.to_ascii_lowercase())
+        || part.len() - kind.len() < 8 && ["cu", "rocm", "v", "py", "cp", "torch", "torch-"].contains(&kind)
 }
 
 /// The port of an address; a path may hold anything.
@@ -49,6 +47,21 @@ fn behind_host(text: &str) -> String {
     let number = port.strip_prefix(':').unwrap_or(port);
     let port = if number.bytes().all(|byte| byte.is_ascii_digit()) { port } else { HIDDEN };
     format!("{port}{}", if path.len() > 1 { format!("/{HIDDEN}") } else { path.to_owned() })
+}
+
+/// Paths and names of libraries; what is none is hidden.
+fn paths(value: &str) -> String {
+    // A password in an address may hold the separators, and tokens do.
+    let value = super::secrets::all(value);
+    let mut out = String::with_capacity(value.len());
+    for item in value.split_inclusive([':', ' ', ';']) {
+        let bare = item.trim_end_matches([':', ' ', ';']);
+        let shown =
+            types::is_path(bare) || bare.contains(HIDDEN) || ["http", "https", "file"].contains(&bare);
+        out.push_str(if shown { bare } else { HIDDEN });
+        out.push_str(&item[bare.len()..]);
+    }
+    out
 }
 
 impl Redactor {
@@ -75,19 +88,91 @@ impl Redactor {
         }
         Some(match name {
             "USER" | "SUDO_USER" if value != "root" => self.user(value),
+            "USER" | "SUDO_USER" => value.to_owned(),
             "HOSTNAME" => "host-1".to_owned(),
-            "MASTER_ADDR" => self.server(value),
-            "DOCKER_HOST" | "BUILDKIT_HOST" if !value.contains("://") => return None,
             "PIP_TRUSTED_HOST" => self.servers(value, ' '),
             "NO_PROXY" | "no_proxy" => self.servers(value, ','),
+            "PIP_PROXY" => self.proxy(value),
             _ if name.to_ascii_lowercase().ends_with("_proxy") => self.proxy(value),
-            _ if is_plain(value) || HARMLESS.contains(&name) => value.to_owned(),
-            _ if family(name, LIBRARIES) && is_library_setting(name, value) => value.to_owned(),
-            _ if family(name, LIBRARIES) => return None,
-            // Names that are listed one by one.
-            _ if live::VARIABLES.contains(&name) && !name.ends_with('_') => value.to_owned(),
-            _ => return None,
+            _ if is_plain(value) => value.to_owned(),
+            _ => {
+                let library = family(name, LIBRARIES);
+                let of_library = || library.then(|| types::of_library_variable(name));
+                let kind = types::of_variable(name).or_else(of_library)?;
+                match kind {
+                    Kind::Machines => self.machine_setting(value)?,
+                    Kind::Indexes => self.indexes(value),
+                    Kind::Paths => paths(value),
+                    _ if types::fits(kind, value, &self.interfaces) || library && types::is_number(value) => {
+                        value.to_owned()
+                    }
+                    _ => return None,
+                }
+            }
         })
+    }
+
+    /// `node-1:29500`, `localhost`
+    fn machine_setting(&mut self, value: &str) -> Option<String> {
+        let (host, port) =
+            value.rsplit_once(':').filter(|(host, _)| !host.contains(':')).unwrap_or((value, ""));
+        let name = !host.is_empty()
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
+            && port.bytes().all(|byte| byte.is_ascii_digit());
+        name.then(|| match port {
+            "" => self.server(host),
+            port => format!("{}:{port}", self.server(host)),
+        })
+    }
+
+    /// Addresses of package indexes: of their paths only parts that many have stay, of their parameters none.
+    fn indexes(&mut self, value: &str) -> String {
+        let words = value.split_whitespace().map(|word| {
+            let (name, url) = match word.split_once('=') {
+                Some((name, url)) if !name.contains("://") && url.contains("://") => {
+                    (format!("{name}="), url)
+                }
+                _ => (String::new(), word),
+            };
+            match url.contains("://") {
+                true => format!("{name}{}", self.index(url)),
+                false if types::is_path(url) || is_plain(url) => word.to_owned(),
+                false => HIDDEN.to_owned(),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn index(&mut self, url: &str) -> String {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        // A password may hold `/`: the host is behind the last `@` of the text before the parameters.
+        let (rest, query) = match rest.find(['?', '#']) {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let (login, rest) = rest.rsplit_once('@').map_or(("", rest), |(_, rest)| ("***@", rest));
+        let (host, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+        let (host, port) = host.rsplit_once(':').unwrap_or((host, ""));
+        let public = super::names::is_public(host);
+        let host = match host.starts_with('[') || scheme == "file" {
+            true => host.to_owned(),
+            false => self.server(host),
+        };
+        let port = match port {
+            "" => String::new(),
+            port if port.bytes().all(|byte| byte.is_ascii_digit()) => format!(":{port}"),
+            _ => format!(":{HIDDEN}"),
+        };
+        let parts = path.split('/').map(|part| match public || is_index_part(part) || scheme == "file" {
+            true => part.to_owned(),
+            false => format!("path-{}", self.number("path", part)),
+        });
+        let path = parts.collect::<Vec<_>>().join("/");
+        let query = match query.len() {
+            0 => String::new(),
+            _ => format!("{}{HIDDEN}", &query[..1]),
+        };
+        format!("{scheme}://{login}{host}{port}{path}{query}")
     }
 
     pub(super) fn proxy(&mut self, value: &str) -> String {
@@ -140,6 +225,7 @@ impl Redactor {
     fn daemon_value(&mut self, key: &str, value: &mut Value) {
         match value {
             Value::Object(map) => {
+                self.daemon_names(key, map);
                 for (name, inner) in map.iter_mut() {
                     let known = DAEMON_KEYS.contains(&name.as_str()) || DAEMON_HOSTS.contains(&name.as_str());
                     let key = if known || !DAEMON_KEYS.contains(&key) { name } else { key };
@@ -154,10 +240,63 @@ impl Redactor {
                 *text = format!("label-{}", self.number("label", text));
             }
             Value::String(text) if key == ARGUMENTS => *text = HIDDEN.to_owned(),
-            Value::String(text) if !DAEMON_KEYS.contains(&key) && !is_plain(text) => {
-                *text = HIDDEN.to_owned()
-            }
+            Value::String(text) if !self.is_daemon_text(key, text) => *text = HIDDEN.to_owned(),
             _ => {}
+        }
+    }
+
+    /// Names that dockerd does not know are what somebody wrote. Names of runtimes are chosen, too, and other
+    /// settings refer to them.
+    fn daemon_names(&mut self, key: &str, map: &mut serde_json::Map<String, Value>) {
+        let known = |name: &str| {
+            let listed = listed(DAEMON_NAMES, name) || listed(super::daemon::FLAGS, name);
+            key == "runtimes" && name.len() < 40
+                || listed
+                || DAEMON_KEYS.contains(&name)
+                || DAEMON_HOSTS.contains(&name)
+                || is_secret(name)
+                    && name.len() < 24
+                    && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        };
+        if map.keys().all(|name| known(name)) {
+            return;
+        }
+        *map = std::mem::take(map)
+            .into_iter()
+            .map(|(name, inner)| match known(&name) {
+                true => (name, inner),
+                false => (format!("key-{}", self.number("key", &name)), inner),
+            })
+            .collect();
+    }
+
+    /// Whether a text has the type of its key in daemon.json.
+    fn is_daemon_text(&self, key: &str, text: &str) -> bool {
+        let address = |text: &str| {
+            let address = text.split('/').next().unwrap_or_default();
+            address.parse::<std::net::IpAddr>().is_ok()
+        };
+        match key {
+            _ if is_plain(text) => true,
+            "bip" | "ip" | "dns" | "fixed-cidr" | "fixed-cidr-v6" | "default-gateway" | "base" => {
+                address(text)
+            }
+            "default-address-pools" => address(text) || types::is_number(text),
+            "log-driver"
+            | "log-format"
+            | "log-level"
+            | "storage-driver"
+            | "exec-opts"
+            | "default-cgroupns-mode"
+            | "default-ipc-mode"
+            | "features" => types::fits(Kind::Choice, text, &[]),
+            "default-shm-size" | "max-file" | "max-size" | "default-ulimits" => {
+                types::is_number(text) || types::fits(Kind::Choice, text, &[])
+            }
+            "data-root" | "exec-root" | "graph" | "pidfile" | "tlscacert" | "tlscert" | "tlskey"
+            | "cdi-spec-dirs" | "containerd" => types::is_path(text),
+            "hosts" => text.contains("://"),
+            _ => DAEMON_KEYS.contains(&key),
         }
     }
 }
@@ -181,37 +320,118 @@ fn masked(text: &str) -> String {
     out
 }
 
-/// pip.conf and uv.toml: `key = value`; a line that begins with white space belongs to the key before it.
-pub(super) fn packages(text: &str) -> String {
-    let (mut shown, mut unknown) = (true, 0);
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])).map(|line| {
-        let in_block = line.starts_with([' ', '\t']) || line.trim_start().starts_with(['{', ']', '}']);
-        let section = line.trim_end().trim_start_matches('[').trim_end_matches(']');
-        if line.trim().is_empty() {
-            return String::new();
+/// What values of pip's and uv's settings are.
+fn package_kind(key: &str) -> Kind {
+    match key {
+        "index-url" | "extra-index-url" | "find-links" | "url" | "index" | "python-install-mirror" => {
+            Kind::Indexes
         }
-        if line.starts_with('[') && line.trim_end().ends_with(']') {
-            if listed(PACKAGE_SECTIONS, section) {
-                return line.to_owned();
+        "trusted-host" | "allow-insecure-host" | "proxy" => Kind::Machines,
+        "cert" => Kind::Paths,
+        "name" => Kind::Name,
+        "only-binary" | "no-binary" | "torch-backend" | "index-strategy" | "link-mode"
+        | "python-preference" | "progress-bar" => Kind::Choice,
+        _ => Kind::Number,
+    }
+}
+
+impl Redactor {
+    /// pip.conf and uv.toml: `key = value`; a line that begins with white space belongs to the key before it.
+    /// A value stays where it has the type of a known key.
+    pub(super) fn packages(&mut self, text: &str) -> String {
+        let mut key = String::new();
+        let mut unknown = 0;
+        let mut lines = Vec::new();
+        for line in text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])) {
+            let in_block =
+                line.starts_with([' ', '\t']) || line.trim_start().starts_with(['{', ']', '}', '"', '\'']);
+            let section = line.trim_end().trim_start_matches('[').trim_end_matches(']');
+            if line.starts_with('[') && line.trim_end().ends_with(']') {
+                key.clear();
+                unknown += usize::from(!listed(PACKAGE_SECTIONS, section));
+                lines.push(match listed(PACKAGE_SECTIONS, section) {
+                    true => line.to_owned(),
+                    false => format!("[section-{unknown}]"),
+                });
+                continue;
             }
-            unknown += 1;
-            return format!("[section-{unknown}]");
-        }
-        let line = without_comment(line);
-        let split =
-            line.find(['=', ':']).filter(|_| !in_block || line.trim_start().starts_with(char::is_alphabetic));
-        match split {
-            Some(at) => {
-                let key = line[..at].trim().replace('_', "-");
-                shown = PACKAGE_KEYS.contains(&key.as_str()) || is_plain(line[at + 1..].trim());
-                unknown += usize::from(!shown);
-                if shown { line.to_owned() } else { format!("hidden-{unknown} = \"{HIDDEN}\"") }
+            let line = without_comment(line);
+            let split = line.find(['=', ':']).filter(|at| {
+                let start = line[..*at].trim();
+                !in_block
+                    || start.starts_with(char::is_alphabetic) && !start.contains(['/', '"', ' '])
+                    || start.starts_with(['"', '\'']) && line[*at..].starts_with('=')
+            });
+            let Some(at) = split else {
+                let shown = if key.is_empty() { String::new() } else { self.package_values(&key, line) };
+                lines.push(shown);
+                continue;
+            };
+            let name = line[..at].trim().trim_matches(['"', '\'']).replace('_', "-");
+            if PACKAGE_KEYS.contains(&name.as_str()) {
+                key = name;
+                let value = self.package_values(&key, &line[at + 1..]);
+                lines.push(format!("{}{value}", &line[..=at]));
+            } else {
+                key.clear();
+                unknown += 1;
+                let value = line[at + 1..].trim();
+                let open = value.ends_with(['[', '{']) && value.len() == 1;
+                let shown = if is_plain(value) || open { value.to_owned() } else { format!("\"{HIDDEN}\"") };
+                lines.push(format!("hidden-{unknown} = {shown}"));
             }
-            None if shown => line.to_owned(),
-            None => String::new(),
         }
-    });
-    lines.collect::<Vec<_>>().join("\n") + "\n"
+        lines.join("\n") + "\n"
+    }
+
+    /// The words of a value, and of tables in it: `[{ url = "https://h/simple", default = true }]`.
+    fn package_values(&mut self, key: &str, text: &str) -> String {
+        static WORD: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+            super::pattern(concat!(
+                r#"(?:([A-Za-z][\w-]*|"[^"]*")(\s*=\s*)(["'\[{]|true|false|\d))"#,
+                r#"|([^\s"'\[\]{},]+)|([\s"'\[\]{},]+)"#
+            ))
+        });
+        let mut key = key.to_owned();
+        let mut out = String::new();
+        let mut done = 0;
+        while let Some(found) = WORD.captures_at(text, done) {
+            let range = found.get(0).map_or(0..0, |whole| whole.range());
+            done = range.end.max(done + 1);
+            let part = |index: usize| found.get(index).map_or("", |part| part.as_str());
+            if !part(1).is_empty() && text.contains('{') {
+                let name = part(1).trim_matches('"').replace('_', "-");
+                let known = PACKAGE_KEYS.contains(&name.as_str());
+                out.push_str(if known { part(1) } else { "hidden" });
+                out.push_str(part(2));
+                key = if known { name } else { String::new() };
+                done = range.end - part(3).len();
+                continue;
+            }
+            match part(5).is_empty() {
+                false => out.push_str(part(5)),
+                true => out.push_str(&self.package_word(&key, &text[range])),
+            }
+        }
+        out
+    }
+
+    fn package_word(&mut self, key: &str, word: &str) -> String {
+        let kind = package_kind(key);
+        let package = |word: &str| {
+            word.len() < 40
+                && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":._-".contains(&byte))
+        };
+        match kind {
+            _ if word == HIDDEN || key.is_empty() => HIDDEN.to_owned(),
+            Kind::Indexes => self.indexes(word),
+            Kind::Machines if key == "proxy" => self.proxy(word),
+            Kind::Machines => self.servers(word, ' '),
+            Kind::Choice if ["only-binary", "no-binary"].contains(&key) && package(word) => word.to_owned(),
+            _ if types::fits(kind, word, &[]) => word.to_owned(),
+            _ => HIDDEN.to_owned(),
+        }
+    }
 }
 
 /// A line up to a `#` behind white space that stands outside quotes.

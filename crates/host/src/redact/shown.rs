@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{HIDDEN, pattern, secrets};
+use super::{HIDDEN, pattern, secrets, urls};
 use crate::secret_names::is_secret;
 
 /// The password of an address, up to the last `@` of its host part; its user stays.
@@ -22,7 +22,8 @@ pub fn hide_credentials(text: String) -> String {
     let text = match suspicious(&text) {
         true => {
             let text = PASSWORD.replace_all(&text, format!("$1:{HIDDEN}@"));
-            secrets::issued(&QUERY.replace_all(&text, format!("${{1}}{HIDDEN}")))
+            let text = QUERY.replace_all(&text, format!("${{1}}{HIDDEN}"));
+            secrets::issued(&urls::without_tokens(&text))
         }
         false => text,
     };

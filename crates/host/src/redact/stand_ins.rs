@@ -104,3 +104,17 @@ fn folders_of_every_machine_are_no_users() {
     assert!(!readings.contains_key("space /scratch/zoe"));
     assert!(text(&readings, "environment").contains("HOME=/home/user-"));
 }
+
+/// The error of an engine that cannot be reached repeated `DOCKER_HOST=hunter2`.
+#[test]
+fn an_endpoint_without_a_scheme_is_nowhere() {
+    let ask = "engine hunter2 /info";
+    let failed = Reading::failed("no connection: unsupported endpoint hunter2");
+    let readings = BTreeMap::from([
+        ("environment".to_owned(), Reading::Text("DOCKER_HOST=hunter2".to_owned())),
+        (ask.to_owned(), failed),
+    ]);
+    let host = Snapshot::of(readings).redact();
+    let all = format!("{:?}", host.readings);
+    assert!(!all.contains("hunter2") && host.readings.contains_key("engine *** /info"), "{all}");
+}

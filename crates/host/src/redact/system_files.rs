@@ -6,9 +6,7 @@ use super::{HIDDEN, listed};
 
 /// Keys of os-release(5) that name the system.
 const OS_RELEASE: &str = "\
-    NAME ID ID_LIKE VERSION VERSION_ID VERSION_CODENAME UBUNTU_CODENAME PRETTY_NAME PLATFORM_ID CPE_NAME \
-    VARIANT VARIANT_ID BUILD_ID IMAGE_ID IMAGE_VERSION RELEASE_TYPE SUPPORT_END ANSI_COLOR LOGO \
-    REDHAT_SUPPORT_PRODUCT REDHAT_SUPPORT_PRODUCT_VERSION";
+    NAME ID ID_LIKE VERSION VERSION_ID VERSION_CODENAME UBUNTU_CODENAME PRETTY_NAME PLATFORM_ID CPE_NAME";
 /// Services and actions of nsswitch.conf(5).
 const NAME_SERVICES: &str = "\
     passwd: group: shadow: gshadow: hosts: networks: protocols: services: ethers: rpc: netgroup: subid: \

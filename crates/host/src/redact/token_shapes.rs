@@ -102,6 +102,16 @@ pub const TOKEN_SHAPES: &[TokenShape] = &[
     shape("Sentry", r"sntry[su]_[\w+/=-]{20,}", &[], "gitleaks: sentry.go"),
     shape("Atlassian", r"ATATT3[\w=-]{20,}", &[], "gitleaks: atlassian.go"),
     shape("Telegram", r"(?:bot)?\d{8,10}:AA[\w-]{30,}", &[], "gitleaks: telegram.go"),
+    shape("Shopify", r"shp(?:ss|at|ca|pa)_[a-fA-F0-9]{16,}", &[], "gitleaks: shopify.go"),
+    shape("Azure Active Directory", r"[A-Za-z0-9_~.]{3}\dQ~[\w~.-]{20,}", &[], "gitleaks: azure.go"),
+    shape("LangSmith", r"lsv2_(?:pt|sk)_[a-z0-9]{16,}(?:_[a-z0-9]{6,})?", &[], "gitleaks: langsmith.go"),
+    // The prefix of a service and hexadecimal digits: `abc_live_0123…`. Digests have no prefix with `_`.
+    shape(
+        "services with hexadecimal keys",
+        r"(?:[a-z]{2,10}\d?_){1,3}[a-f0-9]{32,}(?:[._][A-Za-z0-9]{8,})?",
+        &[],
+        UNREAD,
+    ),
     shape("JSON Web Tokens of any service", r"eyJ[\w-]{8,}(?:\.[\w-]+)*", &[], "gitleaks: jwt.go"),
 ];
 

@@ -48,7 +48,7 @@ fn without_names(redactor: &mut Redactor, ask: &str, kept: Kept) -> Kept {
             stderr: redactor.text(Sensitivity::Settings, "", &stderr),
         },
         Kept::Failed(Missing { kind, detail }) => {
-            Kept::Failed(Missing { kind, detail: redactor.text(Sensitivity::Settings, "", &detail) })
+            Kept::Failed(Missing { kind, detail: redactor.detail(ask, &detail) })
         }
         other => other,
     }
