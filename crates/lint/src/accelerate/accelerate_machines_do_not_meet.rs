@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: a\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: \
+             a\n\
              num_machines: 2\nnum_processes: 16\n",
             &[(
                 "job.sbatch",
@@ -22,42 +23,49 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: a\nnum_machines: 2\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: \
+             a\nnum_machines: 2\n\
              num_processes: 16\n",
             &[("run.sh", "pdsh -w a,b 'cd /x && accelerate launch --config_file conf/c.yaml t.py'\n")],
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 16\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: \
+             2\nnum_processes: 16\n",
             &[("run.sh", "accelerate launch --config_file c.yaml --machine_rank $1 t.py\n")],
         ),
     ],
     silent: &[
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: a\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: \
+             a\n\
              num_machines: 2\nnum_processes: 16\n",
             &[(
                 "job.sbatch",
-                "#!/bin/bash\n#SBATCH --nodes=2\nsrun bash -c 'accelerate launch --config_file c.yaml --machine_rank \
+                "#!/bin/bash\n#SBATCH --nodes=2\nsrun bash -c 'accelerate launch --config_file c.yaml \
+                 --machine_rank \
                  $SLURM_NODEID t.py'\n",
             )],
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: a\nnum_machines: 2\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: \
+             a\nnum_machines: 2\n\
              num_processes: 16\nmachine_rank: 0\n",
             &[("run.sh", "accelerate launch --config_file c.yaml t.py\n")],
         ),
         named_with(
             "ds.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_hostfile: \
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  \
+             deepspeed_hostfile: \
              hosts\n  deepspeed_multinode_launcher: pdsh\nnum_machines: 2\nnum_processes: 16\n",
             &[("run.sh", "accelerate launch --config_file ds.yaml t.py\n")],
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 2\nnum_processes: 16\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: \
+             2\nnum_processes: 16\n",
             &[("run.sh", "accelerate launch --config_file c.yaml $ARGS t.py\n")],
         ),
     ],
@@ -105,7 +113,8 @@ fn address(config: &AccelerateConfig, starts: &[&Launch]) -> Option<Found> {
     let lacks = starts.iter().any(|launch| !launch.options.has("main_process_ip"));
     let line = config.line(&["num_machines"]);
     let message = format!(
-        "num_machines {} without main_process_ip: the address of the first machine is `None`, and the machines \
+        "num_machines {} without main_process_ip: the address of the first machine is `None`, and the \
+         machines \
          do not meet",
         config.number("num_machines")?
     );

@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
              main_process_ip: 10.0.4.11\n",
             &[(
                 "launch.sh",
-                "# usage: launch.sh RANK (8 x H100 in each, all 16 for this run)\nexec accelerate launch --config_file \
+                "# usage: launch.sh RANK (8 x H100 in each, all 16 for this run)\nexec accelerate launch \
+                 --config_file \
                  /cfg/fsdp.yaml --machine_rank $1 t.py\n",
             )],
         ),
@@ -28,14 +29,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 4\nnum_processes: 2\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: \
+             4\nnum_processes: 2\n",
         ),
         named_with(
             "c.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 2\nnum_processes: 8\n",
             &[(
                 "job.sbatch",
-                "#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=8\nsrun bash -c 'accelerate launch --config_file c.yaml \
+                "#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=8\nsrun bash -c 'accelerate launch \
+                 --config_file c.yaml \
                  --machine_rank $SLURM_NODEID --main_process_ip a t.py'\n",
             )],
         ),
@@ -52,7 +55,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmain_process_ip: a\nnum_machines: 2\nnum_processes: 8\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmain_process_ip: a\nnum_machines: \
+             2\nnum_processes: 8\n",
             &[("run.sh", "# 8 GPUs each\naccelerate launch --config_file c.yaml --num_processes 16 t.py\n")],
         ),
         named(
@@ -61,7 +65,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "c.yaml",
-            "# 8 GPUs each\ncompute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n",
+            "# 8 GPUs each\ncompute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nnum_machines: \
+             1\nnum_processes: 8\n",
         ),
     ],
 };

@@ -128,7 +128,8 @@ pub(crate) struct DockerRun<'c> {
 }
 
 impl<'c> DockerRun<'c> {
-    /// Reads a command; `None` where it starts no container, or words that only the shell knows hide the image.
+    /// Reads a command; `None` where it starts no container, or words that only the shell knows hide the
+    /// image.
     pub(crate) fn read(command: &'c Command) -> Option<DockerRun<'c>> {
         if !matches!(command.program(), "docker" | "podman" | "nerdctl") {
             return None;

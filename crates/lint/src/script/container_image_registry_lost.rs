@@ -109,7 +109,8 @@ fn old_form(image: &str, line: usize) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "enroot before 4.0 takes {host} for a part of the image's name and looks for it on Docker Hub, unless \
+        "enroot before 4.0 takes {host} for a part of the image's name and looks for it on Docker Hub, \
+         unless \
          its credentials name {host}; the import fails with 401 Unauthorized"
     );
     Some(Found::warning(line, message, format!("Write `{registry}#{rest}`")))

@@ -20,7 +20,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "cat <<\"EOF\" > hosts\n$(hostname) slots=8\nEOF\nmpirun --hostfile hosts -np 8 python train.py\n",
+            "cat <<\"EOF\" > hosts\n$(hostname) slots=8\nEOF\nmpirun --hostfile hosts -np 8 python \
+             train.py\n",
         ),
         named(
             "run.sh",
@@ -38,7 +39,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
-            "HEAD=$1\ncat > /tmp/hostfile <<EOF\n$HEAD slots=8\nEOF\ndeepspeed --hostfile /tmp/hostfile t.py\n",
+            "HEAD=$1\ncat > /tmp/hostfile <<EOF\n$HEAD slots=8\nEOF\ndeepspeed --hostfile /tmp/hostfile \
+             t.py\n",
         ),
         named("run.sh", "HEAD=$1\ncat > run_node.sh <<'EOF'\necho $HEAD\nEOF\nbash run_node.sh\n"),
         named(

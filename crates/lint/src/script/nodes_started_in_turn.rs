@@ -23,18 +23,21 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "i=0\nwhile read -r h; do\n  ssh -n $h \"torchrun --nnodes 4 --node_rank $i --master_addr a t.py\"\n  \
+            "i=0\nwhile read -r h; do\n  ssh -n $h \"torchrun --nnodes 4 --node_rank $i --master_addr a \
+             t.py\"\n  \
              i=$((i+1))\ndone < hosts\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nfor ((i = 0; i < 2; i++)); do\n  srun -N1 -n1 -w ${nodes[$i]} torchrun \
+            "#!/bin/bash\n#SBATCH --nodes=2\nfor ((i = 0; i < 2; i++)); do\n  srun -N1 -n1 -w ${nodes[$i]} \
+             torchrun \
              --nnodes=2 --node_rank=$i --master_addr=$head t.py\ndone\nwait\n",
         ),
         named("run.sh", "for i in 0 1 2 3; do\n  RANK=$i WORLD_SIZE=4 LOCAL_RANK=$i python train.py\ndone\n"),
         named(
             "run.sh",
-            "for i in 0 1; do\n  docker exec node$i torchrun --nnodes=2 --node_rank=$i --master_addr=node0 t.py\ndone\n",
+            "for i in 0 1; do\n  docker exec node$i torchrun --nnodes=2 --node_rank=$i --master_addr=node0 \
+             t.py\ndone\n",
         ),
     ],
     silent: &[
@@ -48,7 +51,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "for h in a b; do\n  ssh $h \"nohup torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 t.py > log 2>&1 &\"\ndone\n",
+            "for h in a b; do\n  ssh $h \"nohup torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 \
+             t.py > log 2>&1 &\"\ndone\n",
         ),
         named(
             "run.sh",
@@ -57,15 +61,18 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "for h in a b; do\n  ssh $h docker run -d image torchrun --nnodes=2 t.py\ndone\n"),
         named(
             "run.sh",
-            "for h in a b; do\n  (ssh $h \"torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 t.py\") &\ndone\nwait\n",
+            "for h in a b; do\n  (ssh $h \"torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 \
+             t.py\") &\ndone\nwait\n",
         ),
         named(
             "run.sh",
-            "for try in 1 2 3; do\n  torchrun --nnodes=2 --node_rank=$R --master_addr=$A t.py && break\ndone\n",
+            "for try in 1 2 3; do\n  torchrun --nnodes=2 --node_rank=$R --master_addr=$A t.py && \
+             break\ndone\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nfor lr in 1 2; do\n  srun torchrun --nnodes=2 --rdzv_id=$lr t.py\ndone\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nfor lr in 1 2; do\n  srun torchrun --nnodes=2 --rdzv_id=$lr \
+             t.py\ndone\n",
         ),
     ],
 };
@@ -129,10 +136,7 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
             let option = command.text();
             let rank = ["--node_rank", "--node-rank", "--machine_rank", "--rank"].iter().any(|name| {
                 option.split_once(name).is_some_and(|(_, rest)| {
-                    rest.trim_start_matches(['=', ' '])
-                        .split_whitespace()
-                        .next()
-                        .is_some_and(|word| names(word))
+                    rest.trim_start_matches(['=', ' ']).split_whitespace().next().is_some_and(&names)
                 })
             });
             (needed(command, sets)?, own || rank)

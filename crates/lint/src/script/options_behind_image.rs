@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "IMAGE=pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\ndocker run --rm --ipc=host \"$IMAGE\" --gpus all \
+            "IMAGE=pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime\ndocker run --rm --ipc=host \"$IMAGE\" \
+             --gpus all \
              torchrun train.py\n",
         ),
         named("run.sh", "docker run --gpus all nvcr.io/nvidia/pytorch:24.09-py3 --ipc=host\n"),

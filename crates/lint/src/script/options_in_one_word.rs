@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "ARGS=\"--lr 1e-4 --batch-size 8 --epochs 3\"\ntorchrun --standalone --nproc_per_node=4 train.py \"$ARGS\"\n",
+            "ARGS=\"--lr 1e-4 --batch-size 8 --epochs 3\"\ntorchrun --standalone --nproc_per_node=4 \
+             train.py \"$ARGS\"\n",
         ),
         named("run.sh", "OPTS='--gpus all --ipc=host'\ndocker run \"${OPTS}\" image python t.py\n"),
         named("run.sh", "D=\"--nnodes=2 --nproc_per_node=8\"\ntorchrun \"$D\" t.py\n"),
@@ -71,17 +72,25 @@ fn fault(command: &Command, sets: &[Assigned]) -> Option<Found> {
         if !plain || of_option {
             return None;
         }
-        let values: Vec<&Assigned> = sets.iter().filter(|one| one.name == name && one.line <= command.line).collect();
+        let values: Vec<&Assigned> =
+            sets.iter().filter(|one| one.name == name && one.line <= command.line).collect();
         let fits = |one: &&Assigned| one.value.as_deref().is_some_and(|value| is_several(value, name));
         if values.is_empty() || !values.iter().all(fits) {
             return None;
         }
         let message = format!(
-            "\"${name}\" in quotes is one word with blanks: {program} gets all options of it as one argument, and \
+            "\"${name}\" in quotes is one word with blanks: {program} gets all options of it as one \
+             argument, and \
              refuses it"
         );
-        let fix = format!("Make it a list: `{name}=(--a 1 --b 2)` and `\"${{{name}[@]}}\"`, or leave the quotes out");
-        Some(Found::error(word.line.max(command.line), message, fix).unless_certain(command.certain || command.loops > 0))
+        let fix = format!(
+            "Make it a list: `{name}=(--a 1 --b 2)` and `\"${{{name}[@]}}\"`, or leave the \
+         quotes out"
+        );
+        Some(
+            Found::error(word.line.max(command.line), message, fix)
+                .unless_certain(command.certain || command.loops > 0),
+        )
     })
 }
 

@@ -30,15 +30,18 @@ pub(crate) const RULE: Rule = Rule {
         named("get.sh", "curl -o c https://huggingface.co/a/b/resolve/main/config.json\n"),
         named(
             "get.sh",
-            "curl -LO https://github.com/a/b/blob/main/w.pt?raw=true\necho https://github.com/a/b/blob/main/w\n",
+            "curl -LO https://github.com/a/b/blob/main/w.pt?raw=true\necho \
+             https://github.com/a/b/blob/main/w\n",
         ),
         named(
             "get.sh",
-            "curl --location -O https://github.com/a/b/archive/main.tar.gz\ncurl $OPTS https://github.com/a/b/archive/m.tgz\n",
+            "curl --location -O https://github.com/a/b/archive/main.tar.gz\ncurl $OPTS \
+             https://github.com/a/b/archive/m.tgz\n",
         ),
         named(
             "get.sh",
-            "curl -sI https://github.com/a/b/releases/download/v1/m.tgz\ncurl -O https://raw.githubusercontent.com/a/b/main/c\n",
+            "curl -sI https://github.com/a/b/releases/download/v1/m.tgz\ncurl -O \
+             https://raw.githubusercontent.com/a/b/main/c\n",
         ),
     ],
 };
@@ -68,7 +71,8 @@ pub(crate) fn fault(command: &Command) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "curl does not follow the redirect of {host} without -L: it saves an empty file, or the redirect's text"
+        "curl does not follow the redirect of {host} without -L: it saves an empty file, or the redirect's \
+         text"
     );
     Some(Found::error(line, message, "Write `curl -fL`"))
 }

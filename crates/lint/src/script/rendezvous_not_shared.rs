@@ -35,7 +35,8 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --nnodes=2 --node_rank=$R --master_addr=$(hostname) x.py\n"),
         named(
             "run.sh",
-            "pdsh -w gpu-[1-4] 'bash -lc \"\n  cd /x\n  torchrun --nnodes=4 --rdzv-id=$RANDOM --rdzv-backend=c10d \
+            "pdsh -w gpu-[1-4] 'bash -lc \"\n  cd /x\n  torchrun --nnodes=4 --rdzv-id=$RANDOM \
+             --rdzv-backend=c10d \
              --rdzv-endpoint=gpu-1:29400 x.py\n\"'\n",
         ),
         named(
@@ -70,7 +71,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "RUN=$RANDOM\nfor h in a b; do\n  ssh $h \"torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_id=$RUN \
+            "RUN=$RANDOM\nfor h in a b; do\n  ssh $h \"torchrun --nnodes=2 --rdzv_backend=c10d \
+             --rdzv_id=$RUN \
              --rdzv_endpoint=a:29400 x.py\" &\ndone\nwait\n",
         ),
         named("run.sh", "export PET_MASTER_ADDR=head PET_NODE_RANK=$R\ntorchrun --nnodes=2 train.py\n"),

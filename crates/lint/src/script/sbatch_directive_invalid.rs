@@ -38,7 +38,8 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH -t {TIME}\nsrun python t.py\n"),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --time=3600\n# one full run is about 55 hours; --time is in minutes\nsrun a\n",
+            "#!/bin/bash\n#SBATCH --time=3600\n# one full run is about 55 hours; --time is in minutes\nsrun \
+             a\n",
         ),
         named(
             "job.sbatch",
@@ -226,7 +227,8 @@ fn time(option: &BatchOption, value: &str, hours: &Hours) -> Option<Found> {
         .filter(|needs| minutes_and_seconds && option.name == "time" && first >= *needs && needs * 60 > first)
     {
         let message = format!(
-            "{} {value} is {first} minutes (minutes:seconds), but a comment says that the run takes {needs} hours",
+            "{} {value} is {first} minutes (minutes:seconds), but a comment says that the run takes {needs} \
+             hours",
             option.written
         );
         return Some(Found::warning(option.line, message, format!("Write `{first}:00:00` for hours")));

@@ -15,16 +15,19 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres=gpu:4\nsrun torchrun --nnodes=$SLURM_NNODES \
-             --nproc_per_node=$SLURM_GPUS_PER_NODE --rdzv_backend=c10d --rdzv_id=1 --rdzv_endpoint=$H:1 t.py\n",
+             --nproc_per_node=$SLURM_GPUS_PER_NODE --rdzv_backend=c10d --rdzv_id=1 --rdzv_endpoint=$H:1 \
+             t.py\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH -N2 --gres=gpu:4\nexport WORLD_SIZE=$((SLURM_NNODES * SLURM_GPUS_PER_NODE))\nsrun \
+            "#!/bin/bash\n#SBATCH -N2 --gres=gpu:4\nexport WORLD_SIZE=$((SLURM_NNODES * \
+             SLURM_GPUS_PER_NODE))\nsrun \
              python t.py\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:1\nexport OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\nsrun \
+            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:1\nexport \
+             OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\nsrun \
              python t.py\n",
         ),
         named(
@@ -44,16 +47,19 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gpus-per-node=4 -c 8\nexport OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\ntorchrun \
+            "#!/bin/bash\n#SBATCH --gpus-per-node=4 -c 8\nexport \
+             OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\ntorchrun \
              --nproc_per_node=$SLURM_GPUS_PER_NODE t.py\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gres=gpu:4\nSLURM_GPUS_PER_NODE=4\ntorchrun --nproc_per_node=$SLURM_GPUS_PER_NODE t.py\n",
+            "#!/bin/bash\n#SBATCH --gres=gpu:4\nSLURM_GPUS_PER_NODE=4\ntorchrun \
+             --nproc_per_node=$SLURM_GPUS_PER_NODE t.py\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gres=gpu:4\n# sbatch --array=0-7 job.sbatch\npython t.py --seed $SLURM_ARRAY_TASK_ID\n",
+            "#!/bin/bash\n#SBATCH --gres=gpu:4\n# sbatch --array=0-7 job.sbatch\npython t.py --seed \
+             $SLURM_ARRAY_TASK_ID\n",
         ),
         named(
             "job.sbatch",
@@ -62,7 +68,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nsrun --ntasks-per-node=4 bash -c 'echo $SLURM_NTASKS_PER_NODE'\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nsrun --ntasks-per-node=4 bash -c 'echo \
+             $SLURM_NTASKS_PER_NODE'\n",
         ),
         named("run.sh", "torchrun --nproc_per_node=$SLURM_GPUS_PER_NODE t.py\n"),
     ],

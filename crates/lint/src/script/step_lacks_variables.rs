@@ -25,11 +25,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export NCCL_DEBUG=INFO python train.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export NCCL_DEBUG=INFO python \
+             train.py\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --export=NONE\nexport MASTER_ADDR=a\nexport MASTER_PORT=1\nsrun \
+            "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --export=NONE\nexport MASTER_ADDR=a\nexport \
+             MASTER_PORT=1\nsrun \
              python train.py\n",
         ),
         named(
@@ -40,7 +42,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export=ALL,NCCL_DEBUG=INFO python t.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export=ALL,NCCL_DEBUG=INFO python \
+             t.py\n",
         ),
         named(
             "job.sbatch",

@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "start.sh",
-            "export MASTER_ADDR=10.8.0.3 MASTER_PORT=29500\nexport WORLD_SIZE=2 RANK=$1\nsudo /opt/venv/bin/python \
+            "export MASTER_ADDR=10.8.0.3 MASTER_PORT=29500\nexport WORLD_SIZE=2 RANK=$1\nsudo \
+             /opt/venv/bin/python \
              train.py\n",
         ),
         named("start.sh", "export NCCL_SOCKET_IFNAME=eno1\nsudo -u train torchrun --standalone train.py\n"),

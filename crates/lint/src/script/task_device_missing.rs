@@ -25,7 +25,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --ntasks=4\n#SBATCH --gpus-per-task=1\nsrun python train.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --ntasks=4\n#SBATCH --gpus-per-task=1\nsrun python \
+             train.py\n",
             &[(
                 "train.py",
                 "import os\nimport torch\nlocal = int(os.environ[\"SLURM_LOCALID\"])\n\

@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "entrypoint.sh",
-            "#!/usr/bin/env bash\nset -euo pipefail\nexport LD_LIBRARY_PATH=\"/x/lib:$LD_LIBRARY_PATH\"\nexec \"$@\"\n",
+            "#!/usr/bin/env bash\nset -euo pipefail\nexport \
+             LD_LIBRARY_PATH=\"/x/lib:$LD_LIBRARY_PATH\"\nexec \"$@\"\n",
         ),
         named("run.sh", "#!/bin/bash\nset -u\nexport PYTHONPATH=${PYTHONPATH}:/src\npython t.py\n"),
         named("run.sh", "#!/bin/bash\nset -o nounset\nLD_PRELOAD=$LD_PRELOAD:/x.so python t.py\n"),

@@ -18,14 +18,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "start.py",
-            "import subprocess\n\ncmd = [\n    \"docker\",\n    \"run\",\n    '--gpus=device=2,3',\n    \"image\",\n\
+            "import subprocess\n\ncmd = [\n    \"docker\",\n    \"run\",\n    '--gpus=device=2,3',\n    \
+             \"image\",\n\
              ]\nsubprocess.check_call(cmd)\n",
         ),
     ],
     silent: &[
         named(
             "start.py",
-            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", '\"device=0,1\"', \"image\"])\n",
+            "import subprocess\nsubprocess.run([\"docker\", \"run\", \"--gpus\", '\"device=0,1\"', \
+             \"image\"])\n",
         ),
         named(
             "start.py",
