@@ -7,7 +7,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named_with};
 pub(crate) const RULE: Rule = Rule {
     id: "accelerate-machines-do-not-meet",
     severity: Severity::Error,
-    summary: "each machine of accelerate's configuration has a rank of its own and the address of the first",
+    summary: "accelerate's machines have ranks of their own and the address of the first",
     explain: include_str!("accelerate_machines_do_not_meet.md"),
     judge: Judge::Accelerate(judge),
     fires: &[
