@@ -16,8 +16,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "ds.yaml",
             "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  \
-             deepspeed_config_file: zero2.json\n  zero3_init_flag: false\nmixed_precision: bf16\n\
-             num_processes: 8\n",
+             deepspeed_config_file: zero2.json\n  zero3_init_flag: false\nmixed_precision: \
+             bf16\nnum_processes: 8\n",
         ),
         named(
             "ds.yaml",
@@ -26,8 +26,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: no\n\
-             num_processes: 8\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: \
+             no\nnum_processes: 8\n",
         ),
         named(
             "c.yaml",
@@ -40,8 +40,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_process: 8\n\
-             num_machines: 1\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_process: 8\nnum_machines: \
+             1\n",
         ),
         named(
             "c.yaml",
@@ -65,13 +65,13 @@ pub(crate) const RULE: Rule = Rule {
             "ds.yaml",
             "compute_environment: LOCAL_MACHINE\ndebug: false\ndeepspeed_config:\n  \
              gradient_accumulation_steps: 1\n  \
-             zero_stage: 2\ndistributed_type: DEEPSPEED\ndowncast_bf16: 'no'\nmixed_precision: bf16\n\
-             use_cpu: false\n",
+             zero_stage: 2\ndistributed_type: DEEPSPEED\ndowncast_bf16: 'no'\nmixed_precision: \
+             bf16\nuse_cpu: false\n",
         ),
         named(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nfsdp_config: {}\n\
-             mixed_precision: 'no'\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nfsdp_config: {}\nmixed_precision: \
+             'no'\n\
              gpu_ids: all\nnum_processes: 1\nuse_cpu: false\n",
         ),
         named(
@@ -266,8 +266,8 @@ fn gpu_ids(config: &AccelerateConfig) -> Option<Found> {
         .iter()
         .any(|(_, launch)| launch.options.has("num_processes") || launch.options.has("gpu_ids"));
     let message = format!(
-        "gpu_ids has {count} GPUs, but num_processes starts {processes} on each machine; the others \
-         fail with \
+        "gpu_ids has {count} GPUs, but num_processes starts {processes} on each machine; the others fail \
+         with \
          `invalid device ordinal`"
     );
     (processes > count && !given && config.string("distributed_type") != Some("MULTI_CPU")).then(|| {
@@ -297,8 +297,8 @@ fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
     let places = places.chain(top.map(|_| ("mixed_precision", config.line(&["mixed_precision"]))));
     let found = places.map(|(field, line)| {
         let message = format!(
-            "{field} next to deepspeed_config_file: accelerate ends with ValueError, because {file} is \
-             to have it"
+            "{field} next to deepspeed_config_file: accelerate ends with ValueError, because {file} is to \
+             have it"
         );
         Found::error(line, message, format!("Remove {field} here and set it in {file}"))
     });

@@ -7,14 +7,14 @@ use crate::rule::{Found, Judge, Rule, Severity, named_with};
 pub(crate) const RULE: Rule = Rule {
     id: "accelerate-machines-do-not-meet",
     severity: Severity::Error,
-    summary: "each machine of accelerate's configuration has a rank of its own and the address of the first",
+    summary: "accelerate's machines have ranks of their own and the address of the first",
     explain: include_str!("accelerate_machines_do_not_meet.md"),
     judge: Judge::Accelerate(judge),
     fires: &[
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\n\
-             main_process_ip: a\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: \
+             a\n\
              num_machines: 2\nnum_processes: 16\n",
             &[(
                 "job.sbatch",
@@ -23,23 +23,23 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: a\n\
-             num_machines: 2\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: \
+             a\nnum_machines: 2\n\
              num_processes: 16\n",
             &[("run.sh", "pdsh -w a,b 'cd /x && accelerate launch --config_file conf/c.yaml t.py'\n")],
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 2\n\
-             num_processes: 16\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: \
+             2\nnum_processes: 16\n",
             &[("run.sh", "accelerate launch --config_file c.yaml --machine_rank $1 t.py\n")],
         ),
     ],
     silent: &[
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\n\
-             main_process_ip: a\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmachine_rank: 0\nmain_process_ip: \
+             a\n\
              num_machines: 2\nnum_processes: 16\n",
             &[(
                 "job.sbatch",
@@ -50,8 +50,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: a\n\
-             num_machines: 2\n\
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmain_process_ip: \
+             a\nnum_machines: 2\n\
              num_processes: 16\nmachine_rank: 0\n",
             &[("run.sh", "accelerate launch --config_file c.yaml t.py\n")],
         ),
@@ -64,8 +64,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 2\n\
-             num_processes: 16\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: \
+             2\nnum_processes: 16\n",
             &[("run.sh", "accelerate launch --config_file c.yaml $ARGS t.py\n")],
         ),
     ],

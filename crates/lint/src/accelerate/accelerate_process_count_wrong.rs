@@ -17,8 +17,8 @@ pub(crate) const RULE: Rule = Rule {
              main_process_ip: 10.0.4.11\n",
             &[(
                 "launch.sh",
-                "# usage: launch.sh RANK (8 x H100 in each, all 16 for this run)\nexec accelerate \
-                 launch --config_file \
+                "# usage: launch.sh RANK (8 x H100 in each, all 16 for this run)\nexec accelerate launch \
+                 --config_file \
                  /cfg/fsdp.yaml --machine_rank $1 t.py\n",
             )],
         ),
@@ -29,8 +29,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 4\n\
-             num_processes: 2\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: \
+             4\nnum_processes: 2\n",
         ),
         named_with(
             "c.yaml",
@@ -55,8 +55,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "c.yaml",
-            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmain_process_ip: a\n\
-             num_machines: 2\nnum_processes: 8\n",
+            "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmain_process_ip: a\nnum_machines: \
+             2\nnum_processes: 8\n",
             &[("run.sh", "# 8 GPUs each\naccelerate launch --config_file c.yaml --num_processes 16 t.py\n")],
         ),
         named(

@@ -14,8 +14,8 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM ubuntu:24.04\nRUN wget -q https://huggingface.co/a/b/blob/main/model.safetensors\n"),
         dockerfile("FROM ubuntu:24.04\nADD https://github.com/a/b/blob/main/weights.pt /w/\n"),
         dockerfile(
-            "FROM ubuntu:24.04\nRUN set -e; curl -o m.tgz \
-             https://github.com/a/b/releases/download/v1/m.tgz && tar \
+            "FROM ubuntu:24.04\nRUN set -e; curl -o m.tgz https://github.com/a/b/releases/download/v1/m.tgz \
+             && tar \
              xf m.tgz\n",
         ),
     ],

@@ -61,7 +61,7 @@ fn fault(launch: &Launch) -> Option<Found> {
     let version = base.strip_prefix("python")?;
     let is_python = version.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
     // A launcher with no word behind it starts nothing.
-    let followed = options.behind.first().is_some();
+    let followed = !options.behind.is_empty();
     let message = format!("{name} takes {text} for the script to start: `can't open file` … `{base}`");
     (is_python && followed).then(|| {
         let fix = "Leave the interpreter out, or add `--no_python`";

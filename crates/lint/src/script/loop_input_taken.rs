@@ -15,8 +15,8 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "while read host; do\n  ssh $host \"pkill -f train.py\"\ndone < hosts.txt\n"),
         named(
             "run.sh",
-            "scontrol show hostnames | while IFS= read -r h; do\n  echo $h\n  ssh \"$h\" nvidia-smi -L\n\
-             done\n",
+            "scontrol show hostnames | while IFS= read -r h; do\n  echo $h\n  ssh \"$h\" nvidia-smi \
+             -L\ndone\n",
         ),
         named("run.sh", "while read -r lr; do srun python train.py --lr $lr; done < grid.txt\n"),
         named(
@@ -55,13 +55,13 @@ fn judge(script: &Script) -> Vec<Found> {
         let Some((_, from)) = open else { continue };
         let Some(name) = reads(command, &lines) else { continue };
         let message = format!(
-            "{name} reads the input of the loop (line {from}), which is the rest of the list: the loop \
-             ends after \
+            "{name} reads the input of the loop (line {from}), which is the rest of the list: the loop ends \
+             after \
              its first turn"
         );
         let fix = match name {
-            "ssh" => "Write `ssh -n`, or `< /dev/null` after the command".to_owned(),
-            _ => format!("Write `< /dev/null` after {name}"),
+            "ssh" => "Write `ssh -n`, or `< /dev/null` behind the command".to_owned(),
+            _ => format!("Write `< /dev/null` behind {name}"),
         };
         found.push(Found::error(command.line, message, fix));
         open = None;

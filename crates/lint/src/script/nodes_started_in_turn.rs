@@ -29,15 +29,15 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nfor ((i = 0; i < 2; i++)); do\n  srun -N1 -n1 -w \
-             ${nodes[$i]} torchrun \
+            "#!/bin/bash\n#SBATCH --nodes=2\nfor ((i = 0; i < 2; i++)); do\n  srun -N1 -n1 -w ${nodes[$i]} \
+             torchrun \
              --nnodes=2 --node_rank=$i --master_addr=$head t.py\ndone\nwait\n",
         ),
         named("run.sh", "for i in 0 1 2 3; do\n  RANK=$i WORLD_SIZE=4 LOCAL_RANK=$i python train.py\ndone\n"),
         named(
             "run.sh",
-            "for i in 0 1; do\n  docker exec node$i torchrun --nnodes=2 --node_rank=$i \
-             --master_addr=node0 t.py\ndone\n",
+            "for i in 0 1; do\n  docker exec node$i torchrun --nnodes=2 --node_rank=$i --master_addr=node0 \
+             t.py\ndone\n",
         ),
     ],
     silent: &[
@@ -51,8 +51,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "for h in a b; do\n  ssh $h \"nohup torchrun --nnodes=2 --rdzv-backend=c10d \
-             --rdzv-endpoint=a:1 t.py > log 2>&1 &\"\ndone\n",
+            "for h in a b; do\n  ssh $h \"nohup torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=a:1 \
+             t.py > log 2>&1 &\"\ndone\n",
         ),
         named(
             "run.sh",
@@ -66,13 +66,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "for try in 1 2 3; do\n  torchrun --nnodes=2 --node_rank=$R --master_addr=$A t.py && break\n\
-             done\n",
+            "for try in 1 2 3; do\n  torchrun --nnodes=2 --node_rank=$R --master_addr=$A t.py && \
+             break\ndone\n",
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nfor lr in 1 2; do\n  srun torchrun --nnodes=2 \
-             --rdzv_id=$lr t.py\ndone\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nfor lr in 1 2; do\n  srun torchrun --nnodes=2 --rdzv_id=$lr \
+             t.py\ndone\n",
         ),
     ],
 };
@@ -136,10 +136,7 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
             let option = command.text();
             let rank = ["--node_rank", "--node-rank", "--machine_rank", "--rank"].iter().any(|name| {
                 option.split_once(name).is_some_and(|(_, rest)| {
-                    rest.trim_start_matches(['=', ' '])
-                        .split_whitespace()
-                        .next()
-                        .is_some_and(|word| names(word))
+                    rest.trim_start_matches(['=', ' ']).split_whitespace().next().is_some_and(&names)
                 })
             });
             (needed(command, sets)?, own || rank)
@@ -156,7 +153,7 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
     )
     .replace("the all others", "the others")
     .replace("the 1 others", "the other one");
-    let fix = "Put `&` after the command and `wait` after the loop";
+    let fix = "Put `&` behind the command and `wait` behind the loop";
     Some(Found::error(command.line, message, fix).unless_certain(start.count.is_some()))
 }
 

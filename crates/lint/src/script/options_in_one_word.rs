@@ -79,13 +79,13 @@ fn fault(command: &Command, sets: &[Assigned]) -> Option<Found> {
             return None;
         }
         let message = format!(
-            "\"${name}\" in quotes is one word with spaces: {program} gets all options of it as one \
+            "\"${name}\" in quotes is one word with blanks: {program} gets all options of it as one \
              argument, and \
              refuses it"
         );
         let fix = format!(
-            "Make it a list: `{name}=(--a 1 --b 2)` and `\"${{{name}[@]}}\"`, or leave \
-         the quotes out"
+            "Make it a list: `{name}=(--a 1 --b 2)` and `\"${{{name}[@]}}\"`, or leave the \
+         quotes out"
         );
         Some(
             Found::error(word.line.max(command.line), message, fix)

@@ -71,8 +71,8 @@ pub(crate) fn fault(command: &Command) -> Option<Found> {
         return None;
     }
     let message = format!(
-        "curl does not follow the redirect of {host} without -L: it saves an empty file, or the \
-         redirect's text"
+        "curl does not follow the redirect of {host} without -L: it saves an empty file, or the redirect's \
+         text"
     );
     Some(Found::error(line, message, "Write `curl -fL`"))
 }

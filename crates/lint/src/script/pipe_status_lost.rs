@@ -35,8 +35,8 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "python train.py | tee log\npython eval.py\nif [ $? -ne 0 ]; then exit 1; fi\n"),
         named(
             "run.sh",
-            "python train.py | tee log || true\ncurl -sL https://x/y.list | sed s/a/b/ | sudo tee \
-             /etc/x && apt-get update\n",
+            "python train.py | tee log || true\ncurl -sL https://x/y.list | sed s/a/b/ | sudo tee /etc/x && \
+             apt-get update\n",
         ),
         named("run.sh", ". ./common.sh\npython train.py | tee log || exit 1\n"),
     ],

@@ -38,8 +38,8 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH -t {TIME}\nsrun python t.py\n"),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --time=3600\n# one full run is about 55 hours; --time is in minutes\n\
-             srun a\n",
+            "#!/bin/bash\n#SBATCH --time=3600\n# one full run is about 55 hours; --time is in minutes\nsrun \
+             a\n",
         ),
         named(
             "job.sbatch",
@@ -227,8 +227,8 @@ fn time(option: &BatchOption, value: &str, hours: &Hours) -> Option<Found> {
         .filter(|needs| minutes_and_seconds && option.name == "time" && first >= *needs && needs * 60 > first)
     {
         let message = format!(
-            "{} {value} is {first} minutes (minutes:seconds), but a comment says that the run takes \
-             {needs} hours",
+            "{} {value} is {first} minutes (minutes:seconds), but a comment says that the run takes {needs} \
+             hours",
             option.written
         );
         return Some(Found::warning(option.line, message, format!("Write `{first}:00:00` for hours")));
@@ -340,19 +340,20 @@ fn stray_words(script: &Script, batch: &Batch) -> Vec<Found> {
         (!own).then(|| Found::error(line, message, format!("Write `#SBATCH --{first}`")))
     };
     let texts: Vec<&str> = source.lines().collect();
-    let known: BTreeSet<&str> = script.catalog.sbatch_options().names().collect();
-    let behind = |options: &[BatchOption]| {
-        let line = options.first()?.line;
-        let word = texts.get(line - 1)?.split_whitespace().skip(1).find(|word| {
+    let behind = |option: &BatchOption| {
+        let line = texts.get(option.line - 1)?;
+        let word = line.split_whitespace().skip(1).find(|word| {
             let name = word.split('=').next().unwrap_or_default();
-            word.contains('=') && !word.starts_with(['-', '#', '"', '\'']) && known.contains(name)
+            word.contains('=')
+                && !word.starts_with(['-', '#', '"', '\''])
+                && script.catalog.sbatch_options().names().any(|known| known == name)
         })?;
-        let used = options.iter().any(|option| option.value.as_deref() == Some(word));
+        let used = option.value.as_deref() == Some(word);
         let message = format!("{word}: an option begins with --; sbatch ignores the rest of the line");
-        (!used).then(|| Found::error(line, message, format!("Write `--{word}`")))
+        (!used).then(|| Found::error(option.line, message, format!("Write `--{word}`")))
     };
     let mut found: Vec<Found> = directives.filter_map(stray).collect();
-    found.extend(batch.options.chunk_by(|one, next| one.line == next.line).filter_map(behind));
+    found.extend(batch.options.iter().filter_map(behind));
     found.dedup();
     found
 }

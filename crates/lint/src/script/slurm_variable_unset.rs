@@ -47,8 +47,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gpus-per-node=4 -c 8\nexport OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\n\
-             torchrun \
+            "#!/bin/bash\n#SBATCH --gpus-per-node=4 -c 8\nexport \
+             OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\ntorchrun \
              --nproc_per_node=$SLURM_GPUS_PER_NODE t.py\n",
         ),
         named(

@@ -42,8 +42,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export=ALL,NCCL_DEBUG=INFO \
-             python t.py\n",
+            "#!/bin/bash\n#SBATCH --nodes=2\nexport MASTER_ADDR=a\nsrun --export=ALL,NCCL_DEBUG=INFO python \
+             t.py\n",
         ),
         named(
             "job.sbatch",

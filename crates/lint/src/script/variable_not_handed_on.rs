@@ -27,8 +27,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --nodes=2\nhead_node=$(scontrol show hostnames | head -n1)\nsrun bash \
-             -c 'python \
+            "#!/bin/bash\n#SBATCH --nodes=2\nhead_node=$(scontrol show hostnames | head -n1)\nsrun bash -c \
+             'python \
              train.py --address ${head_node}'\n",
         ),
         named("run.sh", "RANKS=4\npdsh -w a,b 'cd /x; mpirun -np $RANKS python train.py'\n"),
@@ -92,7 +92,9 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
         own.contains(name) || given.iter().any(|one| one == name) || EVERYWHERE.contains(&name.as_str())
     };
     // A file that the other shell reads may set more.
-    let reads = commands.iter().any(|one| matches!(one.word(0), "source" | "." | "eval"));
+    let known_file = |name: &str| name.ends_with("activate") || name.ends_with("conda.sh");
+    let reads =
+        commands.iter().any(|one| matches!(one.word(0), "source" | "." | "eval") && !known_file(one.word(1)));
     let mut places = line_uses(text).into_iter();
     let (line, set) = places.find_map(|(line, name)| {
         let set = sets.iter().rev().find(|one| one.name == name && one.line <= line)?;
