@@ -79,7 +79,7 @@ fn fault(container: &Container) -> Option<Found> {
          the readiness probe needs {condition}",
         document.name
     );
-    let line = container.line(&["readinessProbe"]);
+    let line = document.line_of(&["spec", "podManagementPolicy"]);
     Some(Found::warning(line, message, "Set `podManagementPolicy: Parallel`"))
 }
 
