@@ -65,7 +65,8 @@ fn port(one: &Instruction) -> Option<Found> {
         };
         let known = ["", "tcp", "udp", "sctp"].contains(&protocol.to_ascii_lowercase().as_str());
         let other = word.contains(['$', '"', '\'', '#', '`', '[']);
-        !other && !(plain && known)
+        let sound = other || plain && known;
+        !sound
     })?;
     if let Some((host, inner)) = word.split_once(':') {
         let numbers = [host, inner]

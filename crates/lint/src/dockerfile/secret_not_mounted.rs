@@ -63,7 +63,7 @@ fn fault(one: &Instruction) -> Option<Found> {
                 .find(|letter: char| !letter.is_alphanumeric() && !"_-.".contains(letter))
                 .unwrap_or(rest.len());
             let name = &rest[..end];
-            let known = mounted.iter().any(|path| path == &format!("{DIRECTORY}{name}"));
+            let known = mounted.contains(&format!("{DIRECTORY}{name}"));
             (!name.is_empty() && !rest[end..].starts_with(['$', '*']) && !known)
                 .then(|| (name.to_owned(), text.line_at(at)))
         })
