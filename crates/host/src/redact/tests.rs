@@ -22,12 +22,14 @@ fn replaces_user_and_machine_names_and_keeps_the_rest() {
         ("read /etc/hosts", "127.0.0.1 localhost\n10.20.30.41 gpu-17 gpu-17.corp.lan\n10.20.30.42 storage\n"),
         (
             "environment",
-            "HOME=/home/alice\nHTTPS_PROXY=http://alice:geheim@proxy.corp.lan:3128\nUSER=alice\nSLURM_JOB_ID=7\nSLURM_JOB_NAME=secret",
+            "HOME=/home/alice\nHTTPS_PROXY=http://alice:geheim@proxy.corp.lan:3128\nUSER=alice\n\
+             SLURM_JOB_ID=7\nSLURM_JOB_NAME=secret",
         ),
         ("read /etc/group", "root:x:0:\ndocker:x:998:alice,bob\nalice:x:1000:\n"),
         (
             "run nvidia-smi -q -x",
-            "<driver_version>550.90.07</driver_version><serial>1322621008</serial><uuid>GPU-5a2b6f10-0d6c-4f3b-9c1e-0123456789ab</uuid>",
+            "<driver_version>550.90.07</driver_version><serial>1322621008</serial><uuid>\
+             GPU-5a2b6f10-0d6c-4f3b-9c1e-0123456789ab</uuid>",
         ),
         (
             "read /proc/net/if_inet6",
@@ -38,7 +40,8 @@ fn replaces_user_and_machine_names_and_keeps_the_rest() {
         ("read /sys/class/net/eth0/address", "52:54:00:12:34:56\n"),
         (
             "engine unix:///var/run/docker.sock /info",
-            r#"{"ID":"AAAA:BBBB","Name":"gpu-17","ServerVersion":"27.3.1","Swarm":{"NodeAddr":"10.20.30.41","NodeID":"x"}}"#,
+            r#"{"ID":"AAAA:BBBB","Name":"gpu-17","ServerVersion":"27.3.1",
+                "Swarm":{"NodeAddr":"10.20.30.41","NodeID":"x"}}"#,
         ),
         ("find /usr/lib libnccl", "libnccl.so.2.21.5"),
         ("read /home/alice/.venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.12.3\n"),
@@ -94,11 +97,14 @@ fn credentials_survive_nowhere() {
     let readings = redacted(&[
         (
             "environment",
-            "DOCKER_AUTH_CONFIG={\"auths\":{\"r\":{\"auth\":\"YWxpY2U6UzNj\"}}}\nDOCKER_PASS=hunter2\nDOCKER_PAT=dckr_pat_x1\n\
-             NVIDIA_KEY=nvapi-0123456789\nNCCL_X=hf_AAAABBBBCCCC\nPIP_EXTRA_INDEX_URL=https://i.example.net/s?token=Qq1\n\
+            "DOCKER_AUTH_CONFIG={\"auths\":{\"r\":{\"auth\":\"YWxpY2U6UzNj\"}}}\nDOCKER_PASS=hunter2\n\
+             DOCKER_PAT=dckr_pat_x1\n\
+             NVIDIA_KEY=nvapi-0123456789\nNCCL_X=hf_AAAABBBBCCCC\n\
+             PIP_EXTRA_INDEX_URL=https://i.example.net/s?token=Qq1\n\
              HTTP_PROXY=bob:pw77@proxy:3128\nUV_INDEX_URL=https://bob:p/w:S3cret@i.example.net/simple\n\
              PIP_INDEX_URL=https://bob:S3c@ret2@i.example.net/simple\nPIP_SURPRISE=hunter2\n\
-             MASTER_ADDR=gpunode7.corp.example\nNO_PROXY=localhost,.svc,intra.corp.example\nDOCKER_HOST=tcp://bastion:2375",
+             MASTER_ADDR=gpunode7.corp.example\nNO_PROXY=localhost,.svc,intra.corp.example\n\
+             DOCKER_HOST=tcp://bastion:2375",
         ),
         (
             "read /etc/environment",
@@ -111,8 +117,9 @@ fn credentials_survive_nowhere() {
         ),
         (
             "read /etc/docker/daemon.json",
-            r#"{"log-opts":{"splunk-token":"hunter2","max-size":"10m"},"labels":["team=hunter2"],"data-root":"/data/docker",
-            "insecure-registries":["registry.corp.example:5000"],"runtimes":{"nvidia":{"path":"nvidia-container-runtime"}}}"#,
+            r#"{"log-opts":{"splunk-token":"hunter2","max-size":"10m"},"labels":["team=hunter2"],
+            "data-root":"/data/docker","insecure-registries":["registry.corp.example:5000"],
+            "runtimes":{"nvidia":{"path":"nvidia-container-runtime"}}}"#,
         ),
         (
             "read /proc/cmdline",

@@ -60,8 +60,8 @@ fn judge(script: &Script) -> Vec<Found> {
              its first turn"
         );
         let fix = match name {
-            "ssh" => "Write `ssh -n`, or `< /dev/null` behind the command".to_owned(),
-            _ => format!("Write `< /dev/null` behind {name}"),
+            "ssh" => "Write `ssh -n`, or `< /dev/null` after the command".to_owned(),
+            _ => format!("Write `< /dev/null` after {name}"),
         };
         found.push(Found::error(command.line, message, fix));
         open = None;

@@ -153,7 +153,7 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
     )
     .replace("the all others", "the others")
     .replace("the 1 others", "the other one");
-    let fix = "Put `&` behind the command and `wait` behind the loop";
+    let fix = "Put `&` after the command and `wait` after the loop";
     Some(Found::error(command.line, message, fix).unless_certain(start.count.is_some()))
 }
 

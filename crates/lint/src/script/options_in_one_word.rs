@@ -79,7 +79,7 @@ fn fault(command: &Command, sets: &[Assigned]) -> Option<Found> {
             return None;
         }
         let message = format!(
-            "\"${name}\" in quotes is one word with blanks: {program} gets all options of it as one \
+            "\"${name}\" in quotes is one word with spaces: {program} gets all options of it as one \
              argument, and \
              refuses it"
         );
