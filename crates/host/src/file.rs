@@ -314,6 +314,8 @@ mod tests {
 
     #[test]
     fn files_are_read_without_their_holes() {
+        use std::io::Write as _;
+
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"one").unwrap();
         file.seek(SeekFrom::Start(200 << 30)).unwrap();

@@ -1,5 +1,7 @@
 //! A package comes from an index that the file does not define.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::kind::Kind;
 use crate::read::packages::PackageList;
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -47,41 +49,55 @@ fn judge(list: &PackageList) -> Vec<Found> {
     }
     let Ok(file) = list.text.parse::<toml::Table>() else { return Vec::new() };
     let tool = |name: &str| file.get("tool").and_then(|tool| tool.get(name));
+    let quoted = quoted(&list.text);
     let mut found = Vec::new();
     if let Some(uv) = tool("uv") {
         let defined = names(uv.get("index"));
         let sources = uv.get("sources").and_then(toml::Value::as_table);
         for (package, source) in sources.into_iter().flatten() {
-            found.extend(undefined(list, package, source, "index", &defined, "[[tool.uv.index]]"));
+            found.extend(undefined(&quoted, package, source, "index", &defined, "[[tool.uv.index]]"));
         }
     }
     if let Some(poetry) = tool("poetry") {
         let mut defined = names(poetry.get("source"));
-        defined.push("pypi".to_owned());
+        defined.insert("pypi".to_owned());
         let groups = poetry.get("group").and_then(toml::Value::as_table);
         let groups = groups
             .into_iter()
             .flat_map(|groups| groups.values().filter_map(|group| group.get("dependencies")));
         let tables = poetry.get("dependencies").into_iter().chain(groups).filter_map(toml::Value::as_table);
         for (package, source) in tables.flatten() {
-            found.extend(undefined(list, package, source, "source", &defined, "[[tool.poetry.source]]"));
+            found.extend(undefined(&quoted, package, source, "source", &defined, "[[tool.poetry.source]]"));
         }
     }
     found
 }
 
 /// The names of indexes, in small letters.
-fn names(indexes: Option<&toml::Value>) -> Vec<String> {
+fn names(indexes: Option<&toml::Value>) -> BTreeSet<String> {
     let all = indexes.and_then(toml::Value::as_array).into_iter().flatten();
     all.filter_map(|index| index.get("name")?.as_str()).map(str::to_ascii_lowercase).collect()
 }
 
+/// The lines, numbered from 1, by the texts in double quotes in them.
+type Quoted<'t> = BTreeMap<&'t str, Vec<(usize, &'t str)>>;
+
+fn quoted(text: &str) -> Quoted<'_> {
+    let mut found: Quoted<'_> = BTreeMap::new();
+    for (index, line) in text.lines().enumerate() {
+        for one in line.split('"').skip(1).step_by(2) {
+            found.entry(one).or_default().push((index + 1, line.trim_start()));
+        }
+    }
+    found
+}
+
 fn undefined(
-    list: &PackageList,
+    quoted: &Quoted<'_>,
     package: &str,
     source: &toml::Value,
     key: &str,
-    defined: &[String],
+    defined: &BTreeSet<String>,
     table: &str,
 ) -> Option<Found> {
     let one = std::slice::from_ref(source);
@@ -90,17 +106,16 @@ fn undefined(
         .iter()
         .filter_map(|one| one.get(key)?.as_str())
         .find(|name| !defined.contains(&name.to_ascii_lowercase()))?;
-    let line = list.text.lines().position(|line| {
-        let line = line.trim_start();
-        (line.starts_with(package) || line.contains(key)) && line.contains(&format!("\"{name}\""))
-    });
+    let line = quoted
+        .get(name)
+        .and_then(|lines| lines.iter().find(|(_, line)| line.starts_with(package) || line.contains(key)));
     let near = match defined.iter().find(|known| known.as_str() != "pypi") {
         Some(known) => format!("; defined is {known}"),
         None => String::new(),
     };
     let message = format!("{package} comes from the index {name}, which no {table} defines{near}");
     let found = Found::error(
-        line.map_or(1, |index| index + 1),
+        line.map_or(1, |(number, _)| *number),
         message,
         format!("Define it in {table}, or use a defined name"),
     );
