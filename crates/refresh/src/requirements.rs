@@ -35,7 +35,7 @@ pub fn requirements(
     let Some(newest) = pythons.last() else { return Ok((Requires::new(), Vec::new())) };
     let usual = on(*newest, USUAL)?;
     // The environments of each difference.
-    let mut differing: BTreeMap<(Requires, Vec<String>), BTreeSet<(&str, u32)>> = BTreeMap::new();
+    let mut differing: BTreeMap<Difference, BTreeSet<(&str, u32)>> = BTreeMap::new();
     for minor in pythons {
         for architecture in [USUAL].into_iter().chain(everywhere.then_some(OTHER)) {
             let here = on(*minor, architecture)?;
@@ -59,6 +59,9 @@ pub fn requirements(
     rows.sort_by_key(|row| (row.architecture.clone(), oldest(row)));
     Ok((usual, rows))
 }
+
+/// What is required in other versions or in addition, and what is not required.
+type Difference = (Requires, Vec<String>);
 
 /// Pythons and processor of one or more [`Elsewhere`].
 type Place = (Option<Vec<String>>, Option<String>);
