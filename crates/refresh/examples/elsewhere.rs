@@ -26,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let host = Live::new(Instant::now() + TIMEOUT);
     let address = address::find(&host, None)?;
-    let certificates = address.certificates.as_ref().map(read_bytes).transpose()?;
+    let certificates =
+        address.certificates.as_deref().map(|path| catalog::cache::read(Path::new(path))).transpose()?;
     let client = Client::new(certificates.as_deref(), Instant::now() + TIMEOUT)?;
     let index = Index { client: &client, urls: address.urls };
     let asked: Vec<String> = std::env::args().skip(1).collect();
@@ -73,10 +74,6 @@ impl Source<'_> {
 #[expect(clippy::disallowed_methods, reason = "a program for maintainers, which runs in the source tree")]
 fn make_folder(path: &Path) {
     drop(std::fs::create_dir_all(path));
-}
-
-fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>, host::file::Error> {
-    host::file::read_bytes(path.as_ref())
 }
 
 #[expect(clippy::print_stdout, reason = "a program for maintainers, whose output is its result")]
