@@ -26,6 +26,9 @@ static COOKIES: LazyLock<Regex> = LazyLock::new(|| {
 /// What a server says about a cookie.
 const ATTRIBUTES: &str = "path httponly secure samesite max-age expires partitioned priority version";
 
+/// Headers of one line that are read; what follows them in a line with more is hidden.
+const HEADERS_LIMIT: usize = 100;
+
 /// Credentials of the headers that carry them.
 pub(super) fn credentials(text: &str) -> String {
     let text = authorization(text);
@@ -40,10 +43,21 @@ pub(super) fn credentials(text: &str) -> String {
 
 fn authorization(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut done = 0;
+    let (mut done, mut in_line, mut line_end) = (0, 0, 0);
     while let Some(found) = AUTHORIZATION.find_at(text, done) {
         out.push_str(&text[done..found.end()]);
         let rest = &text[found.end()..];
+        if found.end() > line_end {
+            line_end = found.end() + rest.find(['\n', '\r']).unwrap_or(rest.len());
+            in_line = 0;
+        }
+        in_line += 1;
+        if in_line > HEADERS_LIMIT {
+            // Each is looked for to the end of the line.
+            out.push_str(HIDDEN);
+            done = line_end;
+            continue;
+        }
         let length = credential(&text[..found.start()], found.as_str(), rest, &mut out);
         done = found.end() + length;
     }

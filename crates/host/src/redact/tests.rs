@@ -321,3 +321,44 @@ fn harmless_lines_stay() {
         lines.iter().filter(|line| log(line, &[]) != **line).map(|line| log(line, &[])).collect();
     assert!(changed.is_empty(), "{} of {}\n{}", changed.len(), lines.len(), changed.join("\n"));
 }
+
+/// Lines of hostile logs: one shape many times.
+#[test]
+fn long_lines_of_one_shape_take_linear_time() {
+    let shapes = [
+        "password={",
+        "password=[",
+        "password=(",
+        "authorization: x",
+        "<a>",
+        "Cookie: a=1; ",
+        "password=\\",
+        "password='",
+        "token=\"",
+        "x=&",
+        "password: |",
+        "-p ",
+        "--password ",
+        "https://a:b@",
+        "a,b;",
+        "ghp_",
+        "Bearer ",
+        "[[",
+        "=",
+        "password=Secret(",
+        "aws configure set ",
+        "user@host:",
+        "ssh: connect to host ",
+        "\\\"password\\\":",
+        "eyJ.",
+        "0a:",
+    ];
+    for shape in shapes {
+        let text = shape.repeat(60_000 / shape.len());
+        let start = std::time::Instant::now();
+        log(&text, &[]);
+        hide_credentials(text);
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(seconds < 10.0, "{shape:?}: {seconds} s");
+    }
+}

@@ -39,7 +39,7 @@ const COPIES_LIMIT: usize = 256;
 impl Copied {
     /// WORKDIR, `cd`: whether such a path may exist. The working directory stays the same where it may not.
     pub(crate) fn enter(&mut self, directory: &str) -> bool {
-        let path = join(&self.workdir, directory);
+        let path = onto(&self.workdir, directory);
         let fits = path.len() <= PATH_LIMIT_BYTES;
         if fits {
             self.workdir = path;
@@ -54,7 +54,7 @@ impl Copied {
             true => sources.iter().map(|source| join("", source.trim_start_matches('/'))).collect(),
             false => Vec::new(),
         };
-        let target = join(&self.workdir, target);
+        let target = onto(&self.workdir, target);
         let mut copies = self.copies.get(&target).cloned().unwrap_or_default();
         copies.push_back_mut(Copy { order: self.count, sources, into });
         self.copies.insert_mut(target, copies);
@@ -79,7 +79,7 @@ impl Copied {
     /// The paths in the context that may stand at a path of the image, the likeliest first; empty where
     /// nobody can tell.
     pub(crate) fn candidates(&self, path: &str) -> Vec<String> {
-        let path = join(&self.workdir, path);
+        let path = onto(&self.workdir, path);
         let name = path.rsplit('/').next().unwrap_or_default();
         let mut found = Vec::new();
         if self.changed.contains(name) || path.matches('/').count() > DEPTH_LIMIT {
@@ -130,9 +130,16 @@ fn targets_above(path: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// A path from a directory, `.` and `..` resolved; both may be relative. The directory is one that this has
-/// resolved, or has nothing to resolve.
+/// A path from a directory, `.` and `..` resolved; both may be relative.
 pub(crate) fn join(directory: &str, path: &str) -> String {
+    match path.starts_with('/') {
+        true => onto("", path),
+        false => onto(&onto("", directory), path),
+    }
+}
+
+/// The same from a directory that is resolved: thousands of WORKDIR lines add to one.
+fn onto(directory: &str, path: &str) -> String {
     let mut whole = match path.starts_with('/') {
         true => "/".to_owned(),
         false => directory.to_owned(),
@@ -211,6 +218,10 @@ mod tests {
     fn paths() {
         assert_eq!(join("/a/b", "../c/./d"), "/a/c/d");
         assert_eq!(join("", "./x/"), "x");
+        assert_eq!(
+            (join(".", "x"), join("./a/", "x"), join("/a/../b", "x")),
+            ("x".into(), "a/x".into(), "/b/x".into())
+        );
         assert_eq!(join("/a", "/b"), "/b");
         assert_eq!(join("", "../x"), "../x");
         assert_eq!(join("/", "../x"), "/x");
