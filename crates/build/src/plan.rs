@@ -1,5 +1,6 @@
 //! From a request to a plan: what `envdoc render` writes and `envdoc build` builds.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use diagnostic::error::{Error, Kind};
@@ -195,7 +196,9 @@ fn on_other_architectures(
 ) -> Result<Option<NoStack>, Error> {
     let of_processor =
         |requirement: &Requirement| matches!(requirement.kind, RequirementKind::Architecture(_));
-    for architecture in image.architectures.iter().skip(1) {
+    let first = image.architectures.first();
+    let others: BTreeSet<&String> = image.architectures.iter().filter(|one| Some(*one) != first).collect();
+    for architecture in others {
         let typed = StackOptions { arch: Some(architecture.clone()), ..StackOptions::default() };
         let mut requirements = Lock::new(&resolution.stack, &[])
             .requirements("the stack of the first processor")

@@ -46,15 +46,25 @@ pub fn built(universe: &Universe, path: &Path) -> Result<Built, Error> {
     })
 }
 
-/// The name of an image after a file or directory, which may have any characters: `My model` is `My-model`.
+/// The name of an image after a file or directory, which may have any characters: `My model` is `my-model`.
 fn image_name(of: &str) -> String {
-    let plain = |letter: char| match letter.is_ascii_alphanumeric() || "._-".contains(letter) {
-        true => letter,
-        false => '-',
-    };
-    let name: String = of.chars().map(plain).collect();
-    name.trim_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned()
+    let mut name = String::new();
+    for letter in of.chars() {
+        let letter = match letter.is_ascii_alphanumeric() || "._".contains(letter) {
+            true => letter.to_ascii_lowercase(),
+            false => '-',
+        };
+        // One separator at a time, and none at the start.
+        if letter.is_ascii_alphanumeric() || name.ends_with(|last: char| last.is_ascii_alphanumeric()) {
+            name.push(letter);
+        }
+    }
+    name.truncate(NAME_LIMIT);
+    name.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric()).to_owned()
 }
+
+/// Letters of a name that is taken from a file or directory.
+const NAME_LIMIT: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -63,8 +73,9 @@ mod tests {
     #[test]
     fn image_name_is_sanitized_directory_name() {
         assert_eq!(image_name("rl-train.v2"), "rl-train.v2");
-        assert_eq!(image_name("My model"), "My-model");
-        assert_eq!(image_name(".tmp\nRUN x"), "tmp-RUN-x");
+        assert_eq!(image_name("My model"), "my-model");
+        assert_eq!(image_name(".tmp\nRUN x"), "tmp-run-x");
+        assert_eq!(image_name("x..y__z--1"), "x.y_z-1");
         assert_eq!(image_name("模型"), "");
     }
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::packages::Row;
-
 /// How the requirements of a row differ on some Pythons, on a processor, or on these Pythons of this
 /// processor. No environment is in two of them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -46,33 +44,6 @@ impl Elsewhere {
     /// Whether it says something of a package.
     pub fn mentions(&self, package: &str) -> bool {
         self.requires.contains_key(package) || self.without.iter().any(|name| name == package)
-    }
-}
-
-impl Row {
-    /// What is required of a package in some environment: what the row says, then what differs from it.
-    pub fn requirements_anywhere(&self, package: &str) -> impl Iterator<Item = &str> {
-        let all = std::iter::once(&self.requires).chain(self.elsewhere.iter().map(|one| &one.requires));
-        all.filter_map(move |requires| requires.get(package)).map(String::as_str)
-    }
-
-    /// What is required of a package in an environment. `None`: nothing, or it depends on a Python or a
-    /// processor that is not known.
-    pub fn requirement(
-        &self,
-        package: &str,
-        python: Option<&str>,
-        architecture: Option<&str>,
-    ) -> Option<&str> {
-        let mut answer = self.requires.get(package);
-        for one in self.elsewhere.iter().filter(|one| one.mentions(package)) {
-            match one.covers(python, architecture) {
-                Some(false) => {}
-                Some(true) => answer = one.requires.get(package),
-                None => return None,
-            }
-        }
-        answer.map(String::as_str)
     }
 }
 

@@ -60,6 +60,33 @@ pub struct Row {
 
 file::rows!(Row);
 
+impl Row {
+    /// What is required of a package in some environment: what the row says, then what differs from it.
+    pub fn requirements_anywhere(&self, package: &str) -> impl Iterator<Item = &str> {
+        let all = std::iter::once(&self.requires).chain(self.elsewhere.iter().map(|one| &one.requires));
+        all.filter_map(move |requires| requires.get(package)).map(String::as_str)
+    }
+
+    /// What is required of a package in an environment. `None`: nothing, or it depends on a Python or a
+    /// processor that is not known.
+    pub fn requirement(
+        &self,
+        package: &str,
+        python: Option<&str>,
+        architecture: Option<&str>,
+    ) -> Option<&str> {
+        let mut answer = self.requires.get(package);
+        for one in self.elsewhere.iter().filter(|one| one.mentions(package)) {
+            match one.covers(python, architecture) {
+                Some(false) => {}
+                Some(true) => answer = one.requires.get(package),
+                None => return None,
+            }
+        }
+        answer.map(String::as_str)
+    }
+}
+
 /// A package on PyPI, with all releases that the catalog has.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@ mod opened;
 mod put;
 
 use std::fs;
+pub use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Rows of a package that are there, held against the metadata of their releases: what each requires on other
+//! Rows of a package that are there, compared with the metadata of their releases: what each requires on other
 //! Pythons and processors is written anew.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -162,11 +162,47 @@ impl Release {
     }
 }
 
-impl Package {
-    /// The package with this normalised name, which the catalog has.
-    pub(super) fn from_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
-        if name == "deepspeed" { super::deepspeed::package(catalog) } else { of_catalog(catalog, name) }
+impl Release {
+    /// What it requires of a package, if anything.
+    pub fn requires(&self, package: &str, markers: Markers) -> Option<&VersionSpecifiers> {
+        let differing =
+            self.elsewhere.iter().find(|one| markers.within(one.row) && one.row.mentions(package));
+        versions_of(differing.map_or(&self.requires, |one| &one.requires), package)
     }
+
+    /// What it requires of a package on every Python; `None`: nothing, or it depends on the Python.
+    pub fn requires_on_every_python(&self, package: &str, architecture: &str) -> Option<&VersionSpecifiers> {
+        if self.depends_on_python(package, architecture) {
+            return None;
+        }
+        let of_architecture = |one: &&Differing| {
+            one.row.mentions(package) && one.row.covers(None, Some(architecture)) == Some(true)
+        };
+        let differing = self.elsewhere.iter().find(of_architecture);
+        versions_of(differing.map_or(&self.requires, |one| &one.requires), package)
+    }
+
+    /// Whether what it requires of a package depends on the Python.
+    pub fn depends_on_python(&self, package: &str, architecture: &str) -> bool {
+        let mut mentions = self.elsewhere.iter().filter(|one| one.row.mentions(package));
+        mentions.any(|one| one.row.covers(None, Some(architecture)).is_none())
+    }
+
+    /// Everything that it requires: package and versions.
+    pub fn required(&self, markers: Markers) -> Vec<(&'static str, &VersionSpecifiers)> {
+        let here: Vec<&Differing> = self.elsewhere.iter().filter(|one| markers.within(one.row)).collect();
+        let same = |name: &str| here.iter().all(|one| !one.row.mentions(name));
+        let own = self.requires.iter().filter(|(name, _)| same(name));
+        let differing = here.iter().flat_map(|one| &one.requires);
+        own.chain(differing).map(|(name, versions)| (*name, versions)).collect()
+    }
+}
+
+fn versions_of<'r>(
+    requires: &'r [(&'static str, VersionSpecifiers)],
+    package: &str,
+) -> Option<&'r VersionSpecifiers> {
+    requires.iter().find(|(name, _)| *name == package).map(|(_, versions)| versions)
 }
 
 pub(super) fn version(text: &str) -> Option<Version> {
@@ -178,7 +214,7 @@ pub(super) fn specifiers(text: &str) -> Option<VersionSpecifiers> {
     VersionSpecifiers::from_str(text).ok()
 }
 
-fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
+pub(super) fn of_catalog(catalog: &'static Catalog, name: &'static str) -> Package {
     let package = catalog.package(name);
     let rows = package.map_or(&[][..], |package| &package.rows);
     let rules: RulesByRelease<Incompatible> = package

@@ -10,6 +10,7 @@ pub use super::python::{Python, series};
 pub use super::releases::{CompiledFor, Differing, Markers, Package, Release};
 pub use super::target::{Cuda, Target};
 pub use super::without_cuda::WithoutCuda;
+use super::{deepspeed, releases};
 use crate::criteria::Criteria;
 use catalog::Catalog;
 use catalog::images::{self, Flavour, Image};
@@ -210,7 +211,10 @@ impl Universe {
     /// The package with this normalised name.
     pub fn package(&self, name: &str) -> Option<&Package> {
         let (name, package) = self.packages.get_key_value(name)?;
-        Some(package.get_or_init(|| Package::from_catalog(self.catalog, name)))
+        Some(package.get_or_init(|| match *name {
+            "deepspeed" => deepspeed::package(self.catalog),
+            name => releases::of_catalog(self.catalog, name),
+        }))
     }
 
     /// The names of all packages.

@@ -145,6 +145,12 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("lint", "kubernetes/selector_mismatch.rs", "Kubernetes manifests"),
     ("lint", "kubernetes/volume_bound_to_one_node.rs", "Kubernetes manifests"),
     ("lint", "read/manifest.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/ordered_start_waits.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/pod_name_invalid.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/quantity_invalid.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/secret_data_invalid.rs", "Kubernetes manifests"),
+    ("lint", "kubernetes/service_variable_collides.rs", "Kubernetes manifests"),
+    ("lint", "read/python/structure.rs", "the nodes of a syntax tree"),
     ("lint", "read/python.rs", "the nodes of a syntax tree"),
 ];
 

@@ -13,4 +13,4 @@ cat > ds_config.json <<EOF
 {"train_batch_size": $((GPUS * 4))}
 EOF
 srun torchrun --nnodes "$SLURM_NNODES" --nproc-per-node "$GPUS" \
-    --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT" train.py --deepspeed ds_config.json
+    --rdzv-endpoint "$MASTER_ADDR:$MASTER_PORT" train.py --epochs 3

@@ -135,7 +135,7 @@ pub struct Repository {
     /// to `complete_to`.
     pub complete_until: Option<String>,
     /// Words between the hyphens of a tag that the catalog leaves out; a tag with one of them may exist.
-    /// Parted by spaces.
+    /// Separated by spaces.
     #[serde(default)]
     pub left_out: String,
     /// Where this was read.

@@ -56,7 +56,7 @@ fn start<'s>(mut stream: Box<dyn io::Read + 's>) -> (Vec<u8>, Box<dyn io::Read +
 const FILE_LIMIT_BYTES: u64 = 64 << 30;
 
 /// Reads a file, without its holes, up to a limit.
-fn of_file(name: &str, file: std::fs::File, limit: u64) -> Read {
+fn of_file(name: &str, file: host::file::File, limit: u64) -> Read {
     let (file, skipped) = host::file::without_holes(file);
     let mut read = stream(name, Limited::new(file, limit, Limit::Bytes));
     let skipped = skipped.get();

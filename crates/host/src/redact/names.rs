@@ -26,7 +26,7 @@ static HOST_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 /// Names of machines, by what precedes and follows them in messages of ssh, Slurm, PyTorch, MPI, resolvers
-/// and launchers. Only a machine can stand there.
+/// and launchers. Only the name of a machine is valid there.
 static HOSTS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| HOST_PLACES.iter().map(|place| pattern(&place.replace("NAME", HOST_NAME))).collect());
 /// A name, or a list of Slurm: `gpu-[07-08,11]`.

@@ -77,8 +77,8 @@ fn elsewhere(file: &Compose, service: &Service) -> Option<Found> {
         service.name
     );
     let line = file.line(&["services", &service.name, "build", "dockerfile"]);
-    let inside = other.strip_prefix(&format!("{context}/")).unwrap_or(&other).to_owned();
-    missing.then(|| Found::error(line, message, format!("Write `dockerfile: {inside}`")))
+    let from_context = other.strip_prefix(&format!("{context}/")).unwrap_or(&other).to_owned();
+    missing.then(|| Found::error(line, message, format!("Write `dockerfile: {from_context}`")))
 }
 
 fn target(file: &Compose, service: &Service, image: &Dockerfile) -> Option<Found> {

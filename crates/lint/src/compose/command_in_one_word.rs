@@ -2,6 +2,7 @@
 
 use serde_yaml::Value;
 
+use crate::one_word::{listed, program_of};
 use crate::read::compose::{Compose, Service, text};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -30,32 +31,6 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
-/// Programs that people start, so that the rest of the word is certainly their arguments.
-pub(crate) const PROGRAMS: &[&str] = &[
-    "python",
-    "python3",
-    "torchrun",
-    "deepspeed",
-    "accelerate",
-    "bash",
-    "sh",
-    "mpirun",
-    "vllm",
-    "uvicorn",
-    "gunicorn",
-    "jupyter",
-    "node",
-    "npm",
-    "nvidia-smi",
-    "sleep",
-    "tail",
-    "ray",
-    "pip",
-    "uv",
-    "streamlit",
-    "celery",
-];
-
 /// Images without a shell as entrypoint.
 const PLAIN: &[&str] =
     &["python:", "pytorch/pytorch:", "nvidia/cuda:", "ubuntu:", "debian:", "nvcr.io/nvidia/pytorch:"];
@@ -80,17 +55,4 @@ fn fault(service: &Service) -> Option<Found> {
     );
     let fix = format!("Write {key} as one string, or one item for each word: `[{}]`", listed(&word));
     Some(Found::error(service.line_of(key), message, fix).unless_certain(certain))
-}
-
-/// The program of a word that holds a whole command.
-pub(crate) fn program_of(word: &str) -> Option<&str> {
-    let (first, rest) = word.trim().split_once(char::is_whitespace)?;
-    let base = first.rsplit('/').next().unwrap_or(first);
-    (PROGRAMS.contains(&base) && !rest.trim().is_empty()).then_some(base)
-}
-
-/// The words as items of a list.
-pub(crate) fn listed(word: &str) -> String {
-    let words: Vec<String> = word.split_whitespace().map(|one| format!("\"{one}\"")).collect();
-    words.join(", ")
 }

@@ -2,7 +2,7 @@
 
 use serde_yaml::Value;
 
-use super::command_in_one_word::PROGRAMS;
+use crate::one_word::PROGRAMS;
 use crate::read::compose::{Compose, Service, bare};
 use crate::read::quotes::{open_quote, split};
 use crate::rule::{Found, Judge, Rule, Severity, compose};

@@ -79,12 +79,12 @@ fn fault(file: &Compose, service: &Service) -> Option<Found> {
     let image = image(file, service)?;
     let (program, package) = missing_in_check(&image, &check)?;
     // What the service itself installs, or mounts from the host.
-    let brought = service.command().contains(program)
+    let installed = service.command().contains(program)
         || service.mounts().iter().any(|mount| {
             mount.target.ends_with(program)
                 || ["/usr", "/bin", "/opt"].iter().any(|at| mount.target.starts_with(at))
         });
-    if brought || service.extends_elsewhere {
+    if installed || service.extends_elsewhere {
         return None;
     }
     let waits = file.services.iter().find(|one| waits_for(one, &service.name));

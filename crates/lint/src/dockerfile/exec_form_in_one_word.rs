@@ -1,6 +1,6 @@
 //! A whole command in one word of the JSON form.
 
-use crate::compose::command_in_one_word::{listed, program_of};
+use crate::one_word::{listed, program_of};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::dockerfile::start::{command, entrypoint};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};

@@ -1,8 +1,8 @@
 //! A download of an image that saves a page, or a redirect, in place of the file.
 
+use crate::downloads::{fault, is_page};
 use crate::read::dockerfile::Dockerfile;
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
-use crate::script::page_downloaded::{fault, is_page};
 
 pub(crate) const RULE: Rule = Rule {
     id: "page-downloaded-in-image",

@@ -1,6 +1,6 @@
 //! A whole command in one item of `command`.
 
-use crate::compose::command_in_one_word::{PROGRAMS, listed, program_of};
+use crate::one_word::{PROGRAMS, listed, program_of};
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};

@@ -1,4 +1,4 @@
-//! A container that must not run as root, and is told to.
+//! A container that must not run as root, and sets user 0.
 
 use crate::read::compose::below;
 use crate::read::manifest::{Container, Manifest, scalar};

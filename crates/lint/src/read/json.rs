@@ -21,7 +21,7 @@ pub(crate) enum Value {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Json {
-    /// Every entry of every object by its path of keys, parted by dots, with its line.
+    /// Every entry of every object by its path of keys, separated by dots, with its line.
     pub entries: BTreeMap<String, (usize, Value)>,
     /// Keys that stand twice in one object: line and path.
     pub twice: Vec<(usize, String)>,

@@ -96,7 +96,7 @@ fn judge(script: &Script) -> Vec<Found> {
     found
 }
 
-/// A registry and an image that are parted by `/`.
+/// A registry and an image that are separated by `/`.
 fn old_form(image: &str, line: usize) -> Option<Found> {
     let (registry, rest) = image.split_once('/')?;
     let host = registry.rsplit('@').next().unwrap_or(registry);

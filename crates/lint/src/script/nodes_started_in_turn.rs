@@ -145,14 +145,16 @@ fn fault(script: &Script, at: usize, command: &Command, sets: &[Assigned], mask:
     if !each {
         return None;
     }
+    let others = match start.count {
+        None => "others".to_owned(),
+        Some(2) => "other one".to_owned(),
+        Some(count) => format!("{} others", count.saturating_sub(1)),
+    };
     let message = format!(
-        "the loop waits for {program} before it starts the next: the first waits for the {} others, which \
+        "the loop waits for {program} before it starts the next: the first waits for the {others}, which \
          never start ({})",
-        start.count.map_or_else(|| "all".to_owned(), |count| (count - 1).to_string()),
         start.option
-    )
-    .replace("the all others", "the others")
-    .replace("the 1 others", "the other one");
+    );
     let fix = "Put `&` after the command and `wait` after the loop";
     Some(Found::error(command.line, message, fix).unless_certain(start.count.is_some()))
 }

@@ -340,20 +340,19 @@ fn stray_words(script: &Script, batch: &Batch) -> Vec<Found> {
         (!own).then(|| Found::error(line, message, format!("Write `#SBATCH --{first}`")))
     };
     let texts: Vec<&str> = source.lines().collect();
-    let behind = |option: &BatchOption| {
-        let line = texts.get(option.line - 1)?;
-        let word = line.split_whitespace().skip(1).find(|word| {
+    let known: BTreeSet<&str> = script.catalog.sbatch_options().names().collect();
+    let behind = |options: &[BatchOption]| {
+        let line = options.first()?.line;
+        let word = texts.get(line - 1)?.split_whitespace().skip(1).find(|word| {
             let name = word.split('=').next().unwrap_or_default();
-            word.contains('=')
-                && !word.starts_with(['-', '#', '"', '\''])
-                && script.catalog.sbatch_options().names().any(|known| known == name)
+            word.contains('=') && !word.starts_with(['-', '#', '"', '\'']) && known.contains(name)
         })?;
-        let used = option.value.as_deref() == Some(word);
+        let used = options.iter().any(|option| option.value.as_deref() == Some(word));
         let message = format!("{word}: an option begins with --; sbatch ignores the rest of the line");
-        (!used).then(|| Found::error(option.line, message, format!("Write `--{word}`")))
+        (!used).then(|| Found::error(line, message, format!("Write `--{word}`")))
     };
     let mut found: Vec<Found> = directives.filter_map(stray).collect();
-    found.extend(batch.options.iter().filter_map(behind));
+    found.extend(batch.options.chunk_by(|one, next| one.line == next.line).filter_map(behind));
     found.dedup();
     found
 }

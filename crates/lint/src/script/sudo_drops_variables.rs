@@ -51,12 +51,12 @@ fn judge(script: &Script) -> Vec<Found> {
         if command.sudo_options.iter().any(keeps) {
             continue;
         }
-        let inside = &command.sudo_sets;
-        let before = command.sets.iter().map(|(name, _)| name).filter(|name| !inside.contains(name));
+        let set_by_sudo = &command.sudo_sets;
+        let before = command.sets.iter().map(|(name, _)| name).filter(|name| !set_by_sudo.contains(name));
         let above = exported.iter().filter(|(_, line)| *line < command.line).map(|(name, _)| name);
         let mut lost: Vec<&str> = Vec::new();
         for name in above.chain(before).map(String::as_str) {
-            let given = inside.iter().any(|one| one == name);
+            let given = set_by_sudo.iter().any(|one| one == name);
             if !given && is_of_ranks(script.catalog, name) && !lost.contains(&name) {
                 lost.push(name);
             }

@@ -105,14 +105,15 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
     })?;
     let name = &set.name;
     let (reader, fix) = match text.reader {
-        Reader::Remote => {
-            ("the shell on the other machine", "Put the text in double quotes, or hand the value on")
-        }
+        Reader::Remote => (
+            "the shell on the other machine",
+            "Put the text in double quotes, or hand the value on".to_owned(),
+        ),
         Reader::Container => {
-            ("the shell in the container", "Put the text in double quotes, or add `-e NAME`")
+            ("the shell in the container", format!("Put the text in double quotes, or add `-e {name}`"))
         }
         Reader::Child => {
-            ("the shell that it starts", "Export the variable, or put the text in double quotes")
+            ("the shell that it starts", "Export the variable, or put the text in double quotes".to_owned())
         }
     };
     let message = format!(
@@ -122,7 +123,6 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
     );
     // Names in capitals may be in the environment of the other side.
     let certain = !reads && !name.chars().any(|letter| letter.is_ascii_uppercase());
-    let fix = fix.replace("NAME", name);
     Some(Found::error(line, message, fix).unless_certain(certain))
 }
 

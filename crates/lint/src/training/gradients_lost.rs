@@ -64,8 +64,8 @@ fn without_gradients(program: &Program, call: &Call) -> Option<Found> {
     // Of something that was computed before, elsewhere.
     let set = program.value(value, &call.function, call.at.start);
     let own = set.is_some_and(|set| set.function == call.function);
-    let inside = program.contexts.iter().filter(|(_, block)| contains(block, &call.at));
-    let heads: Vec<&(String, std::ops::Range<usize>)> = inside.collect();
+    let around = program.contexts.iter().filter(|(_, block)| contains(block, &call.at));
+    let heads: Vec<&(String, std::ops::Range<usize>)> = around.collect();
     if heads.iter().any(|(head, _)| on(head)) || !own {
         return None;
     }

@@ -157,7 +157,7 @@ fn places(program: &Program, function: &Function) -> Option<(usize, usize)> {
     Some(counts)
 }
 
-/// How many arguments a tuple has, as it stands there or as a name was set to it.
+/// How many arguments a tuple has, written in the call or assigned to a name.
 fn count(program: &Program, call: &Call, args: Option<&Argument>) -> Option<usize> {
     let Some(args) = args else { return Some(0) };
     elements(&args.text).or_else(|| {

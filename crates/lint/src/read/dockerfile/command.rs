@@ -79,7 +79,7 @@ impl Command {
         self.words.iter().any(|word| word.known && word.text == text)
     }
 
-    /// The texts of its words, parted by spaces.
+    /// The texts of its words, separated by spaces.
     pub(crate) fn text(&self) -> String {
         self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
     }
