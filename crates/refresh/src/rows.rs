@@ -1,5 +1,5 @@
-//! Rows of a package that are there, compared with the metadata of their releases: what each requires on other
-//! Pythons and processors is written anew.
+//! Rows of a package that are there, compared with the metadata of their releases: what each requires on
+//! other Pythons and processors is computed again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

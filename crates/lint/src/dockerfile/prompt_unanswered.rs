@@ -7,29 +7,19 @@ use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
 pub(crate) const RULE: Rule = Rule {
     id: "prompt-unanswered",
     severity: Severity::Error,
-    summary: "conda, dnf, pip uninstall and apt-get upgrade ask no questions in a build",
+    summary: "dnf, zypper, pacman, pip uninstall and apt-get upgrade ask no questions in a build",
     explain: include_str!("prompt_unanswered.md"),
     judge: Judge::Dockerfile(judge),
     fires: &[
-        dockerfile("FROM continuumio/miniconda3:24.7.1-0\nRUN conda create -n x python=3.10\n"),
         dockerfile("FROM rockylinux:9\nRUN dnf install git && dnf clean all\n"),
         dockerfile("FROM python:3.12\nRUN pip install einops==0.8.0 && pip uninstall einops\n"),
         dockerfile("FROM python:3.12\nRUN apt-get update && apt-get upgrade\n"),
-        dockerfile("FROM mambaorg/micromamba:2.0\nRUN micromamba install -c conda-forge numpy\n"),
     ],
     silent: &[
-        dockerfile(
-            "FROM continuumio/miniconda3:24.7.1-0\nRUN conda install -y numpy && conda env create -f a.yml\n",
-        ),
-        dockerfile(
-            "FROM continuumio/miniconda3:24.7.1-0\nRUN conda config --set always_yes yes && conda install \
-             numpy\n",
-        ),
+        // conda takes its default, yes, at the end of its input.
+        dockerfile("FROM continuumio/miniconda3:24.7.1-0\nRUN conda create -n x python=3.10\n"),
         dockerfile("FROM rockylinux:9\nRUN dnf -y install git && yes | dnf install gcc && dnf -yq update\n"),
-        dockerfile(
-            "FROM python:3.12\nENV CONDA_ALWAYS_YES=true\nRUN conda install numpy && pip uninstall -y \
-             torch\n",
-        ),
+        dockerfile("FROM python:3.12\nRUN pip uninstall -y torch\n"),
         dockerfile("FROM python:3.12\nRUN apt-get -y upgrade && apt-get autoremove --yes && conda list\n"),
     ],
 };
@@ -42,12 +32,11 @@ fn stage(stage: &Stage) -> Vec<Found> {
     let configured = stage.instructions.iter().any(|one| {
         let heredocs = one.heredocs.iter().map(|heredoc| &heredoc.text.text);
         std::iter::once(&one.text.text).chain(heredocs).any(|text| {
-            let words =
-                ["always_yes", "ALWAYS_YES", "assumeyes", "Assume-Yes", "/apt.conf", ".condarc", "expect"];
+            let words = ["assumeyes", "Assume-Yes", "/apt.conf", "expect"];
             words.iter().any(|word| text.contains(word))
         })
     });
-    if configured || stage.end.variables.has("CONDA_ALWAYS_YES") {
+    if configured {
         return Vec::new();
     }
     stage.runs.iter().filter_map(fault).collect()
@@ -77,13 +66,6 @@ fn asks(run: &Run) -> Option<(String, bool, &'static str)> {
         command.words.iter().skip(1).map(|word| word.text.as_str()).find(|word| !word.starts_with('-'))?;
     let what = format!("{program} {verb}");
     match program {
-        "conda" | "mamba" | "micromamba" => {
-            let one = matches!(verb, "install" | "create" | "update" | "upgrade" | "remove");
-            let other = ["--clone", "--dry-run", "-d", "--json", "--download-only"]
-                .iter()
-                .any(|word| command.has(word));
-            (one && !other).then_some((what, true, "-y"))
-        }
         "dnf" | "yum" => {
             let one = matches!(verb, "install" | "update" | "upgrade" | "remove" | "groupinstall");
             one.then_some((what, true, "-y"))

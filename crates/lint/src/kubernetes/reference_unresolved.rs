@@ -103,6 +103,18 @@ fn fault(file: &Manifest, pod: &Pod, one: &Reference, used: &dyn Fn(&str, &str) 
         );
         return Some(Found::warning(one.line, message, "Create it in the namespace of the pod"));
     }
+    // cert-manager and the operators of secrets make what their objects name.
+    let maker = |object: &Document| {
+        [&["spec", "secretName"][..], &["spec", "target", "name"]]
+            .iter()
+            .any(|path| scalar(&object.value, path).as_deref() == Some(one.name.as_str()))
+            || matches!(object.kind.as_str(), "SealedSecret" | "ExternalSecret") && object.name == one.name
+    };
+    let certificate =
+        one.kind == "Secret" && ["-cert", "-tls", "-certs"].iter().any(|end| one.name.ends_with(end));
+    if certificate || file.documents.iter().chain(&file.others).any(maker) {
+        return None;
+    }
     let near = objects.iter().find(|object| {
         let same_space = space(object) == own;
         let slip = diagnostic::suggest::is_typo(&one.name, &object.name);

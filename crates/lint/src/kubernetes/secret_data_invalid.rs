@@ -75,9 +75,13 @@ fn of_secret(document: &Document) -> Vec<Found> {
     found
 }
 
-/// Whether another program puts the value in: SOPS, vals, Vault.
+/// Whether another program puts the value in (SOPS, vals, Vault), or a person: `enterYourSecret==`.
 fn is_filled_in(value: &str) -> bool {
-    ["ENC[", "vault:", "ref+", "AGE-"].iter().any(|start| value.starts_with(start))
+    let lower = value.to_ascii_lowercase();
+    let asks = ["your", "replace", "enter", "change", "insert", "example", "placeholder", "todo", "base64"];
+    asks.iter().any(|word| lower.contains(word))
+        || lower.contains('_') && !is_token(value)
+        || ["ENC[", "vault:", "ref+", "AGE-"].iter().any(|start| value.starts_with(start))
         || ["...", "://"].iter().any(|part| value.contains(part))
 }
 

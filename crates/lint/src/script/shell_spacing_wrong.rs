@@ -10,8 +10,7 @@ use crate::rule::{Found, Judge, Rule, Severity, named};
 pub(crate) const RULE: Rule = Rule {
     id: "shell-spacing-wrong",
     severity: Severity::Error,
-    summary: "no spaces around `=` in assignments, spaces inside `[ ]`, which compares numbers with -gt \
-     and -lt",
+    summary: "no spaces around `=` in assignments, spaces inside `[ ]`; -gt compares numbers",
     explain: include_str!("shell_spacing_wrong.md"),
     judge: Judge::Script(judge),
     fires: &[

@@ -195,7 +195,6 @@ fn collective(program: &Program, call: &Call) -> Option<String> {
         | "gather"
         | "reduce"
         | "pad_across_processes"
-        | "save_state"
         | "get_state_dict" => made_by(&["Accelerator"]),
         _ => false,
     };

@@ -88,6 +88,11 @@ fn judge(program: &Program) -> Vec<Found> {
         library && matches!(last, "Trainer" | "Fabric")
     });
     for call in trainers {
+        // Lightning 1 had other names of accelerators, and these options.
+        let of_lightning_1 = ["gpus", "tpu_cores", "num_processes", "auto_select_gpus"];
+        if of_lightning_1.iter().any(|name| call.keyword(name).is_some()) {
+            continue;
+        }
         if let Some(given) = call.keyword("accelerator")
             && let Some(name) =
                 string(&given.text).filter(|name| !ACCELERATORS.contains(&name.to_ascii_lowercase().as_str()))

@@ -109,8 +109,11 @@ fn plain_list(program: &Program, class: &Class) -> Option<Found> {
             "parameters",
         ];
         let name = one.name.strip_prefix("self.").unwrap_or_default();
-        let registered =
-            body.lines().any(|line| line.contains(name) && used.iter().any(|word| line.contains(word)));
+        // In a loop over the list the call is on a line of its own.
+        let registered = ["add_module(", "register_module(", "setattr(self"]
+            .iter()
+            .any(|word| body.contains(word))
+            || body.lines().any(|line| line.contains(name) && used.iter().any(|word| line.contains(word)));
         is_list && holds && !name.is_empty() && !registered
     })?;
     let message = format!(

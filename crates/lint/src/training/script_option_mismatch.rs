@@ -105,6 +105,10 @@ fn judge(program: &Program) -> Vec<Found> {
 
 /// `type=bool`: every text but the empty one is True.
 fn of_type_bool(call: &Call) -> Option<Found> {
+    // Other actions do not convert a text.
+    if call.keyword("action").is_some_and(|one| !one.text.contains("\"store\"")) {
+        return None;
+    }
     let given = call.keyword("type").filter(|one| one.text == "bool")?;
     let name = string(&call.arguments.first()?.text)?;
     let message = format!(
@@ -172,8 +176,9 @@ fn options(program: &Program, parser: &Call, adds: &[&Call]) -> Option<Vec<Known
 
 /// What is wrong with a start of the script: the line, the message, the fix.
 fn start(command: &Command, base: &str, options: &[Known]) -> Option<(usize, String, String)> {
-    let at =
-        command.words.iter().position(|word| word.known && word.text.rsplit('/').next() == Some(base))?;
+    // `./train.py:/app/train.py` mounts it.
+    let is_script = |text: &str| text.rsplit('/').next() == Some(base) && !text.contains(':');
+    let at = command.words.iter().position(|word| word.known && is_script(&word.text))?;
     let starters = [
         "python",
         "python3",

@@ -88,7 +88,9 @@ fn judge(program: &Program) -> Vec<Found> {
         let Some(call) = program.call_at(&one.at) else { continue };
         let last = call.name.rsplit('.').next().unwrap_or_default();
         let full = CONTEXTS.contains(&call.name.as_str());
-        if full || matches!(last, "no_sync" | "accumulate") && call.name.contains('.') {
+        let of = call.name.rsplit_once('.').map_or("", |(of, _)| of).to_ascii_lowercase();
+        let of_accelerate = last == "accumulate" && (of.ends_with("accelerator") || of.ends_with("fabric"));
+        if full || of_accelerate || last == "no_sync" && !of.is_empty() {
             let message = format!(
                 "{}(…) only has an effect in a `with` statement; as a statement it does nothing",
                 call.name

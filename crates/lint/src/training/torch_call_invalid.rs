@@ -160,8 +160,8 @@ fn backend(program: &Program, call: &Call) -> Option<Found> {
     let near = BACKENDS.iter().min_by_key(|name| diagnostic::suggest::edits(name, &text))?;
     let close = diagnostic::suggest::edits(near, &text) <= 2;
     let message = format!("the backend {text:?} does not exist; `Invalid backend`");
-    (!known && !custom)
-        .then(|| Found::error(given.line, message, format!("Write \"{near}\"")).unless_certain(close))
+    // A plugin may register any other name.
+    (!known && !custom && close).then(|| Found::error(given.line, message, format!("Write \"{near}\"")))
 }
 
 fn device(call: &Call, given: &Argument) -> Option<Found> {
@@ -170,6 +170,14 @@ fn device(call: &Call, given: &Argument) -> Option<Found> {
     let bad_index =
         index.is_some_and(|index| index.is_empty() || !index.bytes().all(|byte| byte.is_ascii_digit()));
     if DEVICES.contains(&kind) && !bad_index {
+        return None;
+    }
+    // A plugin may register any other name of a device, with an index or without.
+    let slip = kind.eq_ignore_ascii_case("gpu")
+        || kind.to_ascii_lowercase().starts_with("cuda")
+        || diagnostic::suggest::edits("cuda", kind) == 1 && kind != "musa";
+    let meant = DEVICES.contains(&kind) && matches!(kind, "cuda" | "cpu");
+    if !slip && !meant {
         return None;
     }
     let message = format!("{text:?} is not a torch device; RuntimeError");
