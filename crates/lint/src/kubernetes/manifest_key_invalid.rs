@@ -46,6 +46,12 @@ pub(crate) const RULE: Rule = Rule {
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
              spec: {containers: [{name: a, args: [--x]}]}\n",
         ),
+        // One that has an image.
+        named(
+            "manager.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec: {containers: [{name: a, image: b}]}\n",
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: b}]\n  \
@@ -72,8 +78,9 @@ fn judge(file: &Manifest) -> Vec<Found> {
     for document in &file.documents {
         match root(&schema, document) {
             Some(name) => {
-                let faults = schema.faults(&name, &document.value);
-                found.extend(faults.into_iter().map(|fault| finding(document, fault)));
+                let faults = schema.faults(&name, &document.value).into_iter();
+                let faults = faults.filter(|fault| !is_left_out(document, fault));
+                found.extend(faults.map(|fault| finding(document, fault)));
             }
             // Of a kind that is not known, the pods are.
             None => found.extend(document.pods().iter().flat_map(|pod| of_pod(&schema, pod))),
@@ -97,6 +104,11 @@ fn root(schema: &Schema, document: &Document) -> Option<String> {
         _ => false,
     };
     (known && schema.object(&document.kind).is_some()).then(|| document.kind.clone())
+}
+
+/// Whether a key is missing that another manifest has: a patch changes it.
+fn is_left_out(document: &Document, fault: &Fault) -> bool {
+    matches!(fault.problem, Problem::Missing { .. }) && fault.path == ["spec"] && document.is_partial()
 }
 
 fn of_pod(schema: &Schema, pod: &Pod) -> Vec<Found> {

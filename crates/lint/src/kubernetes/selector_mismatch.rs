@@ -44,6 +44,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // A patch of Kustomize.
+        named(
+            "manager.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec: {containers: [{name: a, image: b}]}\n",
+        ),
         named(
             "job.yaml",
             "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: \
@@ -99,7 +105,9 @@ fn given(pod: &Pod) -> Vec<(String, String)> {
 
 fn of_controller(pod: &Pod) -> Vec<Found> {
     let document = pod.document;
-    if !matches!(document.kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") {
+    let workload =
+        matches!(document.kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
+    if !workload || document.is_partial() {
         return Vec::new();
     }
     let line = document.line_of(&["spec", "selector", "matchLabels"]);

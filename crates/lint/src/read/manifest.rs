@@ -167,6 +167,15 @@ impl Document {
         bare && self.at(&["spec", "selector"]).is_none() || !images.is_empty() && !images.contains(&true)
     }
 
+    /// Whether it is a workload of apps/v1 with neither a selector nor labels of its pods: a patch of
+    /// Kustomize with an image, or a manifest whose kustomization adds both.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.api == "apps/v1"
+            && WORKLOADS.contains(&self.kind.as_str())
+            && self.at(&["spec", "selector"]).is_none()
+            && self.at(&["spec", "template", "metadata", "labels"]).is_none()
+    }
+
     /// `Deployment vllm`.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.kind, self.name).trim_end().to_owned()
