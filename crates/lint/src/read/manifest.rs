@@ -11,6 +11,7 @@ use super::broken::{Broken, limited};
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
+use crate::recognize::base_name;
 
 /// A file with manifests.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Manifest {
     pub documents: Vec<Document>,
     /// Those of other files in the same folder.
     pub others: Vec<Document>,
+    /// Whether its name says that it is a template of pods, which a program completes: Spark does.
+    pub template: bool,
 }
 
 /// One manifest.
@@ -64,12 +67,13 @@ impl Manifest {
     pub(crate) fn of(file: &File) -> Manifest {
         let read = |text: &str| Manifest::read(file.catalog, text);
         let others = file.over.iter().flat_map(|other| read(&other.text).documents).collect();
-        Manifest { others, ..read(&file.text) }
+        let template = base_name(&file.name).contains("pod-template");
+        Manifest { others, template, ..read(&file.text) }
     }
 
     pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
-        let mut manifest =
-            Manifest { catalog, broken: None, twice: Vec::new(), documents: Vec::new(), others: Vec::new() };
+        let (twice, documents, others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut manifest = Manifest { catalog, broken: None, twice, documents, others, template: false };
         for (first, part) in parts(source) {
             if let Some(line) = too_deep(&part) {
                 manifest.broken = manifest.broken.or(Some((first + line - 1, Broken::yaml(TOO_DEEP))));
