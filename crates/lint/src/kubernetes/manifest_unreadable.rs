@@ -14,10 +14,7 @@ pub(crate) const RULE: Rule = Rule {
         named("pod.yaml", "apiVersion: v1\nkind: ConfigMap\n---\nmetadata:\n  name: a\n"),
     ],
     silent: &[
-        named(
-            "pod.yaml",
-            "---\n# nothing\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n",
-        ),
+        named("pod.yaml", "---\n# nothing\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n"),
         // A name to fill in.
         named(
             "pod.yaml",

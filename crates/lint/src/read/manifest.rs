@@ -19,7 +19,7 @@ pub(crate) struct Manifest {
     pub catalog: &'static Catalog,
     /// Why a document cannot be read, and where.
     pub broken: Option<(usize, Broken)>,
-    /// Keys that stand twice in one mapping: the line of the mapping, and the key.
+    /// Keys that stand twice in one mapping: line and key.
     pub twice: Vec<(usize, String)>,
     pub documents: Vec<Document>,
     /// Those of other files in the same folder.
@@ -115,7 +115,7 @@ impl Manifest {
         let key = key.split('"').next().unwrap_or_default().to_owned();
         match serde_yaml::from_str::<Last>(part) {
             Ok(Last(value)) => {
-                self.twice.push((first + line_of(&error, part) - 1, key));
+                self.twice.push((first + second_line(&error, part, &key) - 1, key));
                 Ok(value)
             }
             Err(_) => Err(error),
@@ -144,6 +144,24 @@ impl Manifest {
 fn line_of(error: &serde_yaml::Error, part: &str) -> usize {
     let line = error.location().map_or(1, |location| location.line());
     line.clamp(1, part.lines().count().max(1))
+}
+
+/// The line of a document on which a key stands for the second time, in block style; otherwise that on which
+/// its mapping begins, which the parser names.
+fn second_line(error: &serde_yaml::Error, part: &str, key: &str) -> usize {
+    let first = line_of(error, part);
+    let indent = error.location().map_or(0, |location| location.column().saturating_sub(1));
+    let is_key = |line: &str| {
+        let rest = line.get(indent..).and_then(|rest| rest.strip_prefix(key));
+        rest.is_some_and(|rest| rest.starts_with(':'))
+    };
+    let is_inside = |index: usize, line: &str| {
+        let own = line.len() - line.trim_start_matches(' ').len();
+        index < first || own >= indent || line.trim().is_empty()
+    };
+    let lines = part.lines().enumerate().skip(first - 1);
+    let mut keys = lines.take_while(|(index, line)| is_inside(*index, line)).filter(|(_, line)| is_key(line));
+    keys.nth(1).map_or(first, |(index, _)| index + 1)
 }
 
 /// Whether a value begins with a word in braces that somebody is to fill in: `image: {user}/server:latest`.
