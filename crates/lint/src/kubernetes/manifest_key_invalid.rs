@@ -49,13 +49,19 @@ pub(crate) const RULE: Rule = Rule {
         // Knative names the container itself.
         named(
             "dumper.yaml",
-            "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec:\n  template:\n    \
-             spec: {containers: [{image: b}]}\n",
+            "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec:\n  \
+             template: {spec: {containers: [{image: b}]}}\n",
         ),
         // Spark adds the container.
         named(
             "driver-pod-template.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeSelector: {a: b}}\n",
+        ),
+        // One that removes a volume.
+        named(
+            "patch.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec:\n      containers: [{name: a, image: b}]\n      volumes: [{name: v, $patch: delete}]\n",
         ),
         // One that has an image.
         named(
@@ -117,8 +123,11 @@ fn root(schema: &Schema, document: &Document) -> Option<String> {
     (known && schema.object(&document.kind).is_some()).then(|| document.kind.clone())
 }
 
-/// Whether a key is missing that another manifest has, or that a program adds.
+/// Whether a key is missing that another manifest has, or that a program adds, or is one of Kustomize.
 fn is_left_out(file: &Manifest, document: &Document, fault: &Fault) -> bool {
+    if fault.path.last().is_some_and(|key| key == "$patch") {
+        return true;
+    }
     let added = document.is_partial() || file.template && document.kind == "Pod";
     matches!(fault.problem, Problem::Missing { .. }) && fault.path == ["spec"] && added
 }
