@@ -1,5 +1,6 @@
 //! GPUs and other extended resources that are requested in a way that Kubernetes refuses or ignores.
 
+use super::pod_name_invalid::has_placeholder;
 use super::quantity_invalid::amount;
 use crate::read::manifest::{Container, Manifest, is_gpu};
 use crate::rule::{Found, Judge, Rule, Severity};
@@ -23,6 +24,7 @@ pub(crate) const RULE: Rule = Rule {
         pod!("limits: {nvidia.com/mig-1g.10g: 1}"),
     ],
     silent: &[
+        pod!("limits: {FILLED_BY_OPERATOR: 1}"),
         pod!("limits: {nvidia.com/gpu: GPUS_PER_NODE}"),
         pod!("limits: {nvidia.com/gpu: 1, cpu: 500m, memory: 1Gi, rdma/hca: \"1\"}"),
         pod!("requests: {nvidia.com/gpu: \"8\"}\n        limits: {nvidia.com/gpu: \"8\"}"),
@@ -105,6 +107,9 @@ const NATIVE: &[&str] = &["cpu", "memory", "ephemeral-storage", "storage", "pods
 
 /// A name under which nothing is offered.
 fn misspelled(name: &str, line: usize) -> Option<Found> {
+    if has_placeholder(name) {
+        return None;
+    }
     if !name.contains('/') {
         if NATIVE.contains(&name) || name.starts_with("hugepages-") {
             return None;

@@ -46,6 +46,29 @@ pub(crate) const RULE: Rule = Rule {
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
              spec: {containers: [{name: a, args: [--x]}]}\n",
         ),
+        // Knative names the container itself.
+        named(
+            "dumper.yaml",
+            "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec:\n  \
+             template: {spec: {containers: [{image: b}]}}\n",
+        ),
+        // Spark adds the container.
+        named(
+            "driver-pod-template.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeSelector: {a: b}}\n",
+        ),
+        // One that removes a volume.
+        named(
+            "patch.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec:\n      containers: [{name: a, image: b}]\n      volumes: [{name: v, $patch: delete}]\n",
+        ),
+        // One that has an image.
+        named(
+            "manager.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec: {containers: [{name: a, image: b}]}\n",
+        ),
         named(
             "pod.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: b}]\n  \
@@ -72,8 +95,9 @@ fn judge(file: &Manifest) -> Vec<Found> {
     for document in &file.documents {
         match root(&schema, document) {
             Some(name) => {
-                let faults = schema.faults(&name, &document.value);
-                found.extend(faults.into_iter().map(|fault| finding(document, fault)));
+                let faults = schema.faults(&name, &document.value).into_iter();
+                let faults = faults.filter(|fault| !is_left_out(file, document, fault));
+                found.extend(faults.map(|fault| finding(document, fault)));
             }
             // Of a kind that is not known, the pods are.
             None => found.extend(document.pods().iter().flat_map(|pod| of_pod(&schema, pod))),
@@ -99,8 +123,25 @@ fn root(schema: &Schema, document: &Document) -> Option<String> {
     (known && schema.object(&document.kind).is_some()).then(|| document.kind.clone())
 }
 
+/// Whether a key is missing that another manifest has, or that a program adds, or is one of Kustomize.
+fn is_left_out(file: &Manifest, document: &Document, fault: &Fault) -> bool {
+    if fault.path.last().is_some_and(|key| key == "$patch") {
+        return true;
+    }
+    let added = document.is_partial() || file.template && document.kind == "Pod";
+    matches!(fault.problem, Problem::Missing { .. }) && fault.path == ["spec"] && added
+}
+
+/// Whether a container has no name in a Service of Knative, which gives it one.
+fn is_named_later(document: &Document, fault: &Fault) -> bool {
+    document.api.starts_with("serving.knative.dev/")
+        && matches!(&fault.problem, Problem::Missing { key } if key == "name")
+        && fault.path.iter().any(|key| key == "containers")
+}
+
 fn of_pod(schema: &Schema, pod: &Pod) -> Vec<Found> {
     let faults = schema.faults("PodSpec", pod.spec).into_iter();
+    let faults = faults.filter(|fault| !is_named_later(pod.document, fault));
     let placed = faults.map(|fault| Fault { path: [pod.path.clone(), fault.path].concat(), ..fault });
     placed.map(|fault| finding(pod.document, fault)).collect()
 }

@@ -17,6 +17,7 @@ pub(crate) const RULE: Rule = Rule {
         pod!("limits: {nvidia.com/gpu: 2}\n      env: [{name: CUDA_VISIBLE_DEVICES, value: \"2,3\"}]"),
     ],
     silent: &[
+        pod!("limits: {cpu: 4}\n      command: [sh, -c, python bench.py --num_gpus=1 --device=cpu]"),
         pod!("limits: {nvidia.com/gpu: 8}\n      command: [torchrun, --nproc_per_node=8, train.py]"),
         pod!("claims: [{name: gpu}]\n      command: [torchrun, --nproc_per_node=8, train.py]"),
         pod!("limits: {nvidia.com/gpu: 2}\n      env: [{name: CUDA_VISIBLE_DEVICES, value: \"1,0\"}]"),
@@ -56,14 +57,13 @@ fn missing(catalog: &Catalog, container: &Container) -> Option<Found> {
     }
     let command = container.words().join(" ");
     let image = scalar(container.value, &["image"]).unwrap_or_default();
+    // On the CPU an option for processes or GPUs asks for none.
+    if ["--device=cpu", "--device cpu", "gloo"].iter().any(|word| command.contains(word)) {
+        return None;
+    }
     let why = match workers::needs(&command) {
         Some(needs) => format!("its command has {}", needs.option),
-        None if command.starts_with("mpirun")
-            || command.contains("gloo")
-            || command.contains("--use-cpu") =>
-        {
-            return None;
-        }
+        None if command.starts_with("mpirun") || command.contains("--use-cpu") => return None,
         None if workers::launches(&command) || command.starts_with("nvidia-smi") => {
             format!("its command runs {}", container.words().first()?)
         }

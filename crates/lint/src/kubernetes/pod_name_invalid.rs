@@ -78,6 +78,17 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // Names that somebody is to fill in.
+        named(
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: stress-__INDEX__}\nspec:\n  \
+             containers: [{name: MODEL_NAME-web, image: b}]\n",
+        ),
+        // A file of eksctl.
+        named(
+            "cluster.yaml",
+            "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: Train, region: a}\n",
+        ),
         named(
             "service.yaml",
             "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports: [{name: http, port: 80}, \
@@ -134,6 +145,19 @@ fn wrong_label(line: usize, name: &str, value: &str) -> Found {
          letter or digit at both ends"
     );
     Found::error(line, message, "Write an annotation for free text")
+}
+
+/// Whether a name has a part that somebody is to fill in: `web-__INDEX__`, `MODEL_NAME-web`.
+pub(super) fn has_placeholder(name: &str) -> bool {
+    let marked = name.match_indices("__").nth(1).is_some();
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let capitals = words.any(|word| {
+        let word = word.trim_matches('_');
+        word.contains('_')
+            && word.bytes().filter(u8::is_ascii_uppercase).count() >= 3
+            && !word.bytes().any(|byte| byte.is_ascii_lowercase())
+    });
+    marked || capitals || is_placeholder(name)
 }
 
 fn is_label_value(value: &str) -> bool {
@@ -201,9 +225,9 @@ fn of_document(document: &Document) -> Option<Found> {
         name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte))
             && !name.starts_with(['-', '.'])
             && !name.ends_with(['-', '.']);
-    // Roles may have any name.
-    let restricted = !document.api.starts_with("rbac.") && !document.api.is_empty();
-    if !restricted || name.is_empty() || valid || is_placeholder(name) {
+    // Roles may have any name; eksctl reads its files itself.
+    let own = ["rbac.", "eksctl.io/"].iter().any(|group| document.api.starts_with(group));
+    if own || document.api.is_empty() || name.is_empty() || valid || has_placeholder(name) {
         return None;
     }
     let message = format!("name {name:?}: only lower-case letters, digits, `-` and `.` are allowed");
@@ -239,7 +263,7 @@ fn label(name: &str, what: &str, length: usize, line: usize) -> Option<Found> {
         "{what} {name:?}: at most {length} lower-case letters, digits and `-` are \
         allowed"
     );
-    (!fits && !is_placeholder(name)).then(|| Found::error(line, message, ""))
+    (!fits && !has_placeholder(name)).then(|| Found::error(line, message, ""))
 }
 
 fn variables(container: &Container) -> Vec<Found> {

@@ -30,6 +30,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named(
+            "job.yaml",
+            "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: a}\nspec:\n  \
+             minAvailable: 1\n  schedulerName: volcano\n  tasks:\n    - name: t\n      replicas: 1\n      \
+             template: {spec: {containers: [{name: a, image: b}]}}\n",
+        ),
         job!("", "      containers: [{name: a, image: b}]\n"),
         named(
             "jobs.yaml",
@@ -55,11 +61,13 @@ fn judge(file: &Manifest) -> Vec<Found> {
 fn refused(pod: &Pod) -> Option<Found> {
     let kind = pod.document.kind.as_str();
     let policy = scalar(pod.spec, &["restartPolicy"]);
-    let (allowed, default): (&[&str], &str) = match kind {
-        "Job" | "CronJob" => (&["OnFailure", "Never"], "Always"),
+    // Other groups have kinds of the same names: Volcano has a Job.
+    let (group, _) = pod.document.api.split_once('/')?;
+    let (allowed, default): (&[&str], &str) = match (group, kind) {
+        ("batch", "Job" | "CronJob") => (&["OnFailure", "Never"], "Always"),
         // Its webhook sets OnFailure.
-        "JobSet" => (&["OnFailure", "Never"], "OnFailure"),
-        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => (&["Always"], "Always"),
+        ("jobset.x-k8s.io", "JobSet") => (&["OnFailure", "Never"], "OnFailure"),
+        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => (&["Always"], "Always"),
         _ => return None,
     };
     let known = ["Always", "OnFailure", "Never"];

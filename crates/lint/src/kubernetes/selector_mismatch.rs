@@ -44,6 +44,12 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // A patch of Kustomize.
+        named(
+            "manager.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
+             spec: {containers: [{name: a, image: b}]}\n",
+        ),
         named(
             "job.yaml",
             "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: \
@@ -65,6 +71,12 @@ pub(crate) const RULE: Rule = Rule {
              [{name: a, image: b}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  \
              selector: \
              {app: vllm}\n  ports: [{port: 80, targetPort: 8000}]\n",
+        ),
+        named(
+            "web.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: web}}\nspec:\n  containers: \
+             [{name: a, image: b}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n  \
+             selector: {k8s-app: kube-dns}\n  ports: [{port: 53}]\n",
         ),
         named(
             "web.yaml",
@@ -99,7 +111,9 @@ fn given(pod: &Pod) -> Vec<(String, String)> {
 
 fn of_controller(pod: &Pod) -> Vec<Found> {
     let document = pod.document;
-    if !matches!(document.kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") {
+    let workload =
+        matches!(document.kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
+    if !workload || document.is_partial() {
         return Vec::new();
     }
     let line = document.line_of(&["spec", "selector", "matchLabels"]);
@@ -176,7 +190,10 @@ fn near_miss(service: &Document, pods: &[Pod], wanted: &[(String, String)]) -> O
     let of_job = JOB_NAMES.contains(&name.as_str())
         && !given(pod).is_empty()
         && subdomain.as_ref() == Some(&service.name);
-    let by_others = own.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".x-k8s.io/");
+    // Pods of clusters and of operators, which no file of a job has.
+    let system = ["kube-dns", "rook-ceph"].iter().any(|known| value.starts_with(known));
+    let by_others =
+        system || own.iter().any(|prefix| name.starts_with(prefix)) || name.contains(".x-k8s.io/");
     if by_others && !of_job {
         return None;
     }

@@ -51,6 +51,25 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // The operator adds the volume.
+        named(
+            "mpijob.yaml",
+            "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: a}\nspec:\n  \
+             mpiReplicaSpecs:\n    Launcher:\n      template: {spec: {containers: [{name: a, image: b, \
+             volumeMounts: [{name: mpi-job-config, mountPath: /etc/mpi}]}]}}\n",
+        ),
+        named(
+            "ray.yaml",
+            "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: a}\nspec:\n  headGroupSpec:\n    \
+             template: {spec: {containers: [{name: a, image: b, \
+             volumeMounts: [{name: ray-token, mountPath: /t}]}]}}\n",
+        ),
+        // The sidecar of GKE uses it by its name.
+        job!(
+            "",
+            "      containers: [{name: a, image: b}]\n      volumes: [{name: gke-gcsfuse-cache, \
+             emptyDir: {}}]\n"
+        ),
         named(
             "jobset.yaml",
             "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec:\n  \
@@ -94,6 +113,28 @@ fn claims(document: &Document) -> Vec<String> {
     own.chain(of_policies).filter_map(|one| scalar(one, &["metadata", "name"])).collect()
 }
 
+/// Whether Kubernetes itself makes the pods; an operator may add volumes to them.
+fn is_core(document: &Document) -> bool {
+    match document.kind.as_str() {
+        "Pod" => document.api == "v1",
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" => document.api.starts_with("apps/"),
+        "Job" | "CronJob" => document.api.starts_with("batch/"),
+        _ => false,
+    }
+}
+
+/// Whether an operator adds a volume to the pods.
+fn is_added(pod: &Pod, name: &str) -> bool {
+    let document = pod.document;
+    let of_mpi = document.kind == "MPIJob" && matches!(name, "mpi-job-config" | "ssh-auth");
+    of_mpi || document.api.starts_with("ray.io/") || is_of_sidecar(name)
+}
+
+/// Volumes that GKE's sidecar for gcsfuse adds to pods, and uses by name where they are given.
+fn is_of_sidecar(name: &str) -> bool {
+    name.starts_with("gke-gcsfuse-")
+}
+
 fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
     let volumes = pod.volumes();
     let mut paths: BTreeMap<String, (usize, String)> = BTreeMap::new();
@@ -101,7 +142,8 @@ fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
     for (index, (name, path)) in container.mounts().into_iter().enumerate() {
         let line = container.line(&["volumeMounts", &index.to_string()]);
         let own = &container.name;
-        if !volumes.iter().any(|(_, known, _)| *known == name) && !claims.contains(&name) {
+        let known = volumes.iter().any(|(_, known, _)| *known == name) || claims.contains(&name);
+        if !known && !is_added(pod, &name) {
             let names = volumes.iter().map(|(_, name, _)| name.as_str());
             let near = diagnostic::suggest::nearest(&name, names).map(|near| {
                 format!(
@@ -111,7 +153,10 @@ fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
             });
             let message = format!("container {own} mounts volume {name:?}, which the pod does not have");
             let fix = near.unwrap_or_else(|| format!("Add `{name}` to `volumes` of the pod"));
-            found.push(Found::error(line, message, fix));
+            found.push(match is_core(pod.document) {
+                true => Found::error(line, message, fix),
+                false => Found::warning(line, message, fix),
+            });
         }
         if !path.starts_with('/') && !path.is_empty() && !is_placeholder(&path) {
             let message =
@@ -147,7 +192,9 @@ fn volumes(pod: &Pod, containers: &[Container]) -> Vec<Found> {
             .filter(|(known, _)| *known == name)
             .map(|(_, path)| path)
             .collect();
-        found.extend(unused(&name, volume, &mounts, line));
+        if !is_of_sidecar(&name) {
+            found.extend(unused(&name, volume, &mounts, line));
+        }
     }
     found
 }

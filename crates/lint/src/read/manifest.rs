@@ -1,13 +1,17 @@
 //! Kubernetes manifests: the documents of a file, and the pods that they describe.
 
+use std::fmt;
+
 use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
-use serde_yaml::Value;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_yaml::{Mapping, Value};
 
 use super::broken::{Broken, limited};
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
+use crate::recognize::base_name;
 
 /// A file with manifests.
 #[derive(Debug)]
@@ -15,9 +19,13 @@ pub(crate) struct Manifest {
     pub catalog: &'static Catalog,
     /// Why a document cannot be read, and where.
     pub broken: Option<(usize, Broken)>,
+    /// Keys that stand twice in one mapping: line and key.
+    pub twice: Vec<(usize, String)>,
     pub documents: Vec<Document>,
     /// Those of other files in the same folder.
     pub others: Vec<Document>,
+    /// Whether its name says that it is a template of pods, which a program completes: Spark does.
+    pub template: bool,
 }
 
 /// One manifest.
@@ -59,17 +67,19 @@ impl Manifest {
     pub(crate) fn of(file: &File) -> Manifest {
         let read = |text: &str| Manifest::read(file.catalog, text);
         let others = file.over.iter().flat_map(|other| read(&other.text).documents).collect();
-        Manifest { others, ..read(&file.text) }
+        let template = base_name(&file.name).contains("pod-template");
+        Manifest { others, template, ..read(&file.text) }
     }
 
     pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
-        let mut manifest = Manifest { catalog, broken: None, documents: Vec::new(), others: Vec::new() };
+        let (twice, documents, others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut manifest = Manifest { catalog, broken: None, twice, documents, others, template: false };
         for (first, part) in parts(source) {
             if let Some(line) = too_deep(&part) {
                 manifest.broken = manifest.broken.or(Some((first + line - 1, Broken::yaml(TOO_DEEP))));
                 continue;
             }
-            match serde_yaml::from_str::<Value>(&part) {
+            match manifest.value(first, &part) {
                 Ok(mut value) => {
                     let _ = value.apply_merge();
                     let value = match limited(value, &part) {
@@ -82,13 +92,34 @@ impl Manifest {
                     manifest.documents.extend(document(value, first, &part).filter(|one| !one.is_patch()));
                 }
                 Err(error) => {
-                    let line = error.location().map_or(1, |location| location.line());
-                    let line = first + line.clamp(1, part.lines().count().max(1)) - 1;
-                    manifest.broken = manifest.broken.or(Some((line, Broken::yaml(&error.to_string()))));
+                    let line = line_of(&error, &part);
+                    if part.lines().nth(line - 1).is_some_and(has_placeholder) {
+                        continue;
+                    }
+                    let broken = (first + line - 1, Broken::yaml(&error.to_string()));
+                    manifest.broken = manifest.broken.or(Some(broken));
                 }
             }
         }
         manifest
+    }
+
+    /// The value of a document. kubectl takes the last of a key that stands twice.
+    fn value(&mut self, first: usize, part: &str) -> Result<Value, serde_yaml::Error> {
+        let error = match serde_yaml::from_str::<Value>(part) {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let text = error.to_string();
+        let Some((_, key)) = text.split_once("duplicate entry with key \"") else { return Err(error) };
+        let key = key.split('"').next().unwrap_or_default().to_owned();
+        match serde_yaml::from_str::<Last>(part) {
+            Ok(Last(value)) => {
+                self.twice.push((first + second_line(&error, part, &key) - 1, key));
+                Ok(value)
+            }
+            Err(_) => Err(error),
+        }
     }
 
     /// Every pod of every document.
@@ -106,6 +137,105 @@ impl Manifest {
             all.extend(pod.containers().iter().flat_map(&of));
         }
         all
+    }
+}
+
+/// The line of a document at which its parser stopped, from 1.
+fn line_of(error: &serde_yaml::Error, part: &str) -> usize {
+    let line = error.location().map_or(1, |location| location.line());
+    line.clamp(1, part.lines().count().max(1))
+}
+
+/// The line of a document on which a key stands for the second time, in block style; otherwise that on which
+/// its mapping begins, which the parser names.
+fn second_line(error: &serde_yaml::Error, part: &str, key: &str) -> usize {
+    let first = line_of(error, part);
+    let indent = error.location().map_or(0, |location| location.column().saturating_sub(1));
+    let is_key = |line: &str| {
+        let rest = line.get(indent..).and_then(|rest| rest.strip_prefix(key));
+        rest.is_some_and(|rest| rest.starts_with(':'))
+    };
+    let is_inside = |index: usize, line: &str| {
+        let own = line.len() - line.trim_start_matches(' ').len();
+        index < first || own >= indent || line.trim().is_empty()
+    };
+    let lines = part.lines().enumerate().skip(first - 1);
+    let mut keys = lines.take_while(|(index, line)| is_inside(*index, line)).filter(|(_, line)| is_key(line));
+    keys.nth(1).map_or(first, |(index, _)| index + 1)
+}
+
+/// Whether a value begins with a word in braces that somebody is to fill in: `image: {user}/server:latest`.
+fn has_placeholder(line: &str) -> bool {
+    let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    line.match_indices('{').any(|(at, _)| {
+        let (before, inner) = (&line[..at], &line[at + 1..]);
+        let Some((name, rest)) = inner.split_once('}') else { return false };
+        let begins = before.is_empty() || before.ends_with([' ', '\t', '"', '\'']);
+        let goes_on = rest.chars().next().is_some_and(|next| !next.is_whitespace() && !",}]:".contains(next));
+        begins && goes_on && !name.is_empty() && name.chars().all(word)
+    })
+}
+
+/// A value in which the last of a key counts that stands twice in one mapping.
+struct Last(Value);
+
+impl<'de> Deserialize<'de> for Last {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Last, D::Error> {
+        deserializer.deserialize_any(LastVisitor).map(Last)
+    }
+}
+
+struct LastVisitor;
+
+impl<'de> Visitor<'de> for LastVisitor {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value without a tag")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Last(item)) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Value::Sequence(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut all = Mapping::new();
+        while let Some((Last(key), Last(value))) = entries.next_entry()? {
+            all.insert(key, value);
+        }
+        Ok(Value::Mapping(all))
     }
 }
 
@@ -165,6 +295,15 @@ impl Document {
         let images: Vec<bool> = images.collect();
         let bare = pods.is_empty() && WORKLOADS.contains(&self.kind.as_str()) && self.at(&["spec"]).is_some();
         bare && self.at(&["spec", "selector"]).is_none() || !images.is_empty() && !images.contains(&true)
+    }
+
+    /// Whether it is a workload of apps/v1 with neither a selector nor labels of its pods: a patch of
+    /// Kustomize with an image, or a manifest whose kustomization adds both.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.api == "apps/v1"
+            && WORKLOADS.contains(&self.kind.as_str())
+            && self.at(&["spec", "selector"]).is_none()
+            && self.at(&["spec", "template", "metadata", "labels"]).is_none()
     }
 
     /// `Deployment vllm`.
