@@ -71,7 +71,7 @@ impl Manifest {
             }
             match serde_yaml::from_str::<Value>(&part) {
                 Ok(mut value) => {
-                    let _ = value.apply_merge();
+                    let _ = apply_merges(&mut value);
                     let value = match limited(value, &part) {
                         Ok(value) => value,
                         Err(why) => {
