@@ -36,6 +36,7 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named("job.sbatch", "#!/bin/bash\n#SBATCH <SLURM OPTIONS> --nodes=2\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --image=docker:a/b:1 --module=gpu\nsrun shifter a\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH -t {TIME}\nsrun python t.py\n"),
         named(
             "job.sbatch",
