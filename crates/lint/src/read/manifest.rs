@@ -4,7 +4,7 @@ use catalog::Catalog;
 use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde_yaml::Value;
 
-use super::broken::{Broken, limited};
+use super::broken::{Broken, apply_merges, limited};
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
