@@ -140,6 +140,11 @@ pub fn text_up_to(path: &Path, limit_bytes: u64) -> io::Result<String> {
     whole(opened::whole(path)?, limit_bytes).and_then(text)
 }
 
+/// [`text_up_to`], also of UTF-16 that begins with a byte order mark.
+pub fn marked_text_up_to(path: &Path, limit_bytes: u64) -> io::Result<String> {
+    whole(opened::whole(path)?, limit_bytes).and_then(marked_text)
+}
+
 /// The bytes of a file that the user named.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
     bounded(path).map_err(|error| unreadable(path, &error))
@@ -158,6 +163,19 @@ pub fn standard_input(limit_bytes: u64) -> Result<String, Error> {
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+}
+
+/// Text in the encoding that its byte order mark says; without one, UTF-8.
+fn marked_text(bytes: Vec<u8>) -> io::Result<String> {
+    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2) {
+        // With two zero bytes behind it, it is that of UTF-32.
+        Some([0xff, 0xfe]) if bytes.get(2..4) != Some([0, 0].as_slice()) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        _ => return text(bytes),
+    };
+    let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let letters: Result<String, _> = char::decode_utf16(units).collect();
+    letters.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// The whole of a file, up to the limit.
@@ -299,6 +317,15 @@ pub fn is_directory(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_the_encoding_of_a_byte_order_mark() {
+        let of = |bytes: &[u8]| marked_text(bytes.to_vec()).ok();
+        assert_eq!(of(b"\xff\xfea\0\n\0").as_deref(), Some("a\n"));
+        assert_eq!(of(b"\xfe\xff\0a\0\n").as_deref(), Some("a\n"));
+        assert_eq!(of(b"a\n").as_deref(), Some("a\n"));
+        assert_eq!((of(b"\xff\xfe\x00\xd8"), of(b"\xff")), (None, None));
+    }
 
     #[test]
     fn refuses_files_above_the_size_limit() {

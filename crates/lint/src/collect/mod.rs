@@ -28,6 +28,14 @@ const FILE_LIMIT_BYTES: u64 = 4 << 20;
 /// Why a JSON file is certainly no configuration: too large, not UTF-8.
 const NO_CONFIG: &[io::ErrorKind] = &[io::ErrorKind::FileTooLarge, io::ErrorKind::InvalidData];
 
+/// The text of a file that rules check. pip reads lists of requirements in UTF-16 too.
+fn read_text(path: &Path, limit_bytes: u64) -> io::Result<String> {
+    match kind_of_name(&path.display().to_string()) {
+        Some(Kind::Requirements) => file::marked_text_up_to(path, limit_bytes),
+        _ => file::text_up_to(path, limit_bytes),
+    }
+}
+
 /// What to lint.
 #[derive(Debug, Clone)]
 pub struct Sources {
@@ -95,7 +103,7 @@ impl Sources {
         }
         let read = match file::below(path) {
             Ok(Some(below)) => return self.directory(&name, below, collected),
-            Ok(None) => file::text_up_to(path, FILE_LIMIT_BYTES).map_err(|error| (error, false)),
+            Ok(None) => read_text(path, FILE_LIMIT_BYTES).map_err(|error| (error, false)),
             Err(error) => Err((error, true)),
         };
         match read {
@@ -161,7 +169,7 @@ impl Sources {
             found.skipped.push(skipped(name, Unchecked::UnknownType));
             return;
         }
-        match file::text_up_to(path, FILE_LIMIT_BYTES) {
+        match read_text(path, FILE_LIMIT_BYTES) {
             Ok(text) => match detect_below(named, &name, &text) {
                 Detected::Kind(kind) => found.files.push(self.file(name, text, kind)),
                 Detected::Unchecked(why) => found.skipped.push(skipped(name, why)),

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use host::file;
 
+use super::read_text;
 use crate::{Over, Skipped, Unchecked, Unreadable};
 
 /// Larger files are not read along with others.
@@ -106,7 +107,7 @@ impl Around<'_> {
             self.skip(name(), Unchecked::Outside);
             return None;
         }
-        match known.text.get_or_init(|| file::text_up_to(path, FILE_LIMIT_BYTES).map(Rc::from)) {
+        match known.text.get_or_init(|| read_text(path, FILE_LIMIT_BYTES).map(Rc::from)) {
             Ok(text) => return Some(Rc::clone(text)),
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                 self.skip(name(), Unchecked::TooLarge);

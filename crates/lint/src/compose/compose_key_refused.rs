@@ -30,12 +30,17 @@ pub(crate) const RULE: Rule = Rule {
         ),
         compose("services:\n  a:\n    image: b\n    ulimits: {memlock: {soft: -1}}\n"),
     ],
-    silent: &[compose(
-        "x-a: &a\n  image: b\nservices:\n  a:\n    <<: *a\n    x-b: c\n    ports: [8000, \"80:80\", \
-            {target: \
-             80}]\n    shm_size: ${SHM:-8gb}\n    environment: {A: 1, B: true, C: }\n    ulimits: \
+    silent: &[
+        compose(
+            "x-a: &a\n  image: b\nservices:\n  a:\n    <<: *a\n    x-b: c\n    ports: [8000, \"80:80\", \
+             {target: 80}]\n    shm_size: ${SHM:-8gb}\n    environment: {A: 1, B: true, C: }\n    ulimits: \
              {memlock: -1}\n",
-    )],
+        ),
+        compose(
+            "x-a: &a {A: b}\nx-c: &c {<<: *a, C: d}\nservices:\n  a:\n    image: b\n    environment: \
+             {<<: *c, E: 1}\n",
+        ),
+    ],
 };
 
 fn judge(file: &Compose) -> Vec<Found> {

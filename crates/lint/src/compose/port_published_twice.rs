@@ -93,7 +93,9 @@ fn judge(file: &Compose) -> Vec<Found> {
                         start",
                     other.name, service.name, one.from
                 );
-                found.push(Found::error(line(), message, "Publish another port"));
+                // `docker compose up NAME` starts a service with a profile without the others.
+                let both = other.list(&["profiles"]).is_empty() == service.list(&["profiles"]).is_empty();
+                found.push(Found::error(line(), message, "Publish another port").unless_certain(both));
             }
             seen.push((service, one));
         }

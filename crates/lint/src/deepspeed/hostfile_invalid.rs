@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::read::hostfile::Hostfile;
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
+use crate::schema::is_placeholder;
 use facts::Facts;
 
 pub(crate) const RULE: Rule = Rule {
@@ -15,7 +16,6 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named("hostfile", "node1 slots=8\nnode1 slots=8\n"),
         named("hostfile", "node1 slots=8\nnode2: eight gpus\n"),
-        named("hostfile", "node1\nnode2\n"),
         named("hostfile", "10.0.0.255 slots=8\n10.0.0.256 slots=8\n"),
         named_with(
             "hostfile",
@@ -27,6 +27,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named("hostfile", "# nodes\n\nnode1 slots=8\nnode2 slots=4 # smaller\n"),
         named("hostfile", "localhost slots=2\n"),
+        named("hostfile", "node1\nnode2\n"),
+        named("hostfile", "node_ip slots=8\nnode_ip slots=8\n"),
         named_with(
             "hostfile",
             "node1:8\nnode2:8 binding=user:0-7\n",
@@ -40,6 +42,12 @@ fn name_in(line: &str) -> &str {
     let name = line.trim().split([' ', '\t', ':', '=', ',']).next().unwrap_or_default();
     let host = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if !name.is_empty() && name.chars().all(host) { name } else { "node1" }
+}
+
+/// Whether a host is for somebody to fill in: `node_ip`, `<host>`, `YOUR_HOST`.
+fn stands_for_one(host: &str) -> bool {
+    let last = host.rsplit_once('_').map_or("", |(_, last)| last);
+    is_placeholder(host) || matches!(last, "ip" | "host" | "hostname" | "name" | "address" | "addr")
 }
 
 fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
@@ -57,6 +65,9 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
     // A file without any slots is mpirun's or pdsh's.
     let any = file.readers.deepspeed
         || file.lines.iter().any(|line| line.host.is_some() || line.text.contains("slots"));
+    if !any && !file.readers.mpi {
+        return Vec::new();
+    }
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for line in &file.lines {
@@ -76,7 +87,7 @@ fn judge((file, _): (&Hostfile, Option<&Facts>)) -> Vec<Found> {
             let message = format!("{host} is no address: each part is at most 255; no node has it");
             found.push(Found::error(line.line, message, "Write the address of the node"));
         }
-        if let Some(first) = seen.insert(host, line.line) {
+        if let Some(first) = seen.insert(host, line.line).filter(|_| !stands_for_one(host)) {
             let message = format!(
                 "duplicate host {host}, first listed in line {first}; DeepSpeed refuses the \
                  file"

@@ -23,6 +23,7 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         dockerfile("FROM ubuntu:24.04\nRUN cd /srv && make\nRUN export A=1 && make && cd / && rm -r /x\n"),
         dockerfile("FROM ubuntu:24.04\nRUN export A=1; cd /x; make\nRUN service mysql start && load\n"),
+        dockerfile("FROM ubuntu:24.04\nRUN . /clone.sh apex https://github.com/NVIDIA/apex main\nRUN x\n"),
         dockerfile("FROM ubuntu:24.04\nRUN set -x && echo done\nENV A=1\n"),
         dockerfile("FROM ubuntu:24.04\nRUN (cd /srv && make) && ls\nRUN ./server & sleep 1 && ./test\n"),
     ],
@@ -75,7 +76,8 @@ fn shell_only(command: &Command, alone: bool) -> Option<(String, String)> {
             );
             Some((message, format!("Use `WORKDIR {first}`")))
         }
-        ("source" | ".", _) if alone => {
+        // With arguments it is a program that does something, such as to fetch what they name.
+        ("source" | ".", _) if alone && command.words.len() == 2 => {
             let message = format!(
                 "what {first} sets ends with this RUN; the next instruction does not see \
                 it"

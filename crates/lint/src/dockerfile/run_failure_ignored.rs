@@ -29,6 +29,13 @@ pub(crate) const RULE: Rule = Rule {
         ),
         dockerfile("FROM python:3.12\nRUN pip install --no-cache-dir torch==2.6.0 && rm -rf /x; exit 0\n"),
         dockerfile(
+            "FROM python:3.12\nRUN <<\"EOF\" bash -exu -o pipefail\npip install --no-cache-dir torch==2.6.0\n\
+             echo done\nEOF\n",
+        ),
+        dockerfile(
+            "FROM python:3.12\nRUN case $X in a) pip install --no-cache-dir torch==2.6.0 ;; esac && make\n",
+        ),
+        dockerfile(
             "FROM python:3.12\nRUN bash -euo pipefail <<EOF\npip install --no-cache-dir torch==2.6.0\necho \
              done\nEOF\n",
         ),
@@ -83,16 +90,16 @@ fn fault(one: &Instruction, shell: &[&str], runs: &[Run]) -> Option<Found> {
     let stops = |word: &str| {
         word == "errexit" || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
     };
-    let bash = text.split("<<").next().unwrap_or_default();
     let stops = shell.iter().any(|word| stops(word))
-        || bash.split_whitespace().any(stops)
+        || text.split_whitespace().any(stops)
         || set_options(whole).any(stops);
     let pipefail = shell.contains(&"pipefail") || whole.contains("pipefail") || text.contains("pipefail");
     let fix = match document {
         Some(_) => "Begin the here-document with `set -e`",
         None => "Join the commands with `&&`, or begin with `set -e;`",
     };
-    let swallowed = if stops { None } else { swallowed(runs, fix) };
+    // `;;` ends a branch of `case`, whose status is that of the branch.
+    let swallowed = if stops || whole.contains(";;") { None } else { swallowed(runs, fix) };
     swallowed.or_else(|| if pipefail { None } else { piped(runs) }).or_else(|| dropped(runs))
 }
 

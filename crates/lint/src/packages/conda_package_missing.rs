@@ -43,6 +43,11 @@ pub(crate) const RULE: Rule = Rule {
             "channels: [pytorch]\ndependencies:\n  - nvidia::pytorch-cuda=12.1\n  - cpuonly\n  - \
              pip:\n      - torch\n",
         ),
+        named(
+            "environment.yml",
+            "channels: [pytorch, nvidia/label/cuda-11.7.1]\ndependencies:\n  - pytorch=2.0.1\n  - \
+             pytorch-cuda=11.7.0\n",
+        ),
         named("environment.yml", "dependencies:\n  - pytorch\n  - pytorch-cuda=12.1\n"),
     ],
 };
@@ -84,7 +89,12 @@ fn judge(list: &PackageList) -> Vec<Found> {
     let find = |name: &str| items.iter().find(|item| item.name == name);
     // Mirrors have other names.
     let has = |channel: &str| {
-        channels.iter().any(|one| one.rsplit('/').next() == Some(channel) || one.contains("://"))
+        // `nvidia/label/cuda-11.8.0` is a part of nvidia.
+        let is = |one: &str| {
+            let label = one.strip_prefix(channel).is_some_and(|rest| rest.starts_with("/label/"));
+            label || one.rsplit('/').next() == Some(channel) || one.contains("://")
+        };
+        channels.iter().any(|one| is(one))
     };
     let mut found: Vec<Found> = find("cudatoolkit").and_then(ended).into_iter().collect();
     let Some(cuda) =
@@ -130,7 +140,11 @@ fn builds(cuda: &Item, torch: Option<&Item>, forge: bool) -> Option<Found> {
                 .unless_certain(!forge),
         );
     }
-    let wanted = cuda.version.as_deref().filter(|_| cuda.name == "pytorch-cuda")?;
+    let mut wanted = cuda.version.as_deref().filter(|_| cuda.name == "pytorch-cuda")?;
+    // To conda, 11.7.0 is 11.7.
+    while let Some(shorter) = wanted.strip_suffix(".0").filter(|shorter| shorter.contains('.')) {
+        wanted = shorter;
+    }
     let known =
         |release: (u32, u32)| BUILDS.iter().find(|(one, _)| *one == release).map(|(_, builds)| *builds);
     match release {

@@ -20,6 +20,30 @@ impl Broken {
     }
 }
 
+/// Resolves merges (`<<`) from the inside out: a mapping that is merged may itself have merges.
+pub(crate) fn apply_merges(value: &mut Value) -> Result<(), serde_yaml::Error> {
+    let merges = match value {
+        Value::Mapping(mapping) => {
+            for inner in mapping.values_mut() {
+                apply_merges(inner)?;
+            }
+            mapping.contains_key("<<")
+        }
+        Value::Sequence(items) => {
+            for inner in items {
+                apply_merges(inner)?;
+            }
+            false
+        }
+        Value::Tagged(tagged) => {
+            apply_merges(&mut tagged.value)?;
+            false
+        }
+        _ => false,
+    };
+    if merges { value.apply_merge() } else { Ok(()) }
+}
+
 /// The most values of a small file with aliases, more than a file that people write has.
 const VALUES_LIMIT: usize = 20_000;
 
@@ -49,6 +73,15 @@ pub(crate) fn limited(value: Value, text: &str) -> Result<Value, Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn merges_of_merged_mappings_are_resolved() {
+        let text = "a: &a {x: 1, y: 1}\nb: &b {<<: *a, y: 2}\nc: {d: [{<<: *b, z: 3}]}\n";
+        let mut value: Value = serde_yaml::from_str(text).unwrap();
+        apply_merges(&mut value).unwrap();
+        let expected: Value = serde_yaml::from_str("{z: 3, y: 2, x: 1}").unwrap();
+        assert_eq!(value["c"]["d"][0], expected);
+    }
 
     #[test]
     fn aliases_are_limited_by_what_they_stand_for() {

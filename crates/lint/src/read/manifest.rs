@@ -7,7 +7,7 @@ use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_yaml::{Mapping, Value};
 
-use super::broken::{Broken, limited};
+use super::broken::{Broken, apply_merges, limited};
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
@@ -81,7 +81,7 @@ impl Manifest {
             }
             match manifest.value(first, &part) {
                 Ok(mut value) => {
-                    let _ = value.apply_merge();
+                    let _ = apply_merges(&mut value);
                     let value = match limited(value, &part) {
                         Ok(value) => value,
                         Err(why) => {

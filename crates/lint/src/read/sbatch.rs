@@ -241,9 +241,9 @@ fn commands(source: &str) -> (Vec<(usize, String)>, BTreeSet<usize>) {
 fn here_document(command: &str) -> Option<String> {
     let (_, rest) = command.split_once("<<").filter(|(_, rest)| !rest.starts_with('<'))?;
     let word = rest.trim_start_matches('-').trim_start().trim_start_matches(['"', '\'', '\\']);
-    let end =
-        word.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(word.len());
-    (end > 0 && !word.starts_with(|letter: char| letter.is_ascii_digit())).then(|| word[..end].to_owned())
+    let end = word.find(|c: char| !c.is_ascii_alphanumeric() && !"_+%".contains(c)).unwrap_or(word.len());
+    let number = word.trim_start_matches('+').starts_with(|letter: char| letter.is_ascii_digit());
+    (end > 0 && !number).then(|| word[..end].to_owned())
 }
 
 #[cfg(test)]

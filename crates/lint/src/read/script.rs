@@ -89,9 +89,9 @@ fn end_word(line: &str) -> Option<(&str, bool)> {
     }
     let tabs = rest.starts_with('-');
     let rest = rest.trim_start_matches('-').trim_start().trim_start_matches(['"', '\'', '\\']);
-    let end =
-        rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(rest.len());
-    (end > 0 && !rest.starts_with(|letter: char| letter.is_ascii_digit())).then(|| (&rest[..end], tabs))
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"_+%".contains(c)).unwrap_or(rest.len());
+    let number = rest.trim_start_matches('+').starts_with(|letter: char| letter.is_ascii_digit());
+    (end > 0 && !number).then(|| (&rest[..end], tabs))
 }
 
 /// Whether the end word of the here-document that a line begins is quoted.

@@ -22,6 +22,7 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --standalone --nproc_per_node=-1 train.py\n"),
     ],
     silent: &[
+        named("run.sh", "NGPU=${NGPU:-\"8\"}\ntorchrun --nproc_per_node=${NGPU} train.py\n"),
         named("run.sh", "N=`nvidia-smi -L | wc -l`\ntorchrun --nproc_per_node=$N train.py\n"),
         named("run.sh", "torchrun --standalone --nproc-per-node=gpu --tee 3 -m pkg.train --num_gpus 8\n"),
         named(

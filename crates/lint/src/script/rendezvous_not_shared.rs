@@ -76,6 +76,7 @@ pub(crate) const RULE: Rule = Rule {
              --rdzv_endpoint=a:29400 x.py\" &\ndone\nwait\n",
         ),
         named("run.sh", "export PET_MASTER_ADDR=head PET_NODE_RANK=$R\ntorchrun --nnodes=2 train.py\n"),
+        named("run.sh", "torchrun --nnodes=2 --node_rank=0 --master_addr=127.0.0.1 train.py\n"),
         named("run.sh", "torchrun --nnodes=1 --rdzv_backend=c10d --rdzv_endpoint=localhost:0 train.py\n"),
     ],
 };
@@ -139,6 +140,10 @@ fn nowhere(launch: &Launch) -> Option<Found> {
         return Some(Found::error(line, message, FIX));
     }
     let one = options.get(address(launch))?;
+    // The first node listens on all of its addresses.
+    if one.name == "master_addr" && options.value("node_rank") == Some("0") {
+        return None;
+    }
     let host = one.value.as_deref().map(|text| text.rsplit_once(':').map_or(text, |(host, _)| host));
     let loopback = matches!(host, Some("localhost" | "127.0.0.1" | "0.0.0.0" | "::1"));
     let message = format!(

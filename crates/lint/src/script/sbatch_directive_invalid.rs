@@ -35,6 +35,8 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --nodes 2 gpus=4\nsrun python t.py\n"),
     ],
     silent: &[
+        named("job.sbatch", "#!/bin/bash\n#SBATCH <SLURM OPTIONS> --nodes=2\nsrun python t.py\n"),
+        named("job.sbatch", "#!/bin/bash\n#SBATCH --image=docker:a/b:1 --module=gpu\nsrun shifter a\n"),
         named("job.sbatch", "#!/bin/bash\n#SBATCH -t {TIME}\nsrun python t.py\n"),
         named(
             "job.sbatch",
@@ -334,7 +336,7 @@ fn stray_words(script: &Script, batch: &Batch) -> Vec<Found> {
     let lines = source.lines().enumerate().map(|(at, line)| (at + 1, line)).filter(|(line, _)| *line < last);
     let directives = lines.filter_map(|(line, text)| Some((line, text.strip_prefix("#SBATCH")?.trim())));
     let stray = |(line, text): (usize, &str)| {
-        let first = text.split_whitespace().next().filter(|word| !word.starts_with(['-', '#']))?;
+        let first = text.split_whitespace().next().filter(|word| !word.starts_with(['-', '#', '<', '{']))?;
         let own = matches!(first, "hetjob" | "packjob");
         let message = format!("#SBATCH {first}: an option begins with - or --; sbatch ignores the line");
         (!own).then(|| Found::error(line, message, format!("Write `#SBATCH --{first}`")))

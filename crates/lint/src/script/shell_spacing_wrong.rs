@@ -30,6 +30,7 @@ pub(crate) const RULE: Rule = Rule {
             "[[ $a > $b ]]\n(( a > b ))\nfor (( i = 0; i < 3; i++ )); do a; done\n[ a \\> b ]\nif [ -f x \
              ]; then cat < y > z; fi\n",
         ),
+        named("run.sh", "cat > /tmp/x.toml <<+\nname = \"$Y\"\n+\n"),
         named("run.sh", "awk '{ if ($1 > 0) [ print ] }' f\npip install 'a[b]'\necho \"[$A]\" [0-9]\n"),
     ],
 };

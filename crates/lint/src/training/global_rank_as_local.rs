@@ -1,5 +1,7 @@
 //! The rank in the whole run is taken for the one on the node.
 
+use std::collections::BTreeSet;
+
 use crate::read::python::{Argument, Call, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
@@ -34,6 +36,11 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             local_rank = dist.get_rank()\nif local_rank == 0:\n    print(\"ready\")\n",
+        ),
+        named(
+            "train.py",
             "import os\nimport torch.distributed as dist\nlocal = int(os.environ[\"LOCAL_RANK\"])\n\
              dist.init_process_group(\"nccl\", rank=local, world_size=torch.cuda.device_count())\n",
         ),
@@ -63,7 +70,8 @@ fn judge(program: &Program) -> Vec<Found> {
     }
     let mut found = Vec::new();
     let ranks = program.assignments.iter().filter(|one| is_rank(program, &one.at, &one.text));
-    for one in ranks.filter(|one| one.name.ends_with("local_rank")) {
+    let devices = for_devices(program);
+    for one in ranks.filter(|one| one.name.ends_with("local_rank") && devices.contains(one.name.as_str())) {
         let message = format!(
             "{} is the global rank; on the second node and later it exceeds the number of GPUs",
             one.name
@@ -77,6 +85,26 @@ fn judge(program: &Program) -> Vec<Found> {
 }
 
 const FIX: &str = "int(os.environ[\"LOCAL_RANK\"])";
+
+/// The names in expressions that choose a device: `set_device(local_rank)`, `device_ids=[local_rank]`.
+fn for_devices(program: &Program) -> BTreeSet<&str> {
+    const KEYWORDS: &[&str] = &["device", "device_id", "device_ids", "output_device", "device_map"];
+    let mut texts: Vec<&str> = Vec::new();
+    for call in &program.calls {
+        let last = call.name.rsplit('.').next().unwrap_or_default();
+        let chooses = matches!(last, "set_device" | "device" | "to" | "cuda");
+        let arguments = call.arguments.iter().filter(|argument| {
+            chooses || argument.name.as_deref().is_some_and(|name| KEYWORDS.contains(&name))
+        });
+        texts.extend(arguments.map(|argument| argument.text.as_str()));
+    }
+    let assigned = program.assignments.iter().filter(|one| one.name.ends_with("device"));
+    texts.extend(assigned.map(|one| one.text.as_str()));
+    // A rank modulo the number of GPUs is one on the node.
+    let texts = texts.into_iter().filter(|text| !text.contains('%'));
+    let name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+    texts.flat_map(|text| text.split(move |letter: char| !name(letter))).collect()
+}
 
 /// A process group whose ranks are those on the node, with the size of the whole run.
 fn local_as_global(program: &Program, call: &Call) -> Option<Found> {

@@ -17,6 +17,17 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
+            "import torch\noptimizer = torch.optim.SGD(model.parameters())\noptimizer = \
+             ShardedOptimizer(optimizer)\nfor x in loader:\n    model(x).sum().backward()\n    \
+             optimizer.step()\n",
+        ),
+        named(
+            "train.py",
+            "import torch\nfor make in models:\n    model = make()\n    optimizer = \
+             torch.optim.Adam(model.parameters())\n    model(x).sum().backward()\n    optimizer.step()\n",
+        ),
+        named(
+            "train.py",
             "import torch\noptimizer = torch.optim.AdamW(model.parameters())\nfor x, y in loader:\n    \
              optimizer.zero_grad()\n    loss = criterion(model(x), y)\n    loss.backward()\n    \
              optimizer.step()\n",
@@ -56,6 +67,17 @@ fn judge(program: &Program) -> Vec<Found> {
             call.name == name && call.arguments.is_empty() && program.loop_at(&call.at).is_some()
         })?;
         let body = program.loop_at(&step.at)?;
+        // `LowLevelZeroOptimizer(optimizer)` and the like may clear them themselves.
+        let wrapped = program.assignments.iter().any(|one| {
+            one.name == optimizer.name && one.at.start > optimizer.at.end && one.text.contains("Optimizer(")
+        });
+        if wrapped {
+            return None;
+        }
+        // One that each turn makes anew has one step.
+        if body.start <= optimizer.at.start && optimizer.at.end <= body.end {
+            return None;
+        }
         let backward = program.calls.iter().any(|call| {
             call.name.ends_with(".backward") && body.start <= call.at.start && call.at.end <= step.at.start
         });

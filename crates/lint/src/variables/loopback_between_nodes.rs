@@ -18,6 +18,7 @@ pub(crate) const RULE: Rule = Rule {
         named("cluster.env", "MASTER_ADDR=127.0.0.1\nNCCL_SOCKET_IFNAME=lo\nNNODES=1\n"),
         named("cluster.env", "MASTER_ADDR=node1\nNCCL_SOCKET_IFNAME=^lo,docker0\n"),
         named("cluster.env", "NCCL_SOCKET_IFNAME=lo\n"),
+        named("run.sh", "NNODES=2 NODE_RANK=0 MASTER_ADDR=127.0.0.1 python train.py\n"),
     ],
 };
 
@@ -43,6 +44,8 @@ fn of_scope(scope: &Scope) -> Vec<Found> {
     }
     let several = nodes.is_some_and(|nodes| nodes > 1);
     let elsewhere = master.is_some_and(|address| !is_loopback(address));
+    // The first node listens on all of its addresses; the others may have the right one.
+    let first = ["NODE_RANK", "MACHINE_RANK"].iter().any(|name| scope.value(name) == Some("0"));
     let mut found = Vec::new();
     for name in INTERFACES {
         let Some(setting) = scope.setting(name) else { continue };
@@ -58,8 +61,8 @@ fn of_scope(scope: &Scope) -> Vec<Found> {
         );
         found.push(made.unless_certain(several));
     }
-    if let Some(setting) = scope.setting("MASTER_ADDR").filter(|_| several && master.is_some_and(is_loopback))
-    {
+    let wrong = several && !first && master.is_some_and(is_loopback);
+    if let Some(setting) = scope.setting("MASTER_ADDR").filter(|_| wrong) {
         let address = master.unwrap_or_default();
         let message = format!(
             "MASTER_ADDR={address} is another machine on each node; the rendezvous never \

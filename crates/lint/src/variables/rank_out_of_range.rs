@@ -27,6 +27,7 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named("node.env", "MASTER_ADDR=fd00::1\nRANK=$SLURM_PROCID\n"),
         named("node.env", "export WORLD_SIZE=1 RANK=0\n"),
+        named("run.sh", "export WORLD_SIZE=${NODE_COUNT:-\"1\"}\npython train.py\n"),
         named("run.sh", "declare -i WORLD_SIZE\nWORLD_SIZE=NODES*GPUS\nexport WORLD_SIZE\npython train.py\n"),
         named("run.sh", "typeset -xi WORLD_SIZE=$NODES*$GPUS\npython train.py\n"),
         named("run.sh", "export WORLD_SIZE=$((NODES * GPUS)) RANK=${R:-0}\npython train.py\n"),

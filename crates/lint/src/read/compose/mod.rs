@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
-use crate::read::broken::{Broken, limited};
+use crate::read::broken::{Broken, apply_merges, limited};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::quotes::split;
 use key_lines::KeyLines;
@@ -157,7 +157,7 @@ fn one(text: &str) -> (Value, Option<(usize, Broken)>, KeyLines) {
             Value::Null
         }
     };
-    if let Err(error) = root.apply_merge() {
+    if let Err(error) = apply_merges(&mut root) {
         broken = broken.or(Some((1, Broken::yaml(&error.to_string()))));
     }
     let root = limited(root, text).unwrap_or_else(|why| {

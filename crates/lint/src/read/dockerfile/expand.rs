@@ -123,9 +123,9 @@ impl Expanded {
             (Operator::Instead(instead), Some(_)) => word(self, instead),
             (Operator::Default(default), None) if value.is_none() => {
                 // Nothing in the file sets it; who builds can, where it is an ARG of BuildKit's own.
-                word(self, default);
+                word(self, &without_quotes(default));
             }
-            (Operator::Default(default), None) => word(self, default),
+            (Operator::Default(default), None) => word(self, &without_quotes(default)),
             (_, Some(Value { text: Some(text), .. })) if self.text.len() + text.len() > LENGTH_MAX => {
                 self.text.push_str(written);
                 self.known = false;
@@ -148,6 +148,11 @@ impl Expanded {
             }
         }
     }
+}
+
+/// A default as the shell takes it: `"8"` is `8`, also inside of quotes. With escapes it stays as it is.
+fn without_quotes(default: &str) -> String {
+    if default.contains('\\') { default.to_owned() } else { default.replace('"', "") }
 }
 
 /// `${NAME:-word}` taken apart.
@@ -271,6 +276,7 @@ mod tests {
             ("$OS", "ubuntu22.04", true, false),
             ("${NONE:-x$OS}", "xubuntu22.04", true, false),
             ("${EMPTY:-y}", "y", true, false),
+            ("${NONE:-\"8\"}", "8", true, false),
             ("${EMPTY}", "", true, false),
             ("${CUDA:+with}", "with", true, false),
             ("$NONE", "$NONE", false, false),
