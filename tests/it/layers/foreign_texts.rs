@@ -89,6 +89,7 @@ const READERS: &[(&str, &[(&str, &str)])] = &[
             ("dockerfile/private_key_in_image.rs", "users' Dockerfiles"),
             ("dockerfile/ssh_root_login.rs", "users' Dockerfiles"),
             ("kubernetes/gpu_resource_renamed.rs", "users' Kubernetes manifests"),
+            ("read/manifest.rs", "messages of the YAML parser"),
             ("script/conda_activate_unprepared.rs", "users' scripts"),
             ("script/gpus_list_not_quoted.rs", "users' scripts"),
             ("training/gathered_into_one_tensor.rs", "users' scripts"),

@@ -31,7 +31,15 @@ fn judge(file: &Manifest) -> Vec<Found> {
 
 fn differs(container: &Container) -> Option<Found> {
     let gpus = container.gpus().filter(|gpus| *gpus > 0)?;
-    let needs = workers::needs(&container.words().join(" "))?;
+    let command = container.words().join(" ");
+    // The ranks are on the GPUs of several pods.
+    let several = container.pod.document.kind == "LeaderWorkerSet"
+        || container.pod.document.api.starts_with("ray.io/")
+        || ["ray", "nnodes", "LWS_"].iter().any(|word| command.contains(word));
+    if several {
+        return None;
+    }
+    let needs = workers::needs(&command)?;
     let line = container.line(&["resources", "limits"]);
     let own = &container.name;
     if needs.gpus > gpus {

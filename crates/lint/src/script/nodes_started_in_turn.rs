@@ -77,10 +77,14 @@ pub(crate) const RULE: Rule = Rule {
     ],
 };
 
+/// Commands in loops that are looked at: each is compared with the rest of the script.
+const LOOPED_LIMIT: usize = 200;
+
 fn judge(script: &Script) -> Vec<Found> {
     let sets = assigned::of_script(script);
     let mask = masked(&script.text);
     let looped = script.commands.iter().enumerate().filter(|(_, command)| command.loops > 0);
+    let looped = looped.take(LOOPED_LIMIT);
     looped.filter_map(|(at, command)| fault(script, at, command, &sets, &mask)).take(1).collect()
 }
 
