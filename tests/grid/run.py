@@ -140,6 +140,8 @@ def parts(stack, pins):
     }
     if found["cuda"]:
         found["cuda"] = ".".join(found["cuda"].split(".")[:2])
+    if stack["torch_build"] == "cpu" and not libraries:
+        found["cuda"] = "cpu"
     if stack["torch_build"] == "cpu" and found["nccl"]:
         yield "torch: envdoc has a CPU build, uv installs %s" % ", ".join(sorted(libraries))
     if stack["torch_build"] != "cpu" and not found["cuda"]:

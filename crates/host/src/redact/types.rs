@@ -60,7 +60,7 @@ const VARIABLES: &[(&str, Kind)] = &[
 ];
 /// Parts of the names of a library's variables, the last one of a name first.
 const PARTS: &[(&str, Kind)] = &[
-    ("ORDER MODE LEVEL TYPE POLICY", Kind::Choice),
+    ("ORDER MODE LEVEL TYPE POLICY TRANSPORT FAMILY", Kind::Choice),
     ("IFNAME IFACE HCA DEVICE DEVICES NETDEVS INCLUDE EXCLUDE", Kind::Devices),
     ("FILE DIR PATH HOME ROOT LIB CONF PLUGIN CACHE", Kind::Paths),
     ("VERSION", Kind::Version),
