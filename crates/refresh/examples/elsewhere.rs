@@ -1,4 +1,4 @@
-//! Writes `elsewhere` of the rows in catalog/packages anew, from the metadata of every release.
+//! Writes `elsewhere` of the rows in catalog/packages again, from the metadata of every release.
 //!
 //!     cargo run -p envdoc-refresh --example elsewhere -- [PACKAGE…]
 //!
