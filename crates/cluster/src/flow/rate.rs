@@ -48,7 +48,16 @@ impl Way {
         !self.is_blocked() && (self.lost() > 0 || self.duplicates > 1 || self.late > 1)
     }
 
+    /// Counts a later run as well. Where one run lost everything and the other nothing, a path came or went
+    /// between them: half of the packets were not lost by chance, and the later run counts.
     pub(super) fn add(&mut self, more: &Way) {
+        let whole = |way: &Way| way.sent > 0 && way.lost() == 0;
+        if self.is_blocked() && whole(more) || more.is_blocked() && whole(self) && more.sent > 0 {
+            let refused = self.refused.take();
+            *self = more.clone();
+            self.refused = self.refused.take().or(refused.filter(|_| more.is_blocked()));
+            return;
+        }
         self.sent += more.sent;
         self.arrived += more.arrived;
         self.duplicates += more.duplicates;
@@ -236,6 +245,19 @@ mod tests {
         assert!(way(0, 1, 520, 504).is_lossy() && !way(0, 1, 520, 504).is_heavy());
         assert!(way(0, 1, 520, 470).is_heavy());
         assert!(!way(0, 1, 520, 0).is_heavy() && way(0, 1, 520, 0).is_blocked());
+    }
+
+    #[test]
+    fn path_that_came_or_went_between_two_runs_is_no_loss() {
+        let mut came = way(0, 1, 80, 0);
+        came.add(&way(0, 1, 80, 80));
+        assert!(!came.is_blocked() && !came.is_lossy());
+        let mut went = way(0, 1, 80, 80);
+        went.add(&way(0, 1, 80, 0));
+        assert!(went.is_blocked());
+        let mut lossy = way(0, 1, 80, 0);
+        lossy.add(&way(0, 1, 80, 40));
+        assert_eq!((lossy.sent, lossy.arrived), (160, 40));
     }
 
     #[test]
