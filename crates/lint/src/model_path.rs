@@ -74,6 +74,20 @@ pub(crate) fn local_model(
     (is_path && !of_image).then(|| (option, path.trim_end_matches('/').to_owned()))
 }
 
+/// What is wrong with a model that nothing mounts. `of`: the kind (`service`, `container`) and its name;
+/// `model`: what [`local_model`] found; `targets`: what is mounted.
+pub(crate) fn not_mounted(of: (&str, &str), model: (&str, &str), image: &str, targets: &[&str]) -> String {
+    let ((kind, name), (option, path)) = (of, model);
+    let what = match targets.is_empty() {
+        true => format!("the {kind} mounts nothing"),
+        false => format!("the {kind} mounts only {}", targets.join(", ")),
+    };
+    format!(
+        "{kind} {name}: {option} {path} is not in the image {image}, and {what}; the server takes it for a \
+         repository of the Hugging Face Hub and ends"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

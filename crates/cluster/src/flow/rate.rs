@@ -43,6 +43,11 @@ impl Way {
         self.arrived == 0
     }
 
+    /// Whether everything that was sent arrived.
+    fn is_whole(&self) -> bool {
+        self.sent > 0 && self.lost() == 0
+    }
+
     /// Whether it is worth a longer look.
     pub(super) fn is_odd(&self) -> bool {
         !self.is_blocked() && (self.lost() > 0 || self.duplicates > 1 || self.late > 1)
@@ -51,11 +56,10 @@ impl Way {
     /// Counts a later run as well. Where one run lost everything and the other nothing, a path came or went
     /// between them: half of the packets were not lost by chance, and the later run counts.
     pub(super) fn add(&mut self, more: &Way) {
-        let whole = |way: &Way| way.sent > 0 && way.lost() == 0;
-        if self.is_blocked() && whole(more) || more.is_blocked() && whole(self) && more.sent > 0 {
-            let refused = self.refused.take();
+        let came = self.is_blocked() && more.is_whole();
+        let went = self.is_whole() && more.is_blocked() && more.sent > 0;
+        if came || went {
             *self = more.clone();
-            self.refused = self.refused.take().or(refused.filter(|_| more.is_blocked()));
             return;
         }
         self.sent += more.sent;

@@ -205,9 +205,8 @@ fn kind(config: &AccelerateConfig) -> Option<Found> {
     let upper = value.to_ascii_uppercase().replace('-', "_");
     let near =
         TYPES.iter().find(|one| **one == upper).copied().or_else(|| typo_of(&upper, TYPES.iter().copied()));
-    let message = format!(
-        "distributed_type {value} is not a type of accelerate; accelerate launch ends with ValueError"
-    );
+    let message =
+        format!("accelerate has no distributed_type {value}; accelerate launch ends with ValueError");
     Some(match near {
         Some(near) => Found::error(line, message, format!("Write `distributed_type: {near}`"))
             .change(Change::value(line, "distributed_type", value, near)),
@@ -297,8 +296,8 @@ fn beside_the_file(config: &AccelerateConfig) -> Vec<Found> {
     let places = places.chain(top.map(|_| ("mixed_precision", config.line(&["mixed_precision"]))));
     let found = places.map(|(field, line)| {
         let message = format!(
-            "{field} next to deepspeed_config_file: accelerate ends with ValueError, because {file} is to \
-             have it"
+            "{field} next to deepspeed_config_file: accelerate raises ValueError, because it must be \
+             set in {file}"
         );
         Found::error(line, message, format!("Remove {field} here and set it in {file}"))
     });

@@ -70,7 +70,7 @@ fn backslash(text: &str) -> Option<(String, String)> {
     let at = escaped_blank(text)?;
     let word = text[at + 1..].split_whitespace().next()?;
     let what = format!("the backslash before {word} keeps the space after it: the argument is \" {word}\"");
-    Some((what, "Remove the backslashes; docker compose takes line ends for spaces".to_owned()))
+    Some((what, "Remove the backslashes; docker compose treats line ends as spaces".to_owned()))
 }
 
 /// The place of a backslash before a blank, outside of quotes.
@@ -98,7 +98,7 @@ fn comment(text: &str) -> Option<(String, String)> {
     let words = split(text, false);
     let at = words.iter().position(|word| word == "#")?;
     let next = words.get(at + 1).cloned().unwrap_or_default();
-    let what = format!("`#` begins no comment inside of a text; `#` and `{next}` are arguments");
+    let what = format!("`#` does not start a comment here; `#` and `{next}` are arguments");
     // A quoted `#` is one on purpose.
     let plain = text.contains("\n#") || text.split_whitespace().any(|word| word == "#");
     plain.then(|| (what, "Move the comment above the key".to_owned()))

@@ -1,6 +1,6 @@
 //! A server that loads a model from a directory that its image does not have.
 
-use crate::model_path::local_model;
+use crate::model_path::{local_model, not_mounted};
 use crate::read::compose::{Compose, Service, words};
 use crate::rule::{Found, Judge, Rule, Severity, compose};
 
@@ -66,14 +66,6 @@ fn fault(service: &Service) -> Option<Found> {
     }
     let key = if option == "MODEL_ID" { "environment" } else { "command" };
     let targets: Vec<&str> = mounts.iter().map(|one| one.target.as_str()).collect();
-    let what = match targets.is_empty() {
-        true => "the service mounts nothing".to_owned(),
-        false => format!("the service mounts only {}", targets.join(", ")),
-    };
-    let message = format!(
-        "service {}: {option} {path} is not in the image {image}, and {what}; the server takes it for a \
-         repository of the Hugging Face Hub and ends",
-        service.name
-    );
+    let message = not_mounted(("service", &service.name), (&option, &path), &image, &targets);
     Some(Found::error(service.line_of(key), message, format!("Mount the directory of the model at {path}")))
 }

@@ -81,9 +81,9 @@ fn option(command: &Command) -> Option<Found> {
     let (_, right) = COMPRESSED.iter().find(|(end, _)| archive.to_ascii_lowercase().ends_with(end))?;
     let wrong = ['z', 'j', 'J'].into_iter().find(|letter| letters.contains(*letter) && letter != right)?;
     let message =
-        format!("tar's option {wrong} is for another compression than that of {archive}; the command fails");
+        format!("tar option {wrong} does not match the compression of {archive}; the command fails");
     Some(
-        Found::error(command.line, message, "Leave the letter out: tar finds the compression itself")
+        Found::error(command.line, message, "Remove the letter: tar detects the compression")
             .unless_certain(command.certain),
     )
 }

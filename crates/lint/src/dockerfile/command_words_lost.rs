@@ -52,7 +52,7 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
             first.join(" "),
             second.join(" ")
         );
-        let fix = "Leave in CMD only what comes after ENTRYPOINT";
+        let fix = "Keep only the arguments in CMD";
         return vec![Found::error(line, message, fix)];
     }
     let words: Vec<&str> = first.iter().chain(&second).map(String::as_str).collect();

@@ -54,7 +54,7 @@ fn comment(one: &Instruction) -> Option<Found> {
         "ENV" | "LABEL" if !text.split_whitespace().next()?.contains('=') => return None,
         "ENV" | "LABEL" => "the build fails with `can't find = in \"#\"`",
         "CMD" | "ENTRYPOINT" if !text.starts_with('[') => return None,
-        "CMD" | "ENTRYPOINT" => "it is no JSON any more, so that a shell runs the brackets",
+        "CMD" | "ENTRYPOINT" => "it is no longer JSON, so a shell runs the brackets",
         "FROM" => "FROM takes one or three words; the build fails",
         "EXPOSE" => "`#` is taken for a port; the build fails",
         "COPY" | "ADD" => "its words are taken for files",
@@ -62,7 +62,7 @@ fn comment(one: &Instruction) -> Option<Found> {
         _ => return None,
     };
     let line = one.text.line_at(at);
-    let message = format!("`#` begins no comment after {keyword}: {effect}");
+    let message = format!("`#` does not start a comment after {keyword}: {effect}");
     Some(Found::error(line, message, "Move the comment to a line of its own"))
 }
 

@@ -97,8 +97,10 @@ fn schedule(document: &Document) -> Option<Found> {
     }
     let (field, (name, least, most)) =
         fields.iter().zip(FIELDS).find(|(field, (_, least, most))| !fits(field, *least, *most))?;
-    let message =
-        format!("schedule {text:?}: {field} is no {name} ({least} to {most}); the API server refuses it");
+    let message = format!(
+        "schedule {text:?}: {field} is not a valid {name} ({least} to {most}); the API server \
+         refuses it"
+    );
     Some(Found::error(line, message, format!("Write a {name} from {least} to {most}")))
 }
 

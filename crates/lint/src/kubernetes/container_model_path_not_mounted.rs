@@ -1,7 +1,7 @@
 //! A server in a pod that loads a model from a directory that its image does not have.
 
 use super::pod_output_mount_read_only::is_below;
-use crate::model_path::local_model;
+use crate::model_path::{local_model, not_mounted};
 use crate::read::compose::text;
 use crate::read::manifest::{Container, Manifest, list, scalar};
 use crate::rule::{Found, Judge, Rule, Severity, named};
@@ -70,15 +70,7 @@ fn fault(container: &Container) -> Option<Found> {
         return None;
     }
     let targets: Vec<&str> = mounts.iter().map(|(_, target)| target.as_str()).collect();
-    let what = match targets.is_empty() {
-        true => "the container mounts nothing".to_owned(),
-        false => format!("the container mounts only {}", targets.join(", ")),
-    };
-    let message = format!(
-        "container {}: {option} {path} is not in the image {image}, and {what}; the server takes it for a \
-         repository of the Hugging Face Hub and ends",
-        container.name
-    );
+    let message = not_mounted(("container", &container.name), (&option, &path), &image, &targets);
     let key = ["args", "command", "env"].into_iter().find(|key| !list(container.value, key).is_empty());
     let line = container.line(&[key.unwrap_or("name")]);
     Some(Found::warning(line, message, format!("Mount the directory of the model at {path}")))

@@ -35,7 +35,9 @@ fn differs(container: &Container) -> Option<Found> {
     // The ranks are on the GPUs of several pods.
     let several = container.pod.document.kind == "LeaderWorkerSet"
         || container.pod.document.api.starts_with("ray.io/")
-        || ["ray", "nnodes", "LWS_"].iter().any(|word| command.contains(word));
+        || command
+            .split_whitespace()
+            .any(|word| word == "ray" || word.trim_start_matches('-').starts_with("nnodes"));
     if several {
         return None;
     }

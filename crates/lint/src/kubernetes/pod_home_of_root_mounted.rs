@@ -56,8 +56,7 @@ fn fault(container: &Container) -> Option<Found> {
     }
     let message = format!(
         "container {} runs as user {user}, which cannot enter /root (mode 0700); the mount at {path} is \
-         out of \
-         its reach (`Permission denied`)",
+         out of its reach (`Permission denied`)",
         container.name
     );
     let fix = "Mount it at a path outside of /root, and set HF_HOME or HOME to it";

@@ -75,19 +75,25 @@ fn of_secret(document: &Document) -> Vec<Found> {
     found
 }
 
-/// Whether another program puts the value in (SOPS, vals, Vault), or a person: `enterYourSecret==`.
-fn is_filled_in(value: &str) -> bool {
+/// Whether a person is to replace a value: `enterYourSecret==`.
+fn asks_for_value(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let asks = ["your", "replace", "enter", "change", "insert", "example", "placeholder", "todo", "base64"];
-    asks.iter().any(|word| lower.contains(word))
-        || lower.contains('_') && !is_token(value)
-        || ["ENC[", "vault:", "ref+", "AGE-"].iter().any(|start| value.starts_with(start))
+    asks.iter().any(|word| lower.contains(word)) || lower.contains('_') && !is_token(value)
+}
+
+/// Whether another program puts the value in: SOPS, vals, Vault.
+fn is_filled_in(value: &str) -> bool {
+    ["ENC[", "vault:", "ref+", "AGE-"].iter().any(|start| value.starts_with(start))
         || ["...", "://"].iter().any(|part| value.contains(part))
 }
 
 /// What is wrong with an encoded value: message, fix, and whether the API server refuses it.
 fn of_data(key: &str, value: &str) -> Option<(String, String, bool)> {
     let Some(bytes) = decoded(value) else {
+        if asks_for_value(value) {
+            return None;
+        }
         let message = format!(
             "the value of {key} in `data` is not base64; the API server refuses the Secret (`illegal base64 \
              data`)"

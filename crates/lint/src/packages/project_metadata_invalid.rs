@@ -77,8 +77,10 @@ fn judge(list: &PackageList) -> Vec<Found> {
             .filter(|version| version.matches('.').count() == 1);
         match range.parse::<VersionSpecifiers>() {
             Err(_) => {
-                let message =
-                    format!("requires-python {range:?} is no specifier; build tools refuse the project");
+                let message = format!(
+                    "requires-python {range:?} is not a version specifier; build tools refuse \
+                     the project"
+                );
                 let number = range.trim_start_matches(['^', '~', '=', '>', '<', ' ']);
                 found.push(Found::error(line("requires-python"), message, format!("Write \">={number}\"")));
             }

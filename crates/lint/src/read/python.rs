@@ -200,8 +200,7 @@ impl Program {
         of(function).or_else(|| of(&(0..0)))
     }
 
-    /// The value that a name has at a place: what it was last set to, unless a parameter or a loop may hold
-    /// something else.
+    /// The value that a name has at a place, unless a parameter, a loop or `+=` may make it another.
     pub(crate) fn certain_value<'p>(
         &'p self,
         name: &str,
@@ -216,7 +215,8 @@ impl Program {
         let mut all = self.assignments.iter().filter(|one| one.name == name);
         let one = self.value(name, function, before)?;
         let others = all.any(|other| other.at != one.at && (other.function == one.function));
-        (!is_parameter && !lambda && !looped && !others).then_some(one)
+        let changes = others || self.sums.iter().any(|sum| sum.name == name);
+        (!is_parameter && !lambda && !looped && !changes).then_some(one)
     }
 
     /// The call that a piece of text is, whole.

@@ -62,7 +62,7 @@ fn judge(script: &Script) -> Vec<Found> {
             _ => "",
         };
         let message =
-            format!("{} is a command of shells and no program: {whose} cannot start it{rest}", first.text);
+            format!("{} is a shell builtin, not a program: {whose} cannot start it{rest}", first.text);
         let fix = "Write `bash -c 'cd … && …'` with the whole command in quotes";
         Some(Found::error(first.line.max(command.line), message, fix))
     });

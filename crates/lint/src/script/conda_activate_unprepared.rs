@@ -58,7 +58,7 @@ fn judge(script: &Script) -> Vec<Found> {
     }
     let (program, command) = (rest[0].program(), &rest[0]);
     let message = format!(
-        "`{program} activate` is a function that a script does not have: it ends with `Your shell has not \
+        "`{program} activate` is a shell function that scripts do not have: it ends with `Your shell has not \
          been \
          properly configured`, unless the shell that starts the script exports it; the rest runs with \
          another Python"

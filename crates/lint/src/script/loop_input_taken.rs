@@ -55,9 +55,8 @@ fn judge(script: &Script) -> Vec<Found> {
         let Some((_, from)) = open else { continue };
         let Some(name) = reads(command, &lines) else { continue };
         let message = format!(
-            "{name} reads the input of the loop (line {from}), which is the rest of the list: the loop ends \
-             after \
-             its first turn"
+            "{name} reads the input of the loop (line {from}), which is the rest of the list: the loop \
+             ends after its first iteration"
         );
         let fix = match name {
             "ssh" => "Write `ssh -n`, or `< /dev/null` after the command".to_owned(),

@@ -84,7 +84,7 @@ fn fault(command: &Command, sets: &[Assigned]) -> Option<Found> {
              refuses it"
         );
         let fix = format!(
-            "Make it a list: `{name}=(--a 1 --b 2)` and `\"${{{name}[@]}}\"`, or leave the \
+            "Make it an array: `{name}=(--a 1 --b 2)` and `\"${{{name}[@]}}\"`, or leave the \
          quotes out"
         );
         Some(

@@ -117,7 +117,7 @@ fn judge(script: &Script) -> Vec<Found> {
                 let Some(value) = typed.filter(|_| name.contains("GPUS") && is_count(command, name)) else {
                     continue;
                 };
-                let message = format!("${name} is `{value}` here, with the type, and no number");
+                let message = format!("${name} is `{value}` here, with the GPU type, not a number");
                 found.push(Found::error(line, message, "Use $SLURM_GPUS_ON_NODE"));
             }
         }

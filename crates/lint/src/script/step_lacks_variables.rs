@@ -139,7 +139,7 @@ fn fault(
     let option = if from_job { "#SBATCH --export" } else { "--export" };
     let steps = if from_job { ", also in the steps that srun starts" } else { "" };
     let message = format!(
-        "{option}={list} without ALL hands only SLURM_* and this list on{steps}: the tasks do not get {name}"
+        "{option}={list} without ALL passes only SLURM_* and this list on{steps}: the tasks do not get {name}"
     );
     let fix = match from_job {
         true => "Add `export SLURM_EXPORT_ENV=ALL` to the script, before srun".to_owned(),

@@ -64,7 +64,7 @@ fn judge(script: &Script) -> Vec<Found> {
         let Some(first) = lost.first() else { continue };
         let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
         let message = format!(
-            "sudo does not hand {first}{more} on: it starts {} with a new environment, unless sudoers keeps \
+            "sudo does not pass on {first}{more}: it starts {} with a new environment, unless sudoers keeps \
              the variables",
             command.program()
         );

@@ -107,7 +107,7 @@ fn fault(text: &Handed, sets: &[Assigned]) -> Option<Found> {
     let (reader, fix) = match text.reader {
         Reader::Remote => (
             "the shell on the other machine",
-            "Put the text in double quotes, or hand the value on".to_owned(),
+            "Put the text in double quotes, or pass the value on".to_owned(),
         ),
         Reader::Container => {
             ("the shell in the container", format!("Put the text in double quotes, or add `-e {name}`"))

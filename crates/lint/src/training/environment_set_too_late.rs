@@ -124,8 +124,11 @@ fn device(
     // After CUDA has started nothing looks at it.
     let before = program.calls.iter().filter(here).find(|call| call.at.end < at && starts_cuda(call));
     if let Some(first) = before {
-        let message =
-            format!("CUDA has started in line {}; CUDA_VISIBLE_DEVICES has no effect any more", first.line);
+        let message = format!(
+            "CUDA is initialized in line {}; CUDA_VISIBLE_DEVICES no longer has an \
+             effect",
+            first.line
+        );
         return Some(Found::warning(line, message, "Set it before the first use of CUDA"));
     }
     let inner = value.strip_prefix("str(").and_then(|rest| rest.strip_suffix(')'));

@@ -114,7 +114,7 @@ fn clipped(program: &Program, wrap: &Call) -> Option<Found> {
     })?;
     let message = format!(
         "{} sees only this rank's part of the gradients of {name} (FSDP in line {}); each rank clips by \
-         another norm",
+         a different norm",
         clip.name, wrap.line
     );
     (!whole).then(|| Found::warning(clip.line, message, format!("Write `{name}.clip_grad_norm_(…)`")))

@@ -117,7 +117,7 @@ fn plain_list(program: &Program, class: &Class) -> Option<Found> {
         is_list && holds && !name.is_empty() && !registered
     })?;
     let message = format!(
-        "{} is a list of Python, so that its layers are no part of {}: .to(), the optimizer and DDP do not \
+        "{} is a Python list, so its layers are not part of {}: .to(), the optimizer and DDP do not \
          see them",
         list.name, class.name
     );

@@ -61,9 +61,8 @@ fn fault(program: &Program, call: &Call) -> Option<Found> {
     let plain = call.arguments.iter().filter(|one| one.name.is_none()).count();
     let has = |name: &str| call.keyword(name).is_some() || address.contains(&format!("{name}=")) || plain > 3;
     let backend = call.argument(0, "backend").map_or("", |one| one.text.trim_matches(['"', '\'']));
-    // MPI has ranks of its own; and `address += host` makes the value another one.
-    let added = program.text.contains(&format!("{} +=", given.text));
-    if spread || address.contains('+') || added || backend.eq_ignore_ascii_case("mpi") {
+    // MPI has ranks of its own.
+    if spread || address.contains('+') || backend.eq_ignore_ascii_case("mpi") {
         return None;
     }
     let missing: Vec<&str> = ["rank", "world_size"].into_iter().filter(|name| !has(name)).collect();

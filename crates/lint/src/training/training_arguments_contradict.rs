@@ -115,7 +115,7 @@ fn faults(given: &Given<'_>) -> Vec<Found> {
     for (one, other) in [("fp16", "bf16"), ("fp16_full_eval", "bf16_full_eval")] {
         if let (Some(first), Some(second)) = (given.is(one, "True"), given.is(other, "True")) {
             let message = format!("{one} and {other} are both True; TrainingArguments raises ValueError");
-            let fix = format!("Keep one of them: {other} on GPUs from Ampere on, {one} on older ones");
+            let fix = format!("Keep one of them: {other} on Ampere and newer GPUs, {one} on older ones");
             found.push(Found::error(first.line.max(second.line), message, fix));
         }
     }
@@ -200,7 +200,7 @@ fn fsdp(given: &Given<'_>) -> Option<Found> {
     let deepspeed = given.call.keyword("deepspeed").is_some_and(|one| one.text != "None");
     let (message, certain) = match options.trim() {
         // Release 5 no longer checks these two.
-        "offload" => ("fsdp=\"offload\" names no way to shard; transformers 4 raises ValueError", false),
+        "offload" => ("fsdp=\"offload\" names no sharding strategy; transformers 4 raises ValueError", false),
         _ if has("full_shard") && has("shard_grad_op") => {
             ("full_shard and shard_grad_op exclude each other; transformers 4 raises ValueError", false)
         }
