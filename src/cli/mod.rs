@@ -26,6 +26,7 @@ mod stack_args;
 mod values;
 mod worker;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ use clap::{Parser, Subcommand};
 use ::catalog::Catalog;
 use ::catalog::cache::Cache;
 use diagnostic::error::{Error, Kind};
-use diagnostic::terminal;
+use diagnostic::{terminal, visible};
 use docker::transport::Transports;
 use facts::{Expected, Facts, gather};
 use host::live::Live;
@@ -108,7 +109,11 @@ impl Cli {
     pub fn of_this_program() -> Result<Cli, u8> {
         let words =
             several::spread(host::variables::command_line(), |word| host::file::is_file(Path::new(word)));
-        arguments::parse(words).map_err(|error| {
+        arguments::parse(words.clone()).map_err(|error| {
+            // A line end in an argument, such as a file's name, would begin a line that looks like envdoc's.
+            let shown = |word: &OsString| OsString::from(visible::line(&word.to_string_lossy()).into_owned());
+            let shown: Vec<_> = words.iter().map(shown).collect();
+            let error = arguments::parse(shown).err().unwrap_or(error);
             let text = error.render().ansi().to_string();
             if error.use_stderr() {
                 terminal::note(text.trim_end());

@@ -2,6 +2,7 @@
 //!
 //! Every answer is bounded in size and time; nothing is ever fetched whole that can be large.
 
+mod certificates;
 pub(crate) mod login;
 
 use std::collections::BTreeSet;
@@ -104,6 +105,7 @@ impl Client {
                 Error::Certificate(format!("the certificates cannot be read: {}", Error::from(error)))
             })?,
         };
+        certificates::bounded()?;
         let build = |redirects| {
             let mut builder = reqwest::Client::builder()
                 .user_agent(concat!("envdoc/", env!("CARGO_PKG_VERSION")))

@@ -71,7 +71,7 @@ impl ValueKind {
             text.chars().all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter))
         };
         match self {
-            ValueKind::Line => !text.chars().any(is_hidden),
+            ValueKind::Line => text.len() <= 16384 && !text.chars().any(is_hidden),
             ValueKind::Path => only("._/@+~*-") && !text.starts_with('-') && !text.is_empty(),
             ValueKind::AbsolutePath => only("._/@+-") && text.starts_with('/'),
             ValueKind::ImageName => {
@@ -132,7 +132,7 @@ impl ValueKind {
 
     fn expected(self) -> &'static str {
         match self {
-            ValueKind::Line => "one line without control characters and marks of writing direction",
+            ValueKind::Line => "one line of at most 16384 bytes without control or direction characters",
             ValueKind::Path => {
                 "a path of letters, digits and ._/@+~*- that is not empty and does not begin with -"
             }

@@ -19,6 +19,12 @@ pub enum RequirementError {
     /// Parentheses in parentheses.
     #[error("parentheses are nested more than {NESTED_MAX} levels deep")]
     TooDeep,
+    /// A name or an extra such as `torch-`.
+    #[error("{0:?} ends with a separator; names and extras end with a letter or a digit")]
+    Separator(String),
+    /// pep508_rs panics at some other characters in markers.
+    #[error("{0:?} is not ASCII; requirements consist of ASCII characters (PEP 508)")]
+    NotAscii(char),
 }
 
 /// Reads a requirement (PEP 508).
@@ -30,7 +36,27 @@ pub fn requirement(text: &str) -> Result<Requirement, RequirementError> {
     if deepest(text) > NESTED_MAX {
         return Err(RequirementError::TooDeep);
     }
+    if let Some(other) = text.chars().find(|c| !c.is_ascii()) {
+        return Err(RequirementError::NotAscii(other));
+    }
+    if let Some(name) = with_separator(text) {
+        return Err(RequirementError::Separator(name.to_owned()));
+    }
     Requirement::from_str(text).map_err(|error| RequirementError::Syntax(Box::new(error)))
+}
+
+/// A name or an extra that ends with a separator: pep508_rs panics at it where something follows.
+fn with_separator(text: &str) -> Option<&str> {
+    let word = |text: &str| {
+        let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        text.find(|c| !letter(c)).unwrap_or(text.len())
+    };
+    let text = text.trim_start();
+    let (name, rest) = text.split_at(word(text));
+    let extras = rest.trim_start().strip_prefix('[').and_then(|rest| rest.split(']').next());
+    let extras = extras.into_iter().flat_map(|extras| extras.split(',')).map(str::trim_start);
+    let mut names = std::iter::once(name).chain(extras.map(|extra| &extra[..word(extra)]));
+    names.find(|name| name.ends_with(['.', '-', '_']))
 }
 
 fn deepest(text: &str) -> usize {
@@ -85,6 +111,24 @@ pub fn environment(python: u32, architecture: &str) -> Result<MarkerEnvironment,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_characters_than_ascii_are_refused() {
+        for text in ["x ; python_version >= \".49\"\0\0ï", "x ; python_version >= '3' 'ï'", "größe"] {
+            assert!(matches!(requirement(text), Err(RequirementError::NotAscii(_))), "{text}");
+        }
+        assert!(marker_holds("python_version >= \".49\"\0\0ï", 12).is_none());
+    }
+
+    #[test]
+    fn names_that_end_with_a_separator_are_refused() {
+        for text in ["toRequires-n-", "torch- >=2", "a. ; x", "x[ab- ]>=2", "x[a, b_c_ ]", " y_ @ z"] {
+            assert!(matches!(requirement(text), Err(RequirementError::Separator(_))), "{text}");
+        }
+        for text in ["torch>=2", "x[a-b,c_d]==1", "zope.interface", "a-b ; python_version < '3.9'"] {
+            assert!(requirement(text).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn nested_parentheses_do_not_exhaust_the_stack() {

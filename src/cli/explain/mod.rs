@@ -36,6 +36,9 @@ pub struct Args {
     words: Vec<String>,
 }
 
+/// The longest text that is looked up, in bytes.
+const LIMIT_BYTES: usize = 16 << 10;
+
 const EXAMPLES: &str = "\
 Examples:
   envdoc explain driver-library-mismatch
@@ -47,6 +50,10 @@ impl Args {
     pub(crate) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
         let text = self.words.join(" ");
         let text = text.trim();
+        if text.len() > LIMIT_BYTES {
+            let message = format!("{} bytes are no name and no line of a log", text.len());
+            return Err(Error::new(Kind::Usage, message).hint("for a whole log: envdoc diagnose FILE"));
+        }
         let id = text.to_ascii_lowercase();
         if let Some(check) = CHECKS.iter().find(|check| check.id == id) {
             return terminal::print(&explain::check(check)).map(|()| 0);

@@ -48,6 +48,7 @@ pub mod ring;
 mod shm;
 mod slow_link;
 mod straggler;
+mod sum;
 mod throttled;
 pub mod torch;
 pub mod transport;

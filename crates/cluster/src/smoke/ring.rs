@@ -18,6 +18,7 @@ use super::counters::ThreadTimes;
 use super::pace::PACED_BLOCK_BYTES;
 pub use super::pace::Pace;
 use super::pattern;
+use super::sum::add;
 
 /// Elements of a slice: 256 KiB, which stay in the processor's cache between being received, added and sent
 /// on.
@@ -340,9 +341,7 @@ fn receive(
             .map_err(|error| receiving_failed(rank, world, &error))?;
         let mut own = hold(slice);
         if reduces {
-            for (own, came) in own.iter_mut().zip(came) {
-                *own += *came;
-            }
+            add(&mut own, came);
         } else {
             own.copy_from_slice(came);
         }

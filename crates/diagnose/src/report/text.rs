@@ -217,6 +217,7 @@ fn paragraph(text: &mut String, words: &str, indent: &str, layout: Layout) {
 
 /// A paragraph whose further lines begin below its first word, right of `start`.
 fn hanging(text: &mut String, start: &str, words: &str, indent: &str, layout: Layout) {
+    let words = &*visible::line(words);
     let first = format!("{indent}{start}");
     let rest = " ".repeat(first.chars().count());
     // What is copied is never broken: paths, options.

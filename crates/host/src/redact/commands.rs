@@ -58,7 +58,9 @@ const VALUE: &str = r#""[^"\n]+"|'[^'\n]+'|[^\s"'|;&<>]+"#;
 /// What precedes a value, the value, and what follows it.
 const BEFORE: &[&str] = &[
     concat!(r"(\bsshpass\s+-p ?)", value!(), "()"),
-    concat!(r"(\b(?:mysql|mysqldump|mysqladmin|mysqlsh|mariadb)\b[^\n|;&]*?\s-p)", value!(), "()"),
+    concat!(r#"(\b(?:mysql|mysqldump|mysqladmin|mysqlsh|mariadb)\b[^\n|;&]*?[\s'"]-p)"#, value!(), "()"),
+    concat!(r#"(--from-literal[= ]['"]?[^\s='"]+=)"#, value!(), "()"),
+    concat!(r"(\brclone obscure )", value!(), "()"),
     // `-u user:VALUE`
     concat!(
         r#"(\b(?:curl|etcdctl|wget|http|https|xh|lftp|aria2c|rclone|hurl)\b[^\n|;&]*?\s"#,

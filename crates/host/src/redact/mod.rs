@@ -15,6 +15,7 @@ mod addresses;
 mod commands;
 mod daemon;
 mod engine;
+mod generated;
 mod harmless;
 mod headers;
 mod identifiers;

@@ -105,6 +105,7 @@ fn planted_secrets_are_removed() {
         ("names", read(include_str!("../../../../tests/redaction/planted-names.yaml"))),
         ("second", read(include_str!("../../../../tests/redaction/planted-second.yaml"))),
         ("third", read(include_str!("../../../../tests/redaction/planted-third.yaml"))),
+        ("audit", read(include_str!("../../../../tests/redaction/planted-audit.yaml"))),
     ];
     let mut report = String::new();
     let mut left = 0;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::generated::{is_login, is_random, looks_generated};
 use super::token_shapes::TOKEN_SHAPES;
 use super::{HIDDEN, commands, headers, pattern, sentences, urls, values};
 use crate::secret_names::{are_secrets, is_secret};
@@ -12,8 +13,10 @@ use crate::secret_names::{are_secrets, is_secret};
 /// `name -> `, `name%3D`, and JSON within a text of JSON: `\"name\": \"`.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?:\x1b\[[0-9;]*m)?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)",
-        r#"((?:\x1b\[[0-9;]*m)*\\*["'`]?\]?[ \t]*(?::=|=>|->|→|={1,3}|!=|[:：]|%3[ADad])[ \t\u{a0}]*"#,
+        r"(?:\x1b\[[0-9;]*m|\\u00[0-9A-Fa-f]{2})?([A-Za-z\u{80}-\u{10ffff}][A-Za-z0-9\u{80}-\u{10ffff}_.-]*)",
+        // A quote may be written for HTML, JSON or an address: `&quot;name&quot;:`.
+        r#"((?:\x1b\[[0-9;]*m)*(?:&quot;|&#0?3[49];|\\+u002[27]|%2[27]|\\*["'`])?\]?[ \t]*"#,
+        r"(?::=|=>|->|→|={1,3}|!=|[:：]|%3[ADad])[ \t\u{a0}]*",
         // `password {`, `Secret("`: a block, and a function.
         r#"|\\*["']?[ \t]?(?:\x7b)|\()"#,
     ))
@@ -22,7 +25,8 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
 /// `['--password', 'value']`.
 static SPACED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?i)(--?[a-z_\u{80}-\u{10ffff}][\w.-]*|/(?:p|pass|password|pwd)\b|\bpassword|\bpasswd",
+        r"(?i)(--?[a-z_\u{80}-\u{10ffff}][\w.-]*|/(?:p|pass|password|pwd)\b|\bpassword|\bpasswd|\bpassphrase",
+        r"|(?-i:\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)",
         r#"|\bidentified (?:with \S+ )?(?:by|as))(["'],[ \t]*|[ \t]+)"#,
     ))
 });
@@ -52,7 +56,10 @@ static SCHEME: LazyLock<Regex> = LazyLock::new(|| {
 /// A letter precedes a token only where it ends a colour or is the `n` of `\n`.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     let shapes: Vec<&str> = TOKEN_SHAPES.iter().map(|shape| shape.pattern).collect();
-    pattern(&format!(r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|%[0-9A-Fa-f]{{2}}|\b)(?:{})", shapes.join("|")))
+    pattern(&format!(
+        r"(?-u)(\x1b\[[0-9;]*m|\\[nrt]|\\u00[0-9A-Fa-f]{{2}}|%[0-9A-Fa-f]{{2}}|\b)(?:{})",
+        shapes.join("|")
+    ))
 });
 /// Hashes of passwords as crypt(3) writes them.
 static CRYPT: LazyLock<Regex> = LazyLock::new(|| {
@@ -80,9 +87,11 @@ static PEM: LazyLock<Regex> = LazyLock::new(|| {
 static HEX_KEY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r#"(?i)((?:commit|revision|rev|git|sha-?1|head|now at|tree|parent|@)[\s:=/'"(]*)?(?:\b"#,
-        r#"|%[0-9a-f]{2})[0-9a-f]{40}\b"#,
+        r#"|%[0-9a-f]{2}|\\u00[0-9a-f]{2})[0-9a-f]{40}\b"#,
     ))
 });
+/// What may be `user:password` in base64: see [`is_login`].
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+/]{12,}={0,2}"));
 /// What may be random: see [`is_random`].
 static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+_=-]{24,}"));
 /// Before the first `/`: the path of an address may hold an `@`.
@@ -148,6 +157,10 @@ pub(super) fn named(text: &str) -> String {
     let text = LOGIN.replace_all(&text, format!("://{HIDDEN}@"));
     let text = bare_logins(&text);
     let text = urls::without_tokens(&text);
+    let text = ENCODED.replace_all(&text, |found: &Captures<'_>| match is_login(&found[0]) {
+        true => HIDDEN.to_owned(),
+        false => found[0].to_owned(),
+    });
     let text = KEY_WORD.replace_all(&text, |found: &Captures<'_>| match is_random(&found[2]) {
         true => format!("{}{HIDDEN}", &found[1]),
         false => found[0].to_owned(),
@@ -177,6 +190,13 @@ fn elements(text: &str) -> String {
     out + &text[done..]
 }
 
+/// What stands behind the word "password" and is none: a sentence, a list, the name of something else
+/// (`password enc='0'`).
+fn is_no_password(value: &str) -> bool {
+    let setting = value.contains('=') && !value.ends_with('=') && value.starts_with(char::is_alphabetic);
+    is_prose(value) || value.starts_with(['{', '(', '[']) || setting
+}
+
 /// Values behind options and words, without a sign between.
 fn spaced(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -188,12 +208,15 @@ fn spaced(text: &str) -> String {
         done = range.end;
         let option = name.trim_start_matches('-');
         let word = option == name && !name.starts_with('/');
+        // "HF_TOKEN is not set"
+        let variable = word && name.contains('_');
         // `-p value` says nothing; `-pw value` and `-password value` do. "a-token" is no option.
         let single = name.starts_with('-') && !name.starts_with("--");
         let joined = text[..range.start].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
         let rest = &text[done..];
         if joined && !word
-            || !(option.contains(' ') || word || name.starts_with('/') || is_secret(option))
+            || !(option.contains(' ') || word && !variable || name.starts_with('/') || is_secret(option))
+            || variable && !looks_generated(rest)
             || single && option.len() < 2
             || !between.starts_with([' ', '\t']) && !rest.starts_with(['"', '\''])
             || rest.starts_with(['=', ':', '-', '<', '|', '>'])
@@ -204,12 +227,7 @@ fn spaced(text: &str) -> String {
         let outer = outer.filter(|_| !rest.starts_with(['"', '\'']));
         let Some(value) = values::at_start(rest, outer, &|word| is_harmless(option, word)) else { continue };
         let taken = &rest[..value.length];
-        let group = taken.starts_with(['{', '(', '[']);
-        // `password enc='0'`: the name of something else.
-        let other =
-            taken.contains('=') && !taken.ends_with('=') && word && taken.starts_with(char::is_alphabetic);
-        if taken.contains(HIDDEN) || is_harmless(option, taken) || word && (is_prose(taken) || group || other)
-        {
+        if taken.contains(HIDDEN) || is_harmless(option, taken) || word && is_no_password(taken) {
             continue;
         }
         out.push_str(&value.shown);
@@ -282,37 +300,6 @@ fn is_prose(value: &str) -> bool {
         "required",
     ]
     .contains(&value.to_ascii_lowercase().as_str())
-}
-
-/// Whether a word is made of letters of both cases and digits in no order, as keys are, and names of
-/// functions, files and hashes in hexadecimal are not: its characters change their kind at least every 2.5
-/// characters.
-fn is_random(word: &str) -> bool {
-    let word = word.trim_end_matches('=');
-    let kind = |c: char| match c {
-        'a'..='z' => 0,
-        'A'..='Z' => 1,
-        '0'..='9' => 2,
-        _ => 3,
-    };
-    let mut count = [0_usize; 4];
-    word.chars().for_each(|c| count[kind(c)] += 1);
-    let kinds: Vec<usize> = word.chars().map(kind).collect();
-    let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    let parts = count[3] * 8 > word.len();
-    !word.starts_with("_Z")
-        && !parts
-        && count[..3].iter().all(|count| *count >= 2)
-        && changes * 5 >= kinds.len() * 2
-        && entropy(word) >= 3.9
-}
-
-/// Shannon's entropy in bits a character.
-fn entropy(word: &str) -> f64 {
-    let mut counts = std::collections::HashMap::new();
-    word.chars().for_each(|c| *counts.entry(c).or_insert(0_u32) += 1);
-    let length = word.chars().count() as f64;
-    counts.values().map(|count| f64::from(*count) / length).map(|part| -part * part.log2()).sum()
 }
 
 /// Hides the values of names that [`is_secret`], also where one assignment holds another: `--log-opt

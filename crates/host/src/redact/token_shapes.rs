@@ -93,7 +93,12 @@ pub const TOKEN_SHAPES: &[TokenShape] = &[
     shape("Grafana", r"gl(?:sa|c)_[\w+/=]{16,}", &[], "gitleaks: grafana.go"),
     shape("Linear", r"lin_api_[A-Za-z0-9]{20,}", &[], "gitleaks: linear.go"),
     shape("Notion", r"ntn_\w{20,}", &[], "gitleaks: notion.go"),
-    shape("Stripe", r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,}", &[], "gitleaks: stripe.go"),
+    shape(
+        "Stripe",
+        r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{10,}",
+        &[],
+        "gitleaks: stripe.go; webhook secrets: general knowledge",
+    ),
     shape("SendGrid", r"SG\.[\w-]{8,}\.[\w-]{8,}", &[], "gitleaks: sendgrid.go"),
     shape("Twilio", r"SK[0-9a-f]{32}", &[], "gitleaks: twilio.go"),
     shape("Mailgun", r"key-[0-9a-f]{32}", &[], "gitleaks: mailgun.go"),

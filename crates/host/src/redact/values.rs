@@ -17,6 +17,9 @@ static PREFIX: LazyLock<Regex> = LazyLock::new(|| {
         r"|^(?:Some|Ok|Just|Secret\w*|Sensitive\w*|Redacted|Optional|NewSecret)\("
     ))
 });
+/// A quote as HTML, JSON within JSON and addresses write it.
+static ENCODED_QUOTE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:&quot;|&#0?3[49];|\\+u002[27]|%2[27])"));
 /// The name, the sign and the value of another setting: `,retries=3`. Base64 ends with `=`.
 static OTHER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^["']?[A-Za-z_][\w.-]{0,40}["']?(?:\s?=[^=\s]|\s?:\s?[^:\s])"#));
@@ -48,6 +51,12 @@ pub(super) fn at_start(text: &str, outer: Option<char>, harmless: &dyn Fn(&str) 
     let hidden = |before: &str, length: usize, after: &str| {
         Some(Value { length, shown: format!("{before}{HIDDEN}{after}") })
     };
+    if let Some(quote) = ENCODED_QUOTE.find(text) {
+        let inner = &text[quote.len()..];
+        let line = inner.find('\n').unwrap_or(inner.len());
+        let close = inner[..line].find(quote.as_str()).unwrap_or(line);
+        return (close > 0).then(|| hidden(quote.as_str(), quote.len() + close, "")).flatten();
+    }
     if let Some(found) = PREFIX.captures(text)
         // The quote that closes what the name stands in is no value.
         && !(outer.is_some() && text.chars().next() == outer)

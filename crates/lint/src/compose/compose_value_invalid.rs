@@ -1,5 +1,7 @@
 //! Values that have the right type, but that Docker refuses or reads differently.
 
+use std::collections::BTreeSet;
+
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
@@ -201,7 +203,7 @@ fn capabilities(service: &Service) -> Vec<Found> {
 fn mounts(service: &Service) -> Vec<Found> {
     let Some(Value::Sequence(items)) = service.at(&["volumes"]) else { return Vec::new() };
     let line = service.line_of("volumes");
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for item in items {
         let target = match text(item) {
@@ -229,12 +231,10 @@ fn mounts(service: &Service) -> Vec<Found> {
             found.push(Found::error(line.clone(), message, "Write an absolute path in the container"));
         }
         let place = target.trim_end_matches('/').to_owned();
-        if seen.contains(&place) {
-            let message =
-                format!("service {} mounts {target} twice; only the last mount counts", service.name);
+        if !seen.insert(place) {
+            let message = format!("service {} mounts {target} twice; only the last counts", service.name);
             found.push(Found::warning(line.clone(), message, "Keep one of them"));
         }
-        seen.push(place);
     }
     found
 }

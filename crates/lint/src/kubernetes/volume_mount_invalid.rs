@@ -1,6 +1,6 @@
 //! Mounts and volumes that do not belong together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_yaml::Value;
 
@@ -95,9 +95,11 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(file: &Manifest) -> Vec<Found> {
     let of_pod = |pod: &Pod| {
         let containers = pod.containers();
-        let claims = claims(pod.document);
-        let mut found: Vec<Found> = containers.iter().flat_map(|one| mounts(pod, one, &claims)).collect();
-        found.extend(volumes(pod, &containers));
+        let volumes = pod.volumes();
+        let mut names: BTreeSet<String> = volumes.iter().map(|(_, name, _)| name.clone()).collect();
+        names.extend(claims(pod.document));
+        let mut found: Vec<Found> = containers.iter().flat_map(|one| mounts(pod, one, &names)).collect();
+        found.extend(judge_volumes(pod, &volumes, &containers));
         found
     };
     file.pods().iter().flat_map(of_pod).collect()
@@ -135,22 +137,15 @@ fn is_of_sidecar(name: &str) -> bool {
     name.starts_with("gke-gcsfuse-")
 }
 
-fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
-    let volumes = pod.volumes();
+fn mounts(pod: &Pod, container: &Container, volumes: &BTreeSet<String>) -> Vec<Found> {
     let mut paths: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, (name, path)) in container.mounts().into_iter().enumerate() {
         let line = container.line(&["volumeMounts", &index.to_string()]);
         let own = &container.name;
-        let known = volumes.iter().any(|(_, known, _)| *known == name) || claims.contains(&name);
-        if !known && !is_added(pod, &name) {
-            let names = volumes.iter().map(|(_, name, _)| name.as_str());
-            let near = diagnostic::suggest::nearest(&name, names).map(|near| {
-                format!(
-                    "Write `name: \
-                {near}`"
-                )
-            });
+        if !volumes.contains(&name) && !is_added(pod, &name) {
+            let near = diagnostic::suggest::nearest(&name, volumes.iter().map(String::as_str));
+            let near = near.map(|near| format!("Write `name: {near}`"));
             let message = format!("container {own} mounts volume {name:?}, which the pod does not have");
             let fix = near.unwrap_or_else(|| format!("Add `{name}` to `volumes` of the pod"));
             found.push(match is_core(pod.document) {
@@ -176,24 +171,22 @@ fn mounts(pod: &Pod, container: &Container, claims: &[String]) -> Vec<Found> {
     found
 }
 
-fn volumes(pod: &Pod, containers: &[Container]) -> Vec<Found> {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+fn judge_volumes(pod: &Pod, volumes: &[(usize, String, &Value)], containers: &[Container]) -> Vec<Found> {
+    let mut paths: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, path) in containers.iter().flat_map(|one| one.mounts().into_iter().chain(devices(one))) {
+        paths.entry(name).or_default().push(path);
+    }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found = Vec::new();
-    for (index, name, volume) in pod.volumes() {
+    for (index, name, volume) in volumes {
         let line = pod.line(&["volumes", &index.to_string()]);
-        if let Some(first) = seen.insert(name.clone(), line) {
+        if let Some(first) = seen.insert(name, line) {
             let message = format!("volume {name:?} is declared twice, first in line {first}");
             found.push(Found::error(line, message, "Rename one of them"));
         }
-        found.extend(sources(&name, volume, line));
-        let mounts: Vec<String> = containers
-            .iter()
-            .flat_map(|one| one.mounts().into_iter().chain(devices(one)))
-            .filter(|(known, _)| *known == name)
-            .map(|(_, path)| path)
-            .collect();
-        if !is_of_sidecar(&name) {
-            found.extend(unused(&name, volume, &mounts, line));
+        found.extend(sources(name, volume, line));
+        if !is_of_sidecar(name) {
+            found.extend(unused(name, volume, paths.get(name).map_or(&[], Vec::as_slice), line));
         }
     }
     found

@@ -3,6 +3,7 @@
 use serde::de::IgnoredAny;
 
 use crate::kind::Kind;
+use crate::read::broken::line_of;
 use crate::read::packages::PackageList;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
@@ -30,7 +31,7 @@ fn judge(list: &PackageList) -> Vec<Found> {
         return Vec::new();
     }
     let Err(error) = serde_yaml::from_str::<IgnoredAny>(&list.text) else { return Vec::new() };
-    let line = error.location().map_or(1, |location| location.line());
+    let line = line_of(&error, &list.text);
     let why = error.to_string();
     let why = why.lines().next().unwrap_or_default();
     let message = format!("conda cannot read the file: {why}");

@@ -20,6 +20,12 @@ impl Broken {
     }
 }
 
+/// The line of a text at which its parser stopped, from 1. The parser may name the line behind the last one.
+pub(crate) fn line_of(error: &serde_yaml::Error, text: &str) -> usize {
+    let line = error.location().map_or(1, |location| location.line());
+    line.clamp(1, text.lines().count().max(1))
+}
+
 /// Resolves merges (`<<`) from the inside out: a mapping that is merged may itself have merges.
 pub(crate) fn apply_merges(value: &mut Value) -> Result<(), serde_yaml::Error> {
     let merges = match value {

@@ -7,7 +7,7 @@ use diagnostic::yaml::{TOO_DEEP, too_deep};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_yaml::{Mapping, Value};
 
-use super::broken::{Broken, apply_merges, limited};
+use super::broken::{Broken, apply_merges, limited, line_of};
 use super::compose::{below, text};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
@@ -138,12 +138,6 @@ impl Manifest {
         }
         all
     }
-}
-
-/// The line of a document at which its parser stopped, from 1.
-fn line_of(error: &serde_yaml::Error, part: &str) -> usize {
-    let line = error.location().map_or(1, |location| location.line());
-    line.clamp(1, part.lines().count().max(1))
 }
 
 /// The line of a document on which a key stands for the second time, in block style; otherwise that on which

@@ -156,6 +156,8 @@ fn wrong_at(item: &str) -> Option<usize> {
     strange.or_else(|| behind_address(item)).or(match marker::requirement(item.trim()) {
         Ok(_) => None,
         Err(RequirementError::Syntax(error)) => Some(error.start.min(item.len())),
+        Err(RequirementError::Separator(name)) => Some(item.find(&name).unwrap_or(0) + name.len() - 1),
+        Err(RequirementError::NotAscii(other)) => item.find(other),
         Err(RequirementError::TooDeep) => Some(0),
     })
 }

@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use crate::file::{Context, Over, Stack};
 use crate::location::{Location, OtherFile};
-use crate::read::broken::{Broken, apply_merges, limited};
+use crate::read::broken::{Broken, apply_merges, limited, line_of};
 use crate::read::dockerfile::Dockerfile;
 use crate::read::quotes::split;
 use key_lines::KeyLines;
@@ -152,8 +152,7 @@ fn one(text: &str) -> (Value, Option<(usize, Broken)>, KeyLines) {
     let mut root = match serde_yaml::from_str::<Value>(text) {
         Ok(root) => root,
         Err(error) => {
-            let line = error.location().map_or(1, |location| location.line());
-            broken = Some((line.clamp(1, text.lines().count().max(1)), Broken::yaml(&error.to_string())));
+            broken = Some((line_of(&error, text), Broken::yaml(&error.to_string())));
             Value::Null
         }
     };
