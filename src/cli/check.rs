@@ -8,6 +8,7 @@ use super::fail_on::FailOn;
 use super::format::Format;
 use super::headings::{EXIT_CODE, OUTPUT, SELECTION};
 use super::interrupts::Interrupts;
+use super::settings::{self, SettingsFiles};
 use checks::CHECKS;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -87,9 +88,9 @@ pub(super) struct Args {
     )]
     timeout: Option<Duration>,
 
-    /// Lowest severity that makes the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = EXIT_CODE)]
-    fail_on: FailOn,
+    /// Lowest severity that makes the exit code 1 [default: error].
+    #[arg(long, value_enum, help_heading = EXIT_CODE)]
+    fail_on: Option<FailOn>,
 
     /// Exit with 3 if nothing was found but some checks could not run.
     #[arg(long, help_heading = EXIT_CODE)]
@@ -117,16 +118,26 @@ const LIVE_STEP: Duration = Duration::from_secs(30);
 
 impl Args {
     /// Gathers, judges, reports.
-    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(
+        self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+        files: &SettingsFiles,
+    ) -> Result<u8, Error> {
         let list = "`envdoc checks` lists all checks and groups";
-        let chosen = select(CHECKS, &self.only, &self.ignore, "check or group", list)?;
-        let mut facts = self.facts(catalog, expected(&self.expect)?, interrupts)?;
+        let mut chosen = select(CHECKS, &self.only, &self.ignore, "check or group", list)?;
+        let settings = files.read()?;
+        chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "check or group", list)?;
+        let expected = expected(settings.expected(), &self.expect)?;
+        let mut facts = self.facts(catalog, expected, interrupts)?;
         if self.live {
             facts.live = self.look_inside(&facts, interrupts)?;
         }
         let results = judge::judge(&chosen, &facts);
         terminal::print(&self.report(&facts, &results)?)?;
-        Ok(self.fail_on.exit_code(&Summary::of(results.iter().map(|result| &result.verdict)), self.strict))
+        let strict = self.strict || settings.strict.as_ref().is_some_and(|strict| strict.value);
+        let summary = Summary::of(results.iter().map(|result| &result.verdict));
+        Ok(FailOn::of(self.fail_on, &settings).exit_code(&summary, strict))
     }
 
     fn facts(
@@ -178,8 +189,8 @@ impl Args {
     }
 }
 
-fn expected(texts: &[String]) -> Result<Expected, Error> {
-    let mut expected = Expected::default();
+/// What the options say, over what the settings say.
+fn expected(mut expected: Expected, texts: &[String]) -> Result<Expected, Error> {
     for text in texts.iter().filter(|text| !text.is_empty()) {
         expected.add(text).map_err(|error| {
             Error::new(Kind::Usage, format!("--expect: {error}"))

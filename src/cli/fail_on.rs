@@ -1,5 +1,6 @@
 //! `--fail-on`: which findings make the exit code 1.
 
+use ::config::Settings;
 use clap::ValueEnum;
 
 use diagnostic::report::Summary;
@@ -17,6 +18,16 @@ pub(super) enum FailOn {
 }
 
 impl FailOn {
+    /// What an option says, else the settings, else errors only.
+    pub(super) fn of(option: Option<FailOn>, settings: &Settings) -> FailOn {
+        option.unwrap_or_else(|| match settings.fail_on.as_ref().map(|setting| setting.value) {
+            None | Some(::config::FailOn::Error) => FailOn::Error,
+            Some(::config::FailOn::Warning) => FailOn::Warning,
+            Some(::config::FailOn::Note) => FailOn::Note,
+            Some(::config::FailOn::Never) => FailOn::Never,
+        })
+    }
+
     /// Whether some of so many findings are such.
     pub(super) fn any(self, errors: usize, warnings: usize, notes: usize) -> bool {
         let findings = match self {

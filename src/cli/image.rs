@@ -6,6 +6,7 @@ use super::headings::{CACHE, IMAGE, MIRRORS, STACK};
 use super::stack_args::{StackArgs, today};
 use ::build::lock_file::{LockRequest, next_to};
 use ::build::{NoStack, PlanRequest};
+use ::config::Settings;
 use ::image::request::{Compile, Copy, ImageRequest, Mirrors, PythonFrom};
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -163,10 +164,15 @@ pub struct ImageArgs {
 
 impl ImageArgs {
     /// Everything that they ask for.
-    pub fn request(&self) -> Result<PlanRequest, Error> {
+    pub fn request(&self, settings: &Settings) -> Result<PlanRequest, Error> {
         Ok(PlanRequest {
             file: self.request.clone(),
             options: self.options()?,
+            mirrors: Mirrors {
+                pip_index: settings.pip_index.as_ref().map(|set| set.value.clone()),
+                apt: settings.apt_mirror.as_ref().map(|set| set.value.clone()),
+                ..Mirrors::default()
+            },
             machines: self.stack.machines(),
             lock: LockRequest {
                 path: self.lock.clone().or_else(|| self.request.as_deref().map(next_to)),

@@ -2,13 +2,14 @@
 
 use catalog::Catalog;
 use checks::CHECKS;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{MACHINES, OUTPUT, SELECTION};
 use crate::cli::interrupts::Interrupts;
+use crate::cli::settings::{self, SettingsFiles};
 use crate::cli::values;
 use diagnostic::error::{Error, Kind};
 use diagnostic::layout::Layout;
@@ -124,9 +125,9 @@ pub(super) struct Args {
     #[arg(long, requires = "fix", conflicts_with = "format", help_heading = OUTPUT)]
     dry_run: bool,
 
-    /// Lowest severity that makes the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = OUTPUT)]
-    fail_on: FailOn,
+    /// Lowest severity that makes the exit code 1 [default: error].
+    #[arg(long, value_enum, help_heading = OUTPUT)]
+    fail_on: Option<FailOn>,
 
     /// Report format.
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = OUTPUT)]
@@ -144,12 +145,19 @@ Examples:
   envdoc lint . --fix --dry-run                   # a diff of the fixes that are certain";
 
 impl Args {
-    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(
+        self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+        settings: &SettingsFiles,
+    ) -> Result<u8, Error> {
         if self.rules {
             return terminal::print(&rules::list(terminal::width())).map(|()| 0);
         }
         let list = "`envdoc lint --rules` lists all rules";
         let chosen = select(RULES, &self.only, &self.ignore, "rule or group", list)?;
+        let settings = settings.read()?;
+        let chosen = select(&chosen, &[], &settings::ignored(&settings, &chosen), "rule or group", list)?;
         let sources = Sources {
             catalog,
             paths: self.paths(),
@@ -161,7 +169,10 @@ impl Args {
         let Collected { mut files, unreadable, skipped } = sources.files()?;
         let facts = self.facts(catalog, &mut files, interrupts)?.map(Rc::new);
         let world = self.world_size.map(|size| World { size, from: "--world-size".to_owned(), given: true });
+        let today = settings::today();
         for file in &mut files {
+            let here = settings.ignores.in_files(today).filter(|ignore| ignore.covers(Path::new(&file.name)));
+            file.ignored = here.map(|ignore| ignore.id.clone()).collect();
             file.facts.clone_from(&facts);
             file.world.clone_from(&world);
         }
@@ -181,7 +192,7 @@ impl Args {
         if unwritten > 0 {
             return Ok(Kind::File.exit_code());
         }
-        Ok(self.exit_code(Counts::of(&findings), complete))
+        Ok(exit_code(FailOn::of(self.fail_on, &settings), Counts::of(&findings), complete))
     }
 
     /// Applies the edits of findings: what remains, and how many files could not be written.
@@ -259,14 +270,14 @@ impl Args {
         let text = || report::text(findings, coverage, Layout::of_screen(false));
         self.format.write(|| report::report(findings), text, json)
     }
+}
 
-    /// `complete`: whether rules checked every named file.
-    fn exit_code(&self, counts: Counts, complete: bool) -> u8 {
-        match self.fail_on.any(counts.error, counts.warning, counts.note) {
-            true => 1,
-            false if complete || self.fail_on == FailOn::Never => 0,
-            false => 3,
-        }
+/// `complete`: whether rules checked every named file.
+fn exit_code(fail_on: FailOn, counts: Counts, complete: bool) -> u8 {
+    match fail_on.any(counts.error, counts.warning, counts.note) {
+        true => 1,
+        false if complete || fail_on == FailOn::Never => 0,
+        false => 3,
     }
 }
 

@@ -6,6 +6,7 @@ mod catalog;
 mod check;
 mod checks;
 pub mod cluster;
+pub mod config;
 mod diagnose;
 pub mod explain;
 mod fail_on;
@@ -19,6 +20,7 @@ mod logs;
 mod matrix;
 mod render;
 mod resolve;
+mod settings;
 mod several;
 mod smoke;
 mod snapshot;
@@ -60,6 +62,9 @@ pub struct Cli {
     #[arg(short, long, requires = "version")]
     verbose: bool,
 
+    #[command(flatten)]
+    settings: settings::SettingsFiles,
+
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -99,6 +104,7 @@ enum Command {
     Explain(explain::Args),
     Checks(checks::Args),
     Catalog(catalog::Args),
+    Config(config::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -140,20 +146,21 @@ impl Cli {
         };
         let interrupts = &Interrupts::default();
         match command {
-            Command::Check(args) => args.run(catalog, interrupts),
+            Command::Check(args) => args.run(catalog, interrupts, &self.settings),
             Command::Resolve(args) => args.run(catalog, interrupts),
-            Command::Render(args) => args.run(catalog, interrupts),
-            Command::Build(args) => args.run(catalog, interrupts),
-            Command::Cluster(args) => args.run(catalog, interrupts),
+            Command::Render(args) => args.run(catalog, interrupts, &self.settings),
+            Command::Build(args) => args.run(catalog, interrupts, &self.settings),
+            Command::Cluster(args) => args.run(catalog, interrupts, &self.settings),
             Command::Matrix(args) => args.run(catalog),
             Command::Snapshot(args) => args.run(catalog, interrupts),
-            Command::Lint(args) => args.run(catalog, interrupts),
+            Command::Lint(args) => args.run(catalog, interrupts, &self.settings),
             Command::Inspect(args) => args.run(catalog, interrupts),
-            Command::Smoke(args) => args.run(catalog),
+            Command::Smoke(args) => args.run(catalog, &self.settings),
             Command::Diagnose(args) => args.run(catalog, interrupts),
             Command::Explain(args) => args.run(catalog),
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(catalog),
+            Command::Config(args) => args.run(&self.settings),
             Command::Worker(args) => args.run(),
         }
     }

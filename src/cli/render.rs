@@ -8,7 +8,9 @@ use clap::ValueEnum;
 use super::headings::OUTPUT;
 use super::image::{self, ImageArgs};
 use super::interrupts::Interrupts;
+use super::settings::SettingsFiles;
 use ::build::{Planned, lock_file, request_file};
+use ::config::Settings;
 use ::image::plan::Plan;
 use ::image::render::{self, File};
 use diagnostic::error::{Error, Kind};
@@ -91,16 +93,22 @@ enum What {
 }
 
 impl Args {
-    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(
+        self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+        files: &SettingsFiles,
+    ) -> Result<u8, Error> {
+        let settings = files.read()?;
         if self.what == What::Ci {
-            return self.ci(&Universe::new(catalog));
+            return self.ci(&Universe::new(catalog), &settings);
         }
         if let Some(other) = self.requests.first() {
             let message = format!("unexpected argument {}", other.display());
             return Err(Error::new(Kind::Usage, message)
                 .hint("use --request for a request file; only `render ci` takes several"));
         }
-        let mut request = self.image.request()?;
+        let mut request = self.image.request(&settings)?;
         request.lock.ignored = self.what == What::Lock;
         let read_here = || self.image.stack.read_here(catalog, interrupts);
         let (plan, notes) = match ::build::plan(&Universe::new(catalog), &request, &read_here)? {
@@ -140,14 +148,15 @@ impl Args {
         }
     }
 
-    fn ci(&self, universe: &Universe) -> Result<u8, Error> {
+    fn ci(&self, universe: &Universe, settings: &Settings) -> Result<u8, Error> {
         if self.requests.is_empty() {
             return Err(Error::new(Kind::Usage, "`render ci` requires at least one request file")
                 .hint("envdoc render ci --github images/*/request.yaml"));
         }
         let built = self.requests.iter().map(|path| request_file::built(universe, path));
         let images = built.collect::<Result<Vec<_>, _>>()?;
-        let registry = self.registry.as_deref();
+        let set = settings.registry.as_ref().map(|set| set.value.as_str());
+        let registry = self.registry.as_deref().or(set);
         let text = match (self.github, self.gitlab) {
             (true, _) => render::github(&images, registry)?,
             (_, true) => render::gitlab(&images, registry)?,

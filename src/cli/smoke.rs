@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::cluster::{Locking, first_engine, lock_notice, lock_refused};
 use super::format::Format;
 use super::headings::OUTPUT;
+use super::settings::SettingsFiles;
 use super::values;
 use ::cluster::lock::{self, Access, Held};
 use ::cluster::plan::ClusterPlan;
@@ -43,11 +44,11 @@ use host::file;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Cluster file.
+    /// Cluster file [default: cluster.yaml].
     ///
     /// One rank runs in each of its containers.
-    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml", help_heading = RANKS)]
-    file: PathBuf,
+    #[arg(long, short, value_name = "FILE", help_heading = RANKS)]
+    file: Option<PathBuf>,
 
     /// Run the ranks on this machine instead.
     ///
@@ -211,7 +212,7 @@ Examples:
   envdoc smoke --baseline last-week.json   # slower than a saved run?";
 
 impl Args {
-    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
+    pub(super) fn run(self, catalog: &'static Catalog, settings: &SettingsFiles) -> Result<u8, Error> {
         let sizes = bandwidth::sizes(&self.sizes)
             .map_err(|why| Error::new(Kind::Usage, format!("--sizes {}: {why}", self.sizes)))?;
         if self.local && self.gpus.is_none() && self.expect_transport.is_some() {
@@ -234,11 +235,12 @@ impl Args {
             transport: self.expect_transport,
             corrupt: self.corrupt,
         };
+        let file = super::cluster::path(self.file.as_deref(), &settings.read()?);
         let kept = self.baseline.as_deref().map(read_baseline).transpose()?;
         let mut outcome = match (self.local, self.gpus) {
             (true, Some(gpus)) => self.local_gpus(gpus as usize, &options),
             (true, None) => self.local(&options),
-            (false, _) => self.cluster(&options),
+            (false, _) => self.cluster(&file, &options),
         }?;
         if let Some((path, kept)) = &kept
             && !matches!(outcome.verdict, Verdict::Failed | Verdict::Unknown)
@@ -271,8 +273,8 @@ impl Args {
         })
     }
 
-    fn cluster(&self, options: &Options) -> Result<Outcome, Error> {
-        let (_, plan) = super::cluster::read(&self.file)?;
+    fn cluster(&self, file: &Path, options: &Options) -> Result<Outcome, Error> {
+        let (_, plan) = super::cluster::read(file)?;
         if plan.nodes.len() < 2 {
             return Err(Error::new(
                 Kind::Usage,

@@ -655,3 +655,78 @@ fn a_pipeline_builds_for_the_processor_that_the_gpus_come_with() {
         assert!(row.contains(platform), "{request}: {row}");
     }
 }
+
+/// Runs envdoc in a directory, with a home of its own.
+fn in_directory(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_envdoc"));
+    command.args(arguments).current_dir(directory).env("ENVDOC_CATALOG_DIR", "");
+    command.env("HOME", directory.join("home")).env_remove("XDG_CONFIG_HOME");
+    for name in ["ENVDOC_IGNORE", "ENVDOC_LINT_IGNORE", "ENVDOC_EXPECT", "ENVDOC_CONFIG", "ENVDOC_NO_CONFIG"]
+    {
+        command.env_remove(name);
+    }
+    command.output().unwrap()
+}
+
+#[test]
+fn settings_files_set_what_options_leave_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path();
+    let below = directory.join("below");
+    fs::create_dir_all(&below).unwrap();
+    fs::create_dir_all(directory.join("home/.config/envdoc")).unwrap();
+    fs::write(below.join("Dockerfile"), "FROM python:3.12\nRUN pip install torch==2.6.0\n").unwrap();
+    let code = |arguments: &[&str]| in_directory(&below, arguments).status.code().unwrap();
+    assert_eq!(code(&["lint", "."]), 0, "a note");
+    fs::write(directory.join("envdoc.toml"), "fail-on = 'note'\n").unwrap();
+    assert_eq!(code(&["lint", "."]), 1, "the project's file, one directory above");
+    assert_eq!(code(&["lint", ".", "--fail-on", "error"]), 0, "an option beats it");
+    assert_eq!(code(&["lint", ".", "--no-config"]), 0);
+    let other = below.join("other.toml");
+    fs::write(&other, "fail-on = 'never'\n").unwrap();
+    assert_eq!(code(&["lint", ".", "--config", "other.toml"]), 0);
+    fs::write(directory.join("home/.config/envdoc/envdoc.toml"), "fail-on = 'never'\n").unwrap();
+    assert_eq!(code(&["lint", "."]), 1, "the user's file is weaker");
+    let ignore = "ignore = [{id = 'cache-left-in-layer', files = ['below/**']}]\n";
+    fs::write(directory.join("envdoc.toml"), format!("fail-on = 'note'\n{ignore}")).unwrap();
+    assert_eq!(code(&["lint", "."]), 0, "ignored in this directory");
+    fs::write(directory.join("Dockerfile"), "FROM python:3.12\nRUN pip install torch==2.6.0\n").unwrap();
+    assert_eq!(code(&["lint", "../Dockerfile"]), 1, "and in no other");
+    fs::write(directory.join("envdoc.toml"), "fail-on = 'note'\nignore = ['cache-left-in-layer']\n").unwrap();
+    let output = in_directory(&below, &["lint", "."]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("envdoc.toml: cache-left-in-layer"), "says what it leaves out");
+    let ended = "fail-on = 'note'\nignore = [{id = 'cache-left-in-layer', until = 2020-01-31}]\n";
+    fs::write(directory.join("envdoc.toml"), ended).unwrap();
+    let output = in_directory(&below, &["lint", "."]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("its time ended on 2020-01-31"));
+}
+
+#[test]
+fn settings_of_expectations_and_files_are_used_and_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path();
+    let quiet = quiet(directory);
+    fs::write(directory.join("envdoc.toml"), "[expect]\ngpus = 8\n").unwrap();
+    let of = |arguments: &[&str]| in_directory(directory, arguments);
+    let report = text(&of(&["check", "--from", &quiet, "--only", "gpu-missing-from-bus", "-v"]).stdout);
+    let without =
+        text(&of(&["check", "--from", &quiet, "--only", "gpu-missing-from-bus", "-v", "--no-config"]).stdout);
+    assert_ne!(report, without);
+    fs::write(directory.join("envdoc.toml"), "cluster-file = 'ops/c.yaml'\nregistry = 'r.example/t'\n")
+        .unwrap();
+    assert!(text(&of(&["cluster", "status"]).stderr).contains("ops/c.yaml"));
+    let shown = text(&of(&["config"]).stdout);
+    assert!(shown.contains("registry") && shown.contains("(envdoc.toml, line 2)"), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&of(&["config", "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["settings"]["registry"][0]["value"], "r.example/t");
+    fs::write(directory.join("envdoc.toml"), "ignore = ['driver-misssing']\n").unwrap();
+    let output = of(&["check", "--from", &quiet]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("envdoc.toml, line 1: ignore: unknown check"));
+    fs::write(directory.join("envdoc.toml"), "fail_on = 'note'\n").unwrap();
+    let refused = text(&of(&["lint", "."]).stderr);
+    assert!(refused.contains("unknown key \"fail_on\"") && refused.contains("did you mean fail-on?"));
+}

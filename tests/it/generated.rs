@@ -222,6 +222,7 @@ fn json_schemas_are_current() {
     same("docs/schemas/build.json", &schema::<image::report::BuildReport>());
     same("docs/schemas/check.json", &schema::<json::CheckReport>());
     same("docs/schemas/checks.json", &schema::<explain::CheckList>());
+    same("docs/schemas/config.json", &schema::<envdoc::cli::config::ConfigReport>());
     same("docs/schemas/cluster-check.json", &schema::<cluster::report::check::ClusterCheckReport>());
     same("docs/schemas/inspect.json", &schema::<image::inspect::report::Report>());
     same("docs/schemas/lint.json", &schema::<lint::report::json::LintReport>());
@@ -376,7 +377,7 @@ fn render_transcript() -> String {
     }
     let options = "--torch 2.7.1 --cuda 12.6 --deepspeed --user trainer --copy src:/workspace/src";
     let command = <Command as clap::Parser>::parse_from(["envdoc"].into_iter().chain(options.split(' ')));
-    let mut request = command.image.request().unwrap();
+    let mut request = command.image.request(&config::Settings::default()).unwrap();
     request.today = "2026-11-21".into();
     let planned =
         build::plan(resolve::testing::universe(), &request, &|| panic!("reads no machine")).unwrap();

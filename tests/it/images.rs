@@ -24,7 +24,7 @@ struct Command {
 
 fn planned(arguments: &[&str]) -> Plan {
     let command = Command::parse_from(["envdoc"].iter().chain(arguments));
-    let mut request = command.image.request().unwrap();
+    let mut request = command.image.request(&config::Settings::default()).unwrap();
     DAY.clone_into(&mut request.today);
     match build::plan(resolve::testing::universe(), &request, &|| panic!("no example reads this machine"))
         .unwrap()

@@ -7,7 +7,7 @@ use diagnostic::error::{Error, Kind};
 use docker::client::Client;
 use image::merge::Merged;
 use image::plan::{self, Plan};
-use image::request::ImageRequest;
+use image::request::{ImageRequest, Mirrors};
 use image::valid;
 use resolve::lock::{Lock, LockError};
 use resolve::outcome::{Outcome, Resolution, Warning};
@@ -27,6 +27,8 @@ pub struct PlanRequest {
     pub file: Option<PathBuf>,
     /// The options, in the shape of a request file; they win over it.
     pub options: ImageRequest,
+    /// Mirrors of the settings; the file and the options win over them.
+    pub mirrors: Mirrors,
     /// The machines that it must run on; those of the file, where no snapshot is named.
     pub machines: Machines,
     /// Whether and how a lock file takes part.
@@ -122,6 +124,7 @@ impl PlanRequest {
         let mut image = merged.request;
         let machines = self.machines_or_those_of(&image);
         let of_mirrors = if image.mirrors.from_host { host_mirrors::fill_in(&mut image) } else { Vec::new() };
+        fill_in(&mut image, &self.mirrors);
         let required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
         notes.extend(of_machines.into_iter().chain(of_mirrors));
@@ -215,4 +218,16 @@ fn on_other_architectures(
         }
     }
     Ok(None)
+}
+/// Fills in the mirrors that neither the file, the options nor the machine's configuration name.
+fn fill_in(image: &mut ImageRequest, settings: &Mirrors) {
+    if image.mirrors.preset.is_some() {
+        return;
+    }
+    if image.mirrors.pip_index.is_none() && image.wheels.is_none() {
+        image.mirrors.pip_index.clone_from(&settings.pip_index);
+    }
+    if image.mirrors.apt.is_none() {
+        image.mirrors.apt.clone_from(&settings.apt);
+    }
 }

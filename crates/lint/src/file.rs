@@ -58,6 +58,8 @@ pub struct File {
     pub world: Option<World>,
     /// Of a hostfile: which of its names this machine resolves.
     pub names: Names,
+    /// Rules and groups that settings leave out for this file.
+    pub ignored: Vec<String>,
 }
 
 /// A file that goes with another one: a compose file over another one, one that says more of it. Files of a
@@ -113,6 +115,7 @@ impl File {
             facts: None,
             world: None,
             names: Names::new(),
+            ignored: Vec::new(),
         }
     }
 

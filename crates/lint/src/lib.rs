@@ -256,6 +256,10 @@ fn kept(
     file: &File,
 ) -> Vec<(&'static Rule, Found)> {
     let mut others: BTreeMap<String, ignore::Ignores> = BTreeMap::new();
+    let left_out = |rule: &Rule| {
+        file.ignored.iter().any(|id| *id == rule.id || *id == diagnostic::rule::Rule::group(rule).id)
+    };
+    let judged = judged.filter(|(rule, _)| !left_out(rule));
     let found = judged.flat_map(|(rule, found)| found.into_iter().map(move |one| (rule, one)));
     found.filter(|(rule, found)| !ignored(rule, found, ignores, &mut others, file)).collect()
 }

@@ -11,6 +11,7 @@ use crate::cli::format::Format;
 use crate::cli::headings::{BUILD, CACHE, OUTPUT};
 use crate::cli::image::{ImageArgs, no_stack};
 use crate::cli::interrupts::Interrupts;
+use crate::cli::settings::SettingsFiles;
 use ::build::{Prepared, execute, prepare};
 use ::image::report::{BuildReport, Ending, Progress, events, findings, lines, text, tree};
 use diagnostic::error::Error;
@@ -173,8 +174,13 @@ enum Shown {
 }
 
 impl Args {
-    pub(in crate::cli) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
-        let request = self.request()?;
+    pub(in crate::cli) fn run(
+        self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+        files: &SettingsFiles,
+    ) -> Result<u8, Error> {
+        let request = self.request(&files.read()?)?;
         let read_here = || self.image.stack.read_here(catalog, interrupts);
         let plan = match prepare(&Universe::new(catalog), &request, &read_here)? {
             Prepared::Build(plan) => plan,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{Args, Which};
 use crate::cli::image::pairs;
 use ::build::{BuildRequest, Source};
+use ::config::Settings;
 use diagnostic::error::{Error, Kind};
 use docker::build::Builder;
 use resolve::parse::StackOptions;
@@ -20,9 +21,9 @@ impl From<Which> for Builder {
 }
 
 impl Args {
-    pub(super) fn request(&self) -> Result<BuildRequest, Error> {
+    pub(super) fn request(&self, settings: &Settings) -> Result<BuildRequest, Error> {
         Ok(BuildRequest {
-            source: self.source()?,
+            source: self.source(settings)?,
             context: self.context.clone().unwrap_or_else(|| PathBuf::from(".")),
             tags: self.tag.clone(),
             push: self.push,
@@ -43,9 +44,9 @@ impl Args {
         })
     }
 
-    fn source(&self) -> Result<Source, Error> {
+    fn source(&self, settings: &Settings) -> Result<Source, Error> {
         let Some(path) = &self.file else {
-            return Ok(Source::Planned(Box::new(self.image.request()?)));
+            return Ok(Source::Planned(Box::new(self.image.request(settings)?)));
         };
         if self.image.request.is_some() || self.image.stack.stack_options() != StackOptions::default() {
             return Err(Error::new(

@@ -9,6 +9,7 @@ use super::Reaching;
 use crate::cli::fail_on::FailOn;
 use crate::cli::format::Format;
 use crate::cli::headings::{CONNECTION, EXIT_CODE, OUTPUT};
+use crate::cli::settings::{self, SettingsFiles};
 use ::cluster::check::{self, Access, Inspection, Missing, NodeResults, Options};
 use ::cluster::plan::ClusterPlan;
 use ::cluster::report::check as report;
@@ -22,7 +23,7 @@ use docker::runtime;
 use facts::fleet::{Fleet, Member};
 use facts::{Expected, Fact, gather};
 use host::snapshot::Snapshot;
-use judge::fleet;
+use judge::{Check, fleet};
 
 /// Check every machine of a cluster, and the network between them.
 ///
@@ -36,9 +37,9 @@ use judge::fleet;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Cluster file.
-    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
-    file: PathBuf,
+    /// Cluster file [default: cluster.yaml].
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<PathBuf>,
 
     /// Check recorded machines (made with `envdoc snapshot`) instead; network tests are skipped.
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["file", "bring"])]
@@ -73,9 +74,9 @@ pub(super) struct Args {
     )]
     content_timeout: Duration,
 
-    /// Lowest severity that makes the exit code 1.
-    #[arg(long, value_enum, default_value_t = FailOn::Error, help_heading = EXIT_CODE)]
-    fail_on: FailOn,
+    /// Lowest severity that makes the exit code 1 [default: error].
+    #[arg(long, value_enum, help_heading = EXIT_CODE)]
+    fail_on: Option<FailOn>,
 
     /// Exit with 3 if nothing was found but some checks could not run.
     #[arg(long, help_heading = EXIT_CODE)]
@@ -97,11 +98,17 @@ Examples:
   envdoc cluster check --from gpu1.json gpu2.json  # recorded machines";
 
 impl Args {
-    pub(super) fn run(self, catalog: &'static Catalog) -> Result<u8, Error> {
-        let inspection = match self.from.is_empty() {
+    pub(super) fn run(self, catalog: &'static Catalog, files: &SettingsFiles) -> Result<u8, Error> {
+        let settings = files.read()?;
+        let mut inspection = match self.from.is_empty() {
             false => recorded(catalog, &self.from)?,
-            true => self.look(catalog, &super::read(&self.file)?.1)?,
+            true => self.look(catalog, &super::read(&super::path(self.file.as_deref(), &settings))?.1)?,
         };
+        let left_out = settings::ignored(&settings, CHECKS);
+        for node in &mut inspection.nodes {
+            let kept = |check: &Check| !left_out.iter().any(|id| *id == check.id || *id == check.group.id());
+            node.results.retain(|result| kept(result.check));
+        }
         let results = fleet::judge(FLEET_CHECKS, &inspection.fleet);
         let text = || {
             let layout = Layout { root: true, ..Layout::of_screen(self.verbose) };
@@ -110,7 +117,9 @@ impl Args {
         let json = || json::text(&report::json(&inspection, &results));
         let text = self.format.write(|| report::report(&inspection, &results), text, json)?;
         terminal::print(&text)?;
-        let code = self.fail_on.exit_code(&report::summary(&inspection, &results), self.strict);
+        let strict = self.strict || settings.strict.as_ref().is_some_and(|strict| strict.value);
+        let summary = report::summary(&inspection, &results);
+        let code = FailOn::of(self.fail_on, &settings).exit_code(&summary, strict);
         Ok(if code == 0 && inspection.incomplete() { 3 } else { code })
     }
 

@@ -2,6 +2,7 @@
 
 use super::Source;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
+use crate::cli::settings::SettingsFiles;
 use ::cluster::lock;
 use ::cluster::plan::{ClusterPlan, Node};
 use ::cluster::progress::Progress;
@@ -53,8 +54,8 @@ Examples:
   envdoc cluster down --purge";
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let progress = Progress::new(self.format == Format::Json);
         let report = to_its_end(async {
             let mut interrupted = std::pin::pin!(interrupted());

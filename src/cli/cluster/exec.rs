@@ -4,6 +4,7 @@ use tokio::sync::Notify;
 
 use super::work::{Locking, layout, lock_notice, lock_refused};
 use super::{Reaching, Source};
+use crate::cli::settings::SettingsFiles;
 use ::cluster::jobs::{self, Ended, Job};
 use ::cluster::lock::{self, Access, Held};
 use ::cluster::plan::{ClusterPlan, Node};
@@ -90,8 +91,8 @@ pub(in crate::cli) fn first_engine<'r>(
 }
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let places = chosen(&plan, &self.node)?;
         let runtime = runtime()?;
         let ended = runtime.block_on(self.on_all(&plan, &places))?;

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use super::Source;
 use super::exec::{engines, first_engine};
 use super::work::{Locking, layout, lock_notice, lock_refused, stopped};
+use crate::cli::settings::SettingsFiles;
 use crate::cli::values;
 use ::cluster::job::{self, JobOutcome, JobRequest, Notice, Observer};
 use ::cluster::jobs;
@@ -80,8 +81,8 @@ enum OnStall {
 }
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let runtime = runtime()?;
         runtime.block_on(self.on_all(&plan))
     }

@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use super::exec::chosen;
 use super::work::{layout, until_interrupted};
 use super::{Reaching, Source};
+use crate::cli::settings::SettingsFiles;
 use ::cluster::jobs::Lines;
 use ::cluster::reach;
 use ::cluster::report::jobs::Prefixed;
@@ -45,8 +46,8 @@ Examples:
   envdoc cluster logs node2 --follow";
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let places = chosen(&plan, &self.node)?;
         let prefixed = Prefixed::new(plan.nodes.iter().map(|node| node.name.as_str()), places.len() > 1);
         let shown = until_interrupted(async {

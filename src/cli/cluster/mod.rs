@@ -19,10 +19,12 @@ use catalog::Catalog;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ::config::Settings;
 use clap::Subcommand;
 
 use super::headings::CONNECTION;
 use super::interrupts::Interrupts;
+use super::settings::SettingsFiles;
 use ::cluster::nodes::Limits;
 use ::cluster::plan::ClusterPlan;
 use ::cluster::request::ClusterRequest;
@@ -64,18 +66,23 @@ enum Command {
 }
 
 impl Args {
-    pub(super) fn run(self, catalog: &'static Catalog, interrupts: &Interrupts) -> Result<u8, Error> {
+    pub(super) fn run(
+        self,
+        catalog: &'static Catalog,
+        interrupts: &Interrupts,
+        settings: &SettingsFiles,
+    ) -> Result<u8, Error> {
         match self.command {
             Command::Init(args) => args.run(catalog, interrupts),
-            Command::Check(args) => args.run(catalog),
-            Command::Render(args) => args.run(),
-            Command::Up(args) => args.run(),
-            Command::Status(args) => args.run(),
-            Command::Exec(args) => args.run(),
-            Command::Logs(args) => args.run(),
-            Command::Launch(args) => args.run(),
-            Command::Down(args) => args.run(),
-            Command::RotateKeys(args) => args.run(),
+            Command::Check(args) => args.run(catalog, settings),
+            Command::Render(args) => args.run(settings),
+            Command::Up(args) => args.run(settings),
+            Command::Status(args) => args.run(settings),
+            Command::Exec(args) => args.run(settings),
+            Command::Logs(args) => args.run(settings),
+            Command::Launch(args) => args.run(settings),
+            Command::Down(args) => args.run(settings),
+            Command::RotateKeys(args) => args.run(settings),
         }
     }
 }
@@ -114,20 +121,26 @@ impl Reaching {
 /// The cluster file.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Source {
-    /// Cluster file.
-    #[arg(long, short, value_name = "FILE", default_value = "cluster.yaml")]
-    pub file: PathBuf,
+    /// Cluster file [default: cluster.yaml].
+    #[arg(long, short, value_name = "FILE")]
+    pub file: Option<PathBuf>,
 }
 
 impl Source {
     /// Reads and validates the file, and prints its warnings.
-    pub fn plan(&self) -> Result<ClusterPlan, Error> {
-        let (_, plan) = read(&self.file)?;
+    pub(in crate::cli) fn plan(&self, settings: &SettingsFiles) -> Result<ClusterPlan, Error> {
+        let (_, plan) = read(&path(self.file.as_deref(), &settings.read()?))?;
         for warning in &plan.warnings {
             terminal::note(&format!("warning: {warning}"));
         }
         Ok(plan)
     }
+}
+
+/// The cluster file: as the option says, else the settings.
+pub(in crate::cli) fn path(option: Option<&Path>, settings: &Settings) -> PathBuf {
+    let set = || settings.cluster_file.as_ref().map(|setting| setting.value.clone());
+    option.map(Path::to_owned).or_else(set).unwrap_or_else(|| PathBuf::from("cluster.yaml"))
 }
 
 /// Reads and validates a cluster.yaml. A node without `engine` whose address belongs to this machine uses the

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Source;
+use crate::cli::settings::SettingsFiles;
 use ::cluster::render::{self, File};
 use ::cluster::{keys, secrets};
 use ::image::render::RENDERED_BY;
@@ -43,8 +44,8 @@ Examples:
   envdoc cluster render -f cluster.yaml -o files/ --without-secrets";
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let (keys, secrets) = match (self.without_secrets, self.dry_run) {
             (true, _) => (None, Vec::new()),
             // A dry run makes throw-away keys, only to list their files.

@@ -1,6 +1,7 @@
 //! `envdoc cluster rotate-keys`.
 
 use super::Source;
+use crate::cli::settings::SettingsFiles;
 use ::cluster::keys;
 use diagnostic::error::Error;
 use diagnostic::{terminal, visible};
@@ -22,8 +23,8 @@ Examples:
   envdoc cluster up             # install the new keys";
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         if plan.ssh.is_none() {
             terminal::note(&format!("cluster {} has no SSH server, so it has no keys", plan.name));
             return Ok(0);

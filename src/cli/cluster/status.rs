@@ -2,6 +2,7 @@
 
 use super::Source;
 use super::work::{Format, layout, until_interrupted};
+use crate::cli::settings::SettingsFiles;
 use ::cluster::report::status::{ClusterState, StatusReport, text};
 use ::cluster::{reach, status};
 use diagnostic::error::{Error, Kind};
@@ -27,8 +28,8 @@ Examples:
   envdoc cluster status -f cluster.yaml --format json";
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let found = until_interrupted(async {
             let reached = reach::connect(&plan).await;
             let nodes: Vec<_> = reached.iter().map(|(node, engine)| (*node, engine.as_ref())).collect();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Source;
 use super::work::{Format, Locking, json, layout, locked, to_its_end};
+use crate::cli::settings::SettingsFiles;
 use ::cluster::keys::{self, Keys};
 use ::cluster::lock;
 use ::cluster::plan::ClusterPlan;
@@ -60,8 +61,8 @@ Examples:
   envdoc cluster up -f cluster.yaml";
 
 impl Args {
-    pub(super) fn run(self) -> Result<u8, Error> {
-        let plan = self.source.plan()?;
+    pub(super) fn run(self, settings: &SettingsFiles) -> Result<u8, Error> {
+        let plan = self.source.plan(settings)?;
         let progress = Progress::new(self.format == Format::Json);
         let logins = Arc::new(client::find(None)?.logins);
         let (secrets, unread) = match secrets::read(&plan) {

@@ -1,0 +1,243 @@
+//! The keys of a settings file.
+
+use std::path::Path;
+
+use diagnostic::suggest::nearest;
+use globset::Glob;
+use jiff::civil::Date;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{ConfigError, ConfigErrorKind as Kind};
+use crate::ignores::{Ignore, Ignores};
+use crate::origin::{Origin, Sourced};
+use crate::settings::{FailOn, Settings};
+
+/// The keys of a settings file and what each is for.
+pub const KEYS: &[(&str, &str)] = &[
+    ("fail-on", "lowest severity that makes the exit code 1: error, warning, note, never"),
+    ("strict", "true: exit with 3 if nothing was found but some checks could not run"),
+    ("expect", "what this machine should have: gpus, driver, cuda, nccl, rdma, role"),
+    ("ignore", "checks, rules or groups to skip, each an id or {id, reason, until, files}"),
+    ("cluster-file", "the cluster file, relative to the settings file"),
+    ("pip-index", "package index of images"),
+    ("apt-mirror", "mirror of the distribution's archive in images"),
+    ("registry", "registry that pipelines push images to"),
+];
+
+const TOP: &[&str] =
+    &["fail-on", "strict", "expect", "ignore", "cluster-file", "pip-index", "apt-mirror", "registry"];
+const IGNORE: &[&str] = &["id", "reason", "until", "files"];
+const FAIL_ON: &[&str] = &["error", "warning", "note", "never"];
+
+type Table<'t> = DeTable<'t>;
+type Value<'t> = Spanned<DeValue<'t>>;
+
+/// The text that is read, for places.
+pub(crate) struct Source<'s> {
+    pub(crate) path: &'s Path,
+    pub(crate) text: &'s str,
+}
+
+/// The line of so many bytes, from 1.
+pub(crate) fn line(text: &str, byte: usize) -> usize {
+    text.bytes().take(byte).filter(|&byte| byte == b'\n').count() + 1
+}
+
+impl Source<'_> {
+    fn error<T>(&self, at: usize, kind: Kind) -> Result<T, ConfigError> {
+        Err(ConfigError::at(self.path, line(self.text, at), kind))
+    }
+
+    fn wrong_type<T>(&self, at: usize, key: &str, wanted: &'static str) -> Result<T, ConfigError> {
+        self.error(at, Kind::Type { key: key.to_owned(), wanted })
+    }
+
+    fn sourced<T>(&self, at: usize, value: T) -> Sourced<T> {
+        Sourced { value, origin: self.origin(at) }
+    }
+
+    fn origin(&self, at: usize) -> Origin {
+        Origin { file: self.path.to_owned(), line: line(self.text, at) }
+    }
+
+    /// # Errors
+    /// A key of the table that is not among those.
+    fn only_known(
+        &self,
+        table: &Table,
+        parents: &str,
+        known: &'static [&'static str],
+    ) -> Result<(), ConfigError> {
+        let unknown = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
+        let Some(key) = unknown else { return Ok(()) };
+        let near = nearest(key.get_ref(), known.iter().copied());
+        self.error(
+            key.span().start,
+            Kind::UnknownKey { key: format!("{parents}{}", key.get_ref()), near, known },
+        )
+    }
+
+    fn text(&self, key: &str, value: &Value) -> Result<Sourced<String>, ConfigError> {
+        let at = value.span().start;
+        match value.get_ref() {
+            DeValue::String(text) if !text.trim().is_empty() => Ok(self.sourced(at, text.to_string())),
+            _ => self.wrong_type(at, key, "a string that is not empty"),
+        }
+    }
+}
+
+/// Reads a whole document: from its table `tool.envdoc` in a pyproject.toml, else from its top.
+pub(crate) fn settings(source: &Source, document: &Table, pyproject: bool) -> Result<Settings, ConfigError> {
+    match pyproject {
+        false => table(source, document),
+        true => {
+            let tool = document.get("tool").and_then(|tool| as_table(tool.get_ref()));
+            let Some(own) = tool.and_then(|tool| tool.get("envdoc")) else { return Ok(Settings::default()) };
+            match as_table(own.get_ref()) {
+                Some(own) => table(source, own),
+                None => source.wrong_type(own.span().start, "tool.envdoc", "a table"),
+            }
+        }
+    }
+}
+
+fn as_table<'v, 't>(value: &'v DeValue<'t>) -> Option<&'v Table<'t>> {
+    match value {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn table(source: &Source, table: &Table) -> Result<Settings, ConfigError> {
+    source.only_known(table, "", TOP)?;
+    let text = |key: &str| table.get(key).map(|value| source.text(key, value)).transpose();
+    let mut settings = Settings {
+        pip_index: text("pip-index")?,
+        apt_mirror: text("apt-mirror")?,
+        registry: text("registry")?,
+        ..Settings::default()
+    };
+    if let Some(file) = text("cluster-file")? {
+        let folder = source.path.parent().unwrap_or(Path::new(""));
+        settings.cluster_file = Some(Sourced { value: folder.join(file.value), origin: file.origin });
+    }
+    if let Some(word) = text("fail-on")? {
+        settings.fail_on = Some(fail_on(source, word)?);
+    }
+    if let Some(value) = table.get("strict") {
+        let at = value.span().start;
+        let DeValue::Boolean(strict) = value.get_ref() else {
+            return source.wrong_type(at, "strict", "true or false");
+        };
+        settings.strict = Some(source.sourced(at, *strict));
+    }
+    if let Some(value) = table.get("expect") {
+        settings.expect = expect(source, value)?;
+    }
+    if let Some(value) = table.get("ignore") {
+        settings.ignores = ignores(source, value)?;
+    }
+    Ok(settings)
+}
+
+fn fail_on(
+    source: &Source,
+    Sourced { value, origin }: Sourced<String>,
+) -> Result<Sourced<FailOn>, ConfigError> {
+    let level = match value.as_str() {
+        "error" => FailOn::Error,
+        "warning" => FailOn::Warning,
+        "note" => FailOn::Note,
+        "never" => FailOn::Never,
+        _ => {
+            let kind = Kind::Value { key: "fail-on".to_owned(), value, allowed: FAIL_ON };
+            return Err(ConfigError::at(source.path, origin.line, kind));
+        }
+    };
+    Ok(Sourced { value: level, origin })
+}
+
+/// `expect = {gpus = 8, driver = ">=550"}`, each as `--expect` takes it.
+fn expect(source: &Source, value: &Value) -> Result<Vec<Sourced<String>>, ConfigError> {
+    let Some(table) = as_table(value.get_ref()) else {
+        return source.wrong_type(value.span().start, "expect", "a table such as {gpus = 8}");
+    };
+    source.only_known(table, "expect.", facts::expected::KEYS)?;
+    let mut all = Vec::new();
+    for (key, value) in table {
+        let at = value.span().start;
+        let text = match value.get_ref() {
+            DeValue::String(text) if text.starts_with(['=', '<', '>', '!', '~']) => {
+                format!("{}{text}", key.get_ref())
+            }
+            DeValue::String(text) => format!("{}={text}", key.get_ref()),
+            DeValue::Integer(number) => format!("{}={}", key.get_ref(), number.as_str()),
+            DeValue::Boolean(truth) => format!("{}={truth}", key.get_ref()),
+            _ => return source.wrong_type(at, key.get_ref(), "a string, a whole number, true or false"),
+        };
+        let mut tried = facts::Expected::default();
+        if let Err(error) = tried.add(&text) {
+            return source.error(at, Kind::Expected(error));
+        }
+        all.push(source.sourced(at, text));
+    }
+    Ok(all)
+}
+
+/// `ignore = ["thp", {id = "ecc-off", reason = "…"}]`, or one `[[ignore]]` each.
+fn ignores(source: &Source, value: &Value) -> Result<Ignores, ConfigError> {
+    let DeValue::Array(entries) = value.get_ref() else {
+        return source.wrong_type(value.span().start, "ignore", "a list");
+    };
+    let all: Result<Vec<_>, _> = entries.iter().map(|entry| ignore(source, entry)).collect();
+    all.map(Ignores)
+}
+
+fn ignore(source: &Source, entry: &Value) -> Result<Ignore, ConfigError> {
+    let at = entry.span().start;
+    let Some(table) = as_table(entry.get_ref()) else {
+        let id = source.text("an entry of ignore", entry)?;
+        return Ok(Ignore { id: id.value, reason: None, until: None, files: Vec::new(), origin: id.origin });
+    };
+    source.only_known(table, "ignore.", IGNORE)?;
+    let text = |key: &str| table.get(key).map(|value| source.text(key, value)).transpose();
+    let Some(id) = text("id")? else { return source.error(at, Kind::NoId) };
+    let files = match table.get("files") {
+        Some(value) => patterns(source, value)?,
+        None => Vec::new(),
+    };
+    let until = table.get("until").map(|value| date(source, value)).transpose()?;
+    let reason = text("reason")?.map(|reason| reason.value);
+    Ok(Ignore { id: id.value, reason, until, files, origin: id.origin })
+}
+
+fn date(source: &Source, value: &Value) -> Result<Date, ConfigError> {
+    let at = value.span().start;
+    let text = match value.get_ref() {
+        DeValue::Datetime(toml::value::Datetime { date: Some(date), time: None, offset: None }) => {
+            date.to_string()
+        }
+        DeValue::String(text) => text.to_string(),
+        _ => return source.wrong_type(at, "until", "a date such as 2027-01-31"),
+    };
+    text.parse().or_else(|_| source.error(at, Kind::Date(text)))
+}
+
+fn patterns(source: &Source, value: &Value) -> Result<Vec<globset::GlobMatcher>, ConfigError> {
+    let at = value.span().start;
+    let DeValue::Array(entries) = value.get_ref() else {
+        return source.wrong_type(at, "files", "a list of patterns such as [\"legacy/**\"]");
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let pattern = source.text("files", entry)?.value;
+        match Glob::new(&pattern) {
+            Ok(glob) => all.push(glob.compile_matcher()),
+            Err(error) => {
+                return source.error(at, Kind::Pattern { pattern, error: error.kind().clone() });
+            }
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,67 @@
+//! The settings of a run: the project's file beats the user's, which beats the machine's.
+
+use std::path::PathBuf;
+
+use facts::Expected;
+
+use crate::ignores::Ignores;
+use crate::origin::Sourced;
+
+/// `fail-on`, with the words of the option `--fail-on`.
+#[expect(missing_docs, reason = "the names say it")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailOn {
+    Error,
+    Warning,
+    Note,
+    Never,
+}
+
+/// The settings of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The files that were read, the strongest first.
+    pub files: Vec<PathBuf>,
+    /// `fail-on`: the lowest severity that makes the exit code 1.
+    pub fail_on: Option<Sourced<FailOn>>,
+    /// `strict`: checks that could not run make the exit code 3.
+    pub strict: Option<Sourced<bool>>,
+    /// `expect`, as `--expect` takes it: `driver>=550`. The strongest is last.
+    pub expect: Vec<Sourced<String>>,
+    /// `cluster-file`, absolute: it is relative to the file that names it.
+    pub cluster_file: Option<Sourced<PathBuf>>,
+    /// `pip-index`: the package index of images.
+    pub pip_index: Option<Sourced<String>>,
+    /// `apt-mirror`: the mirror of the distribution's archive in images.
+    pub apt_mirror: Option<Sourced<String>>,
+    /// `registry`: where pipelines push images to.
+    pub registry: Option<Sourced<String>>,
+    /// `ignore`, of all files.
+    pub ignores: Ignores,
+}
+
+impl Settings {
+    /// What the machine should have, without what the command line says.
+    pub fn expected(&self) -> Expected {
+        let mut expected = Expected::default();
+        for text in &self.expect {
+            // Each was tried when it was read.
+            let _ = expected.add(&text.value);
+        }
+        expected
+    }
+
+    /// Fills in from a weaker file what the stronger ones leave open.
+    pub(crate) fn or(mut self, weaker: Settings) -> Settings {
+        self.files.extend(weaker.files);
+        self.fail_on = self.fail_on.or(weaker.fail_on);
+        self.strict = self.strict.or(weaker.strict);
+        self.expect.splice(..0, weaker.expect);
+        self.cluster_file = self.cluster_file.or(weaker.cluster_file);
+        self.pip_index = self.pip_index.or(weaker.pip_index);
+        self.apt_mirror = self.apt_mirror.or(weaker.apt_mirror);
+        self.registry = self.registry.or(weaker.registry);
+        self.ignores.0.extend(weaker.ignores.0);
+        self
+    }
+}

@@ -1,0 +1,183 @@
+//! `envdoc config`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use ::config::{FailOn, Ignore, KEYS, Settings, Sourced};
+use clap::ValueEnum;
+use diagnostic::error::Error;
+use diagnostic::render::json;
+use diagnostic::{terminal, visible};
+use serde::Serialize;
+
+use super::settings::{SettingsFiles, place, shown, today, user_directory};
+
+/// Show the settings and the files that they come from.
+///
+/// Settings are in `envdoc.toml`, or in `[tool.envdoc]` of a pyproject.toml, in the working directory or the
+/// nearest one above; then in envdoc/envdoc.toml of the user's configuration directory (~/.config); then
+/// in /etc/envdoc/envdoc.toml. Options beat environment variables, which beat the project's, the user's and
+/// the machine's file. docs/settings.md describes the keys.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// List the keys of a settings file.
+    #[arg(long)]
+    keys: bool,
+
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  envdoc config           # what counts here, and which file says so
+  envdoc config --keys    # what a settings file may contain";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Plain text.
+    Text,
+    /// JSON with stable keys; schema in docs/schemas.
+    Json,
+}
+
+/// What `envdoc config --format json` prints.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct ConfigReport {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of envdoc.
+    pub envdoc: String,
+    /// The files that were read, the strongest first.
+    pub files: Vec<PathBuf>,
+    /// The settings, by key.
+    pub settings: BTreeMap<&'static str, Vec<Setting>>,
+}
+
+/// A value of a setting.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Setting {
+    /// The value, as an option takes it.
+    pub value: String,
+    /// Of an ignored check or rule: why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Of an ignored check or rule: the last day (`2027-01-31`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Of an ignored rule: the files in which it is ignored; empty for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The file that says so.
+    pub file: PathBuf,
+    /// The line.
+    pub line: usize,
+}
+
+impl Args {
+    pub(super) fn run(self, files: &SettingsFiles) -> Result<u8, Error> {
+        if self.keys {
+            let width = KEYS.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
+            let lines = KEYS.iter().map(|(key, what)| format!("{key:width$}  {what}\n"));
+            return terminal::print(&lines.collect::<String>()).map(|()| 0);
+        }
+        let settings = files.read()?;
+        let text = match self.format {
+            Format::Json => json::text(&report(&settings))?,
+            Format::Text => text(&settings),
+        };
+        terminal::print(&text).map(|()| 0)
+    }
+}
+
+fn fail_on(level: FailOn) -> &'static str {
+    match level {
+        FailOn::Error => "error",
+        FailOn::Warning => "warning",
+        FailOn::Note => "note",
+        FailOn::Never => "never",
+    }
+}
+
+fn report(settings: &Settings) -> ConfigReport {
+    let mut all: BTreeMap<&'static str, Vec<Setting>> = BTreeMap::new();
+    let mut one = |key: &'static str, value: Option<Sourced<String>>| {
+        all.entry(key).or_default().extend(value.map(|Sourced { value, origin }| Setting {
+            value,
+            reason: None,
+            until: None,
+            files: Vec::new(),
+            file: origin.file,
+            line: origin.line,
+        }));
+    };
+    one("fail-on", settings.fail_on.as_ref().map(|set| set.as_text(|level| fail_on(*level).to_owned())));
+    one("strict", settings.strict.as_ref().map(|set| set.as_text(bool::to_string)));
+    one(
+        "cluster-file",
+        settings.cluster_file.as_ref().map(|set| set.as_text(|path| path.display().to_string())),
+    );
+    one("pip-index", settings.pip_index.clone());
+    one("apt-mirror", settings.apt_mirror.clone());
+    one("registry", settings.registry.clone());
+    for text in &settings.expect {
+        one("expect", Some(text.clone()));
+    }
+    all.entry("ignore").or_default().extend(settings.ignores.0.iter().map(ignored));
+    all.retain(|_, values| !values.is_empty());
+    ConfigReport {
+        schema: 1,
+        envdoc: env!("CARGO_PKG_VERSION").into(),
+        files: settings.files.clone(),
+        settings: all,
+    }
+}
+
+fn ignored(ignore: &Ignore) -> Setting {
+    Setting {
+        value: ignore.id.clone(),
+        reason: ignore.reason.clone(),
+        until: ignore.until.map(|until| until.to_string()),
+        files: ignore.files.iter().map(|glob| glob.glob().glob().to_owned()).collect(),
+        file: ignore.origin.file.clone(),
+        line: ignore.origin.line,
+    }
+}
+
+fn text(settings: &Settings) -> String {
+    if settings.files.is_empty() {
+        let user = user_directory().map(|directory| directory.join("envdoc/envdoc.toml"));
+        let user = user.map(|path| format!(", {}", visible::path(&path))).unwrap_or_default();
+        return format!(
+            "No settings file. Looked for envdoc.toml and [tool.envdoc] in pyproject.toml here and \
+             above{user} and /etc/envdoc/envdoc.toml. `envdoc config --keys` lists the keys.\n"
+        );
+    }
+    let mut text = String::from("Files, the strongest first\n");
+    for file in &settings.files {
+        text.push_str(&format!("  {}\n", shown(file)));
+    }
+    let report = report(settings);
+    if report.settings.is_empty() {
+        return text + "\nThey contain no settings.\n";
+    }
+    text.push_str("\nSettings\n");
+    let day = today().to_string();
+    for (key, values) in &report.settings {
+        for one in values {
+            let origin = ::config::Origin { file: one.file.clone(), line: one.line };
+            text.push_str(&format!("  {key:12}  {}  ({})\n", visible::line(&one.value), place(&origin)));
+            let until = one.until.as_ref().map(|until| match *until < day {
+                true => format!("ended on {until}"),
+                false => format!("until {until}"),
+            });
+            let files = (!one.files.is_empty()).then(|| format!("only in {}", one.files.join(", ")));
+            for detail in one.reason.iter().chain(&until).chain(&files) {
+                text.push_str(&format!("  {:12}  {}\n", "", visible::line(detail)));
+            }
+        }
+    }
+    text
+}

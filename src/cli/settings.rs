@@ -1,0 +1,172 @@
+//! Settings files: which ones a run reads, and what they leave out.
+
+use std::path::{Path, PathBuf};
+
+use ::config::{Ignore, Origins, Settings};
+use checks::CHECKS;
+use checks::fleet::FLEET_CHECKS;
+use diagnostic::error::{Error, Kind};
+use diagnostic::rule::Rule;
+use diagnostic::suggest::nearest;
+use diagnostic::{terminal, visible};
+use host::file;
+use host::variables::path as variable;
+use jiff::Zoned;
+use jiff::civil::Date;
+use lint::RULES;
+
+use super::headings::SETTINGS;
+
+/// Options about settings files.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct SettingsFiles {
+    /// Settings file [default: envdoc.toml, or [tool.envdoc] in pyproject.toml, here or above].
+    ///
+    /// Replaces the project's file; the user's and the machine's files still count. `envdoc config` shows the
+    /// settings.
+    #[arg(
+        long,
+        value_name = "FILE",
+        global = true,
+        env = "ENVDOC_CONFIG",
+        hide_env_values = true,
+        help_heading = SETTINGS,
+        hide_short_help = true
+    )]
+    config: Option<PathBuf>,
+
+    /// Read no settings files.
+    #[arg(
+        long,
+        global = true,
+        env = "ENVDOC_NO_CONFIG",
+        hide_env_values = true,
+        value_parser = clap::builder::FalseyValueParser::new(),
+        help_heading = SETTINGS,
+        hide_short_help = true
+    )]
+    no_config: bool,
+}
+
+impl SettingsFiles {
+    /// The settings of this run.
+    pub(super) fn read(&self) -> Result<Settings, Error> {
+        let settings = ::config::load(&self.origins()?)?;
+        for ignore in &settings.ignores.0 {
+            only_known(ignore)?;
+        }
+        Ok(settings)
+    }
+
+    /// The files that exist.
+    pub(super) fn origins(&self) -> Result<Origins, Error> {
+        if self.no_config {
+            // `--config` next to it is a mistake, but the variables of both may come from different places.
+            return Ok(Origins::default());
+        }
+        let here = std::path::absolute(".").unwrap_or_default();
+        let mut origins = ::config::origins(&here, user_directory().as_deref(), Path::new("/etc"));
+        if let Some(file) = &self.config {
+            if !file::is_file(file) {
+                return Err(file::missing(file).hint("--config requires a settings file"));
+            }
+            origins.project = Some(std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+        }
+        Ok(origins)
+    }
+}
+
+/// The user's directory of configuration files.
+pub(super) fn user_directory() -> Option<PathBuf> {
+    let given = variable("XDG_CONFIG_HOME").filter(|directory| directory.is_absolute());
+    given.or_else(|| Some(variable("HOME").filter(|directory| directory.is_absolute())?.join(".config")))
+}
+
+/// Today, by which entries of `ignore` end.
+pub(super) fn today() -> Date {
+    Zoned::now().date()
+}
+
+/// What can be ignored: ids and groups of checks and lint rules.
+fn ids() -> impl Iterator<Item = &'static str> {
+    fn of(rule: &'static dyn Rule) -> [&'static str; 2] {
+        [rule.id(), rule.group().id]
+    }
+    let checks = CHECKS.iter().flat_map(|&check| of(check));
+    let fleet = FLEET_CHECKS.iter().flat_map(|&check| of(check));
+    checks.chain(fleet).chain(RULES.iter().flat_map(|&rule| of(rule)))
+}
+
+/// # Errors
+/// An entry of `ignore` that names nothing.
+fn only_known(ignore: &Ignore) -> Result<(), Error> {
+    if ids().any(|id| id == ignore.id) {
+        return Ok(());
+    }
+    let place = place(&ignore.origin);
+    let message = format!("{place}: ignore: unknown check, rule or group {:?}", ignore.id);
+    let error = Error::new(Kind::Usage, message).did_you_mean(nearest(&ignore.id, ids()));
+    Err(error.hint("`envdoc checks` and `envdoc lint --rules` list them"))
+}
+
+/// A place as messages show it: `envdoc.toml, line 3`.
+pub(super) fn place(origin: &::config::Origin) -> String {
+    format!("{}, line {}", shown(&origin.file), origin.line)
+}
+
+/// A file as messages show it: relative to the working directory where it is below.
+pub(super) fn shown(file: &Path) -> String {
+    let here = std::path::absolute(".").unwrap_or_default();
+    visible::path(file.strip_prefix(&here).unwrap_or(file))
+}
+
+/// Which of these rules the settings leave out everywhere. Notes them and ended entries on standard error.
+pub(super) fn ignored<'r, R: Rule + 'static>(
+    settings: &Settings,
+    rules: impl IntoIterator<Item = &'r &'static R> + Clone,
+) -> Vec<String> {
+    let day = today();
+    let concerns = |ignore: &&Ignore| {
+        let mut rules = rules.clone().into_iter();
+        rules.any(|rule| rule.id() == ignore.id || rule.group().id == ignore.id)
+    };
+    for ignore in settings.ignores.expired(day).filter(concerns) {
+        let until = ignore.until.map(|until| until.to_string()).unwrap_or_default();
+        terminal::note(&format!(
+            "warning: {}: {} is no longer ignored: its time ended on {until}",
+            place(&ignore.origin),
+            ignore.id
+        ));
+    }
+    let left: Vec<&Ignore> = settings.ignores.everywhere(day).filter(concerns).collect();
+    if !left.is_empty() {
+        let mut files: Vec<String> = left.iter().map(|ignore| shown(&ignore.origin.file)).collect();
+        files.dedup();
+        let ids: Vec<&str> = left.iter().map(|ignore| ignore.id.as_str()).collect();
+        terminal::note(&format!("ignored by {}: {}", files.join(", "), ids.join(", ")));
+    }
+    left.into_iter().map(|ignore| ignore.id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::config::Origin;
+
+    #[test]
+    fn an_entry_that_names_nothing_is_an_error_with_the_nearest_name() {
+        let origin = Origin { file: "/p/envdoc.toml".into(), line: 3 };
+        let entry = |id: &str| Ignore {
+            id: id.into(),
+            reason: None,
+            until: None,
+            files: Vec::new(),
+            origin: origin.clone(),
+        };
+        assert!(only_known(&entry("driver")).is_ok());
+        assert!(only_known(&entry("base-image-missing")).is_ok());
+        let error = only_known(&entry("base-image-mising")).unwrap_err();
+        assert!(error.message.starts_with("/p/envdoc.toml, line 3: ignore: unknown"), "{}", error.message);
+        assert_eq!(error.hints[0], "did you mean base-image-missing?");
+    }
+}
