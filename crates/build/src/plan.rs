@@ -124,10 +124,10 @@ impl PlanRequest {
         let mut image = merged.request;
         let machines = self.machines_or_those_of(&image);
         let of_mirrors = if image.mirrors.from_host { host_mirrors::fill_in(&mut image) } else { Vec::new() };
-        fill_in(&mut image, &self.mirrors);
+        let of_settings = fill_in(&mut image, &self.mirrors);
         let required = machines.requirements(universe.catalog, parsed, &self.today, read_here)?;
         let Requirements { request: mut required, mut warnings, notes: of_machines } = required;
-        notes.extend(of_machines.into_iter().chain(of_mirrors));
+        notes.extend(of_machines.into_iter().chain(of_mirrors).chain(of_settings));
         image.requested =
             required.requirements.iter().map(|requirement| requirement.source.to_string()).collect();
         image.targets = required.requirements.iter().filter_map(capability).collect();
@@ -219,15 +219,21 @@ fn on_other_architectures(
     }
     Ok(None)
 }
-/// Fills in the mirrors that neither the file, the options nor the machine's configuration name.
-fn fill_in(image: &mut ImageRequest, settings: &Mirrors) {
+/// Fills in the mirrors that neither the file, the options nor the machine's configuration name; returns which.
+fn fill_in(image: &mut ImageRequest, settings: &Mirrors) -> Vec<String> {
+    let mut taken = Vec::new();
     if image.mirrors.preset.is_some() {
-        return;
+        return taken;
     }
-    if image.mirrors.pip_index.is_none() && image.wheels.is_none() {
-        image.mirrors.pip_index.clone_from(&settings.pip_index);
+    let mut take = |name: &str, mirror: &mut Option<String>, set: &Option<String>| {
+        if let (None, Some(url)) = (&mirror, set) {
+            taken.push(format!("{name} of the settings: {url}"));
+            *mirror = Some(url.clone());
+        }
+    };
+    if image.wheels.is_none() {
+        take("pip-index", &mut image.mirrors.pip_index, &settings.pip_index);
     }
-    if image.mirrors.apt.is_none() {
-        image.mirrors.apt.clone_from(&settings.apt);
-    }
+    take("apt-mirror", &mut image.mirrors.apt, &settings.apt);
+    taken
 }
