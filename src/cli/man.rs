@@ -1,4 +1,4 @@
-//! `envdoc man`, hidden: packages contain the pages that it writes.
+//! `envdoc man`, hidden: for packages and for whoever installs the program by hand.
 
 use std::path::PathBuf;
 

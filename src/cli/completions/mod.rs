@@ -17,8 +17,7 @@ use diagnostic::{shell, terminal};
 /// The script asks envdoc for the candidates: options, files, and what the catalog has (ids of checks, rules
 /// and signatures, GPUs, presets, versions, images). Nothing is asked of a registry or an engine.
 ///
-/// The packages (deb, rpm) install the scripts. Without them, write the script where the shell looks for it,
-/// or load it in the shell's startup file.
+/// Write the script to the file where the shell looks for it, or load it in the shell's startup file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
