@@ -107,7 +107,8 @@ compose_plugin() {
 if [ "$mode" != quick ]; then
     install_missing cc:build-essential jq:jq python3:python3 shellcheck:shellcheck ssh:openssh-client sshd:openssh-server \
         dockerd:docker.io "docker:docker-cli|docker.io" iptables:iptables debootstrap:debootstrap unshare:util-linux ip:iproute2 \
-        ps:procps docker-registry:docker-registry curl:curl openssl:openssl pdsh:pdsh faketime:faketime podman:podman ||
+        ps:procps docker-registry:docker-registry curl:curl openssl:openssl pdsh:pdsh faketime:faketime podman:podman \
+        zsh:zsh fish:fish mandoc:mandoc man:man-db ||
         fail "programs that the tests need cannot be installed (tests/run.sh quick needs none of them)"
     if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
         [ -n "${apt_updated:-}" ] || as_root apt-get update -qq
@@ -136,7 +137,7 @@ section "Formatting"
 cargo fmt --all --check || fail "cargo fmt --check: run cargo fmt"
 
 section "Shell scripts"
-mapfile -t scripts < <(find tests .ci -type f \( -name '*.sh' -o -path '.ci/run' \) | sort)
+mapfile -t scripts < <(find tests src .ci -type f \( -name '*.sh' -o -name '*.bash' -o -path '.ci/run' \) | sort)
 for script in "${scripts[@]}"; do
     bash -n "$script" || fail "$script"
 done

@@ -17,7 +17,7 @@ pub(super) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, cl
 }
 
 /// The command line, in which `-h` fits on one screen: it leaves out rare options, and its last line says so.
-fn command() -> Command {
+pub(super) fn command() -> Command {
     with_short_help(Cli::command(), "envdoc")
 }
 

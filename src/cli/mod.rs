@@ -6,6 +6,7 @@ mod catalog;
 mod check;
 mod checks;
 pub mod cluster;
+mod completions;
 pub mod config;
 mod diagnose;
 pub mod explain;
@@ -17,6 +18,7 @@ mod inspect;
 mod interrupts;
 mod lint;
 mod logs;
+mod man;
 mod matrix;
 mod render;
 mod resolve;
@@ -105,6 +107,11 @@ enum Command {
     Checks(checks::Args),
     Catalog(catalog::Args),
     Config(config::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Complete(completions::Complete),
+    #[command(hide = true)]
+    Man(man::Args),
     #[command(hide = true)]
     Worker(worker::Args),
 }
@@ -132,12 +139,7 @@ impl Cli {
 
     /// Runs the command; the exit code is documented in docs/exit-codes.md.
     pub fn run(self) -> Result<u8, Error> {
-        let catalog = match catalog::directory() {
-            Some(dir) => Catalog::with_cache(Cache::new(dir, terminal::note)),
-            None => Catalog::embedded(),
-        };
-        // One for the whole run: what is made of its rows refers to them.
-        let catalog: &'static Catalog = Box::leak(Box::new(catalog));
+        let catalog = open_catalog();
         if self.version {
             return terminal::print(&catalog::version(catalog, self.verbose)).map(|()| 0);
         }
@@ -161,9 +163,21 @@ impl Cli {
             Command::Checks(args) => args.run(),
             Command::Catalog(args) => args.run(catalog),
             Command::Config(args) => args.run(&self.settings),
+            Command::Completions(args) => args.run(),
+            Command::Complete(args) => args.run(),
+            Command::Man(args) => args.run(),
             Command::Worker(args) => args.run(),
         }
     }
+}
+
+/// The catalog of this user: one for the whole run, because what is made of its rows refers to them.
+fn open_catalog() -> &'static Catalog {
+    let catalog = match catalog::directory() {
+        Some(dir) => Catalog::with_cache(Cache::new(dir, terminal::note)),
+        None => Catalog::embedded(),
+    };
+    Box::leak(Box::new(catalog))
 }
 
 /// The time limit ran out, for which the load may be the reason.

@@ -5,6 +5,7 @@ mod architecture;
 mod catalog;
 mod cli;
 mod command_line;
+mod completions;
 mod compose;
 mod deny;
 mod diagnose_memory;
