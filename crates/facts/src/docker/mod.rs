@@ -291,9 +291,9 @@ fn idle(host: &dyn Host, asked: &Fact<String>, socket: &Fact<Stat>, running: &Fa
     let certain = |known| Idle { known, may_start: false };
     let default =
         asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
-    match socket {
-        Fact::Known(_) if default && *running == Fact::Absent => {}
-        Fact::Unknown(why) => return certain(Fact::Unknown(why.clone())),
+    match (socket, running) {
+        (Fact::Known(_), Fact::Absent | Fact::Unknown(_)) if default => {}
+        (Fact::Unknown(why), _) => return certain(Fact::Unknown(why.clone())),
         _ => return certain(Fact::Known(false)),
     }
     let exists = |path: &str| host.stat(path).json::<Stat>().map(|_| true).absent_as(false);
@@ -312,7 +312,12 @@ fn idle(host: &dyn Host, asked: &Fact<String>, socket: &Fact<Stat>, running: &Fa
         }
     }
     let path = socket.known().map_or("", |socket| socket.path.as_str());
-    Idle { known: listened_to(host, path), may_start: true }
+    let known = match (listened_to(host, path), running) {
+        // Systemd listens, or an engine that could not be looked for.
+        (Fact::Known(true), Fact::Unknown(why)) => Fact::Unknown(why.clone()),
+        (listened, _) => listened,
+    };
+    Idle { known, may_start: true }
 }
 
 /// Whether somebody listens on a socket: its file stays when the engine and `docker.socket` are both stopped.
@@ -419,7 +424,11 @@ fn snap(host: &dyn Host, program: &Fact<String>, daemon: &Fact<String>) -> Fact<
     if from_snap(program) || from_snap(daemon) {
         return Fact::Known(true);
     }
-    host.stat("/snap/docker").json::<Stat>().map(|_| true).absent_as(false)
+    let installed = host.stat("/snap/docker").json::<Stat>().map(|_| true);
+    installed.or_else(|| match (program, daemon) {
+        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => Fact::Unknown(why.clone()),
+        _ => Fact::Known(false),
+    })
 }
 
 fn podman_socket(
