@@ -1,6 +1,7 @@
 //! Whether an image runs on a machine.
 
-use catalog::{Catalog, torch};
+use catalog::Catalog;
+use catalog::torch::CudaBuild;
 use diagnostic::rule;
 use facts::support::CudaSupport;
 use facts::{Fact, Facts};
@@ -204,8 +205,9 @@ fn driver(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     let contents = image.contents(facts.catalog);
     let of_image = contents.iter().find(|(what, ..)| *what == "CUDA");
     let of_image = of_image.map(|(_, version, from)| (version.clone(), (*from).to_owned()));
-    let of_torch = torch_of(image, facts.catalog)
-        .and_then(|(version, build, _)| Some((torch::cuda_of(&build?)?, format!("torch {version}"))));
+    let of_torch = torch_of(image, facts.catalog).and_then(|(version, build, _)| {
+        Some((CudaBuild::parse(&build?)?.cuda()?, format!("torch {version}")))
+    });
     let judged = of_image.into_iter().chain(of_torch).map(|(version, from)| runs(&version, &from, facts));
     Verdict::together(judged.map(Ok), "no label or variable of the image names its CUDA version")
         .unwrap_or_else(|verdict| verdict)
