@@ -1,7 +1,6 @@
 //! Whether an image runs on a machine.
 
-use catalog::Catalog;
-use catalog::torch::CudaBuild;
+use catalog::{Catalog, torch};
 use diagnostic::rule;
 use facts::support::CudaSupport;
 use facts::{Fact, Facts};
@@ -202,11 +201,10 @@ fn driver(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
-    let contents = image.contents(facts.catalog);
-    let of_image = contents.iter().find(|(what, ..)| *what == "CUDA");
-    let of_image = of_image.map(|(_, version, from)| (version.clone(), (*from).to_owned()));
+    let of_image = image.contents(facts.catalog).into_iter().find(|(what, ..)| *what == "CUDA");
+    let of_image = of_image.map(|(_, version, from)| (version, from.to_owned()));
     let of_torch = torch_of(image, facts.catalog).and_then(|(version, build, _)| {
-        Some((CudaBuild::parse(&build?)?.cuda()?, format!("torch {version}")))
+        Some((torch::CudaBuild::parse(&build?)?.cuda()?, format!("torch {version}")))
     });
     let judged = of_image.into_iter().chain(of_torch).map(|(version, from)| runs(&version, &from, facts));
     Verdict::together(judged.map(Ok), "no label or variable of the image names its CUDA version")
