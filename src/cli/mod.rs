@@ -158,7 +158,8 @@ impl Cli {
 fn late(limit: Duration, Load { threads, cpus }: Load) -> String {
     format!(
         "warning: reading this machine took longer than {:.1} s; it is busy ({threads} runnable threads, \
-            {cpus} CPUs), and checks that timed out may be fine. Allow more time: `envdoc check --timeout 60`",
+            {cpus} CPUs), and checks that timed out may be fine. Allow more time: \
+            `envdoc check --timeout 60`",
         limit.as_secs_f64()
     )
 }

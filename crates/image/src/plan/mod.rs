@@ -29,11 +29,10 @@ use crate::valid;
 use crate::verify::Expectations;
 use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
-use resolve::install;
 use resolve::lock::LockedPackage;
 use resolve::outcome::{Decision, PythonFrom, Resolution, Stack, Warning};
 use resolve::parameter::Naming;
-use resolve::pip::PipRequirement;
+use resolve::{install, pip::PipRequirement};
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Looks a name up in the catalog: whether it exists, what it is, and its alternatives:
-//! `torch==2.6.0+cu121`, `cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`, `nvidia/cuda:12.1-base`,
-//! the id of a constraint.
+//! `torch==2.6.0+cu121`, `cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`,
+//! `nvidia/cuda:12.1-base`, the id of a constraint.
 
 mod asked;
 mod cpu_build;
