@@ -183,9 +183,9 @@ fn open_catalog() -> &'static Catalog {
 /// The time limit ran out, for which the load may be the reason.
 fn late(limit: Duration, Load { threads, cpus }: Load) -> String {
     format!(
-        "warning: reading this machine took longer than {:.1} s, and {threads} threads run or wait for \
-            {cpus} CPUs: what could not be checked for lack of time may be fine. Allow more time: `envdoc \
-            check --timeout 60`",
+        "warning: reading this machine took longer than {:.1} s; it is busy ({threads} runnable threads, \
+            {cpus} CPUs), and checks that timed out may be fine. Allow more time: \
+            `envdoc check --timeout 60`",
         limit.as_secs_f64()
     )
 }

@@ -294,7 +294,7 @@ fn a_stack_ends_with_0_and_a_conflict_with_1() {
     let found = envdoc(&["resolve", "--cuda", "12.1", "--python", "3.12", "--format", "json"]);
     assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
     let report: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], 2);
     assert_eq!(
         (&report["stack"]["torch"], &report["stack"]["torch_build"]),
         (&"2.5.1".into(), &"cu121".into())

@@ -234,6 +234,27 @@ fn json_schemas_are_current() {
     same("docs/schemas/snapshot.json", &schema::<Snapshot>());
 }
 
+/// Readers tell by the number whether a report has the new keys next to the former ones.
+#[test]
+fn formats_with_former_keys_have_a_new_number() {
+    for (format, schema, number) in [
+        ("build", schema::<image::report::BuildReport>(), image::report::SCHEMA),
+        ("check", schema::<json::CheckReport>(), json::SCHEMA),
+        (
+            "cluster-check",
+            schema::<cluster::report::check::ClusterCheckReport>(),
+            cluster::report::check::SCHEMA,
+        ),
+        ("inspect", schema::<image::inspect::report::Report>(), image::inspect::report::SCHEMA),
+        ("lint", schema::<lint::report::json::LintReport>(), lint::report::json::SCHEMA),
+        ("lock", schema::<resolve::lock::Lock>(), resolve::lock::SCHEMA),
+        ("resolve", schema::<resolve::report::json::ResolveReport>(), resolve::report::json::SCHEMA),
+    ] {
+        assert!(schema.contains("under its former name"), "{format} has no former key any more");
+        assert!(number > 1, "{format} has new keys and its first number");
+    }
+}
+
 /// The keys of a request file, with the words of the schema.
 #[test]
 fn cluster_page_and_schema_are_current() {

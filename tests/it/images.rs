@@ -148,8 +148,9 @@ fn options_win_over_the_file() {
         "protobuf==4.25.0",
     ]);
     assert_eq!(plan.stack.torch, "2.2.2");
-    assert!(plan.requirements.contains(&"protobuf==4.25.0".to_owned()), "{:?}", plan.requirements);
-    assert!(!plan.requirements.contains(&"protobuf==3.20.0".to_owned()), "{:?}", plan.requirements);
+    let requirements: Vec<String> = plan.requirements.iter().map(ToString::to_string).collect();
+    assert!(requirements.contains(&"protobuf==4.25.0".to_owned()), "{requirements:?}");
+    assert!(!requirements.contains(&"protobuf==3.20.0".to_owned()), "{requirements:?}");
     assert!(
         plan.requested.contains(&"--torch 2.2.2".to_owned())
             && plan.requested.contains(&"cuda 11.8".to_owned()),

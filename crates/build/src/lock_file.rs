@@ -12,6 +12,7 @@ use image::plan::Plan;
 use image::render;
 use resolve::install::torch_of_image;
 use resolve::lock::{Lock, LockedPackage};
+use resolve::pip::PipRequirement;
 
 const UV_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -123,12 +124,10 @@ pub fn is_lock(text: &str) -> bool {
 
 /// The whole Python set, as uv resolves it; `None` where there is no uv.
 fn compile(plan: &Plan) -> Result<Option<Vec<LockedPackage>>, Error> {
-    let requirements: String = render::requirements(plan)?
-        .lines()
-        // It is compiled with the torch that is installed: it can stand in no list.
-        .filter(|line| !(line.starts_with("flash-attn==")))
-        .map(|line| format!("{line}\n"))
-        .collect();
+    // It is compiled with the torch that is installed, and can be in no list.
+    let compiled =
+        |one: &PipRequirement| matches!(one, PipRequirement::Pin { name, .. } if name == "flash-attn");
+    let requirements = render::selected(plan, |one| !compiled(one))?;
     let platform = format!("{}-manylinux_{}", plan.stack.architecture, plan.glibc.replace('.', "_"));
     let mut argv =
         vec!["uv", "pip", "compile", "-", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"];

@@ -162,10 +162,11 @@ impl PlanRequest {
     }
 
     fn pin_base(&self, image: &mut ImageRequest, resolution: &Resolution) -> Result<(), Error> {
-        let base = image.base_image.as_ref().or(resolution.stack.base_image.as_ref());
+        let stack = || resolution.stack.base_image.as_ref().map(ToString::to_string);
+        let base = image.base_image.clone().or_else(stack);
         if let Some(base) = base.filter(|_| self.pin) {
             let certificates = self.options.ca_certificates.as_deref().map(PathBuf::from);
-            image.base_digest = Some(registry::digest(base, certificates.as_deref())?);
+            image.base_digest = Some(registry::digest(&base, certificates.as_deref())?);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::testing::catalog;
 use super::version::{Version, compare};
-use super::{images, toolkit};
+use super::{images, toolkit, torch};
 
 fn date(text: &str) -> bool {
     text.parse::<jiff::civil::Date>().is_ok()
@@ -222,7 +222,9 @@ fn cuda_versions_exist() {
         for build in &release.builds {
             let cuda = build.cuda.as_deref().unwrap();
             assert!(catalog().cuda().minor(cuda).is_some(), "torch {} {}", release.version, build.build);
-            assert_eq!(build.build, format!("cu{}", cuda.replace('.', "")));
+            let name = torch::CudaBuild::of_cuda(cuda).unwrap();
+            assert_eq!(torch::CudaBuild::parse(&build.build), Some(name));
+            assert_eq!(build.build, name.to_string());
         }
         let name = release.pypi_build.as_deref().unwrap();
         let build = release.build(name).unwrap();

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::file::{self, Contents, SharedSources};
 use crate::Sources;
+pub use crate::cuda_build::CudaBuild;
 
 /// A PyTorch release with its CUDA builds.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -258,14 +259,6 @@ impl Torch {
     pub fn release(&self, version: &str) -> Option<&Release> {
         self.all().iter().find(|row| row.version == version)
     }
-}
-
-/// The CUDA that the name of a build stands for: `13.2` of `cu132`. `None`: it is none of CUDA.
-pub fn cuda_of(build: &str) -> Option<String> {
-    let digits = build.strip_prefix("cu")?;
-    let (major, minor) = digits.split_at_checked(2)?;
-    (!minor.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| format!("{major}.{minor}"))
 }
 
 #[cfg(test)]

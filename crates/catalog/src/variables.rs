@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::file::{self, Table};
 use super::strtoll::strtoll;
 use crate::Sources;
+pub use crate::variable_owner::{Owner, VariableType};
 
 /// Whether a variable is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -33,8 +34,8 @@ pub enum Status {
 pub struct Variable {
     /// `NCCL_SOCKET_IFNAME`.
     pub name: String,
-    /// Who reads it: `nccl`, `pytorch`, `cuda`, …; `none` for names that nothing reads.
-    pub owner: String,
+    /// Who reads it.
+    pub owner: Owner,
     /// Whether it is read.
     #[serde(default = "current")]
     pub status: Status,
@@ -50,9 +51,9 @@ pub struct Variable {
     pub last_seen: Option<String>,
     /// What to use in its place.
     pub deprecated_by: Option<String>,
-    /// `int`, `bool`, `enum`, `list`, `path` …
+    /// What its value is.
     #[serde(rename = "type")]
-    pub kind: Option<String>,
+    pub kind: Option<VariableType>,
     /// Whether the type is a guess from a name that was only found in the library.
     #[serde(default)]
     pub type_guessed: bool,
@@ -200,14 +201,13 @@ impl Variable {
 
     /// Whether NCCL is known to read it with strtoll: a word is 0 there, and not an error.
     pub fn is_number_of_nccl(&self) -> bool {
-        let kind = self.kind.as_deref().unwrap_or_default();
         let words = match &self.allowed {
             Some(Values::OneOf(words)) => words.iter().any(|word| word.eq_ignore_ascii_case("true")),
             _ => false,
         };
         let read = matches!(self.status, Status::Current | Status::Deprecated);
-        let number = !self.type_guessed && (kind == "bool" || kind.starts_with("int"));
-        read && self.owner == "nccl" && number && !words
+        let number = self.kind.is_some_and(|kind| kind == VariableType::Bool || kind.is_integer());
+        read && self.owner == Owner::Nccl && number && !self.type_guessed && !words
     }
 
     /// The values it takes, for a message: `1..64 (32 before 2.25)`.
@@ -232,16 +232,16 @@ impl Variable {
         let allowed =
             self.allowed.as_ref().filter(|_| matches!(self.status, Status::Current | Status::Deprecated))?;
         // Open MPI and UCX take lists of these words with marks of their own.
-        if matches!(self.owner.as_str(), "openmpi" | "ucx" | "pmix" | "libfabric") {
+        if matches!(self.owner, Owner::Openmpi | Owner::Ucx | Owner::Pmix | Owner::Libfabric) {
             return None;
         }
         // NCCL takes an empty value for none.
-        if self.owner == "nccl" && value.is_empty() {
+        if self.owner == Owner::Nccl && value.is_empty() {
             return Some(true);
         }
         // NCCL reads numbers with strtoll; others take further words for yes and no.
-        let other_words = self.kind.as_deref() == Some("bool") && self.owner != "nccl";
-        if other_words || self.kind.as_deref() == Some("list") {
+        let other_words = self.kind == Some(VariableType::Bool) && self.owner != Owner::Nccl;
+        if other_words || self.kind == Some(VariableType::List) {
             return None;
         }
         let takes = within(allowed, self.also, value)?;
@@ -322,7 +322,7 @@ mod tests {
     fn reports_status_and_owner_of_variables() {
         assert_eq!(variable("NCCL_SOCKET_IFNAME").unwrap().status, Status::Current);
         assert_eq!(variable("NCCL_TIMEOUT").unwrap().status, Status::NotRead);
-        assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, "pytorch");
+        assert_eq!(variable("TORCH_NCCL_ASYNC_ERROR_HANDLING").unwrap().owner, Owner::Pytorch);
         assert_eq!(
             variable("NCCL_ASYNC_ERROR_HANDLING").unwrap().deprecated_by.as_deref(),
             Some("TORCH_NCCL_ASYNC_ERROR_HANDLING")
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn types_that_are_read_from_a_source_are_not_guessed() {
-        for row in table().all().iter().filter(|row| row.owner == "nccl" && row.kind.is_some()) {
+        for row in table().all().iter().filter(|row| row.owner == Owner::Nccl && row.kind.is_some()) {
             let read = row.source.to_string().contains("NVIDIA/nccl:");
             assert!(row.type_guessed != read, "{}: type_guessed is wrong for {}", row.name, row.source);
         }

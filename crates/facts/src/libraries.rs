@@ -1,11 +1,14 @@
 //! NCCL, cuDNN and CUDA compat libraries outside Python, and the loader's way to them.
 
+mod library;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fact, environment};
 use crate::IntoFact;
 use diagnostic::MissingKind;
 use host::{Host, Missing, Stat};
+pub use library::{FoundIn, Library};
 
 /// What the dynamic loader would find, in its order: `LD_LIBRARY_PATH`, then the directories of
 /// `/etc/ld.so.conf`, then the system's own. (An executable's rpath comes before all of these: a wheel's NCCL
@@ -32,20 +35,6 @@ pub struct Libraries {
     /// `~/.nccl.conf` (or `NCCL_CONF_FILE`) and `/etc/nccl.conf`: lines that set something. Absent when
     /// neither is there.
     pub nccl_conf: Fact<Vec<String>>,
-}
-
-/// One library file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Library {
-    /// Full path, links followed.
-    pub path: String,
-    /// Version in its file name, `2.21.5`; absent when the name has none.
-    pub version: Fact<String>,
-    /// Which directory list it was found through: `LD_LIBRARY_PATH`, `ld.so.conf`, `default`, `cuda` (a
-    /// toolkit's directory, which no list names).
-    pub found_in: String,
-    /// The directory in that list, as it is written there.
-    pub directory: String,
 }
 
 /// The files looked for in the loader's directories. Part of the key of a reading.
@@ -191,7 +180,7 @@ struct Found {
     name: String,
     directory: String,
     real: String,
-    found_in: &'static str,
+    found_in: FoundIn,
 }
 
 /// Looks through all directories in the loader's order.
@@ -200,19 +189,21 @@ fn search(
     ld_library_path: &Fact<Vec<String>>,
     loader_directories: &Fact<Vec<String>>,
 ) -> Fact<Vec<Found>> {
-    let mut lists: Vec<(&'static str, Vec<String>)> = Vec::new();
-    for (name, list) in [("LD_LIBRARY_PATH", ld_library_path), ("ld.so.conf", loader_directories)] {
+    let mut lists: Vec<(FoundIn, Vec<String>)> = Vec::new();
+    for (found_in, list) in
+        [(FoundIn::LdLibraryPath, ld_library_path), (FoundIn::LdSoConf, loader_directories)]
+    {
         match list {
-            Fact::Known(directories) => lists.push((name, directories.clone())),
+            Fact::Known(directories) => lists.push((found_in, directories.clone())),
             Fact::Unknown(why) => return Fact::Unknown(why.clone()),
             Fact::Absent => {}
         }
     }
     match default_directories(host) {
-        Fact::Known(directories) => lists.push(("default", directories)),
+        Fact::Known(directories) => lists.push((FoundIn::Default, directories)),
         other => return other.and_then(|_| Fact::Absent),
     }
-    lists.push(("cuda", vec!["/usr/local/cuda/lib64".into()]));
+    lists.push((FoundIn::Toolkit, vec!["/usr/local/cuda/lib64".into()]));
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for (found_in, directories) in lists {
@@ -287,7 +278,7 @@ fn files_of(found: Vec<Found>, prefix: &str) -> Vec<Library> {
         files.push(Library {
             version: version_in_name(&file.real),
             path: file.real,
-            found_in: file.found_in.into(),
+            found_in: file.found_in,
             directory: file.directory,
         });
     }
@@ -318,14 +309,14 @@ fn compat(
     ld_library_path: &Fact<Vec<String>>,
     loader_directories: &Fact<Vec<String>>,
 ) -> Fact<Vec<Library>> {
-    let lists = [("LD_LIBRARY_PATH", ld_library_path), ("ld.so.conf", loader_directories)];
+    let lists = [(FoundIn::LdLibraryPath, ld_library_path), (FoundIn::LdSoConf, loader_directories)];
     // Directories of the lists that are, links followed, a compat directory: (real path, list, as written).
     let mut named = Vec::new();
     for (list, directories) in lists {
         let directories = match directories {
             Fact::Known(directories) => directories,
             Fact::Absent => continue,
-            Fact::Unknown(why) => return Fact::Unknown(why.clone().about(list)),
+            Fact::Unknown(why) => return Fact::Unknown(why.clone().about(list.to_string())),
         };
         for directory in directories.iter().filter(|dir| dir.contains("compat")) {
             match host.stat(directory).json::<Stat>() {
@@ -350,7 +341,8 @@ fn compat(
                 Fact::Absent => continue,
                 Fact::Unknown(why) => return Fact::Unknown(why.clone().about(directory.to_string())),
             };
-            let list = named.iter().find(|(path, _, _)| *path == real).map_or("cuda", |(_, list, _)| list);
+            let list = named.iter().find(|(path, _, _)| *path == real);
+            let found_in = list.map_or(FoundIn::Toolkit, |(_, list, _)| *list);
             for name in files {
                 let path = format!("{directory}/{name}");
                 let stat = match host.stat(&path).json::<Stat>() {
@@ -361,7 +353,7 @@ fn compat(
                 if !found.iter().any(|other| other.path == stat.path) {
                     let version = version_in_name(&stat.path);
                     let directory = directory.clone();
-                    found.push(Library { path: stat.path, version, found_in: list.into(), directory });
+                    found.push(Library { path: stat.path, version, found_in, directory });
                 }
             }
         }
@@ -480,7 +472,7 @@ mod tests {
         assert_eq!(libraries.ld_library_path, Fact::Known(vec!["/opt/nccl/lib".into(), "/nowhere".into()]));
         let all = |list: &Fact<Vec<Library>>| -> Vec<(String, String)> {
             let list = list.known().unwrap().iter();
-            list.map(|l| (l.version.known().cloned().unwrap_or_default(), l.found_in.clone())).collect()
+            list.map(|l| (l.version.known().cloned().unwrap_or_default(), l.found_in.to_string())).collect()
         };
         let own = |list: &[(&str, &str)]| -> Vec<(String, String)> {
             list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
@@ -520,10 +512,7 @@ mod tests {
         let compat = gather(&host).compat;
         let [one] = compat.known().unwrap().as_slice() else { panic!("{compat:?}") };
         assert_eq!(one.path, "/usr/local/cuda-12.4/compat/libcuda.so.550.54.15");
-        assert_eq!(
-            (&one.version, one.found_in.as_str()),
-            (&Fact::Known("550.54.15".into()), "LD_LIBRARY_PATH")
-        );
+        assert_eq!((&one.version, one.found_in), (&Fact::Known("550.54.15".into()), FoundIn::LdLibraryPath));
     }
 
     #[test]

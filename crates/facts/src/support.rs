@@ -67,7 +67,7 @@ impl Facts {
         };
         let mut newer = None;
         let mut unread = None;
-        for library in libraries.iter().filter(|library| library.found_in != "cuda") {
+        for library in libraries.iter().filter(|library| library.is_reachable()) {
             match self.compat_brings(library, driver, minor) {
                 Fact::Known(true) => newer = newer.or(Some(library)),
                 Fact::Unknown(why) => unread = unread.or(Some(why)),
@@ -258,6 +258,7 @@ impl PythonEnvironment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::libraries::FoundIn;
     use crate::testing::files::node;
     use catalog::testing;
 
@@ -276,7 +277,7 @@ mod tests {
         let library = |version: Fact<String>| Library {
             path: "/opt/compat/libcuda.so".into(),
             version,
-            found_in: "LD_LIBRARY_PATH".into(),
+            found_in: FoundIn::LdLibraryPath,
             directory: "/opt/compat".into(),
         };
         let of = |facts: &mut Facts, libraries: Vec<Library>| {

@@ -6,6 +6,7 @@
 use resolve::lock::{Lock, LockedPackage};
 use resolve::outcome::Stack;
 use resolve::parse;
+use resolve::pip::PipRequirement;
 
 /// Reads what `uv pip compile --generate-hashes` printed.
 pub fn parse(text: &str) -> Vec<LockedPackage> {
@@ -21,7 +22,7 @@ fn package(line: &str) -> LockedPackage {
 }
 
 /// What differs between a lock and an image that is planned from it, each in a sentence.
-pub fn drift(lock: &Lock, stack: &Stack, requirements: &[String]) -> Vec<String> {
+pub fn drift(lock: &Lock, stack: &Stack, requirements: &[PipRequirement]) -> Vec<String> {
     let mut drift = lock.differences(stack);
     drift.extend(missing(lock, requirements));
     drift
@@ -29,20 +30,18 @@ pub fn drift(lock: &Lock, stack: &Stack, requirements: &[String]) -> Vec<String>
 
 /// What of the requirements of an image the lock does not have, each in a sentence. Ranges are met by any
 /// version that is locked.
-fn missing(lock: &Lock, requirements: &[String]) -> Vec<String> {
+fn missing(lock: &Lock, requirements: &[PipRequirement]) -> Vec<String> {
     let Some(packages) = &lock.packages else { return Vec::new() };
-    let name = |text: &str| parse::package_name(text);
-    let differs = |requirement: &&String| {
-        let requirement = requirement.as_str();
-        let Some(found) = packages.iter().find(|package| name(&package.requirement) == name(requirement))
-        else {
+    let differs = |requirement: &&PipRequirement| {
+        let name = requirement.name();
+        let Some(found) = packages.iter().find(|one| parse::package_name(&one.requirement) == name) else {
             return true;
         };
         // The build is part of torch's version in the one, and not always in the other.
         let plain = |text: &str| text.split('+').next().unwrap_or_default().to_owned();
-        requirement.contains("==") && plain(requirement) != plain(&found.requirement)
+        requirement.names_version() && plain(&requirement.to_string()) != plain(&found.requirement)
     };
-    let message = |requirement: &String| format!("{requirement} is not in the lock");
+    let message = |requirement: &PipRequirement| format!("{requirement} is not in the lock");
     requirements.iter().filter(differs).map(message).collect()
 }
 
@@ -76,8 +75,10 @@ mod tests {
     #[test]
     fn lists_requirements_missing_from_the_lock() {
         let lock = Lock { packages: Some(parse(PRINTED)), ..Lock::default() };
-        let lacks =
-            |texts: &[&str]| missing(&lock, &texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        let lacks = |texts: &[&str]| {
+            let requested = texts.iter().map(|text| PipRequirement::Requested((*text).to_owned()));
+            missing(&lock, &requested.collect::<Vec<_>>())
+        };
         assert!(lacks(&["torch==2.5.1+cu121", "numpy", "Cuda_Bindings>=1"]).is_empty());
         assert_eq!(lacks(&["numpy==2.5.4", "jieba"]).len(), 2);
     }

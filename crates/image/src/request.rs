@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use diagnostic::error::Error;
 use diagnostic::yaml;
 use resolve::lock::Lock;
+use resolve::outcome;
 use resolve::parameter::Source;
 use resolve::parse::{self, StackOptions};
 use resolve::request::{Base, Requirement, RequirementKind};
@@ -185,12 +186,11 @@ pub enum PythonFrom {
     Deadsnakes,
 }
 
-impl PythonFrom {
-    /// `uv`, `deadsnakes`.
-    pub fn name(self) -> &'static str {
-        match self {
-            PythonFrom::Uv => "uv",
-            PythonFrom::Deadsnakes => "deadsnakes",
+impl From<PythonFrom> for outcome::PythonFrom {
+    fn from(requested: PythonFrom) -> outcome::PythonFrom {
+        match requested {
+            PythonFrom::Uv => outcome::PythonFrom::Uv,
+            PythonFrom::Deadsnakes => outcome::PythonFrom::Deadsnakes,
         }
     }
 }

@@ -8,7 +8,7 @@ use pep440_rs::Version;
 use super::read::dockerfile::install::{Install, Requirement};
 use super::read::dockerfile::{Dockerfile, Run};
 use super::rule::Found;
-use catalog::torch::Release;
+use catalog::torch::{CudaBuild, Release};
 
 /// torch and the packages that are released with it.
 pub(crate) const FAMILY: &[&str] = &["torch", "torchvision", "torchaudio"];
@@ -85,8 +85,7 @@ pub(crate) fn version<'r>(release: &'r Release, name: &str) -> Option<&'r str> {
 
 /// Whether a text is the name of a CUDA build: `cu121`.
 pub(crate) fn is_cuda_build(text: &str) -> bool {
-    text.strip_prefix("cu")
-        .is_some_and(|digits| (2..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()))
+    CudaBuild::parse(text).is_some()
 }
 
 /// The build whose wheels an index has: `cu121` of `https://download.pytorch.org/whl/cu121`; `None` where it

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 use serde_yaml::Value;
 
+use catalog::torch::CudaBuild;
+
 use crate::error::Error;
 use crate::index::Index;
 use crate::page::DistFile;
@@ -67,7 +69,7 @@ pub(super) fn torch(
 /// What the metadata of the wheel on PyPI pins.
 #[derive(Default)]
 struct Pins {
-    cuda: Option<String>,
+    cuda: Option<CudaBuild>,
     runtime: Option<String>,
     nccl: Option<String>,
     cudnn: Option<String>,
@@ -85,23 +87,14 @@ fn pins(requires: &BTreeMap<String, String>) -> Pins {
         });
         own.and_then(|(_, text)| pinned(text))
     };
-    let minor = |version: String| {
-        let mut numbers = version.split('.').map(str::to_owned);
-        Some(format!("{}.{}", numbers.next()?, numbers.next()?))
-    };
     let runtime = of("nvidia-cuda-runtime");
     Pins {
-        cuda: of("cuda-toolkit").or_else(|| runtime.clone()).and_then(minor),
+        cuda: of("cuda-toolkit").or_else(|| runtime.clone()).and_then(|cuda| CudaBuild::of_cuda(&cuda)),
         runtime,
         nccl: of("nvidia-nccl"),
         cudnn: of("nvidia-cudnn"),
         triton: requires.get("triton").map(|text| text.strip_prefix("==").unwrap_or(text).to_owned()),
     }
-}
-
-/// The name of the build with a CUDA: `13.2` → `cu132`.
-fn build_name(cuda: &str) -> String {
-    format!("cu{}", cuda.replace('.', ""))
 }
 
 fn release(
@@ -126,8 +119,8 @@ fn release(
     let mut add =
         |name: &str, value: Option<String>| lines.extend(value.map(|value| format!("  {name}: {value}")));
     add("released", day);
-    add("pypi_build", pins.cuda.as_deref().map(build_name));
-    add("pypi_cuda", pins.cuda.as_deref().map(quoted));
+    add("pypi_build", pins.cuda.map(|build| build.to_string()));
+    add("pypi_cuda", pins.cuda.and_then(CudaBuild::cuda).as_deref().map(quoted));
     add("requires_python", declared.map(python_specifier).transpose()?.map(|text| quoted(&text)));
     add("pythons", Some(pythons(&x86)));
     add("aarch64_pythons", (!arm.pythons.is_empty()).then(|| pythons(&arm)));
@@ -149,8 +142,8 @@ fn release(
     add("checked", Some(today.to_owned()));
     add("source", Some(quoted(&format!("package index: metadata and file list of torch {version}"))));
     let mut builds = Vec::new();
-    if let Some(cuda) = &pins.cuda {
-        let mut parts = vec![format!("build: {}", build_name(cuda)), format!("cuda: {}", quoted(cuda))];
+    if let Some((build, cuda)) = pins.cuda.and_then(|build| Some((build, build.cuda()?))) {
+        let mut parts = vec![format!("build: {build}"), format!("cuda: {}", quoted(&cuda))];
         let pinned = [("cuda_runtime", &pins.runtime), ("nccl", &pins.nccl), ("cudnn", &pins.cudnn)];
         parts.extend(
             pinned.iter().filter_map(|(name, value)| Some(format!("{name}: {}", quoted(value.as_ref()?)))),
@@ -158,8 +151,8 @@ fn release(
         builds.push(format!("    - {{{}}}", parts.join(", ")));
     }
     for (name, pythons) in seen_builds(base, wheel_index, version, newest) {
-        if pins.cuda.as_deref().map(build_name).as_ref() != Some(&name) {
-            builds.push(seen_build(&name, &pythons));
+        if pins.cuda != Some(name) {
+            builds.extend(seen_build(name, &pythons));
         }
     }
     lines.push(if builds.is_empty() { "  builds: []".into() } else { "  builds:".into() });
@@ -225,10 +218,10 @@ fn seen_builds(
     wheel_index: &dyn Fn(&str) -> Option<Vec<DistFile>>,
     version: &Version,
     newest: u32,
-) -> Vec<(String, Vec<String>)> {
+) -> Vec<(CudaBuild, Vec<String>)> {
     let mut seen = Vec::new();
     for name in build_names(base) {
-        let Some(files) = wheel_index(&name) else { continue };
+        let Some(files) = wheel_index(&name.to_string()) else { continue };
         let own = |file: &DistFile| file.name.starts_with(&format!("torch-{version}+{name}-"));
         let files: Vec<DistFile> = files.into_iter().filter(own).collect();
         let found = wheels(&files, "x86_64", newest);
@@ -240,21 +233,19 @@ fn seen_builds(
 }
 
 /// The builds of the newest releases.
-fn build_names(base: &Value) -> BTreeSet<String> {
+fn build_names(base: &Value) -> BTreeSet<CudaBuild> {
     let rows = base["rows"].as_sequence().map_or(&[][..], Vec::as_slice);
     let builds = rows.iter().rev().take(6).flat_map(|row| row["builds"].as_sequence().into_iter().flatten());
-    builds.filter_map(|build| build["build"].as_str().map(str::to_owned)).collect()
+    builds.filter_map(|build| CudaBuild::parse(build["build"].as_str()?)).collect()
 }
 
-fn seen_build(name: &str, pythons: &[String]) -> String {
-    let digits = name.trim_start_matches("cu");
-    let (major, minor) = digits.split_at(digits.len().saturating_sub(1));
-    format!(
+fn seen_build(name: CudaBuild, pythons: &[String]) -> Option<String> {
+    Some(format!(
         "    - {{build: {name}, cuda: {}, pythons: {},\n       source: \"download.pytorch.org: file list of \
             the build\"}}",
-        quoted(&format!("{major}.{minor}")),
+        quoted(&name.cuda()?),
         list(pythons)
-    )
+    ))
 }
 
 /// Builds that the wheel index has and a row with incomplete builds has not.
@@ -272,20 +263,20 @@ fn further_builds(
         if row["builds_complete"].as_bool() != Some(false) {
             continue;
         }
-        let has = |name: &str| {
+        let has = |name: CudaBuild| {
             row["builds"]
                 .as_sequence()
                 .into_iter()
                 .flatten()
-                .any(|build| build["build"].as_str() == Some(name))
+                .any(|build| build["build"].as_str().and_then(CudaBuild::parse) == Some(name))
         };
         for (name, pythons) in seen_builds(base, wheel_index, &version, newest) {
-            if !has(&name) {
+            if let Some(row) = seen_build(name, &pythons).filter(|_| !has(name)) {
                 candidates.push(Candidate {
                     key: version.to_string(),
                     table: "rows",
                     index,
-                    row: seen_build(&name, &pythons) + "\n",
+                    row: row + "\n",
                     adds_to: Some(index),
                 });
             }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::constraints::python_wheel::left_out;
 use super::criteria::Criteria;
 use super::host_driver::HostDriver;
-use super::outcome::{NO_CUDA, Stack};
+use super::outcome::{NO_CUDA, PythonFrom, Stack};
 use super::search::Choice;
 use super::universe::{Build, Cuda, Release, Target};
-use catalog::images::Image;
+use super::verdict::Partner;
+use catalog::images::Reference;
 
 pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
     let (release, build) = (choice.environment.build.release, choice.environment.build.build);
@@ -17,9 +18,9 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         .filter(|release| release.package != "deepspeed")
         .map(|release| (release.package.to_owned(), release.text.clone()))
         .collect();
-    let partner = |name: &'static str, version: Option<&String>| {
+    let partner = |partner: Partner, version: Option<&String>| {
         version
-            .filter(|_| !left_out(criteria, choice.environment.build, choice.environment.python, name))
+            .filter(|_| !left_out(criteria, choice.environment.build, choice.environment.python, partner))
             .cloned()
     };
     let driver = HostDriver::of(criteria, choice.environment.build);
@@ -27,8 +28,8 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         python: choice.environment.python.text.clone(),
         torch: release.version.clone(),
         torch_build: build.build.clone(),
-        torchvision: partner("torchvision", release.torchvision.as_ref()),
-        torchaudio: partner("torchaudio", release.torchaudio_of(&build.build)),
+        torchvision: partner(Partner::Torchvision, release.torchvision.as_ref()),
+        torchaudio: partner(Partner::Torchaudio, release.torchaudio_of(&build.build)),
         triton: triton(criteria, choice),
         cuda: choice.environment.build.cuda().map_or_else(|| NO_CUDA.to_owned(), Cuda::text),
         cudnn: build.cudnn.clone(),
@@ -36,7 +37,7 @@ pub(crate) fn stack(criteria: &Criteria, choice: &Choice) -> Stack {
         deepspeed: of("deepspeed"),
         packages,
         unchecked: criteria.unchecked.iter().map(|text| (*text).to_owned()).collect(),
-        base_image: choice.environment.base.image.map(Image::reference),
+        base_image: choice.environment.base.image.map(Reference::from),
         system: choice.environment.base.system.map(|system| system.id.clone()),
         architecture: criteria.architecture().to_owned(),
         index_url: index_url(criteria, choice.environment.build),
@@ -82,29 +83,29 @@ fn index_url(criteria: &Criteria, build: &Build) -> Option<String> {
 
 /// Where the Python comes from: the one that is there already; else what the system brings, then uv, whose
 /// Pythons run on every glibc system.
-pub(crate) fn python_from(criteria: &Criteria, choice: &Choice) -> String {
+pub(crate) fn python_from(criteria: &Criteria, choice: &Choice) -> PythonFrom {
     let (python, base) = (choice.environment.python, choice.environment.base);
     if let Some(image) = base.image {
         match &image.python {
-            Some(own) if *own == python.text => return "image".into(),
+            Some(own) if *own == python.text => return PythonFrom::Image,
             // Its torch is for a Python that nobody knows, and whose pip comes first: another one has to be
             // put beside it.
-            None if image.torch.is_some() => return "uv".into(),
+            None if image.torch.is_some() => return PythonFrom::Uv,
             _ => {}
         }
     }
     if base.image.is_none() && criteria.is_installed(python) {
-        return "machine".into();
+        return PythonFrom::Machine;
     }
-    let Some(system) = base.system else { return "machine".into() };
+    let Some(system) = base.system else { return PythonFrom::Machine };
     let source = criteria.catalog.systems().python_source(&system.id, &python.text);
     if base.provides_python(criteria.catalog, python) {
         let debian = system.id.starts_with("ubuntu") || system.id.starts_with("debian");
-        return if debian { "apt" } else { "dnf" }.into();
+        return if debian { PythonFrom::Apt } else { PythonFrom::Dnf };
     }
     match source {
-        Some(source) if source.uv == Some(true) => "uv".into(),
-        Some(source) if source.deadsnakes == Some(true) => "deadsnakes".into(),
-        _ => "uv".into(),
+        Some(source) if source.uv == Some(true) => PythonFrom::Uv,
+        Some(source) if source.deadsnakes == Some(true) => PythonFrom::Deadsnakes,
+        _ => PythonFrom::Uv,
     }
 }

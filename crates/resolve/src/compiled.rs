@@ -50,7 +50,7 @@ mod tests {
         let ids = |words: &[&str]| match crate::resolve(universe(), &request(words)) {
             Outcome::Resolved(found) => {
                 let ids: Vec<String> = found.warnings.into_iter().map(|one| one.id).collect();
-                (found.stack.base_image.unwrap_or_default(), ids)
+                (found.stack.base_image.unwrap().to_string(), ids)
             }
             Outcome::Conflict(conflict) => panic!("{conflict:?}"),
         };

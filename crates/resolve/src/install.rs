@@ -10,11 +10,10 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use super::outcome::Stack;
-use super::parse;
+use super::outcome::{PythonFrom, Stack};
+use super::pip::{PipRequirement, words};
 use catalog::flash_attn::Target;
 use catalog::images::{self, Existence};
-use diagnostic::shell;
 
 /// Since this release the names of flash-attn's wheels carry the CUDA major alone (`cu12`; 2.6.3 had
 /// `cu123`).
@@ -26,19 +25,15 @@ pub fn commands(catalog: &Catalog, stack: &Stack) -> Vec<String> {
         return nvidia_image_commands(stack);
     }
     let install = format!("{} install{}", installer(stack), break_system_packages(catalog, stack));
-    let with_torch = partners(stack);
-    let rest = [other_packages(stack), unchecked(stack)].concat();
+    let with_torch: Vec<PipRequirement> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
+    let rest: Vec<PipRequirement> = other_packages(stack).into_iter().chain(unchecked(stack)).collect();
     let mut commands = Vec::new();
     match &stack.index_url {
-        None => {
-            let all: Vec<String> = [torch_pin(stack)].into_iter().chain(with_torch).chain(rest).collect();
-            commands.push(format!("{install} {}", all.join(" ")));
-        }
+        None => commands.push(format!("{install} {}", words(with_torch.iter().chain(&rest)))),
         Some(url) => {
-            let first: Vec<String> = [torch_pin(stack)].into_iter().chain(with_torch).collect();
-            commands.push(format!("{install} {} --index-url {url}", first.join(" ")));
+            commands.push(format!("{install} {} --index-url {url}", words(&with_torch)));
             if !rest.is_empty() {
-                commands.push(format!("{install} {} {}", torch_pin(stack), rest.join(" ")));
+                commands.push(format!("{install} {}", words([&torch_pin(stack)].into_iter().chain(&rest))));
             }
         }
     }
@@ -50,16 +45,15 @@ pub fn commands(catalog: &Catalog, stack: &Stack) -> Vec<String> {
 
 /// Whether the torch is that of an NVIDIA image, which nothing may replace.
 pub fn torch_of_image(stack: &Stack) -> bool {
-    let repository = stack.base_image.as_deref().and_then(|image| image.rsplit_once(':'));
-    repository.is_some_and(|(name, _)| name == images::NGC)
+    stack.base_image.as_ref().is_some_and(|image| image.repository == images::NGC)
 }
 
 /// Where the constraints are kept that hold what is in the image.
 pub const CONSTRAINTS_FILE: &str = "/tmp/image.txt";
 
 /// The command that writes down everything that is in the image but the packages that are to be installed.
-pub fn freeze(packages: &[String]) -> String {
-    let names = packages.iter().map(|text| format!(" --exclude {}", parse::package_name(text)));
+pub fn freeze(packages: &[PipRequirement]) -> String {
+    let names = packages.iter().map(|package| format!(" --exclude {}", package.name()));
     format!("pip list --format=freeze{} > {CONSTRAINTS_FILE}", names.collect::<String>())
 }
 
@@ -72,20 +66,21 @@ pub fn install_frozen() -> String {
 
 /// The commands for NVIDIA's images, in which nothing may be replaced.
 fn nvidia_image_commands(stack: &Stack) -> Vec<String> {
-    let mut packages = [other_packages(stack), unchecked(stack)].concat();
-    let flash_attn = stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
-    packages.extend(flash_attn.iter().cloned());
+    let mut packages: Vec<PipRequirement> =
+        other_packages(stack).into_iter().chain(unchecked(stack)).collect();
+    let flash_attn = stack.packages.get("flash-attn");
+    packages.extend(flash_attn.map(|version| PipRequirement::pin("flash-attn", version)));
     if packages.is_empty() {
         return Vec::new();
     }
     // It imports torch while it is built; the tools for that are in the image.
     let isolated = if flash_attn.is_some() { " --no-build-isolation" } else { "" };
-    vec![freeze(&packages), format!("{}{isolated} {}", install_frozen(), packages.join(" "))]
+    vec![freeze(&packages), format!("{}{isolated} {}", install_frozen(), words(&packages))]
 }
 
 /// uv's environments have no pip in them.
 fn installer(stack: &Stack) -> &'static str {
-    if stack.python_from == "uv" { "uv pip" } else { "pip" }
+    if stack.python_from == PythonFrom::Uv { "uv pip" } else { "pip" }
 }
 
 /// The option with which pip installs into a Python that its distribution manages (PEP 668).
@@ -94,11 +89,11 @@ pub(crate) const BREAK_SYSTEM_PACKAGES: &str = "--break-system-packages";
 /// That option, where the Python of the image needs it: on top of its torch there is no other way
 /// without a virtual environment.
 fn break_system_packages(catalog: &Catalog, stack: &Stack) -> String {
-    let managed = || match catalog.images().exists(stack.base_image.as_deref()?) {
+    let managed = || match catalog.images().exists(&stack.base_image.as_ref()?.to_string()) {
         Existence::Yes(image) => image.externally_managed,
         _ => None,
     };
-    if stack.python_from == "image" && managed() == Some(true) {
+    if stack.python_from == PythonFrom::Image && managed() == Some(true) {
         format!(" {BREAK_SYSTEM_PACKAGES}")
     } else {
         String::new()
@@ -107,10 +102,10 @@ fn break_system_packages(catalog: &Catalog, stack: &Stack) -> String {
 
 /// torch as a requirement. The build is named where it is not PyPI's: without it another build of the same
 /// version that is there already would do.
-pub fn torch_pin(stack: &Stack) -> String {
+pub fn torch_pin(stack: &Stack) -> PipRequirement {
     match &stack.index_url {
-        Some(_) => format!("torch=={}+{}", stack.torch, stack.torch_build),
-        None => format!("torch=={}", stack.torch),
+        Some(_) => PipRequirement::pin("torch", format!("{}+{}", stack.torch, stack.torch_build)),
+        None => PipRequirement::pin("torch", &stack.torch),
     }
 }
 
@@ -121,8 +116,8 @@ fn partner_releases(stack: &Stack) -> impl Iterator<Item = (&'static str, &str)>
 }
 
 /// torchvision and torchaudio as requirements.
-pub fn partners(stack: &Stack) -> Vec<String> {
-    partner_releases(stack).map(|(name, version)| format!("{name}=={version}")).collect()
+pub fn partners(stack: &Stack) -> impl Iterator<Item = PipRequirement> {
+    partner_releases(stack).map(|(name, version)| PipRequirement::pin(name, version))
 }
 
 /// The packages that come from the index of torch's build.
@@ -131,32 +126,33 @@ pub fn on_torch_index(stack: &Stack) -> impl Iterator<Item = &'static str> {
 }
 
 /// DeepSpeed and the packages, without flash-attn.
-pub fn other_packages(stack: &Stack) -> Vec<String> {
-    let pin = |(name, version): (&str, &String)| format!("{name}=={version}");
+pub fn other_packages(stack: &Stack) -> Vec<PipRequirement> {
+    let pin = |(name, version): (&str, &String)| PipRequirement::pin(name, version);
     let deepspeed = stack.deepspeed.iter().map(|version| ("deepspeed", version));
     let packages = stack.packages.iter().map(|(name, version)| (name.as_str(), version));
     deepspeed.chain(packages.filter(|(name, _)| *name != "flash-attn")).map(pin).collect()
 }
 
-/// What envdoc did not check, as words of a command.
-fn unchecked(stack: &Stack) -> Vec<String> {
-    stack.unchecked.iter().map(|text| shell::word(text).into_owned()).collect()
+/// What envdoc did not check.
+pub fn unchecked(stack: &Stack) -> impl Iterator<Item = PipRequirement> {
+    stack.unchecked.iter().cloned().map(PipRequirement::Requested)
 }
 
 /// flash-attn: a wheel of its GitHub release where there is one, else a build with the torch that is there.
 /// Its setup fetches a wheel that fits by itself, or compiles for a long time.
 fn flash_attn(catalog: &Catalog, stack: &Stack, version: &str, install: &str) -> Vec<String> {
-    if let Some(url) = flash_attn_wheel(catalog, stack, version) {
-        return vec![format!("{install} {} {url}", torch_pin(stack))];
+    if let Some(wheel) = flash_attn_wheel(catalog, stack, version) {
+        return vec![format!("{install} {}", words(&[torch_pin(stack), wheel]))];
     }
+    let pins = [torch_pin(stack), PipRequirement::pin("flash-attn", version)];
     vec![
         format!("{install} packaging ninja psutil setuptools wheel"),
-        format!("{install} --no-build-isolation {} flash-attn=={version}", torch_pin(stack)),
+        format!("{install} --no-build-isolation {}", words(&pins)),
     ]
 }
 
-/// The address of the wheel of flash-attn, where the catalog knows that there is one.
-pub fn flash_attn_wheel(catalog: &Catalog, stack: &Stack, version: &str) -> Option<String> {
+/// The wheel of flash-attn, where the catalog knows that there is one.
+pub fn flash_attn_wheel(catalog: &Catalog, stack: &Stack, version: &str) -> Option<PipRequirement> {
     let number = Version::from_str(version).ok()?;
     if number.release() < FLASH_ATTN_NAMES_SINCE.as_slice() {
         return None;
@@ -173,11 +169,12 @@ pub fn flash_attn_wheel(catalog: &Catalog, stack: &Stack, version: &str) -> Opti
     }
     let python = format!("cp{}", stack.python.replace('.', ""));
     let abi = if abi { "TRUE" } else { "FALSE" };
-    Some(format!(
+    let url = format!(
         "https://github.com/Dao-AILab/flash-attention/releases/download/v{version}/\
          flash_attn-{version}+cu{cuda}torch{series}cxx11abi{abi}-{python}-{python}-linux_{}.whl",
         stack.architecture
-    ))
+    );
+    Some(PipRequirement::Wheel { name: "flash-attn", url })
 }
 
 #[cfg(test)]
@@ -209,7 +206,7 @@ mod tests {
             driver_min: None,
             driver_max_branch: None,
             gpu_archs: None,
-            python_from: "apt".into(),
+            python_from: PythonFrom::Apt,
             install: Vec::new(),
         }
     }
@@ -228,7 +225,7 @@ mod tests {
     #[test]
     fn other_build_is_installed_first_and_stays_pinned() {
         let mut stack = stack("2.5.1", "cu121", "12.1", true);
-        stack.python_from = "uv".into();
+        stack.python_from = PythonFrom::Uv;
         assert_eq!(
             commands(catalog(), &stack),
             [
@@ -262,7 +259,7 @@ mod tests {
                 }
                 let url = flash_attn_wheel(catalog(), &stack, &row.version).unwrap();
                 assert!(
-                    url.ends_with(&format!(
+                    url.word().ends_with(&format!(
                         "/v{0}/flash_attn-{0}+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl",
                         row.version
                     )),

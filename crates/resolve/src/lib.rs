@@ -31,6 +31,7 @@ mod message;
 pub mod outcome;
 pub mod parameter;
 pub mod parse;
+pub mod pip;
 mod python;
 mod rank;
 mod releases;

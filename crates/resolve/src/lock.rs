@@ -12,7 +12,7 @@ use super::requirement_keys;
 use crate::parameter::Source;
 
 /// Version of the format.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What says that a file is a lock.
 const KIND: &str = "envdoc lock";
@@ -106,7 +106,8 @@ impl Lock {
         add(format!("torch {torch}"), RequirementKind::Torch(versions(torch)?));
         add(format!("python {}", stack.python), RequirementKind::Python(versions(stack.python.clone())?));
         let base = stack.base_image.clone().map_or(Base::None, Base::Image);
-        add(stack.base_image.clone().unwrap_or_else(|| "no base image".into()), RequirementKind::Base(base));
+        let name = stack.base_image.as_ref().map_or_else(|| "no base image".into(), ToString::to_string);
+        add(name, RequirementKind::Base(base));
         add(stack.architecture.clone(), RequirementKind::Architecture(stack.architecture.clone()));
         if let Some(system) = &stack.system {
             add(system.clone(), RequirementKind::System(system.clone()));
@@ -178,6 +179,17 @@ mod tests {
         assert!(Lock::parse(&written.to_string()).is_err());
     }
 
+    /// Schema 1 has `wishes` alone.
+    #[test]
+    fn lock_of_schema_1_is_read() {
+        let lock = locked(&StackOptions { cuda: Some("12.1".into()), ..StackOptions::default() });
+        let mut written = serde_json::to_value(&lock).unwrap();
+        written["schema"] = 1.into();
+        written.as_object_mut().unwrap().remove("requirements").unwrap();
+        let read = Lock::parse(&written.to_string()).unwrap();
+        assert_eq!((read.schema, read.stack, read.requirements), (1, lock.stack, lock.requirements));
+    }
+
     #[test]
     fn a_lock_resolves_to_itself() {
         for typed in [
@@ -220,7 +232,7 @@ mod tests {
         for text in ["", "{}", r#"{"schema":1,"kind":"something"}"#, r#"{"schema":1,"kind":"envdoc lock"}"#] {
             assert!(matches!(Lock::parse(text), Err(LockError::Other | LockError::Damaged(_))), "{text}");
         }
-        assert_eq!(Lock::parse(r#"{"schema":2,"kind":"envdoc lock","new":0}"#), Err(LockError::Newer(2)));
+        assert_eq!(Lock::parse(r#"{"schema":3,"kind":"envdoc lock","new":0}"#), Err(LockError::Newer(3)));
         let mut lock = locked(&StackOptions::default());
         lock.stack.torch = "newest of all".into();
         assert!(lock.requirements("l.json").is_err());

@@ -190,7 +190,7 @@ impl Machine {
         self.notes.push(format!("what is installed in {} of {name} is preferred", chosen.prefix));
         if bare && chosen.externally_managed == Fact::Known(true) {
             self.warnings.push(Warning {
-                id: "python-externally-managed".into(),
+                id: Warning::EXTERNALLY_MANAGED.into(),
                 message: format!(
                     "pip refuses to install into {} of {name} (PEP 668): make a virtual environment first, \
                         `python3 -m venv`.",

@@ -1,8 +1,10 @@
 //! The outcome of a resolution: a stack with the decisions behind it, or a conflict.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::requirement_keys;
+use catalog::images::Reference;
 use diagnostic::render::message_keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +63,8 @@ pub struct Stack {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
     /// The base image; `null`: none, the machine itself.
-    pub base_image: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub base_image: Option<Reference>,
     /// The system of the image: `ubuntu22.04`.
     pub system: Option<String>,
     /// The processor: `x86_64`, `aarch64`.
@@ -78,10 +81,42 @@ pub struct Stack {
     /// The compute capabilities that the torch build has machine code for (`9.0`); `null`: not known; empty
     /// for a CPU build.
     pub gpu_archs: Option<Vec<String>>,
-    /// Where the Python comes from: `image`, `apt`, `dnf`, `deadsnakes`, `uv`, `machine`.
-    pub python_from: String,
+    /// Where the Python comes from.
+    pub python_from: PythonFrom,
     /// Shell commands that install the Python packages into the active environment, in order.
     pub install: Vec<String>,
+}
+
+/// Where a Python comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PythonFrom {
+    /// It is in the image.
+    Image,
+    /// The packages of Ubuntu or Debian.
+    Apt,
+    /// The packages of Rocky Linux or Red Hat UBI.
+    Dnf,
+    /// The deadsnakes PPA.
+    Deadsnakes,
+    /// `uv python install`.
+    Uv,
+    /// The machine's own.
+    #[default]
+    Machine,
+}
+
+impl fmt::Display for PythonFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PythonFrom::Image => "image",
+            PythonFrom::Apt => "apt",
+            PythonFrom::Dnf => "dnf",
+            PythonFrom::Deadsnakes => "deadsnakes",
+            PythonFrom::Uv => "uv",
+            PythonFrom::Machine => "machine",
+        })
+    }
 }
 
 /// The CUDA of a stack whose torch is a CPU build. Not a version, so that nobody compares it with one.
@@ -178,6 +213,13 @@ pub struct Warning {
     #[serde(flatten, with = "message_keys")]
     #[schemars(!flatten, with = "String")]
     pub message: String,
+}
+
+impl Warning {
+    /// The id where pip refuses to install into a Python that its distribution manages (PEP 668).
+    pub const EXTERNALLY_MANAGED: &str = "python-externally-managed";
+    /// The id about what pip installs and envdoc did not check.
+    pub const NOT_IN_CATALOG: &str = "packages-not-in-catalog";
 }
 
 /// Why there is no stack, and what comes nearest.

@@ -156,15 +156,9 @@ fn requested<'u>(universe: &'u Universe, criteria: &Criteria) -> Vec<&'u Base> {
                 bases.extend(universe.bases(repository).iter().filter(|base| of_system(criteria, base)));
             }
             request::Base::Image(reference) => {
-                let repository = reference.rsplit_once(':').map_or(reference.as_str(), |(name, _)| name);
-                let is = |base: &&Base| {
-                    base.image.is_some_and(|image| {
-                        reference[repository.len()..].strip_prefix(':') == Some(&image.tag)
-                    })
-                };
-                bases.extend(
-                    universe.bases(repository).iter().filter(is).filter(|base| of_system(criteria, base)),
-                );
+                let is = |base: &&Base| base.image.is_some_and(|image| reference.names(image));
+                let all = universe.bases(&reference.repository).iter();
+                bases.extend(all.filter(is).filter(|base| of_system(criteria, base)));
             }
             // The system of a machine is not chosen: it is the stated one, or unknown.
             request::Base::None => bases.extend(universe.machines().iter().filter(|machine| {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use pep440_rs::{Version, VersionSpecifiers};
 
 use catalog::Catalog;
+use catalog::images::Reference;
 use facts::driver::DriverVersion;
 
 use crate::parameter::Source;
@@ -100,7 +101,7 @@ pub enum Base {
     /// Some image of a repository: `nvidia/cuda`, `pytorch/pytorch`, `python`, `ubuntu`.
     Repository(String),
     /// One image: `nvidia/cuda:12.1.1-devel-ubuntu22.04`.
-    Image(String),
+    Image(Reference),
     /// None: the stack goes into a virtual environment on the machine itself.
     None,
 }
@@ -110,7 +111,7 @@ impl Base {
     pub fn repository(&self) -> Option<&str> {
         match self {
             Base::Repository(name) => Some(name),
-            Base::Image(reference) => reference.rsplit_once(':').map(|(name, _)| name),
+            Base::Image(reference) => Some(&reference.repository),
             Base::None => None,
         }
     }

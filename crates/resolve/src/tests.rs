@@ -1,6 +1,6 @@
 //! Whole requests.
 
-use super::outcome::{Outcome, Stack};
+use super::outcome::{Outcome, PythonFrom, Stack};
 use super::request::{Base, Gpu, Request, Requirement, RequirementKind};
 use super::{resolve, search};
 use crate::parameter::Source;
@@ -24,7 +24,7 @@ pub(crate) fn request(words: &[&str]) -> Request {
             "os" => RequirementKind::System(value.to_owned()),
             "arch" => RequirementKind::Architecture(value.to_owned()),
             "base" if value == "none" => RequirementKind::Base(Base::None),
-            "base" if value.contains(':') => RequirementKind::Base(Base::Image(value.to_owned())),
+            "base" if value.contains(':') => RequirementKind::Base(Base::Image(value.into())),
             "base" => RequirementKind::Base(Base::Repository(value.to_owned())),
             "compile" => RequirementKind::Compile,
             "cuda" if value == "cpu" => RequirementKind::Cpu,
@@ -53,8 +53,8 @@ pub(crate) fn stack(words: &[&str]) -> Stack {
 fn cuda_12_1_with_python_3_12() {
     let stack = stack(&["cuda 12.1", "python 3.12"]);
     assert_eq!((stack.torch.as_str(), stack.torch_build.as_str()), ("2.5.1", "cu121"));
-    assert_eq!(stack.base_image.as_deref(), Some("nvidia/cuda:12.1.1-base-ubuntu22.04"));
-    assert_ne!(stack.python_from, "apt");
+    assert_eq!(stack.base_image, Some("nvidia/cuda:12.1.1-base-ubuntu22.04".into()));
+    assert_ne!(stack.python_from, PythonFrom::Apt);
 }
 
 /// The stack that was chosen, `torch+build on base`, or why there is none: every reason of the search.
@@ -167,18 +167,18 @@ fn base_image_options_constrain_the_stack() {
 fn images_of_nvidia() {
     let ngc = |requirements: &[&str]| stack(&[&["base nvcr.io/nvidia/pytorch"], requirements].concat());
     let found = ngc(&["cuda 13.0", "deepspeed"]);
-    assert_eq!(found.base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:25.10-py3"));
+    assert_eq!(found.base_image, Some("nvcr.io/nvidia/pytorch:25.10-py3".into()));
     assert_eq!((found.torch.as_str(), found.torch_build.as_str()), ("2.9.0a0", "145a3a7bda.nv25.10"));
-    assert_eq!((found.index_url, found.torchvision, found.python_from.as_str()), (None, None, "image"));
+    assert_eq!((found.index_url, found.torchvision, found.python_from), (None, None, PythonFrom::Image));
     assert!(found.packages.is_empty(), "what DeepSpeed needs besides is in the image: {:?}", found.packages);
     assert!(
         found.install[0].contains("--exclude deepspeed") && found.install.len() == 2,
         "{:?}",
         found.install
     );
-    assert_eq!(ngc(&["torch 2.5"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.10-py3"));
-    assert_eq!(ngc(&["python 3.10"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.10-py3"));
-    assert_eq!(ngc(&["driver 550.54.14"]).base_image.as_deref(), Some("nvcr.io/nvidia/pytorch:24.05-py3"));
+    assert_eq!(ngc(&["torch 2.5"]).base_image, Some("nvcr.io/nvidia/pytorch:24.10-py3".into()));
+    assert_eq!(ngc(&["python 3.10"]).base_image, Some("nvcr.io/nvidia/pytorch:24.10-py3".into()));
+    assert_eq!(ngc(&["driver 550.54.14"]).base_image, Some("nvcr.io/nvidia/pytorch:24.05-py3".into()));
     let image = "base nvcr.io/nvidia/pytorch:25.06-py3";
     assert_eq!(stack(&[image]).torch, "2.8.0a0");
     refused(&["base nvcr.io/nvidia/pytorch", "cuda 11.8"], "torch-asked-for", "CUDA 11.8 was requested");

@@ -25,9 +25,9 @@ use resolve::universe::Universe;
 /// - an error line of a log, in quotes
 /// - error codes: `xid 79`, `sxid 12028`, `ncclSystemError`, `CUDA error 803`
 /// - ids of signatures (docs/signatures.md), checks (`envdoc checks`) and lint rules (`envdoc lint --rules`)
-/// - names with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `numpy 1.26.4`, `deepspeed`,
-///   `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`, `ubuntu22.04`,
-///   `nvidia/cuda:12.1-base`
+/// - names with or without a version: `torch==2.6.0+cu121`, `torch 2.6`, `cu121`, `numpy 1.26.4`,
+///   `deepspeed`, `cuda 12.7`, `driver 550`, `nccl 2.19.3`, `python 3.12`, `h100`, `sm_90`,
+///   `ubuntu22.04`, `nvidia/cuda:12.1-base`
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]
 pub struct Args {
@@ -89,7 +89,9 @@ impl Args {
                 .chain(::image::rules().map(|rule| rule.id()))
                 .chain(lookup::names(universe))
         };
-        let error = error.did_you_mean(nearest(&id, names()).or_else(|| nearest(name, names())));
+        let branch = lookup::driver_branch(universe, &id);
+        let near = || nearest(&id, names()).or_else(|| nearest(name, names()));
+        let error = error.did_you_mean(branch.as_deref().or_else(near));
         Err(error
             .hint("`envdoc checks` lists the checks; `envdoc explain --help` shows what else it accepts"))
     }

@@ -63,6 +63,7 @@ impl<'c> Images<'c> {
             return Existence::Unknown { why: "the catalog knows tags, not digests".to_owned() };
         }
         let (repository, tag) = split(reference);
+        let tag = tag.unwrap_or("latest");
         if let Some(image) = self.of(repository).iter().find(|image| image.tag == tag) {
             return Existence::Yes(image);
         }
@@ -87,6 +88,6 @@ impl<'c> Images<'c> {
     /// repository that is not in the catalog.
     pub fn nearest(self, reference: &str) -> Vec<&'c Image> {
         let (repository, tag) = split(reference.trim());
-        nearest::nearest(self.of(repository), tag)
+        nearest::nearest(self.of(repository), tag.unwrap_or("latest"))
     }
 }

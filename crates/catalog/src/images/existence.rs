@@ -22,17 +22,3 @@ pub enum Existence<'c> {
         why: String,
     },
 }
-
-/// Repository and tag of a reference; without a tag it is `latest`, and Docker Hub's own names are left out.
-pub(crate) fn split(reference: &str) -> (&str, &str) {
-    let reference = ["docker.io/", "index.docker.io/", "registry-1.docker.io/"]
-        .iter()
-        .find_map(|host| reference.strip_prefix(host))
-        .unwrap_or(reference);
-    let reference = reference.strip_prefix("library/").unwrap_or(reference);
-    // A colon before a slash belongs to a port (`localhost:5000/cuda`).
-    match reference.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')) {
-        Some((repository, tag)) => (repository, tag),
-        None => (reference, "latest"),
-    }
-}

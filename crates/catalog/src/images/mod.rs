@@ -13,10 +13,11 @@ pub(super) mod ngc;
 pub(super) mod plain;
 pub(super) mod python;
 pub(super) mod pytorch;
+mod reference;
 
 pub use existence::Existence;
-pub(super) use existence::split;
 pub use image::{AbsentTag, Evidence, Flavour, Image, Repository};
+pub use reference::{Reference, split};
 
 /// The repositories in the catalog.
 pub const REPOSITORIES: &[&str] =

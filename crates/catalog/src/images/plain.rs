@@ -1,8 +1,8 @@
 //! Bare systems: the images of `catalog/systems.yaml`.
 
 use super::super::systems::{System, Systems};
-use super::existence::split;
 use super::image::{Flavour, Image, Repository};
+use super::reference::split;
 
 /// The repositories of bare systems.
 pub(super) const REPOSITORIES: &[&str] = &["ubuntu", "debian", "rockylinux"];
@@ -55,7 +55,7 @@ fn images(repository: &'static str, systems: &Systems) -> Vec<Image> {
         .filter(|(_, (name, _))| *name == repository)
         .flat_map(|(system, (_, tag))| {
             let aliases = system.aliases.split(' ').filter(|alias| !alias.is_empty());
-            std::iter::once(tag).chain(aliases).map(move |tag| image(system, tag))
+            tag.into_iter().chain(aliases).map(move |tag| image(system, tag))
         })
         .collect()
 }

@@ -6,6 +6,7 @@ use serde_yaml::Value;
 
 use super::super::embedded::{self, File};
 use super::{Broken, Others, scalar};
+use crate::torch::CudaBuild;
 
 /// References of one file that lead nowhere.
 pub(super) fn broken(file: &File, value: &Value, others: Others<'_>) -> Vec<Broken> {
@@ -57,7 +58,7 @@ fn torch(file: &Value, cuda: &Value, nccl: &Value) -> Wrong {
                 if !has_minor(minor) {
                     add(format!("{name}: there is no CUDA {minor} in cuda.yaml"));
                 }
-                if name != format!("cu{}", minor.replace('.', "")) {
+                if CudaBuild::of_cuda(minor).is_none_or(|build| build.to_string() != name) {
                     add(format!("{name} is not the name of a build with CUDA {minor}"));
                 }
             }

@@ -102,6 +102,8 @@ fn every_rule_can_be_broken() {
             "cuda_minors: \"0.9.9\"",
             "no list of CUDA minors since 0.9.9",
         ),
+        ("variables.yaml", "owner: cuda", "owner: cudda", "rows[0].owner: unknown variant `cudda`"),
+        ("variables.yaml", "type: path", "type: paths", "rows[0].type: unknown variant `paths`"),
         ("cuda.yaml", "driver_min: \"550.54.14\"", "driver_min: \"551.54.14\"", "no branch 551"),
         ("cuda.yaml", " tegra: true,", "", "no architecture is marked as Tegra"),
         ("packages/numpy.yaml", RELEASES, "- releases: {\"one\": 2024-02-05}\n", "numpy.yaml one: version: "),

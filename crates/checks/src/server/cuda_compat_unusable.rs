@@ -5,7 +5,7 @@ use diagnostic::shell;
 use facts::Facts;
 use facts::driver::DriverVersion;
 use facts::gpu::Gpu;
-use facts::libraries::Library;
+use facts::libraries::{FoundIn, Library};
 
 pub(super) const CHECK: Check = Check {
     id: "cuda-compat-unusable",
@@ -20,7 +20,7 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     const NONE: &str = "no cuda-compat library on the loader path";
     let libraries = facts.libraries.compat.require(NONE)?;
-    let library = libraries.iter().find(|library| library.found_in != "cuda");
+    let library = libraries.iter().find(|library| library.is_reachable());
     let library = library.ok_or_else(|| Verdict::NotApplicable(NONE.into()))?;
     let driver = facts.driver_version();
     let driver = *driver.require("the driver is not loaded")?;
@@ -74,8 +74,8 @@ fn judge(facts: &Facts) -> Judged {
 }
 
 fn fix(library: &Library) -> Fix {
-    match library.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
+    match library.found_in {
+        FoundIn::LdLibraryPath => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
         _ => Fix::safe(
             format!("Remove {} from /etc/ld.so.conf.d and rebuild the loader cache:", library.directory),
             &[&format!("grep -rl {} /etc/ld.so.conf.d", shell::word(&library.directory)), "sudo ldconfig"],

@@ -2,7 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
-use facts::libraries::Library;
+use facts::libraries::{FoundIn, Library};
 use facts::python::PythonEnvironment;
 
 pub(super) const CHECK: Check = Check {
@@ -29,7 +29,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
     let own = |path: &str| environment.site_packages.iter().any(|site| path.starts_with(site.as_str()));
     let libraries = facts.libraries.cudnn.decided()?.into_iter().flatten();
     let reached: Vec<&Library> = libraries
-        .filter(|it| it.found_in == "LD_LIBRARY_PATH" || (by_name && it.found_in != "cuda"))
+        .filter(|it| it.found_in == FoundIn::LdLibraryPath || (by_name && it.is_reachable()))
         .filter(|library| !own(&library.path))
         .collect();
     let found = |wanted| reached.iter().find(|library| differs(library, &wheel.version) == wanted);
@@ -55,8 +55,8 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
 }
 
 fn fix(library: &Library) -> Fix {
-    match library.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::manual(format!(
+    match library.found_in {
+        FoundIn::LdLibraryPath => Fix::manual(format!(
             "Remove {} from LD_LIBRARY_PATH for programs that use PyTorch.",
             library.directory
         )),

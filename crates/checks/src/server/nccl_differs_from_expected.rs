@@ -27,7 +27,7 @@ fn judge(facts: &Facts) -> Judged {
         }
     }
     let libraries = facts.libraries.nccl.decided()?.into_iter().flatten();
-    if let Some(first) = libraries.into_iter().find(|library| library.found_in != "cuda") {
+    if let Some(first) = libraries.into_iter().find(|library| library.is_reachable()) {
         let version = first.version.require("");
         let version = version.map_err(|_| Verdict::Unknown(format!("version of {}", first.path).into()))?;
         found.push((first.path.clone(), version.clone(), String::new()));

@@ -2,6 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
+use facts::libraries::FoundIn;
 
 pub(super) const CHECK: Check = Check {
     id: "nccl-header-mismatch",
@@ -16,7 +17,7 @@ pub(super) const CHECK: Check = Check {
 fn judge(facts: &Facts) -> Judged {
     let header = facts.libraries.nccl_header.require("no /usr/include/nccl.h")?;
     let found = facts.libraries.nccl.require("no NCCL library in the loader's directories")?;
-    let library = found.iter().find(|library| library.found_in != "cuda");
+    let library = found.iter().find(|library| library.is_reachable());
     let library = library
         .ok_or_else(|| Verdict::NotApplicable("no NCCL library in the loader's directories".into()))?;
     let unknown = |_| Verdict::Unknown(format!("version of {}", library.path).into());
@@ -40,8 +41,8 @@ fn judge(facts: &Facts) -> Judged {
     };
     let command = packages.and_then(|packages| facts.system.os.known()?.install(packages));
     let commands: Vec<&str> = command.iter().map(String::as_str).collect();
-    let fix = match library.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
+    let fix = match library.found_in {
+        FoundIn::LdLibraryPath => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", library.directory)),
         _ => Fix::safe("Install the library and the headers in the same version:", &commands).punctuated(),
     };
     Ok(Verdict::warning(message, fix)

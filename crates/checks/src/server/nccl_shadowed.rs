@@ -2,6 +2,7 @@
 
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use facts::Facts;
+use facts::libraries::FoundIn;
 use facts::python::PythonEnvironment;
 
 pub(super) const CHECK: Check = Check {
@@ -41,7 +42,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment) -> Judged {
         }
     }
     let found = facts.libraries.nccl.decided()?;
-    let first = found.into_iter().flatten().find(|library| library.found_in == "LD_LIBRARY_PATH");
+    let first = found.into_iter().flatten().find(|library| library.found_in == FoundIn::LdLibraryPath);
     let Some(library) = first else { return Ok(Verdict::Pass) };
     let own = environment.site_packages.iter().any(|site| library.path.starts_with(site.as_str()));
     let version = library.version.known().map(String::as_str);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use catalog::variables::Status;
+use catalog::variables::{Owner, Status};
 use diagnostic::Missing;
 use facts::environment::Setting;
 use facts::{Fact, Facts};
@@ -35,17 +35,18 @@ fn judge(facts: &Facts) -> Judged {
         let Some(since) = new.since.as_deref().and_then(|since| Version::from_str(since).ok()) else {
             continue;
         };
-        old.push((setting, new, since, row.owner.as_str()));
+        let Some(reader) = row.owner.name() else { continue };
+        old.push((setting, new, since, row.owner, reader));
     }
     if old.is_empty() {
         return Err(Verdict::NotApplicable("no variable is set under a deprecated name".into()));
     }
     let (mut compared, mut unknown) = (false, None);
-    for (setting, new, since, owner) in &old {
-        let installed = if *owner == "nccl" { nccl(facts) } else { torch(facts) };
+    for (setting, new, since, owner, reader) in &old {
+        let installed = if *owner == Owner::Nccl { nccl(facts) } else { torch(facts) };
         compared |= !installed.versions.is_empty();
         if let Some(version) = installed.versions.iter().find(|version| *version >= since) {
-            return Ok(finding(setting, &new.name, owner, version));
+            return Ok(finding(setting, &new.name, reader, version));
         }
         unknown = unknown.or(installed.unknown);
     }
@@ -58,10 +59,9 @@ fn judge(facts: &Facts) -> Judged {
     Err(Verdict::NotApplicable("the software that reads the variable is not installed here".into()))
 }
 
-fn finding(setting: &Setting<'_>, new: &str, owner: &str, version: &Version) -> Verdict {
-    let maker = if owner == "nccl" { "NCCL" } else { "PyTorch" };
+fn finding(setting: &Setting<'_>, new: &str, reader: &str, version: &Version) -> Verdict {
     let message = format!(
-        "{} is a deprecated name for {new}, which {maker} {version} supports; the old name may stop working",
+        "{} is a deprecated name for {new}, which {reader} {version} supports; the old name may stop working",
         setting.name
     );
     let unset = format!("unset {}", setting.name);
@@ -142,7 +142,7 @@ mod tests {
     use facts::testing::files::{machine, venv};
     use facts::testing::roles::*;
 
-    use facts::libraries::Library;
+    use facts::libraries::{FoundIn, Library};
 
     fn node(nccl: &str) -> Facts {
         let mut facts = with_variables(gpu_node(), &[("NCCL_MIN_NCHANNELS", "8")]);
@@ -150,7 +150,7 @@ mod tests {
         facts.libraries.nccl = Fact::Known(vec![Library {
             path: format!("/usr/lib/x86_64-linux-gnu/libnccl.so.{nccl}"),
             version: Fact::Known(nccl.into()),
-            found_in: "default".into(),
+            found_in: FoundIn::Default,
             directory: "/usr/lib/x86_64-linux-gnu".into(),
         }]);
         facts

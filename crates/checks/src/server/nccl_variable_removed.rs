@@ -21,28 +21,25 @@ fn judge(facts: &Facts) -> Judged {
     let mut gone = Vec::new();
     for setting in settings {
         let Some(row) = facts.catalog.variable(setting.name) else { continue };
-        if !matches!(row.owner.as_str(), "nccl" | "pytorch") {
-            continue;
-        }
+        let Some(owner) = row.owner.name() else { continue };
         any = true;
         if row.status == Status::Removed {
-            gone.push((setting, row));
+            gone.push((setting, row, owner));
         }
     }
     if !any {
         return Err(Verdict::NotApplicable("no variable of NCCL or PyTorch is set".into()));
     }
-    let Some((first, row)) = gone.first() else { return Ok(Verdict::Pass) };
-    let owner = if row.owner == "nccl" { "NCCL" } else { "PyTorch" };
+    let Some((first, row, owner)) = gone.first() else { return Ok(Verdict::Pass) };
     let last = row.last_seen.as_deref().unwrap_or("an old release");
     let instead = row.deprecated_by.as_ref().map(|name| format!("; use {name}")).unwrap_or_default();
     let message =
         format!("{} has no effect: {owner} {last} was the last release that read it{instead}", first.name);
-    let unset: Vec<String> = gone.iter().map(|(setting, _)| format!("unset {}", setting.name)).collect();
+    let unset: Vec<String> = gone.iter().map(|(setting, ..)| format!("unset {}", setting.name)).collect();
     let commands: Vec<&str> = unset.iter().map(String::as_str).collect();
     let verdict = Verdict::warning(message, Fix::safe("Remove it where it is set:", &commands))
         .about(Subject::name(first.name));
-    Ok(gone.iter().fold(verdict, |verdict, (setting, _)| {
+    Ok(gone.iter().fold(verdict, |verdict, (setting, ..)| {
         verdict.evidence(format!("{}={} in {}", setting.name, setting.value, setting.source))
     }))
 }

@@ -3,6 +3,7 @@
 use crate::{Applies, Check, Fix, Group, Judged, Severity, Verdict};
 use catalog::version::{Version, compare};
 use facts::Facts;
+use facts::libraries::FoundIn;
 
 pub(super) const CHECK: Check = Check {
     id: "several-nccl",
@@ -16,7 +17,7 @@ pub(super) const CHECK: Check = Check {
 
 fn judge(facts: &Facts) -> Judged {
     let found = facts.libraries.nccl.require("no NCCL outside Python")?;
-    let reachable: Vec<_> = found.iter().filter(|library| library.found_in != "cuda").collect();
+    let reachable: Vec<_> = found.iter().filter(|library| library.is_reachable()).collect();
     let first = *reachable
         .first()
         .ok_or_else(|| Verdict::NotApplicable("no NCCL in the loader's directories".into()))?;
@@ -40,8 +41,8 @@ fn judge(facts: &Facts) -> Judged {
         "programs outside Python load NCCL {own} from {}, but {newest} is installed in {}",
         first.directory, other.directory
     );
-    let fix = match first.found_in.as_str() {
-        "LD_LIBRARY_PATH" => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", first.directory)),
+    let fix = match first.found_in {
+        FoundIn::LdLibraryPath => Fix::manual(format!("Remove {} from LD_LIBRARY_PATH.", first.directory)),
         _ => Fix::safe(
             format!(
                 "Remove the old copy {} with the package or installer that installed it, then refresh the \

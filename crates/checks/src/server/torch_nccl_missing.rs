@@ -42,8 +42,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
         return Ok(Verdict::Pass);
     }
     let name = format!("nvidia-nccl-{}", build.get(..4).unwrap_or(build));
-    let system =
-        facts.libraries.nccl.decided()?.and_then(|found| found.iter().find(|l| l.found_in != "cuda"));
+    let system = facts.libraries.nccl.decided()?.and_then(|found| found.iter().find(|l| l.is_reachable()));
     let fix = Fix::safe(
         "Install the NCCL that this PyTorch requires:",
         &[&format!("{} {}", environment.pip("install"), shell::word(&format!("{name}=={wanted}")))],

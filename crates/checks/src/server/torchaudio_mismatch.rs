@@ -1,5 +1,6 @@
 //! torchaudio of another torch.
 
+use catalog::torch::CudaBuild;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
@@ -67,7 +68,7 @@ fn other_cuda(facts: &Facts, partner: &Partner, torch: &Torch, x86: bool) -> Opt
         }
         None => return None,
     };
-    let (own, of_torch) = (catalog::torch::cuda_of(own)?, catalog::torch::cuda_of(of_torch)?);
+    let (own, of_torch) = (CudaBuild::parse(own)?.cuda()?, CudaBuild::parse(of_torch)?.cuda()?);
     (own != of_torch).then_some((own, of_torch))
 }
 

@@ -1,5 +1,6 @@
 //! torchvision of another torch.
 
+use catalog::torch::CudaBuild;
 use facts::Facts;
 use facts::python::{PythonEnvironment, Torch};
 
@@ -26,8 +27,11 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
     let wanted = partner.release()?.torchvision.as_deref().ok_or_else(|| partner.unknown())?;
     let row = facts.catalog.torch_partners().partner("torchvision");
     let loose = row.is_some_and(|row| row.is_compatible_with(partner.version(), &torch.version));
-    let kind = |build: &str| {
-        if build.starts_with("cu") { build.get(2..4).unwrap_or("").to_owned() } else { build.to_owned() }
+    // Of `cu117.with.pypi.cudnn` the CUDA is the first part.
+    let cuda = |build: &str| CudaBuild::parse(build.split('.').next()?).map(|cuda| cuda.major);
+    let differ = |own: &str, of_torch: &str| match (cuda(own), cuda(of_torch)) {
+        (Some(own), Some(of_torch)) => own != of_torch,
+        _ => own != of_torch,
     };
     let (installed, full, prefix) = (partner.installed, torch.full(), &environment.prefix);
     let message = if !partner.is_in_series_of(wanted)? && !loose {
@@ -36,7 +40,7 @@ fn one(facts: &Facts, environment: &PythonEnvironment, torch: &Torch) -> Judged 
              another version the import fails or operators are missing"
         )
     } else if let (Some(own), Some(of_torch)) = (partner.build(), torch.build.known())
-        && kind(own) != kind(of_torch)
+        && differ(own, of_torch)
     {
         format!(
             "torchvision {installed} and torch {full} in {prefix} are builds for different CUDA versions or \

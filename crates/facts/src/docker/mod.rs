@@ -3,6 +3,7 @@
 mod command_line;
 mod daemon_json;
 pub mod endpoint;
+mod idle;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,8 @@ use host::{Host, Space, Stat};
 pub use command_line::{Unit, flags};
 pub use daemon_json::{DaemonJson, DaemonJsonError};
 pub use endpoint::{Endpoint, EndpointSource};
+pub(crate) use idle::IDLE;
+use idle::{Idle, idle};
 pub use state::{ENGINE_WITH_GPUS_BY_CDI, State};
 
 /// Docker, or Podman behind Docker's socket.
@@ -276,63 +279,6 @@ fn ask(
     }
 }
 
-/// The reason when asking would start the engine.
-pub(crate) const IDLE: &str = "the engine is stopped; connecting would start it (docker.socket)";
-
-/// Whether the engine is stopped and a question would start it.
-struct Idle {
-    known: Fact<bool>,
-    /// A question might start the engine, so that none may be asked while this is unknown.
-    may_start: bool,
-}
-
-/// systemd listens on the socket in the engine's place, and starts it at the first connection.
-fn idle(host: &dyn Host, asked: &Fact<String>, socket: &Fact<Stat>, running: &Fact<Vec<String>>) -> Idle {
-    let certain = |known| Idle { known, may_start: false };
-    let default =
-        asked.known().is_some_and(|url| url == endpoint::DEFAULT || url == "unix:///run/docker.sock");
-    match socket {
-        Fact::Known(_) if default && *running == Fact::Absent => {}
-        Fact::Unknown(why) => return certain(Fact::Unknown(why.clone())),
-        _ => return certain(Fact::Known(false)),
-    }
-    let exists = |path: &str| host.stat(path).json::<Stat>().map(|_| true).absent_as(false);
-    // A daemon with a pid file of its own is found by its control group.
-    let signs = [
-        ("/run/systemd/system", true),
-        ("/lib/systemd/system/docker.socket", true),
-        ("/sys/fs/cgroup/system.slice/docker.service", false),
-        ("/sys/fs/cgroup/systemd/system.slice/docker.service", false),
-    ];
-    for (path, wanted) in signs {
-        match exists(path) {
-            Fact::Known(there) if there == wanted => {}
-            Fact::Known(_) => return certain(Fact::Known(false)),
-            other => return certain(other),
-        }
-    }
-    let path = socket.known().map_or("", |socket| socket.path.as_str());
-    Idle { known: listened_to(host, path), may_start: true }
-}
-
-/// Whether somebody listens on a socket: its file stays when the engine and `docker.socket` are both stopped.
-///
-/// ```text
-/// Num       RefCount Protocol Flags    Type St Inode Path
-/// 0000000000000000: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock
-/// ```
-///
-/// Flag 0x10000 (`__SO_ACCEPTCON`) marks those that listen.
-fn listened_to(host: &dyn Host, socket: &str) -> Fact<bool> {
-    let listens = |line: &str| {
-        let mut words = line.split_whitespace();
-        words.nth(3) == Some("00010000")
-            && words.last().is_some_and(|path| path == socket || path == "/var/run/docker.sock")
-    };
-    let all = host.read("/proc/net/unix").text().must_exist("/proc/net/unix").about("docker.socket");
-    all.map(|all| all.lines().any(listens))
-}
-
 /// Where a rootless engine of this user has its configuration and its process id, when it is the one that is
 /// asked.
 fn rootless_directories(
@@ -419,7 +365,11 @@ fn snap(host: &dyn Host, program: &Fact<String>, daemon: &Fact<String>) -> Fact<
     if from_snap(program) || from_snap(daemon) {
         return Fact::Known(true);
     }
-    host.stat("/snap/docker").json::<Stat>().map(|_| true).absent_as(false)
+    let installed = host.stat("/snap/docker").json::<Stat>().map(|_| true);
+    installed.or_else(|| match (program, daemon) {
+        (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => Fact::Unknown(why.clone()),
+        _ => Fact::Known(false),
+    })
 }
 
 fn podman_socket(

@@ -99,6 +99,34 @@ fn socket_activated_idle_engine_is_not_queried() {
     assert!(docker.info.known().is_some());
 }
 
+/// Without its process id the engine is neither running nor idle, and a question might start it.
+#[test]
+fn engine_that_cannot_be_looked_for_is_not_queried() {
+    let readings = [
+        ("stat /var/run/docker.sock", SOCKET),
+        ("stat /run/systemd/system", SOCKET),
+        ("stat /lib/systemd/system/docker.socket", SOCKET),
+        ("engine unix:///var/run/docker.sock /info", "{}"),
+        ("read /proc/net/unix", "Num\n0: 00000002 00000000 00010000 0001 01 24519 /run/docker.sock\n"),
+    ];
+    let denied = |readings: &[(&str, &str)]| {
+        let host = Sparse::new(readings).failing(&[("read /var/run/docker.pid", Missing::denied())]);
+        gather(&host, catalog())
+    };
+    let docker = denied(&readings);
+    assert!(matches!(&docker.idle, Fact::Unknown(why) if why.is_denied()));
+    assert!(matches!(&docker.info, Fact::Unknown(why) if why.is_denied()));
+    // Systemd started it, or nobody listens: a question starts nothing.
+    let service = ("stat /sys/fs/cgroup/system.slice/docker.service", SOCKET);
+    let nobody =
+        ("read /proc/net/unix", "Num\n0: 00000003 00000000 00000000 0001 03 25012 /run/docker.sock\n");
+    for sign in [service, nobody] {
+        let docker = denied(&[&readings[..], &[sign]].concat());
+        assert_eq!(docker.idle, Fact::Known(false));
+        assert!(docker.info.known().is_some());
+    }
+}
+
 /// A denied reading becomes neither absence nor a default.
 #[test]
 fn denied_readings_are_unknown() {
@@ -111,6 +139,9 @@ fn denied_readings_are_unknown() {
     assert!(matches!(docker.podman_socket, Fact::Unknown(why) if why.is_denied()));
     let docker = denied("environment");
     assert!(matches!(docker.podman_socket, Fact::Unknown(why) if why.is_denied()));
+    for program in ["program docker", "program dockerd"] {
+        assert!(matches!(denied(program).snap, Fact::Unknown(why) if why.is_denied()), "{program}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod locate;
 pub mod parser;
 
 use super::Fact;
+use catalog::torch::CudaBuild;
 use diagnostic::shell;
 use host::Host;
 
@@ -107,8 +108,7 @@ impl Torch {
     /// was made.
     pub fn cuda_build(&self) -> Option<&str> {
         let build = self.build.known()?;
-        let digits = build.strip_prefix("cu")?;
-        (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some(build)
+        CudaBuild::parse(build).map(|_| build.as_str())
     }
 }
 

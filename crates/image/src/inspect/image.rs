@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Reference;
+use super::{ReadFrom, Reference};
 use catalog::Catalog;
 use docker::image::instruction;
 use resolve::outcome::Stack;
@@ -19,8 +19,8 @@ const STACK: &str = "envdoc.stack";
 pub struct Image {
     /// The name that was asked for.
     pub name: String,
-    /// `engine`: the engine that was asked has it; `registry`: read from its registry, nothing was pulled.
-    pub read_from: String,
+    /// Where it was read.
+    pub read_from: ReadFrom,
     /// That engine's endpoint: `unix:///var/run/docker.sock`, `ssh://root@gpu1`.
     pub engine: Option<String>,
     /// The digest of its manifest, under which a registry has it: `sha256:…`.
@@ -202,7 +202,7 @@ pub(super) fn from_registry(
     };
     let mut image = Image {
         name: reference.to_string(),
-        read_from: "registry".into(),
+        read_from: ReadFrom::Registry,
         digest,
         id: Some(manifest.config.digest.clone()),
         os: read.os,
@@ -226,7 +226,7 @@ pub fn from_engine(name: &str, inspected: &str, history: Option<&str>) -> Result
     let digest = read.repo_digests.unwrap_or_default().into_iter().next();
     let mut image = Image {
         name: name.to_owned(),
-        read_from: "engine".into(),
+        read_from: ReadFrom::Engine,
         digest: digest.and_then(|name| Some(name.split_once('@')?.1.to_owned())),
         id: read.id,
         os: read.os,

@@ -201,11 +201,11 @@ fn driver(image: &Image, facts: &Facts, _checks: Checks) -> Verdict {
     if let Some(verdict) = without_gpu(facts) {
         return verdict;
     }
-    let contents = image.contents(facts.catalog);
-    let of_image = contents.iter().find(|(what, ..)| *what == "CUDA");
-    let of_image = of_image.map(|(_, version, from)| (version.clone(), (*from).to_owned()));
-    let of_torch = torch_of(image, facts.catalog)
-        .and_then(|(version, build, _)| Some((torch::cuda_of(&build?)?, format!("torch {version}"))));
+    let of_image = image.contents(facts.catalog).into_iter().find(|(what, ..)| *what == "CUDA");
+    let of_image = of_image.map(|(_, version, from)| (version, from.to_owned()));
+    let of_torch = torch_of(image, facts.catalog).and_then(|(version, build, _)| {
+        Some((torch::CudaBuild::parse(&build?)?.cuda()?, format!("torch {version}")))
+    });
     let judged = of_image.into_iter().chain(of_torch).map(|(version, from)| runs(&version, &from, facts));
     Verdict::together(judged.map(Ok), "no label or variable of the image names its CUDA version")
         .unwrap_or_else(|verdict| verdict)

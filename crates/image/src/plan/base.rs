@@ -3,7 +3,7 @@
 use super::super::request::{Compile, ImageRequest};
 use super::usage_error;
 use catalog::Catalog;
-use catalog::images::{self, Flavour, Image};
+use catalog::images::{self, Flavour, Image, Reference};
 use catalog::systems::System;
 use diagnostic::error::Error;
 use resolve::install::flash_attn_wheel;
@@ -114,7 +114,7 @@ pub(super) fn choose(
     };
     let known = known(catalog, reference);
     let mut base = Base {
-        image: reference.clone(),
+        image: reference.to_string(),
         digest: request.base_digest.clone(),
         known,
         system: stack.system.as_deref().and_then(|it| catalog.systems().system(it)),
@@ -217,9 +217,8 @@ fn own_image(
     })
 }
 
-pub(super) fn known(catalog: &'static Catalog, reference: &str) -> Option<&'static Image> {
-    let (repository, tag) = reference.rsplit_once(':')?;
-    catalog.images().of(repository).iter().find(|image| image.tag == tag)
+fn known(catalog: &'static Catalog, reference: &Reference) -> Option<&'static Image> {
+    catalog.images().of(&reference.repository).iter().find(|image| reference.names(image))
 }
 
 /// The image of the same CUDA and system without nvcc.

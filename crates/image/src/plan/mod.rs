@@ -29,10 +29,10 @@ use crate::valid;
 use crate::verify::Expectations;
 use catalog::Catalog;
 use diagnostic::error::{Error, Kind};
-use resolve::install;
 use resolve::lock::LockedPackage;
-use resolve::outcome::{Decision, Resolution, Stack, Warning};
+use resolve::outcome::{Decision, PythonFrom, Resolution, Stack, Warning};
 use resolve::parameter::Naming;
+use resolve::{install, pip::PipRequirement};
 
 /// An image with every choice made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct Plan {
     /// The labels of the image: OCI's, `envdoc.*` and the user's.
     pub labels: BTreeMap<String, String>,
     /// Python packages that are installed, as pip takes them, in order.
-    pub requirements: Vec<String>,
+    pub requirements: Vec<PipRequirement>,
     /// What differs from the lock of the request, each in a sentence; the lock is then ignored.
     pub lock_drift: Vec<String>,
     /// The whole Python set with hashes, where the lock has it: two files of the build context, torch's
@@ -150,9 +150,9 @@ pub fn plan(
     let mut warnings = resolution.warnings.clone();
     // The plan has its own warnings about a base image of the user, and about what the catalog does not have.
     warnings.retain(|warning| match warning.id.as_str() {
-        "python-externally-managed" => python.environment.is_none(),
+        Warning::EXTERNALLY_MANAGED => python.environment.is_none(),
         "unknown-nvcc-needed" => request.base_image.is_none(),
-        id => id != "packages-not-in-catalog",
+        id => id != Warning::NOT_IN_CATALOG,
     });
     warnings.extend(base.warnings.clone());
     warnings.extend(packages::warning(&context));
@@ -277,9 +277,9 @@ fn installed_stack(catalog: &Catalog, request: &ImageRequest, stack: &Stack) -> 
         stack.torchaudio = None;
         stack.install = install::commands(catalog, &stack);
     }
-    let provided = !["image", "machine"].contains(&stack.python_from.as_str());
+    let provided = !matches!(stack.python_from, PythonFrom::Image | PythonFrom::Machine);
     if let Some(from) = request.python_from.filter(|_| provided) {
-        stack.python_from = from.name().into();
+        stack.python_from = from.into();
         stack.install = install::commands(catalog, &stack);
     }
     stack

@@ -8,7 +8,7 @@ use pep440_rs::Version;
 
 use super::super::request::ImageRequest;
 use super::package_manager::has_dnf;
-use super::pip::{TOOLS, install, with_constraints_file};
+use super::pip::{install, install_tools, with_constraints_file};
 use super::python_source::Source;
 use super::step::{Instruction, Step};
 use super::{PlanContext, arch_list, usage_error};
@@ -18,6 +18,7 @@ use diagnostic::suggest::nearest;
 use diagnostic::words;
 use resolve::install::{torch_of_image, torch_pin};
 use resolve::outcome::Warning;
+use resolve::pip::PipRequirement;
 
 /// Libraries that envdoc installs, or that are part of the CUDA toolkit.
 const PROVIDED_LIBRARIES: [&str; 2] = ["libaio", "curand"];
@@ -189,11 +190,11 @@ pub(super) fn steps(context: &PlanContext) -> Vec<Step> {
     let Some(version) = context.stack.deepspeed.as_ref().filter(|_| !variables.is_empty()) else {
         return Vec::new();
     };
-    let deepspeed = format!("deepspeed=={version}");
+    let deepspeed = PipRequirement::pin("deepspeed", version);
     let in_image = torch_of_image(context.stack);
     let mut steps = Vec::new();
     if !in_image {
-        steps.push(install(context, &[], &TOOLS.map(str::to_owned)));
+        steps.push(install_tools(context));
     }
     steps.extend(arch_list::step(context));
     // What pip kept of another build may lack the operators.
@@ -203,7 +204,7 @@ pub(super) fn steps(context: &PlanContext) -> Vec<Step> {
         (true, _) => Some("--no-cache-dir".to_owned()),
     };
     let options: Vec<String> = std::iter::once("--no-build-isolation".to_owned()).chain(kept).collect();
-    let packages: Vec<String> =
+    let packages: Vec<PipRequirement> =
         (!in_image).then(|| pin(context)).into_iter().chain([deepspeed.clone()]).collect();
     let mut step = install(context, &options, &packages);
     if let Instruction::Run { commands, .. } = &mut step.instruction {
@@ -218,9 +219,9 @@ pub(super) fn steps(context: &PlanContext) -> Vec<Step> {
 }
 
 /// torch, named so that nothing replaces it; without its build where PyPI does not know it.
-fn pin(context: &PlanContext) -> String {
+fn pin(context: &PlanContext) -> PipRequirement {
     match context.stack.index_url {
-        Some(_) => format!("torch=={}", context.stack.torch),
+        Some(_) => PipRequirement::pin("torch", &context.stack.torch),
         None => torch_pin(context.stack),
     }
 }

@@ -1,6 +1,6 @@
 //! The Python packages, and how they are installed.
 
-use super::pip::{TOOLS, install, with_constraints_file};
+use super::pip::{install, install_tools, with_constraints_file};
 use super::python_source::Source;
 use super::step::{Instruction, Step};
 use super::{LOCKED, PlanContext, arch_list, operators};
@@ -9,6 +9,7 @@ use pep440_rs::Version;
 use resolve::install::{flash_attn_wheel, other_packages, partners, torch_of_image, torch_pin};
 use resolve::outcome::Warning;
 use resolve::parse;
+use resolve::pip::PipRequirement;
 
 /// Since this release the build of flash-attn reads FLASH_ATTN_CUDA_ARCHS (its setup.py at the tags).
 const FLASH_ATTN_ARCHS_SINCE: [u64; 3] = [2, 7, 3];
@@ -22,6 +23,10 @@ pub(super) fn unknown(context: &PlanContext) -> Vec<String> {
     packages.chain(&context.stack.unchecked).cloned().collect()
 }
 
+fn requested(context: &PlanContext) -> impl Iterator<Item = PipRequirement> {
+    unknown(context).into_iter().map(PipRequirement::Requested)
+}
+
 /// A warning about them; none if a lock pins them.
 pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
     let unknown = unknown(context);
@@ -29,13 +34,11 @@ pub(super) fn warning(context: &PlanContext) -> Option<Warning> {
 }
 
 /// Everything that is installed, as a requirements file names it.
-pub(super) fn requirements(context: &PlanContext) -> Vec<String> {
+pub(super) fn requirements(context: &PlanContext) -> Vec<PipRequirement> {
     let stack = context.stack;
     let flash_attn = stack.packages.get("flash-attn").map(|version| {
-        match flash_attn_wheel(context.catalog, stack, version) {
-            Some(url) => format!("flash-attn @ {url}"),
-            None => format!("flash-attn=={version}"),
-        }
+        flash_attn_wheel(context.catalog, stack, version)
+            .unwrap_or_else(|| PipRequirement::pin("flash-attn", version))
     });
     // NVIDIA's torch is in its image and on no index.
     let torch = (!torch_of_image(stack)).then(|| torch_pin(stack));
@@ -43,7 +46,7 @@ pub(super) fn requirements(context: &PlanContext) -> Vec<String> {
         .into_iter()
         .chain(partners(stack))
         .chain(other_packages(stack))
-        .chain(unknown(context))
+        .chain(requested(context))
         .chain(flash_attn)
         .collect()
 }
@@ -51,12 +54,13 @@ pub(super) fn requirements(context: &PlanContext) -> Vec<String> {
 pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     let stack = context.stack;
     let mut steps = Vec::new();
-    let with_torch: Vec<String> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
-    let rest: Vec<String> = other_packages(stack).into_iter().chain(unknown(context)).collect();
+    let with_torch: Vec<PipRequirement> = [torch_pin(stack)].into_iter().chain(partners(stack)).collect();
     // Built with operators it is a step of its own, after torch.
-    let built =
-        |text: &String| parse::package_name(text) == "deepspeed" && !context.request.deepspeed_ops.is_empty();
-    let rest: Vec<String> = rest.into_iter().filter(|text| !built(text)).collect();
+    let built = |one: &PipRequirement| one.name() == "deepspeed" && !context.request.deepspeed_ops.is_empty();
+    let rest = other_packages(stack).into_iter().chain(requested(context));
+    let rest: Vec<PipRequirement> = rest.filter(|one| !built(one)).collect();
+    // Without its build, which PyPI does not have.
+    let public = PipRequirement::pin("torch", &stack.torch);
     operators::check(context)?;
     if context.locked.is_some() {
         steps.extend(LOCKED.map(|file| locked(context, file)));
@@ -69,7 +73,7 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
     let own_torch = context.python.source == Source::Image && context.base.has_torch(&stack.torch);
     if own_torch {
         // The image's own torch has no build in its version: pinning one would replace it.
-        let pins: Vec<String> = [format!("torch=={}", stack.torch)].into_iter().chain(rest).collect();
+        let pins: Vec<PipRequirement> = [public].into_iter().chain(rest).collect();
         let why = format!(
             "torch {} is already in the image; it is listed so that pip does not replace it.",
             stack.torch
@@ -82,14 +86,14 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
         if !rest.is_empty() {
             let why = "torch is listed again so that pip does not replace it; without the build suffix, \
                 which PyPI does not have.";
-            let pins: Vec<String> = [format!("torch=={}", stack.torch)].into_iter().chain(rest).collect();
+            let pins: Vec<PipRequirement> = [public].into_iter().chain(rest).collect();
             steps.push(install(context, &[], &pins).with_comment(why));
         }
     } else {
         // torch alone in its layer: it is the largest part and changes least.
         steps.push(install(context, &[], &with_torch).with_optional_comment(torch_comment(context)));
         if !rest.is_empty() {
-            let pins: Vec<String> = [torch_pin(stack)].into_iter().chain(rest).collect();
+            let pins: Vec<PipRequirement> = [torch_pin(stack)].into_iter().chain(rest).collect();
             let why = "torch is listed again so that pip does not replace it.";
             steps.push(install(context, &[], &pins).with_comment(why));
         }
@@ -100,9 +104,10 @@ pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
 }
 
 /// Installs into an NVIDIA PyTorch image, in which nothing may be replaced.
-fn nvidia_image_steps(context: &PlanContext, rest: &[String]) -> Vec<Step> {
-    let flash_attn = context.stack.packages.get("flash-attn").map(|version| format!("flash-attn=={version}"));
-    let packages: Vec<String> = rest.iter().cloned().chain(flash_attn.clone()).collect();
+fn nvidia_image_steps(context: &PlanContext, rest: &[PipRequirement]) -> Vec<Step> {
+    let flash_attn = context.stack.packages.get("flash-attn");
+    let pin = flash_attn.map(|version| PipRequirement::pin("flash-attn", version));
+    let packages: Vec<PipRequirement> = rest.iter().cloned().chain(pin).collect();
     if packages.is_empty() {
         return Vec::new();
     }
@@ -145,23 +150,23 @@ fn torch_comment<'a>(context: &'a PlanContext) -> Option<&'a str> {
 fn flash_attn(context: &PlanContext) -> Vec<Step> {
     let Some(version) = context.stack.packages.get("flash-attn") else { return Vec::new() };
     // PyPI does not know its build; the one that is there satisfies the version.
-    let pin = format!("torch=={}", context.stack.torch);
-    if let Some(url) = flash_attn_wheel(context.catalog, context.stack, version) {
-        return vec![install(context, &[], &[pin, url]).with_comment(
+    let pin = PipRequirement::pin("torch", &context.stack.torch);
+    if let Some(wheel) = flash_attn_wheel(context.catalog, context.stack, version) {
+        return vec![install(context, &[], &[pin, wheel]).with_comment(
             "Prebuilt flash-attn wheel for this torch, Python and CUDA; nothing is compiled.",
         )];
     }
     // The operators of DeepSpeed were compiled before, with the same tools for the same GPUs.
     let mut steps = Vec::new();
     if context.request.deepspeed_ops.is_empty() {
-        steps.push(install(context, &[], &TOOLS.map(str::to_owned)));
+        steps.push(install_tools(context));
     }
     steps.extend(flash_attn_archs(context));
     steps.push(
         Step::new(Instruction::Arg("MAX_JOBS".into(), Some("4".into())))
             .with_comment("Parallel compile jobs; each needs several GB of memory."),
     );
-    let package = format!("flash-attn=={version}");
+    let package = PipRequirement::pin("flash-attn", version);
     steps.push(
         install(context, &["--no-build-isolation".into()], &[pin, package])
             .with_comment("--no-build-isolation: its build imports torch."),

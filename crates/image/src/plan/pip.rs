@@ -3,14 +3,19 @@
 use super::python_source::Source;
 use super::step::{Instruction, Step};
 use super::{PlanContext, uv};
-use diagnostic::shell;
 use resolve::install::{CONSTRAINTS_FILE, freeze, install_frozen, torch_of_image};
+use resolve::pip::PipRequirement;
 
 /// Where the directory of wheels is mounted.
 const WHEELS: &str = "/run/wheels";
 
 /// What a package is compiled with that imports torch while it is built.
-pub(super) const TOOLS: [&str; 5] = ["ninja", "packaging", "psutil", "setuptools", "wheel"];
+const TOOLS: [&str; 5] = ["ninja", "packaging", "psutil", "setuptools", "wheel"];
+
+/// The installation of these tools.
+pub(super) fn install_tools(context: &PlanContext) -> Step {
+    install(context, &[], &TOOLS.map(|name| PipRequirement::Requested(name.to_owned())))
+}
 
 /// What pip and uv may keep between builds.
 pub(super) fn pip_cache(context: &PlanContext) -> Vec<String> {
@@ -21,7 +26,7 @@ pub(super) fn pip_cache(context: &PlanContext) -> Vec<String> {
 }
 
 /// An installation that keeps to what is in the image, but for the packages themselves.
-pub(super) fn with_constraints_file(mut step: Step, packages: &[String]) -> Step {
+pub(super) fn with_constraints_file(mut step: Step, packages: &[PipRequirement]) -> Step {
     if let Instruction::Run { commands, .. } = &mut step.instruction {
         commands.insert(0, vec![freeze(packages)]);
         commands.push(vec![format!("rm {CONSTRAINTS_FILE}")]);
@@ -30,7 +35,7 @@ pub(super) fn with_constraints_file(mut step: Step, packages: &[String]) -> Step
 }
 
 /// One `pip install`, a package a line.
-pub(super) fn install(context: &PlanContext, options: &[String], packages: &[String]) -> Step {
+pub(super) fn install(context: &PlanContext, options: &[String], packages: &[PipRequirement]) -> Step {
     let with_uv = context.python.source == Source::Uv;
     let mut flags: Vec<String> = Vec::new();
     if !context.request.uses_cache() {
@@ -55,12 +60,12 @@ pub(super) fn install(context: &PlanContext, options: &[String], packages: &[Str
     let program = if torch_of_image(context.stack) { install_frozen() } else { program.to_owned() };
     let first = flags.iter().fold(program, |text, flag| format!("{text} {flag}"));
     let mut command = vec![context.with_secrets(first)];
-    command.extend(packages.iter().map(|package| shell::word(package).into_owned()));
+    command.extend(packages.iter().map(PipRequirement::word));
     let mut mounts =
         if with_uv { uv::mounts(context) } else { [pip_cache(context), context.secret_mounts()].concat() };
     mounts.extend(context.request.wheels.iter().map(|dir| format!("type=bind,source={dir},target={WHEELS}")));
     let step = Step::new(Instruction::Run { mounts, commands: vec![command] });
-    let loose = packages.iter().any(|package| !package.contains("==") && !package.contains("://"));
+    let loose = packages.iter().any(|package| !package.names_version() && !package.names_address());
     let step = match loose {
         // The rule knows pip alone.
         true if !with_uv => {

@@ -10,7 +10,7 @@ use super::{PlanContext, usage_error, uv};
 use catalog::Catalog;
 use catalog::systems::{DnfPython, System};
 use diagnostic::error::Error;
-use resolve::outcome::Stack;
+use resolve::outcome::{self, Stack};
 
 const ENVIRONMENT: &str = "/opt/venv";
 
@@ -25,15 +25,15 @@ pub(super) fn choose(
     base: &Base,
 ) -> Result<Python, Error> {
     let in_image = request.base_python.as_deref() == Some(&stack.python) && request.base_image.is_some();
-    let of_pytorch = stack.python_from == "machine" && base.known.is_some();
-    let source = match stack.python_from.as_str() {
+    let of_pytorch = stack.python_from == outcome::PythonFrom::Machine && base.known.is_some();
+    let source = match stack.python_from {
         _ if in_image || of_pytorch => Source::Image,
-        "image" => Source::Image,
-        "apt" => Source::Apt,
-        "dnf" => Source::Dnf,
-        "uv" => Source::Uv,
-        "deadsnakes" => Source::Deadsnakes,
-        other => {
+        outcome::PythonFrom::Image => Source::Image,
+        outcome::PythonFrom::Apt => Source::Apt,
+        outcome::PythonFrom::Dnf => Source::Dnf,
+        outcome::PythonFrom::Uv => Source::Uv,
+        outcome::PythonFrom::Deadsnakes => Source::Deadsnakes,
+        other @ outcome::PythonFrom::Machine => {
             return Err(usage_error(format!(
                 "Python {} would come from {other}, which envdoc does not support in Dockerfiles yet",
                 stack.python
@@ -239,9 +239,8 @@ fn archive(context: &PlanContext) -> Stage {
 
 /// The steps that make the environment.
 pub(super) fn steps(context: &PlanContext) -> Result<Vec<Step>, Error> {
-    let from = context.request.python_from;
-    let requested =
-        from.map(|from| format!("Python {} from {}, as requested.", context.stack.python, from.name()));
+    let from = context.request.python_from.map(outcome::PythonFrom::from);
+    let requested = from.map(|from| format!("Python {} from {from}, as requested.", context.stack.python));
     let decided = context.decision("python").map(|decision| decision.message.as_str());
     let comment = requested.as_deref().or(decided);
     let run = |mounts, command: &str| {

@@ -38,7 +38,7 @@ pub fn files(plan: &Plan) -> Result<Vec<File>, Error> {
 pub use ci::{Built, github, gitlab};
 pub use dockerfile::dockerfile;
 pub use dockerignore::dockerignore;
-pub use requirements::requirements;
+pub use requirements::{requirements, selected};
 
 /// Renders a Handlebars template; a name that `values` lacks is an error.
 pub fn fill<T: Serialize>(name: &str, template: &str, values: &T) -> Result<String, Error> {

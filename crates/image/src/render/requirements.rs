@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use diagnostic::error::Error;
 use resolve::lock::LockedPackage;
 use resolve::outcome::Stack;
+use resolve::pip::PipRequirement;
 
 const TEMPLATE: &str = include_str!("../../../../templates/requirements.txt.hbs");
 
@@ -23,12 +24,17 @@ struct Values {
 /// A CUDA build of torch that is not PyPI's stands on an index of its own, which holds old copies of other
 /// packages too: only the pages of torch and its partners are named.
 pub fn requirements(plan: &Plan) -> Result<String, Error> {
+    selected(plan, |_| true)
+}
+
+/// The file with these of a plan's requirements.
+pub fn selected(plan: &Plan, is_in: impl Fn(&PipRequirement) -> bool) -> Result<String, Error> {
     let stack = &plan.stack;
     let values = Values {
         header: header(plan),
         python: stack.python.clone(),
         links: links(stack),
-        requirements: plan.requirements.clone(),
+        requirements: plan.requirements.iter().filter(|one| is_in(one)).map(ToString::to_string).collect(),
     };
     fill("requirements.txt.hbs", TEMPLATE, &values)
 }

@@ -24,7 +24,7 @@ use docker::image::Layer;
 use crate::verify::{Status, Verification};
 
 /// Version of the JSON report.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The last object that `envdoc build --format json` prints.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use catalog::torch::CudaBuild;
 use pep440_rs::Version;
 
 use super::script_output::{Import, ScriptOutput, Torch};
@@ -116,17 +117,14 @@ fn without_cuda(found: &Torch) -> Item {
 /// The build: the local version of torch, else its CUDA version (wheels of PyPI have no local version).
 fn torch_build(found: &Torch, version: &str, expectation: &str) -> Item {
     let local = version.split_once('+').map(|(_, local)| local.to_owned());
-    let reported = found.cuda.as_ref().map_or(CPU.to_owned(), |cuda| format!("cu{}", digits(cuda)));
+    let reported = found.cuda.as_ref().map_or(CPU.to_owned(), |cuda| {
+        CudaBuild::of_cuda(cuda).map_or_else(|| cuda.clone(), |build| build.to_string())
+    });
     let build = local.unwrap_or(reported);
     if build == CPU && expectation != CPU {
         return failed("torch build", format!("the CPU wheel is installed; expected {expectation}"));
     }
     item("torch build", build == expectation, &build, expectation)
-}
-
-/// `12.4` as `124`, of the first two parts.
-fn digits(cuda: &str) -> String {
-    cuda.split('.').take(2).collect()
 }
 
 fn import(module: &str, found: Option<&Import>) -> Item {

@@ -4,6 +4,7 @@ use crate::read::dockerfile::install::{Install, Requirement};
 use crate::read::dockerfile::{Dockerfile, Run};
 use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 use crate::torch::{self, Known};
+use catalog::torch::CudaBuild;
 
 pub(crate) const RULE: Rule = Rule {
     id: "torch-release-missing",
@@ -101,6 +102,7 @@ fn missing(run: &Run, install: &Install, one: &Requirement) -> Option<Found> {
 
 /// How far apart two builds are: `cu121` and `cu124`.
 fn distance(one: &str, other: &str) -> u32 {
-    let number = |text: &str| text.trim_start_matches("cu").parse::<u32>().unwrap_or(0);
+    let number =
+        |text: &str| CudaBuild::parse(text).map_or(0, |build| build.major * 10 + build.minor.unwrap_or(0));
     number(one).abs_diff(number(other))
 }

@@ -9,6 +9,7 @@ use crate::read::sbatch::Batch;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::Catalog;
+use catalog::variables::Owner;
 
 pub(crate) const RULE: Rule = Rule {
     id: "step-lacks-variables",
@@ -130,7 +131,7 @@ fn fault(
     }
     let asked = lacks.iter().copied().find(|name| used.contains(*name));
     let owner =
-        |name: &str| catalog.variable(name).is_some_and(|row| matches!(row.owner.as_str(), "nccl" | "gloo"));
+        |name: &str| catalog.variable(name).is_some_and(|row| matches!(row.owner, Owner::Nccl | Owner::Gloo));
     let trains =
         ["python", "torchrun", "accelerate", "deepspeed"].iter().any(|word| command.text().contains(word));
     let read =

@@ -4,6 +4,7 @@ use crate::read::assigned;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::Catalog;
+use catalog::variables::Owner;
 
 pub(crate) const RULE: Rule = Rule {
     id: "sudo-drops-variables",
@@ -103,6 +104,6 @@ fn starts_ranks(command: &crate::read::dockerfile::command::Command) -> bool {
 
 /// Whether it is a variable that each rank reads.
 fn is_of_ranks(catalog: &Catalog, name: &str) -> bool {
-    let owner = |owner: &str| matches!(owner, "nccl" | "gloo" | "ucx");
-    OF_RANKS.contains(&name) || catalog.variable(name).is_some_and(|row| owner(row.owner.as_str()))
+    let owner = |owner: Owner| matches!(owner, Owner::Nccl | Owner::Gloo | Owner::Ucx);
+    OF_RANKS.contains(&name) || catalog.variable(name).is_some_and(|row| owner(row.owner))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::read::script::Script;
 use crate::rule::{Found, Judge, Rule, Severity, named};
 use catalog::Catalog;
-use catalog::variables::{self, Status};
+use catalog::variables::{self, Owner, Status};
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-not-exported",
@@ -57,10 +57,11 @@ fn judge(script: &Script) -> Vec<Found> {
 
 /// Whether it is a variable that a program of the stack reads, and no script sets for itself.
 fn is_read(catalog: &Catalog, name: &str) -> bool {
+    use Owner::{Cuda, Deepspeed, Gloo, Nccl, Pytorch, Ucx};
     let read = |row: &variables::Variable| {
         !row.set_by_launcher
             && matches!(row.status, Status::Current | Status::Deprecated)
-            && matches!(row.owner.as_str(), "nccl" | "pytorch" | "gloo" | "ucx" | "cuda" | "deepspeed")
+            && matches!(row.owner, Nccl | Pytorch | Gloo | Ucx | Cuda | Deepspeed)
     };
     let own = ["MAX_JOBS", "CUDA_HOME"].contains(&name);
     catalog.variable(name).is_some_and(read) && !own

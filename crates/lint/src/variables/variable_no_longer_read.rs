@@ -7,7 +7,7 @@ use pep440_rs::Version;
 
 use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::variables::Status;
+use catalog::variables::{Owner, Status};
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-no-longer-read",
@@ -43,13 +43,13 @@ fn dropped(catalog: &'static Catalog, scope: &Scope, one: &Setting) -> Option<Fo
     let row = catalog.variable(&one.name).filter(|row| row.status == Status::Removed)?;
     let last = row.last_seen.as_deref()?;
     let version = Version::from_str(last.split(' ').next().unwrap_or(last)).ok()?;
-    let (reader, installed) = match row.owner.as_str() {
-        "nccl" => ("NCCL", &scope.nccl),
+    let (reader, installed) = match row.owner {
+        Owner::Nccl => ("NCCL", &scope.nccl),
         _ => ("PyTorch", &scope.torch),
     };
     let gone = match installed {
         Some(installed) => *installed > version,
-        None => row.owner == "nccl" && version < Version::from_str(LONG_GONE).ok()?,
+        None => row.owner == Owner::Nccl && version < Version::from_str(LONG_GONE).ok()?,
     };
     let fix = row.deprecated_by.as_ref().map_or(
         "Remove \

@@ -7,7 +7,7 @@ use pep440_rs::Version;
 
 use crate::read::settings::{Scope, Setting, Settings};
 use crate::rule::{Found, Judge, Rule, Severity, named};
-use catalog::variables::Status;
+use catalog::variables::{Owner, Status};
 
 pub(crate) const RULE: Rule = Rule {
     id: "variable-renamed",
@@ -47,8 +47,8 @@ fn renamed(catalog: &'static Catalog, scope: &Scope, one: &Setting, value: &str)
         .and_then(|it| catalog.variable(it))
         .filter(|new| !scope.has(&new.name))?;
     let since = Version::from_str(new.since.as_deref()?).ok()?;
-    let (reader, version) = match row.owner.as_str() {
-        "nccl" => ("NCCL", &scope.nccl),
+    let (reader, version) = match row.owner {
+        Owner::Nccl => ("NCCL", &scope.nccl),
         _ => ("PyTorch", &scope.torch),
     };
     let message = |of: &str| format!("{} is the old name of {}, {of}", row.name, new.name);
@@ -63,7 +63,7 @@ fn renamed(catalog: &'static Catalog, scope: &Scope, one: &Setting, value: &str)
             Some(Found::warning(one.location.clone(), message, fix))
         }
         // A name that is new itself may be unknown to what is installed.
-        None if recent(&row.owner, &since) => None,
+        None if recent(row.owner, &since) => None,
         None => {
             let message = message(&format!("which {reader} supports since {since}"));
             Some(Found::note(one.location.clone(), message, fix))
@@ -72,7 +72,7 @@ fn renamed(catalog: &'static Catalog, scope: &Scope, one: &Setting, value: &str)
 }
 
 /// Whether releases without the new name are still common: torch before 2.6, NCCL before 2.21.
-fn recent(owner: &str, since: &Version) -> bool {
-    let old = if owner == "nccl" { Version::new([2, 21]) } else { Version::new([2, 6]) };
+fn recent(owner: Owner, since: &Version) -> bool {
+    let old = if owner == Owner::Nccl { Version::new([2, 21]) } else { Version::new([2, 6]) };
     *since > old
 }

@@ -1,7 +1,7 @@
 //! A variable has a value that its reader does not take.
 
 use catalog::strtoll::strtoll;
-use catalog::variables::{Status, Variable};
+use catalog::variables::{Owner, Status, Variable, VariableType};
 
 use crate::read::settings::{Setting, Settings};
 use crate::read::values::{devices, is_stoi, is_torch_bool, with_unit, yes_or_no};
@@ -80,7 +80,7 @@ fn number(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
         return None;
     }
     let name = &one.name;
-    let meant = yes_or_no(value).filter(|_| row.kind.as_deref() == Some("bool"));
+    let meant = yes_or_no(value).filter(|_| row.kind == Some(VariableType::Bool));
     if meant == Some(false) {
         let message = format!("{name}={value} is off only because NCCL reads every word as 0");
         let change = Change::value(one.location.line, name, value, "0");
@@ -91,7 +91,7 @@ fn number(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
         format!("{name}={value} has the value {read}: NCCL reads a number and ignores the rest{allowed}");
     let meant = match (meant, with_unit(value)) {
         (Some(_), _) => "1".to_owned(),
-        (None, Some(bytes)) if row.kind.as_deref() == Some("int-bytes") => bytes.to_string(),
+        (None, Some(bytes)) if row.kind == Some(VariableType::IntBytes) => bytes.to_string(),
         _ => return Some(Found::warning(one.location.clone(), message, default(row))),
     };
     let change = Change::value(one.location.line, name, value, &meant);
@@ -101,12 +101,12 @@ fn number(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
 /// What PyTorch's process group throws an error for.
 fn torch(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
     let group =
-        row.owner == "pytorch" && (one.name.starts_with("TORCH_NCCL_") || one.name.starts_with("NCCL_"));
+        row.owner == Owner::Pytorch && (one.name.starts_with("TORCH_NCCL_") || one.name.starts_with("NCCL_"));
     let read = matches!(row.status, Status::Current | Status::Deprecated);
-    let kind = row.kind.as_deref().filter(|_| group && read)?;
+    let kind = row.kind.filter(|_| group && read)?;
     let (taken, wanted) = match kind {
-        "bool" => (is_torch_bool(value), "1 or 0"),
-        _ if kind.starts_with("int") => (is_stoi(value), "a number"),
+        VariableType::Bool => (is_torch_bool(value), "1 or 0"),
+        _ if kind.is_integer() => (is_stoi(value), "a number"),
         _ => return None,
     };
     let message = format!(
@@ -114,7 +114,8 @@ fn torch(row: &Variable, one: &Setting, value: &str) -> Option<Found> {
          variable`",
         one.name
     );
-    let meant = yes_or_no(value).filter(|_| kind == "bool").map(|yes| if yes { "1" } else { "0" });
+    let meant =
+        yes_or_no(value).filter(|_| kind == VariableType::Bool).map(|yes| if yes { "1" } else { "0" });
     let change = meant.map(|meant| Change::value(one.location.line, &one.name, value, meant));
     (!taken).then(|| {
         Found::warning(one.location.clone(), message, format!("Set it to {wanted}")).change_if(change)

@@ -6,6 +6,7 @@ use super::super::constraints::requested::{self, cuda_within};
 use super::super::outcome::Reason;
 use super::super::request::{Base, RequirementKind, Versions};
 use super::super::universe::{Universe, series};
+use super::super::verdict::Partner;
 use super::beyond::{newer, older};
 use super::ranges::{ranges, verb};
 use catalog::images::Existence;
@@ -21,7 +22,9 @@ pub(super) fn reason(universe: &Universe, kind: &RequirementKind) -> Option<Reas
         RequirementKind::Package(name, requirement) => {
             (requested::PACKAGE.id, package(universe, name, requirement)?)
         }
-        RequirementKind::Base(Base::Image(reference)) => (requested::BASE.id, image(universe, reference)?),
+        RequirementKind::Base(Base::Image(reference)) => {
+            (requested::BASE.id, image(universe, &reference.to_string())?)
+        }
         RequirementKind::Base(Base::Repository(repository)) if universe.bases(repository).is_empty() => {
             (requested::BASE.id, format!("the catalog has no images of {repository}"))
         }
@@ -187,9 +190,11 @@ fn package(universe: &Universe, name: &str, requirement: &Versions) -> Option<St
         "torchaudio" => row.torchaudio.as_deref(),
         _ => None,
     };
-    let (name, partners) = match name.contains("nccl") {
-        true => ("NCCL", versions(universe.catalog.nccl().all().iter().map(|row| row.version.as_str()))),
-        false => (name, versions(universe.catalog.torch().all().iter().filter_map(partner))),
+    let (name, partners) = match Partner::of_package(name) {
+        Some(Partner::Nccl) => {
+            ("NCCL", versions(universe.catalog.nccl().all().iter().map(|row| row.version.as_str())))
+        }
+        _ => (name, versions(universe.catalog.torch().all().iter().filter_map(partner))),
     };
     if !partners.is_empty() {
         let checked = universe.catalog.torch().all().last().map_or("", |row| &row.checked);

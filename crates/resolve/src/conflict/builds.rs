@@ -12,7 +12,7 @@ use super::super::request::{Request, Versions};
 use super::super::universe::{Build, Universe};
 use super::super::verdict::BuildRefusal::{DriverTooOld, NoKernels, PartnerMismatch, PtxOnly};
 use super::super::verdict::Refusal::{self, Build as Of};
-use super::super::verdict::{Candidate, Capability, Forward, Judgement, Reason as Refused};
+use super::super::verdict::{Candidate, Capability, Forward, Judgement, Partner, Reason as Refused};
 use super::build_names::{cudas, distinct, names, phrase, releases};
 use super::ranges::verb;
 use super::stage::{Stage, essential, grouped};
@@ -135,7 +135,7 @@ impl Report<'_, '_> {
             }
             Of(PtxOnly { .. }) => Some(self.driver(first.refusal()?, &builds)),
             Of(PartnerMismatch { partner, requirement, .. }) => {
-                self.partner(partner, requirement, group, &builds)
+                self.partner(*partner, requirement, group, &builds)
             }
             refusal => Some(self.plain(&refusal.without_details(), &builds)),
         }
@@ -156,7 +156,7 @@ impl Report<'_, '_> {
     /// `torch 2.5.0 and 2.5.1 need torchvision 0.20.0 to 0.20.1; torchvision 0.21 needs torch 2.6.0`.
     fn partner(
         &self,
-        partner: &str,
+        partner: Partner,
         requirement: &str,
         group: &[&&Refused],
         builds: &[&Build],

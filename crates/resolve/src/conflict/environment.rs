@@ -175,9 +175,8 @@ fn systems_of<'a>(images: impl Iterator<Item = &'a Base>) -> Vec<String> {
 /// `nvidia/cuda:12.1.1-devel-ubuntu22.04 is Ubuntu 22.04 with CUDA 12.1.1`.
 fn what_it_is(universe: &Universe, base: &RequestedBase) -> Option<String> {
     let RequestedBase::Image(reference) = base else { return None };
-    let (repository, tag) = reference.split_once(':')?;
-    let found =
-        universe.bases(repository).iter().find(|one| one.image.is_some_and(|image| image.tag == tag))?;
+    let bases = universe.bases(&reference.repository);
+    let found = bases.iter().find(|one| one.image.is_some_and(|image| reference.names(image)))?;
     let Some(system) = found.system else {
         return Some(format!("which system {reference} has is not known"));
     };
@@ -187,7 +186,8 @@ fn what_it_is(universe: &Universe, base: &RequestedBase) -> Option<String> {
 
 fn requested(base: &RequestedBase) -> String {
     match base {
-        RequestedBase::Repository(name) | RequestedBase::Image(name) => name.clone(),
+        RequestedBase::Repository(name) => name.clone(),
+        RequestedBase::Image(reference) => reference.to_string(),
         RequestedBase::None => "no image at all".to_owned(),
     }
 }

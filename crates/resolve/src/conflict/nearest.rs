@@ -12,7 +12,7 @@ use super::drivers;
 use super::relaxed::{Cost, Relaxed};
 use super::versions::{self, Part};
 use crate::parameter::{Parameter, Source};
-use catalog::images::{Existence, Image};
+use catalog::images::{Existence, Image, Reference};
 use diagnostic::words::and;
 
 /// The nearest stacks when these requirements are relaxed while all others hold. `both_sides`: a version that
@@ -205,15 +205,16 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Requirement]) ->
         let name = if let Base::Repository(name) = base { name } else { "none" };
         return image_of_best(searcher, others, name);
     };
-    let (repository, tag) = reference.split_once(':').unwrap_or((reference, "latest"));
+    let Reference { repository, tag } = reference;
+    let name = reference.to_string();
     let mut of_repository = others.to_vec();
-    let kind = RequirementKind::Base(Base::Repository(repository.to_owned()));
+    let kind = RequirementKind::Base(Base::Repository(repository.clone()));
     of_repository.push(Requirement { source: Source::Trial, kind });
     // The same image with the CUDA that it would have to have.
     let cuda =
         searcher.any(&of_repository).and_then(|(choice, _)| choice.environment.base.image?.cuda.clone());
     let same = cuda.zip(tag.split_once('-')).map(|(cuda, (_, rest))| format!("{repository}:{cuda}-{rest}"));
-    let near = [Some(reference.clone()), same]
+    let near = [Some(name.clone()), same]
         .into_iter()
         .flatten()
         .flat_map(|one| searcher.universe.catalog.images().nearest(&one));
@@ -221,21 +222,20 @@ fn another_base(searcher: &mut Searcher, base: &Base, others: &[Requirement]) ->
     for image in alike {
         let other = image.reference();
         let change = format!("{other} instead of {reference}");
-        let kind = RequirementKind::Base(Base::Image(other.clone()));
+        let kind = RequirementKind::Base(Base::Image(image.into()));
         let source = Source::option(Parameter::Base, other);
         if let Some(found) = replaced(searcher, others, source, kind, change, 1) {
             return vec![found];
         }
     }
-    match image_of_best(searcher, &of_repository, reference) {
-        found if found.is_empty() => image_of_best(searcher, others, reference),
+    match image_of_best(searcher, &of_repository, &name) {
+        found if found.is_empty() => image_of_best(searcher, others, &name),
         found => found,
     }
 }
 
 /// The variant of an image with nvcc, if it has none itself.
-fn devel(searcher: &Searcher, reference: &str) -> Option<&'static Image> {
-    let (repository, tag) = reference.split_once(':')?;
+fn devel(searcher: &Searcher, Reference { repository, tag }: &Reference) -> Option<&'static Image> {
     let mut words: Vec<&str> = tag.split('-').collect();
     let flavour = words.iter_mut().find(|word| ["base", "runtime"].contains(word))?;
     *flavour = "devel";
@@ -249,7 +249,7 @@ fn image_of_best(searcher: &mut Searcher, others: &[Requirement], name: &str) ->
     written(searcher, others, |stack| {
         let image = stack.base_image.clone()?;
         Some((
-            Source::option(Parameter::Base, image.as_str()),
+            Source::option(Parameter::Base, image.to_string()),
             RequirementKind::Base(Base::Image(image.clone())),
             format!("{image} instead of {name}"),
         ))

@@ -6,7 +6,7 @@ use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::request::Versions;
 use crate::universe::{Build, Python};
-use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Refusal};
+use crate::verdict::{BuildGap, BuildRefusal, Gap, Judgement, Partner, Refusal};
 
 pub(crate) const CONSTRAINT: Constraint = Constraint {
     id: "partner-asked-for",
@@ -26,29 +26,28 @@ fn judge(criteria: &Criteria, build: &Build) -> Judgement {
                 || name == "torchaudio"
                 || name.starts_with("nvidia-nccl-")
             {
-                all = all.and(partner(criteria, name, requirement, build));
+                all = all.and(judge_partner(criteria, name, requirement, build));
             }
         }
     }
     all
 }
 
-/// What the requirements for one of them, by the name that the sentences have, say of a build.
-pub(crate) fn of(name: &str, criteria: &Criteria, build: &Build) -> Judgement {
+/// What the requirements for one of them say of a build.
+pub(crate) fn of(partner: Partner, criteria: &Criteria, build: &Build) -> Judgement {
     let mut all = Judgement::Holds;
     for (&requested, requirements) in &criteria.packages {
-        let same = requested == name
-            || (name == "NCCL" && (requested == "nccl" || requested.starts_with("nvidia-nccl-")));
+        let same = Partner::of_package(requested) == Some(partner);
         for &requirement in requirements.iter().filter(|_| same) {
-            all = all.and(partner(criteria, requested, requirement, build));
+            all = all.and(judge_partner(criteria, requested, requirement, build));
         }
     }
     all
 }
 
-fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Build) -> Judgement {
+fn judge_partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Build) -> Judgement {
     match name {
-        "torchvision" => pinned("torchvision", requirement, build.torchvision.as_ref()),
+        "torchvision" => pinned(Partner::Torchvision, requirement, build.torchvision.as_ref()),
         "torchaudio" => torchaudio(requirement, build),
         "nccl" => nccl(criteria, requirement, build),
         "nvidia-nccl-cu11" | "nvidia-nccl-cu12" | "nvidia-nccl-cu13" => {
@@ -66,7 +65,7 @@ fn partner(criteria: &Criteria, name: &str, requirement: &Versions, build: &Buil
     }
 }
 
-fn pinned(partner: &'static str, requirement: &Versions, own: Option<&Version>) -> Judgement {
+fn pinned(partner: Partner, requirement: &Versions, own: Option<&Version>) -> Judgement {
     match own {
         Some(own) => Judgement::unless(requirement.contain(own), || {
             Refusal::Build(BuildRefusal::PartnerMismatch {
@@ -101,7 +100,7 @@ fn nccl(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgement
         None if !exists() => Judgement::Fails(Refusal::Build(BuildRefusal::NoSuchNccl {
             requirement: requirement.text.clone(),
         })),
-        own => pinned("NCCL", requirement, own.as_ref()),
+        own => pinned(Partner::Nccl, requirement, own.as_ref()),
     }
 }
 
@@ -110,13 +109,13 @@ fn torchaudio(requirement: &Versions, build: &Build) -> Judgement {
     match (&build.torchaudio, &build.release.torchaudio) {
         // The catalog knows the CUDA builds for which the last one was made.
         (None, Some(_)) if build.is_cpu() => {
-            Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "torchaudio" }))
+            Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: Partner::Torchaudio }))
         }
         (None, Some(last)) => {
             Judgement::Fails(Refusal::Build(BuildRefusal::TorchaudioEnded { last: last.clone() }))
         }
         (Some(_), _) if requirement.specifiers.is_empty() => Judgement::Holds,
-        (own, _) => pinned("torchaudio", requirement, own.as_ref()),
+        (own, _) => pinned(Partner::Torchaudio, requirement, own.as_ref()),
     }
 }
 
@@ -139,10 +138,10 @@ fn triton(criteria: &Criteria, requirement: &Versions, build: &Build) -> Judgeme
     }
     let architecture = criteria.architecture();
     if architecture != "x86_64" && !build.on_pypi(architecture) {
-        return Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "triton" }));
+        return Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: Partner::Triton }));
     }
     let Some(required) = &build.triton else {
-        return Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "triton" }));
+        return Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: Partner::Triton }));
     };
     let base = required.iter().next().map(|one| one.version().release().to_vec()).unwrap_or_default();
     let number = |index: usize| base.get(index).copied().unwrap_or(0);
@@ -167,7 +166,7 @@ mod tests {
         let torch = build("2.6.0", "cu124");
         assert_eq!(judged(&CONSTRAINT, &[with("torchvision", "0.21")], torch), Judgement::Holds);
         let refusal = Refusal::Build(BuildRefusal::PartnerMismatch {
-            partner: "torchvision",
+            partner: Partner::Torchvision,
             needs: "0.21.0".parse().unwrap(),
             requirement: "0.17.0".into(),
         });

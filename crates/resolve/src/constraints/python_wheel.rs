@@ -5,7 +5,9 @@ use pep440_rs::VersionSpecifiers;
 use crate::constraint::{Constraint, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{BuildGap, Gap, Judgement, Note, PackageGap, PackageRefusal, PythonRefusal, Refusal};
+use crate::verdict::{
+    BuildGap, Gap, Judgement, Note, PackageGap, PackageRefusal, Partner, PythonRefusal, Refusal,
+};
 
 const SOURCES: &[&str] = &["wheel tags and Requires-Python on PyPI, see the catalog's rows"];
 
@@ -83,9 +85,9 @@ fn torch(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
 
 fn partners(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
     let mut all = Judgement::Holds;
-    for name in ["torchvision", "torchaudio"] {
-        let Some(missing) = missing(criteria, build, python, name) else { continue };
-        let requested = criteria.packages.contains_key(name);
+    for partner in [Partner::Torchvision, Partner::Torchaudio] {
+        let Some(missing) = missing(criteria, build, python, partner) else { continue };
+        let requested = criteria.packages.contains_key(partner.name());
         all = all.and(match missing {
             missing if !requested => Judgement::Notes(Note::LeftOut(Box::new(missing))),
             Refusal::Python(PythonRefusal::NoPartnerWheel { partner, version })
@@ -100,10 +102,12 @@ fn partners(criteria: &Criteria, build: &Build, python: &Python) -> Judgement {
 }
 
 /// Why there is no partner for the Python; `None`: there is one, or the build has no such partner at all.
-fn missing(criteria: &Criteria, build: &Build, python: &Python, partner: &'static str) -> Option<Refusal> {
+fn missing(criteria: &Criteria, build: &Build, python: &Python, partner: Partner) -> Option<Refusal> {
     let release = build.release;
     let (version, lacks, declares) = match partner {
-        "torchvision" => (&build.torchvision, &release.torchvision_lacks, build.torchvision_python.as_ref()),
+        Partner::Torchvision => {
+            (&build.torchvision, &release.torchvision_lacks, build.torchvision_python.as_ref())
+        }
         _ => (&build.torchaudio, &release.torchaudio_lacks, None),
     };
     let version = version.clone()?;
@@ -126,8 +130,8 @@ fn missing(criteria: &Criteria, build: &Build, python: &Python, partner: &'stati
 
 /// Whether torchvision or torchaudio is left out of a stack because there is none for the Python, and nobody
 /// asked for it.
-pub(crate) fn left_out(criteria: &Criteria, build: &Build, python: &Python, name: &'static str) -> bool {
-    !criteria.packages.contains_key(name) && missing(criteria, build, python, name).is_some()
+pub(crate) fn left_out(criteria: &Criteria, build: &Build, python: &Python, partner: Partner) -> bool {
+    !criteria.packages.contains_key(partner.name()) && missing(criteria, build, python, partner).is_some()
 }
 
 fn package(criteria: &Criteria, python: &Python, release: &Release) -> Judgement {
@@ -193,7 +197,7 @@ mod tests {
         let judged = on(&[python_requirement("3.14.1"), with("torchvision", "")], newest);
         let Judgement::Fails(Refusal::Python(refusal)) = judged else { panic!("{judged:?}") };
         assert!(matches!(refusal,
-            PythonRefusal::PartnerExcludesPython { partner: "torchvision", requirements, .. }
+            PythonRefusal::PartnerExcludesPython { partner: Partner::Torchvision, requirements, .. }
                 if requirements == ["3.14.1"]));
         assert!(matches!(on(&[python_requirement("3.14.1")], newest), Judgement::Notes(_)));
         for python in ["3.14", "3.14.2", ">=3.14.1"] {

@@ -94,10 +94,7 @@ fn base(criteria: &Criteria, build: &Build, base: &Base) -> Judgement {
     for requirement in &criteria.bases {
         let fits = match requirement {
             RequestedBase::Repository(name) => base.image.is_some_and(|image| image.repository == name),
-            RequestedBase::Image(reference) => base.image.is_some_and(|image| {
-                reference.strip_prefix(image.repository).and_then(|rest| rest.strip_prefix(':'))
-                    == Some(&image.tag)
-            }),
+            RequestedBase::Image(reference) => base.image.is_some_and(|image| reference.names(image)),
             RequestedBase::None => base.image.is_none(),
         };
         if !fits {

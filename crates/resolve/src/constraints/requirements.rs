@@ -5,7 +5,7 @@ use pep440_rs::VersionSpecifiers;
 use crate::constraint::{Constraint, Environment, Judge};
 use crate::criteria::Criteria;
 use crate::universe::{Build, Python, Release};
-use crate::verdict::{BuildGap, Gap, Judgement, PackageGap, PackageRefusal, Party, Refusal};
+use crate::verdict::{BuildGap, Gap, Judgement, PackageGap, PackageRefusal, Partner, Party, Refusal};
 
 const SOURCES: &[&str] = &["metadata on PyPI, see the catalog's rows"];
 
@@ -100,7 +100,7 @@ fn triton(criteria: &Criteria, build: &Build, python: &Python, release: &Release
         Some(wants) => Judgement::unless(wants.contains(&release.version), || {
             Refusal::Package(PackageRefusal::TritonRequired { versions: wants.clone() })
         }),
-        None => Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: "triton" })),
+        None => Judgement::Unknown(Gap::Build(BuildGap::Partner { partner: Partner::Triton })),
     }
 }
 

@@ -8,9 +8,10 @@ use super::merge::{Refused, ranges};
 use crate::assemble;
 use crate::constraints::{python_wheel, requested, requirements};
 use crate::message::{Short, Subject};
-use crate::outcome::Decision;
+use crate::outcome::{Decision, PythonFrom};
 use crate::request::{self, Prefer};
 use crate::universe::{Build, Release, Universe};
+use crate::verdict::Partner;
 use diagnostic::words;
 
 impl<'u> Explainer<'u, '_> {
@@ -53,7 +54,7 @@ impl<'u> Explainer<'u, '_> {
             ([], _) if universe.candidates(&self.criteria).iter().all(|one| one.version <= build.version) => {
                 "the newest release".to_owned()
             }
-            ([], _) => "the newest release of which enough is known".to_owned(),
+            ([], _) => "the newest release with complete data".to_owned(),
             _ => format!(
                 "the newest compatible release. {}",
                 ranges(&refused.iter().collect::<Vec<_>>()).join("; ")
@@ -61,11 +62,11 @@ impl<'u> Explainer<'u, '_> {
         };
         let less_known = self.less_known(universe, refused).map_or(String::new(), |text| format!(" {text}"));
         let reason = format!("{newest}.{less_known} {}", self.build_choice(universe));
-        let partners = [("torchvision", &build.torchvision), ("torchaudio", &build.torchaudio)];
+        let partners = [(Partner::Torchvision, &build.torchvision), (Partner::Torchaudio, &build.torchaudio)];
         let partners: Vec<String> = partners
             .iter()
             .filter(|(name, _)| {
-                !python_wheel::left_out(&self.criteria, build, self.choice.environment.python, name)
+                !python_wheel::left_out(&self.criteria, build, self.choice.environment.python, *name)
             })
             .filter_map(|(name, version)| Some(format!("{name} {}", version.as_ref()?)))
             .collect();
@@ -151,7 +152,7 @@ impl<'u> Explainer<'u, '_> {
         let why = if let Some(requirement) = requested_text(&self.criteria.python) {
             constraints.push(requested::PYTHON.id);
             format!("{requirement} was requested")
-        } else if from == "machine" && self.criteria.is_installed(python) {
+        } else if from == PythonFrom::Machine && self.criteria.is_installed(python) {
             "the machine's own, installed already".to_owned()
         } else if base.provides_python(self.criteria.catalog, python) {
             match own.filter(|(_, text)| *text == python.text) {
@@ -169,11 +170,11 @@ impl<'u> Explainer<'u, '_> {
             "the newest compatible version".to_owned()
         };
         let companions = base.image.is_some_and(|image| image.torch.is_some() && image.python.is_none());
-        let comes = match (from.as_str(), own) {
-            ("uv", _) if companions => {
+        let comes = match (from, own) {
+            (PythonFrom::Uv, _) if companions => {
                 " The Python of the image is unknown, so it comes from uv, with its own torch.".to_owned()
             }
-            ("image" | "machine" | "apt" | "dnf", _) => String::new(),
+            (PythonFrom::Image | PythonFrom::Machine | PythonFrom::Apt | PythonFrom::Dnf, _) => String::new(),
             (_, Some((system, text))) => format!(" {} ships {text}, so it comes from {from}.", system.name),
             (_, None) => format!(" It comes from {from}."),
         };

@@ -7,6 +7,7 @@ use super::merge::{Group, outcome_reasons};
 use crate::constraints::requested;
 use crate::outcome::{Reason, Rejected};
 use crate::universe::{Build, Python, Universe};
+use catalog::torch::CudaBuild;
 use diagnostic::words;
 
 /// How many of each part are shown.
@@ -16,13 +17,14 @@ const PACKAGES: usize = 2;
 
 /// The builds that are named after their CUDA; a local version such as `a6c236b9fd1.nv26.03` tells nothing.
 fn names_of_cuda(builds: &[String]) -> Vec<&str> {
-    let named = |build: &&str| {
-        ["cu", "cpu", "rocm", "xpu"].iter().any(|start| {
+    let other = |build: &str| {
+        ["cpu", "rocm", "xpu"].iter().any(|start| {
             build
                 .strip_prefix(start)
                 .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
         })
     };
+    let named = |build: &&str| CudaBuild::parse(build).is_some() || other(build);
     builds.iter().map(String::as_str).filter(named).collect()
 }
 

@@ -3,7 +3,7 @@
 use crate::testing::universe;
 use std::fmt::Write;
 
-use crate::outcome::{Outcome, Resolution};
+use crate::outcome::{Outcome, PythonFrom, Resolution};
 use crate::tests::request;
 use crate::{resolve, search};
 
@@ -143,18 +143,18 @@ fn installed_python_is_kept() {
                 found.decisions.iter().find(|one| one.part == "python").map(|one| one.message.clone());
             (
                 found.stack.python.clone(),
-                found.stack.python_from.clone(),
+                found.stack.python_from,
                 message.unwrap(),
                 found.stack.install[0].clone(),
             )
         }
         Outcome::Conflict(conflict) => panic!("{conflict:?}"),
     };
-    assert_ne!(python(&request).1, "machine", "nothing is known of its Pythons");
+    assert_ne!(python(&request).1, PythonFrom::Machine, "nothing is known of its Pythons");
     request.prefer = Prefer::Installed;
     request.installed.insert("python".into(), "3.12.3".into());
     let (version, from, message, install) = python(&request);
-    assert_eq!((version.as_str(), from.as_str()), ("3.12", "machine"));
+    assert_eq!((version.as_str(), from), ("3.12", PythonFrom::Machine));
     assert!(message.contains("installed already") && !message.contains("uv"), "{message}");
     assert!(install.starts_with("pip install "), "{install}");
 }

@@ -7,7 +7,7 @@ use crate::assemble;
 use crate::host_driver::HostDriver;
 use crate::install::BREAK_SYSTEM_PACKAGES;
 use crate::message::Remark;
-use crate::outcome::Warning;
+use crate::outcome::{PythonFrom, Warning};
 use crate::parse;
 use crate::request::Gpu;
 use crate::search::{self, Judged};
@@ -172,11 +172,11 @@ impl Explainer<'_, '_> {
     fn externally_managed(&self) -> Option<Warning> {
         let from = assemble::python_from(&self.criteria, self.choice);
         let base = self.choice.environment.base;
-        if let Some(image) = base.image.filter(|_| from == "image") {
+        if let Some(image) = base.image.filter(|_| from == PythonFrom::Image) {
             return externally_managed_image(image);
         }
         let system = base.system?;
-        if system.externally_managed != Some(true) || !["apt", "dnf"].contains(&from.as_str()) {
+        if system.externally_managed != Some(true) || !matches!(from, PythonFrom::Apt | PythonFrom::Dnf) {
             return None;
         }
         let message = format!(
@@ -184,7 +184,7 @@ impl Explainer<'_, '_> {
                 `python3 -m venv`.",
             system.name
         );
-        Some(Warning { id: "python-externally-managed".into(), message })
+        Some(Warning { id: Warning::EXTERNALLY_MANAGED.into(), message })
     }
 }
 
@@ -198,7 +198,7 @@ fn externally_managed_image(image: &Image) -> Option<Warning> {
         image.reference()
     );
     let managed = image.externally_managed == Some(true);
-    managed.then(|| Warning { id: "python-externally-managed".into(), message })
+    managed.then(|| Warning { id: Warning::EXTERNALLY_MANAGED.into(), message })
 }
 
 /// With a capital in front and a full stop behind.

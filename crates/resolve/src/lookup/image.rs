@@ -7,8 +7,7 @@ use catalog::images::{self, Existence, Flavour, Image};
 /// Whether a text names an image: a repository of the catalog, or anything with a path and a tag. `python`
 /// alone is the language.
 pub(super) fn is_reference(text: &str) -> bool {
-    let repository = text.rsplit_once(':').map_or(text, |(repository, _)| repository);
-    let known = images::REPOSITORIES.contains(&repository);
+    let known = images::REPOSITORIES.contains(&images::split(text).0);
     !text.contains(char::is_whitespace) && (text.contains('/') || (known && text != "python"))
 }
 

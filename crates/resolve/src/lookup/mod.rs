@@ -1,6 +1,6 @@
 //! Looks a name up in the catalog: whether it exists, what it is, and its alternatives:
-//! `torch==2.6.0+cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`, `nvidia/cuda:12.1-base`,
-//! the id of a constraint.
+//! `torch==2.6.0+cu121`, `cu121`, `numpy 1.26.4`, `cuda 12.7`, `driver 550`, `h100`, `sm_90`,
+//! `nvidia/cuda:12.1-base`, the id of a constraint.
 
 mod asked;
 mod cpu_build;
@@ -20,6 +20,7 @@ pub use why::{WhyError, why};
 use super::constraints::CONSTRAINTS;
 use super::universe::Universe;
 use catalog::images;
+use catalog::torch::CudaBuild;
 use diagnostic::words;
 
 /// What the catalog knows about a name.
@@ -93,6 +94,9 @@ pub fn explain(universe: &Universe, text: &str) -> Option<Explanation> {
         return Some(package::preset(preset));
     }
     let (name, version) = split(text);
+    if let Some(cuda) = CudaBuild::parse(&name).filter(|_| version.is_empty()).and_then(CudaBuild::cuda) {
+        return Some(cuda::explain(universe, &cuda));
+    }
     match name.as_str() {
         "torch" | "pytorch" => Some(torch::explain(universe, version)),
         "torchvision" | "torchaudio" => Some(torch::partner(universe, &name, version)),
@@ -114,6 +118,12 @@ fn split(text: &str) -> (String, &str) {
     let (name, version) = text.split_at(end);
     let version = version.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '=').trim();
     (name.to_ascii_lowercase().replace(['_', '.'], "-"), version.strip_prefix('v').unwrap_or(version))
+}
+
+/// `driver 550`, for a branch that was written alone.
+pub fn driver_branch(universe: &Universe, text: &str) -> Option<String> {
+    let branch = universe.catalog.drivers().branch(text.parse().ok()?)?;
+    Some(format!("driver {}", branch.branch))
 }
 
 /// Whether two versions are one: `0.21` is `0.21.0` (PEP 440).

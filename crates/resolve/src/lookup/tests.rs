@@ -22,6 +22,7 @@ fn explains_names_and_versions_that_exist() {
         "deepspeed",
         "cuda 12.1",
         "cuda 12.4.1",
+        "cu121",
         "driver 550",
         "driver 550.54.14",
         "h100",
@@ -158,4 +159,13 @@ fn every_known_name_is_explained() {
     for name in names(universe) {
         assert!(super::explain(universe, name).is_some(), "{name}");
     }
+}
+
+#[test]
+fn build_is_its_cuda_and_a_branch_alone_is_a_driver() {
+    assert_eq!(explain("cu121"), explain("cuda 12.1"));
+    assert_eq!(explain("CU999").title, "CUDA 99.9");
+    assert!(super::explain(universe(), "cu12").is_none());
+    assert_eq!(driver_branch(universe(), "550").as_deref(), Some("driver 550"));
+    assert_eq!(driver_branch(universe(), "5050"), None);
 }

@@ -109,7 +109,7 @@ fn differences(one: &Stack, two: &Stack) -> Vec<(String, String, String)> {
     let none = || "none".to_owned();
     let parts = |stack: &Stack| -> Vec<(String, String)> {
         let build = format!("{}+{}", stack.torch, stack.torch_build);
-        let base = stack.base_image.clone().unwrap_or_else(none);
+        let base = stack.base_image.as_ref().map_or_else(none, ToString::to_string);
         let mut parts = vec![
             ("torch".to_owned(), build),
             ("python".to_owned(), stack.python.clone()),

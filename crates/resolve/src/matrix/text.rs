@@ -5,12 +5,18 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::{Cell, LEGEND, Matrix};
+use catalog::torch::CudaBuild;
 use diagnostic::terminal::colour;
 
 /// The table, with ANSI colours in it; two blanks between columns where `width` lets them, else one.
 pub fn report(matrix: &Matrix, width: usize) -> String {
     let mut heads = vec!["torch".to_owned(), "Python".to_owned(), "glibc".to_owned()];
-    heads.extend(matrix.cudas.iter().map(|cuda| format!("cu{}", cuda.replace('.', ""))));
+    heads.extend(
+        matrix
+            .cudas
+            .iter()
+            .map(|cuda| CudaBuild::of_cuda(cuda).map_or_else(|| cuda.clone(), |build| build.to_string())),
+    );
     let lines: Vec<Vec<(String, Style)>> = matrix
         .rows
         .iter()

@@ -4,7 +4,7 @@ use super::ParameterError;
 use crate::parameter::Parameter;
 use crate::request::Base;
 use catalog::Catalog;
-use catalog::images::{self, Existence, Image};
+use catalog::images::{self, Existence, Image, Reference};
 use catalog::systems::System;
 use diagnostic::suggest::nearest;
 
@@ -79,10 +79,7 @@ pub(super) fn base(catalog: &'static Catalog, text: &str) -> Result<Base, Parame
             ParameterError::at(Parameter::Base, typed, position, message).hint("name the tag instead")
         );
     }
-    let name = ["docker.io/", "index.docker.io/", "library/"]
-        .iter()
-        .fold(typed, |name, prefix| name.strip_prefix(prefix).unwrap_or(name));
-    let (repository, tag) = name.rsplit_once(':').map_or((name, None), |(name, tag)| (name, Some(tag)));
+    let (repository, tag) = images::split(typed);
     let repository =
         SHORT.iter().find(|(short, _)| *short == repository).map_or(repository, |(_, whole)| whole);
     if !images::REPOSITORIES.contains(&repository) {
@@ -90,24 +87,25 @@ pub(super) fn base(catalog: &'static Catalog, text: &str) -> Result<Base, Parame
     }
     match tag {
         None => Ok(Base::Repository(repository.to_owned())),
-        Some(tag) => image(catalog, format!("{repository}:{tag}")),
+        Some(tag) => image(catalog, Reference { repository: repository.to_owned(), tag: tag.to_owned() }),
     }
 }
 
 /// An image that was named whole: only one of which the catalog knows what is in it can be judged.
-fn image(catalog: &'static Catalog, reference: String) -> Result<Base, ParameterError> {
-    let message = match catalog.images().exists(&reference) {
+fn image(catalog: &'static Catalog, reference: Reference) -> Result<Base, ParameterError> {
+    let name = reference.to_string();
+    let message = match catalog.images().exists(&name) {
         Existence::Yes(image) if image.repository == images::NGC && !image.lacks().is_empty() => {
             return Err(not_known(catalog, image));
         }
         Existence::Yes(_) => return Ok(Base::Image(reference)),
-        Existence::No { why, .. } => format!("{reference} does not exist: {why}"),
+        Existence::No { why, .. } => format!("{name} does not exist: {why}"),
         Existence::Unknown { why } => {
-            format!("whether {reference} exists and what is in it is not known: {why}")
+            format!("whether {name} exists and what is in it is not known: {why}")
         }
     };
     let near: Vec<String> =
-        catalog.images().nearest(&reference).into_iter().map(images::Image::reference).collect();
+        catalog.images().nearest(&name).into_iter().map(images::Image::reference).collect();
     let error = ParameterError::new(Parameter::Base, message);
     Err(if near.is_empty() { error } else { error.hint(format!("nearest are {}", near.join(", "))) })
 }

@@ -6,6 +6,7 @@ use super::ParameterError;
 use crate::parameter::Parameter;
 use crate::request::Versions;
 use crate::universe::series;
+use catalog::torch::CudaBuild;
 
 /// Reads the versions of an option. A version that does not exist is not an error here: the resolver reports
 /// it with reasons. `known` gives the versions that exist, for a suggestion.
@@ -54,14 +55,10 @@ fn other_option(parameter: Parameter, typed: &str) -> Option<ParameterError> {
         return Some(ParameterError::at(parameter, typed, 0, message).hint("write --cuda cpu"));
     }
     let text = typed.to_ascii_lowercase();
-    let digits = text.strip_prefix("cu").filter(|_| parameter == Parameter::Torch)?;
-    let (major, minor) = digits.split_at_checked(2)?;
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
-    (is_number(major) && is_number(minor)).then(|| {
-        let message = format!("{typed:?} is a CUDA build, not a version of torch");
-        ParameterError::at(parameter, typed, 0, message)
-            .hint(format!("write --cuda {major}.{minor}, or both: --torch 2.6.0+{text}"))
-    })
+    let cuda = CudaBuild::parse(&text).filter(|_| parameter == Parameter::Torch)?.cuda()?;
+    let message = format!("{typed:?} is a CUDA build, not a version of torch");
+    let hint = format!("write --cuda {cuda}, or both: --torch 2.6.0+{text}");
+    Some(ParameterError::at(parameter, typed, 0, message).hint(hint))
 }
 
 /// The version that exists and whose digits were typed: `121` and `cu121` are 12.1, `py312` is 3.12, `v2.6`

@@ -140,7 +140,7 @@ pub fn unchecked_warning(texts: &[impl AsRef<str>]) -> Warning {
         Some(format!("; is {name} {}?", typo_of(&name, names.iter().copied()).filter(|_| !is_known(&name))?))
     });
     Warning {
-        id: "packages-not-in-catalog".into(),
+        id: Warning::NOT_IN_CATALOG.into(),
         message: format!(
             "Not checked by envdoc: {}. pip chooses their versions{}. Pin them with `envdoc render lock`.",
             texts.join(", "),

@@ -9,7 +9,7 @@ use crate::outcome::{Decision, Nearest, Outcome, Reason, Rejected, Stack, Warnin
 use crate::requirement_keys;
 
 /// Version of the format.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What `envdoc resolve --format json` prints.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,7 +4,7 @@ use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
-use crate::install::{flash_attn_wheel, on_torch_index, other_packages, partners, torch_pin};
+use crate::install::{flash_attn_wheel, on_torch_index, other_packages, partners, torch_pin, unchecked};
 use crate::outcome::Stack;
 
 /// `pyproject.toml` that pins the stack, with the index of the torch build.
@@ -12,19 +12,18 @@ pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
     let mut text = comments(report, stack);
     let flash_attn = stack.packages.get("flash-attn");
     let wheel = flash_attn.and_then(|version| flash_attn_wheel(catalog, stack, version));
-    let flash_pin = wheel.as_ref().map(|url| format!("flash-attn @ {url}"));
     let pins = [torch_pin(stack)]
         .into_iter()
         .chain(partners(stack))
         .chain(other_packages(stack))
-        .chain(stack.unchecked.clone());
+        .chain(unchecked(stack));
     let _ = writeln!(
         text,
         "[project]\nname = \"stack\"\nversion = \"0.1.0\"\nrequires-python = \"=={}.*\"\ndependencies = [",
         stack.python
     );
-    for pin in pins.chain(flash_pin) {
-        let _ = writeln!(text, "    {pin:?},");
+    for pin in pins.chain(wheel.clone()) {
+        let _ = writeln!(text, "    {:?},", pin.to_string());
     }
     let _ = writeln!(
         text,

@@ -8,7 +8,7 @@ use catalog::Catalog;
 use std::fmt::Write;
 
 use super::{Report, comments, flash_attn_apart};
-use crate::install::{flash_attn_wheel, on_torch_index, other_packages, partners, torch_pin};
+use crate::install::{flash_attn_wheel, on_torch_index, other_packages, partners, torch_pin, unchecked};
 use crate::outcome::Stack;
 
 /// `requirements.txt` that pins the stack, with the index of the torch build.
@@ -23,14 +23,14 @@ pub fn file(catalog: &Catalog, report: &Report, stack: &Stack) -> String {
         .into_iter()
         .chain(partners(stack))
         .chain(other_packages(stack))
-        .chain(stack.unchecked.clone());
+        .chain(unchecked(stack));
     for pin in pins {
         let _ = writeln!(text, "{pin}");
     }
     if let Some(version) = stack.packages.get("flash-attn") {
         match flash_attn_wheel(catalog, stack, version) {
-            Some(url) => {
-                let _ = writeln!(text, "flash-attn @ {url}");
+            Some(wheel) => {
+                let _ = writeln!(text, "{wheel}");
             }
             None => text.push_str(&flash_attn_apart(version, "pip install")),
         }

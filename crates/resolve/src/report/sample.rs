@@ -3,7 +3,9 @@
 use catalog::testing::catalog;
 use std::collections::BTreeMap;
 
-use crate::outcome::{Conflict, Decision, Nearest, Outcome, Reason, Rejected, Resolution, Stack, Warning};
+use crate::outcome::{
+    Conflict, Decision, Nearest, Outcome, PythonFrom, Reason, Rejected, Resolution, Stack, Warning,
+};
 use crate::parameter::Source;
 use crate::request::{Requirement, RequirementKind, Versions};
 
@@ -29,7 +31,7 @@ pub(super) fn stack() -> Stack {
         driver_min: Some("525.60.13".into()),
         driver_max_branch: None,
         gpu_archs: Some(["5.0", "8.0", "9.0"].map(str::to_owned).to_vec()),
-        python_from: "uv".into(),
+        python_from: PythonFrom::Uv,
         install: Vec::new(),
     };
     stack.install = crate::install::commands(catalog(), &stack);

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 
 use super::Report;
-use crate::held_back;
 use crate::lookup::Together;
 use crate::outcome::{Conflict, Nearest, Outcome, Predicate, Reason, Rejected, Resolution, Stack, Warning};
+use crate::{held_back, outcome};
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::terminal::colour;
 use diagnostic::words;
@@ -119,7 +119,7 @@ pub fn rows(stack: &Stack) -> Vec<(String, String)> {
     for (name, version) in &stack.packages {
         add(name, version.clone());
     }
-    add("base image", stack.base_image.clone().unwrap_or_else(|| "none".into()));
+    add("base image", stack.base_image.as_ref().map_or_else(|| "none".into(), ToString::to_string));
     add("system", joined_plain(&[stack.system.clone().unwrap_or_default(), stack.architecture.clone()]));
     add("driver", stack.driver_text());
     add("GPUs", gpus(stack));
@@ -141,12 +141,12 @@ fn gpus(stack: &Stack) -> String {
 
 /// Where the Python comes from, in words.
 pub fn python_from(stack: &Stack) -> String {
-    match stack.python_from.as_str() {
-        "image" => "in the image".into(),
-        "machine" => "of the machine".into(),
-        "deadsnakes" => "from the deadsnakes archive".into(),
-        "uv" => "from uv (uv python install)".into(),
-        other => format!("from {other}"),
+    match stack.python_from {
+        outcome::PythonFrom::Image => "in the image".into(),
+        outcome::PythonFrom::Machine => "of the machine".into(),
+        outcome::PythonFrom::Deadsnakes => "from the deadsnakes archive".into(),
+        outcome::PythonFrom::Uv => "from uv (uv python install)".into(),
+        from @ (outcome::PythonFrom::Apt | outcome::PythonFrom::Dnf) => format!("from {from}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use facts::driver::DriverVersion;
 use pep440_rs::Version;
 
-use super::Capability;
+use super::{Capability, Partner};
 
 /// A fact about a candidate that is missing in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +39,11 @@ pub(crate) enum BuildGap {
         capability: Capability,
     },
     Partner {
-        partner: &'static str,
+        partner: Partner,
     },
     PythonsOfTorch,
     PartnerWheel {
-        partner: &'static str,
+        partner: Partner,
         version: Version,
     },
     TorchArchitecture {

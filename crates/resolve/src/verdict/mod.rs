@@ -5,10 +5,12 @@
 //! once.
 
 mod gap;
+mod partner;
 mod refusal;
 mod refusal_parts;
 
 pub(crate) use gap::{BaseGap, BuildGap, Gap, PackageGap};
+pub(crate) use partner::Partner;
 pub(crate) use refusal::{
     BaseRefusal, BuildRefusal, CompilerRefusal, Forward, PackageRefusal, Party, PythonRefusal, Refusal,
     Wheels,

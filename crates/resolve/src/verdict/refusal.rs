@@ -3,7 +3,7 @@
 use facts::driver::DriverVersion;
 use pep440_rs::{Version, VersionSpecifiers};
 
-use super::Capability;
+use super::{Capability, Partner};
 
 /// One side of a requirement or an incompatibility.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(crate) enum BuildRefusal {
         driver: DriverVersion,
     },
     PartnerMismatch {
-        partner: &'static str,
+        partner: Partner,
         needs: Version,
         requirement: String,
     },
@@ -142,11 +142,11 @@ pub(crate) enum PythonRefusal {
         architecture: String,
     },
     NoPartnerWheel {
-        partner: &'static str,
+        partner: Partner,
         version: Version,
     },
     PartnerExcludesPython {
-        partner: &'static str,
+        partner: Partner,
         version: Version,
         requirements: Vec<String>,
         requires_python: VersionSpecifiers,

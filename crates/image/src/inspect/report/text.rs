@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anstyle::Style;
 
 use super::{Machine, summary};
-use crate::inspect::{Image, Judged};
+use crate::inspect::{Image, Judged, ReadFrom};
 use catalog::Catalog;
 use diagnostic::layout::{Layout, wrapped};
 use diagnostic::visible;
@@ -16,13 +16,13 @@ pub fn text(catalog: &'static Catalog, image: &Image, machines: &[Machine], layo
     let mut text = String::new();
     let bold = Style::new().bold();
     let _ = writeln!(text, "{bold}{}{bold:#}", visible::line(&image.name));
-    let wherefrom = match (image.read_from.as_str(), &image.engine) {
-        ("engine", Some(engine)) if !engine.starts_with("unix://") => format!(
+    let wherefrom = match (image.read_from, &image.engine) {
+        (ReadFrom::Engine, Some(engine)) if !engine.starts_with("unix://") => format!(
             "from the Docker Engine at \
              {engine}"
         ),
-        ("engine", _) => "from the Docker Engine of this machine".to_owned(),
-        _ => "read from its registry, not pulled".to_owned(),
+        (ReadFrom::Engine, _) => "from the Docker Engine of this machine".to_owned(),
+        (ReadFrom::Registry, _) => "read from its registry, not pulled".to_owned(),
     };
     wrapped(&mut text, &wherefrom, "  ", "  ", layout);
     text.push('\n');
@@ -49,7 +49,8 @@ fn rows(catalog: &'static Catalog, text: &mut String, image: &Image, layout: Lay
     let size = image.bytes.map_or_else(
         || "not known".to_owned(),
         |bytes| {
-            let how = if image.read_from == "engine" { "unpacked" } else { "compressed, as it is pulled" };
+            let how =
+                if image.read_from == ReadFrom::Engine { "unpacked" } else { "compressed, as it is pulled" };
             let layers = match image.layers.iter().filter(|one| one.bytes != Some(0)).count() {
                 1 => "1 layer".to_owned(),
                 count => format!("{count} layers"),
