@@ -193,8 +193,8 @@ fn is_of_another_program(text: &str) -> bool {
     ];
     const KEYS_MAX: usize = 30;
     let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let has = |key: &&str| bare.contains(&format!("\"{key}\":"));
-    bare.matches("\":").count() > KEYS_MAX && !SECTIONS.iter().any(|key| has(&key))
+    let has = |key: &str| bare.contains(&format!("\"{key}\":"));
+    bare.matches("\":").count() > KEYS_MAX && !SECTIONS.iter().any(|key| has(key))
 }
 
 /// Whether a text is a configuration that `accelerate config` writes.
