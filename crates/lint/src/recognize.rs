@@ -177,6 +177,26 @@ pub fn name_says_deepspeed(name: &str) -> bool {
     base.ends_with(".json") && ["ds_config", "ds-config", "deepspeed"].iter().any(|word| base.contains(word))
 }
 
+/// Whether a JSON file is the settings of another trainer, which also calls a size `train_batch_size`: it has
+/// many keys, and none is a section that DeepSpeed alone has.
+fn is_of_another_program(text: &str) -> bool {
+    const SECTIONS: &[&str] = &[
+        "train_micro_batch_size_per_gpu",
+        "zero_optimization",
+        "zero_allow_untested_optimizer",
+        "steps_per_print",
+        "wall_clock_breakdown",
+        "gradient_clipping",
+        "fp16",
+        "bf16",
+        "scheduler",
+    ];
+    const KEYS_MAX: usize = 30;
+    let bare: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let has = |key: &str| bare.contains(&format!("\"{key}\":"));
+    bare.matches("\":").count() > KEYS_MAX && !SECTIONS.iter().any(|key| has(key))
+}
+
 /// Whether a text is a configuration that `accelerate config` writes.
 fn is_accelerate(text: &str) -> bool {
     let has = |key: &str| {
@@ -195,7 +215,7 @@ pub fn kind_of_text(text: &str) -> Option<Kind> {
             text.lines().any(|line| line.split('"').nth(1) == Some(key))
                 || text.contains(&format!("\"{key}\":"))
         });
-        return known.then_some(Kind::DeepspeedConfig);
+        return (known && !is_of_another_program(text)).then_some(Kind::DeepspeedConfig);
     }
     let line = |start: &str| {
         text.lines().any(|line| {
@@ -307,6 +327,10 @@ mod tests {
         assert_eq!(kind_of_text("torch==2.6.0\n"), None);
         assert_eq!(kind_of_text("{\n  \"train_batch_size\": 8\n}\n"), Some(Kind::DeepspeedConfig));
         assert_eq!(kind_of_text("{\"a\": 1}"), None);
+        let many: String = (0..40).map(|at| format!(", \"k{at}\": 1")).collect();
+        assert_eq!(kind_of_text(&format!("{{\"train_batch_size\": 8{many}}}")), None);
+        let sections = format!("{{\"train_batch_size\": 8, \"fp16\": {{}}{many}}}");
+        assert_eq!(kind_of_text(&sections), Some(Kind::DeepspeedConfig));
         assert_eq!(kind_of_text("#!/bin/bash\na\n"), Some(Kind::Shell));
         assert!(
             may_be_deepspeed("x/ds_config.json")

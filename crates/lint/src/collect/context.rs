@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::roots::{Around, Ends, Roots};
 use crate::read::dockerfile::copied::join;
+use crate::read::kustomization::NAMES;
 use crate::recognize::kind_of_name;
 use crate::{File, Kind, Over, Skipped, Unreadable};
 use host::file;
@@ -116,14 +117,22 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let named = others(path, SCRIPTS_OR_PROGRAMS, around, |text| {
                 base.as_ref().is_some_and(|base| text.contains(base.as_str()))
             });
-            hostfile.into_iter().chain(named).collect()
+            // What starts with the file shows how the ranks share the model.
+            let started = named.iter().filter(|one| !one.name.ends_with(".py"));
+            let started: Vec<Over> = started.flat_map(|one| programs(&one.text, path, around)).collect();
+            let is_new = |one: &Over| named.iter().all(|other| other.name != one.name);
+            let started: Vec<Over> = started.into_iter().filter(is_new).collect();
+            hostfile.into_iter().chain(named).chain(started).collect()
         }
         // Only these say what others of the folder depend on.
-        Kind::Kubernetes => others(path, MANIFESTS, around, |text| {
-            ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
-                .iter()
-                .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
-        }),
+        Kind::Kubernetes => {
+            let manifests = others(path, MANIFESTS, around, |text| {
+                ["PersistentVolumeClaim", "ConfigMap", "Service\n"]
+                    .iter()
+                    .any(|kind| text.match_indices(kind).any(|(at, _)| text[..at].ends_with("kind: ")))
+            });
+            manifests.into_iter().chain(kustomizations(path, around)).collect()
+        }
         Kind::AccelerateConfig => others(path, SCRIPTS, around, |text| {
             base.as_ref().is_some_and(|base| text.contains("accelerate") && text.contains(base.as_str()))
         }),
@@ -137,7 +146,7 @@ fn nearby(file: &mut File, around: &mut Around<'_>) {
             let modules = imported(file, around);
             scripts.into_iter().chain(lists_of_packages(path, around)).chain(modules).collect()
         }
-        Kind::Shell => programs(file, around),
+        Kind::Shell => programs(&file.text, path, around),
         _ => others(path, SCRIPTS, around, |_| true),
     };
     file.over.extend(others);
@@ -206,12 +215,20 @@ fn lists_of_packages(path: &Path, around: &mut Around<'_>) -> Vec<Over> {
     Vec::new()
 }
 
+/// The kustomizations in the directory of a manifest and in those above it, which may name it.
+fn kustomizations(path: &Path, around: &mut Around<'_>) -> Vec<Over> {
+    let folders = above(path).into_iter().take_while(|folder| around.contains(folder));
+    let paths: Vec<PathBuf> =
+        folders.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name))).collect();
+    paths.iter().filter(|one| *one != path).filter_map(|one| over(one, around)).collect()
+}
+
 /// The programs in Python that a script names, from its directory or one above it.
-fn programs(file: &File, around: &mut Around<'_>) -> Vec<Over> {
-    let words = file.text.split(|letter: char| letter.is_whitespace() || "\"'`;|&()=".contains(letter));
+fn programs(text: &str, path: &Path, around: &mut Around<'_>) -> Vec<Over> {
+    let words = text.split(|letter: char| letter.is_whitespace() || "\"'`;|&()=".contains(letter));
     let named: BTreeSet<&str> =
         words.filter(|word| word.ends_with(".py") && !word.contains(['$', '*'])).collect();
-    let folders = above(Path::new(&file.name));
+    let folders = above(path);
     let mut found = Vec::new();
     for name in named.into_iter().take(OTHERS_LIMIT) {
         let there = folders.iter().map(|folder| folder.join(name)).find(|path| file::is_file(path));
@@ -259,25 +276,36 @@ fn others(of: &Path, ends: Ends, around: &mut Around<'_>, is_wanted: impl Fn(&st
     others.filter_map(read).take(OTHERS_LIMIT).collect()
 }
 
-/// Adds the existing env files of Compose services. Returns what was not read.
+/// Adds the existing env files of Compose services, and to each the Compose files that name it. Returns what
+/// was not read.
 pub(super) fn env_files(files: &mut Vec<File>, roots: &Roots) -> NotRead {
     let (mut more, mut all): (Vec<File>, NotRead) = Default::default();
+    let mut readers: Vec<(String, Over)> = Vec::new();
+    // `./a.env` is `a.env`.
+    let is_file = |one: &File, name: &str| {
+        one.name.rsplit('/').next() == name.rsplit('/').next() && join("", &one.name) == name
+    };
     for file in files.iter().filter(|file| file.kind == Kind::Compose && file.name != "-") {
         let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
         let mut around = roots.around(&file.name);
         for name in crate::env_files(file) {
-            let path = folder.join(name);
-            let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
-            let known = files.iter().chain(&more).any(|one| one.name == name);
+            let path = folder.join(&name);
+            let name = join(&folder.display().to_string(), &name);
+            let known = files.iter().chain(&more).any(|one| is_file(one, &name));
             if let Some(text) = around.text(&path).filter(|_| !known) {
-                more.push(File::new(file.catalog, name, &*text, Kind::Environment));
+                more.push(File::new(file.catalog, name.clone(), &*text, Kind::Environment));
             }
+            readers.push((name, Over::new(&file.name, file.text.as_str())));
         }
         let NotRead { skipped, unreadable } = NotRead::of(&mut around);
         all.skipped.extend(skipped);
         all.unreadable.extend(unreadable);
     }
     files.extend(more);
+    for (name, reader) in readers {
+        let named = files.iter_mut().filter(|one| one.kind == Kind::Environment && is_file(one, &name));
+        named.for_each(|one| one.over.push(reader.clone()));
+    }
     all
 }
 

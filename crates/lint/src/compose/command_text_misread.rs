@@ -34,6 +34,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         compose(
+            "services:\n  a:\n    image: b\n    entrypoint: /bin/bash -c \\\n      \"ip route;\"\\ \n      \
+             \"sleep infinity\"\n",
+        ),
+        compose(
             "services:\n  a:\n    image: b\n    command: >\n      --model facebook/opt-125m\n      --port \
              8000\n\
              \x20 c:\n    image: b\n    command: |\n      --model a/b\n      --port 8000\n",
@@ -81,7 +85,9 @@ fn escaped_blank(text: &str) -> Option<usize> {
         match (letter, quote) {
             ('\\', None | Some('"')) => {
                 let (_, next) = letters.next()?;
-                if quote.is_none() && next.is_whitespace() {
+                // Before a part in quotes it joins two parts of one word on purpose.
+                let joins = text[at + 1..].trim_start().starts_with(['"', '\'']);
+                if quote.is_none() && next.is_whitespace() && !joins {
                     return Some(at);
                 }
             }

@@ -3,7 +3,7 @@
 use serde_yaml::Value;
 
 use crate::read::compose::{Compose, IsStack, Service, below, text};
-use crate::rule::{Found, Judge, Rule, Severity, compose};
+use crate::rule::{Example, Found, Judge, Rule, Severity, compose};
 
 pub(crate) const RULE: Rule = Rule {
     id: "healthcheck-invalid",
@@ -39,13 +39,21 @@ pub(crate) const RULE: Rule = Rule {
              \"http://localhost:8000\"]\n",
         ),
     ],
-    silent: &[compose(
-        "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD-SHELL, \"curl -f http://a || exit \
+    silent: &[
+        Example {
+            name: "compose.yaml",
+            text: "services:\n  api:\n    image: b\n    depends_on: {model: {condition: service_healthy}}\n  \
+                   model:\n    build: ./model\n",
+            companions: &[("model/Dockerfile", "FROM debian:12\nHEALTHCHECK CMD curl -f http://localhost\n")],
+        },
+        compose(
+            "services:\n  a:\n    image: b\n    healthcheck: {test: [CMD-SHELL, \"curl -f http://a || exit \
             1\"], \
              interval: 1m30s}\n  c:\n    image: b\n    healthcheck: {test: curl -f http://localhost}\n\
              \x20   depends_on: {a: \
              {condition: service_healthy}}\n",
-    )],
+        ),
+    ],
 };
 
 fn judge(file: &Compose) -> Vec<Found> {
@@ -168,9 +176,18 @@ fn awaited(file: &Compose, service: &Service) -> Vec<Found> {
             if has_test {
                 return None;
             }
+            if !disabled && checks_itself(file, other) {
+                return None;
+            }
+            // Official images have none; another image, or one built here, may.
+            let image = other.text("image").filter(|_| other.at(&["build"]).is_none());
+            let official = image.as_ref().is_some_and(|image| !image.contains(['/', '$']));
+            let consequence = match official || disabled {
+                true => "docker compose up fails",
+                false => "docker compose up fails, unless its image has one",
+            };
             let message = format!(
-                "service {} waits until {name} is healthy, but {name} has no healthcheck; docker \
-                    compose up fails",
+                "service {} waits until {name} is healthy, but {name} has no healthcheck; {consequence}",
                 service.name
             );
             let found = Found::error(
@@ -178,13 +195,18 @@ fn awaited(file: &Compose, service: &Service) -> Vec<Found> {
                 message,
                 format!("Add a healthcheck to {name}, or wait for service_started"),
             );
-            // Official images have none; another image, or one built here, may.
-            let image = other.text("image").filter(|_| other.at(&["build"]).is_none());
-            let official = image.as_ref().is_some_and(|image| !image.contains(['/', '$']));
             match image {
                 Some(_) => Some(found.unless_certain(official || disabled)),
                 None => Some(Found { severity: Severity::Note, ..found }),
             }
         })
         .collect()
+}
+
+/// Whether the image that a service builds has a health check of its own.
+fn checks_itself(file: &Compose, service: &Service) -> bool {
+    let Some(read) = file.built(service) else { return false };
+    let checks = read.shipped();
+    let mut checks = checks.iter().flat_map(|stage| &stage.instructions);
+    checks.any(|one| one.keyword == "HEALTHCHECK" && !one.text.text.trim().eq_ignore_ascii_case("none"))
 }

@@ -14,6 +14,7 @@ pub(crate) const RULE: Rule = Rule {
         compose("services:\n  a:\n    image: b\n    environment:\n      NCCL_IB_HCA: mlx5_0\n"),
     ],
     silent: &[
+        compose("services:\n  exporter:\n    image: b\n    volumes: [\"/dev:/dev\"]\n"),
         compose(
             "services:\n  a:\n    image: b\n    devices: [/dev/infiniband]\n    ulimits: {memlock: -1}\n",
         ),
@@ -45,6 +46,11 @@ fn finding(service: &Service) -> Option<Found> {
     let devices =
         mounts.iter().any(|one| one.contains("/dev/infiniband") || one.starts_with("/dev:") || one == "/dev");
     let name = &service.name;
+    // All devices of the host are mounted for many reasons.
+    let named = mounts.iter().any(|one| one.contains("/dev/infiniband"));
+    if devices && !named {
+        return None;
+    }
     if devices {
         let limit = service.at(&["ulimits", "memlock"]);
         let soft = limit.and_then(|limit| below(limit, &["soft"])).or(limit).and_then(text);

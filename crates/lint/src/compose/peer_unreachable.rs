@@ -44,6 +44,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // For clients on the host: the proxy waits for the service.
+        compose(
+            "services:\n  server:\n    image: b\n    environment: {PROXY_ADDRESS: \"localhost:30022\"}\n  \
+             proxy:\n    image: c\n    depends_on: [server]\n    ports: [\"30022:30022\"]\n",
+        ),
         compose(
             "services:\n  webui:\n    image: b\n    environment: {OLLAMA_BASE_URL: \
              \"http://host.docker.internal:11434\"}\n    extra_hosts: \
@@ -189,6 +194,10 @@ fn itself(file: &Compose, service: &Service, address: &Address) -> Option<Found>
             || of_service(file, one).and_then(|server| server.listens_on(number)) == Some(true)
     };
     let other = file.services.iter().find(|one| one.name != service.name && serves(one))?;
+    // What waits for this service is not called by it: the address is for clients on the host.
+    if depends(other).contains(&service.name) {
+        return None;
+    }
     let message = format!(
         "service {}: {} is {}:{port}, the container itself; port {port} is service {}",
         service.name, address.name, address.host, other.name
@@ -216,6 +225,12 @@ pub(super) fn names(service: &Service) -> Vec<String> {
     names.extend(["container_name", "hostname"].into_iter().filter_map(|key| service.text(key)));
     names.insert(0, service.name.clone());
     names
+}
+
+/// The services that one waits for.
+fn depends(service: &Service) -> Vec<String> {
+    let keys = service.at(&["depends_on"]).and_then(|all| all.as_mapping()).into_iter().flatten();
+    keys.filter_map(|(name, _)| text(name)).chain(service.list(&["depends_on"])).collect()
 }
 
 fn extra_hosts(service: &Service) -> Vec<String> {

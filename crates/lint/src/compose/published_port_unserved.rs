@@ -31,6 +31,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // Images of others may set PORT.
+        compose(
+            "services:\n  tei:\n    image: example/text-embeddings-inference-cpu:1.7\n    entrypoint: \
+             text-embeddings-router --model-id a/b\n    ports: [\"6006:80\"]\n",
+        ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \
              a/b]\n    ports: \

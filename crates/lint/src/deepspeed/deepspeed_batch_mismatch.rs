@@ -34,6 +34,16 @@ pub(crate) const RULE: Rule = Rule {
             "{\n  \"train_batch_size\": \"auto\",\n  \"train_micro_batch_size_per_gpu\": 3\n}\n",
         ),
         named("ds_config.json", "{\n  \"train_batch_size\": 100\n}\n"),
+        // Two copies of a model in four stages.
+        named_with(
+            "ds_config.json",
+            "{\n  \"train_batch_size\": 256,\n  \"train_micro_batch_size_per_gpu\": 4,\n  \
+             \"gradient_accumulation_steps\": 32\n}\n",
+            &[
+                ("run.sh", "deepspeed --num_gpus 8 pipe.py --deepspeed_config ds_config.json\n"),
+                ("pipe.py", "net = PipelineModule(layers=specs, num_stages=4)\n# ds_config.json\n"),
+            ],
+        ),
     ],
 };
 
@@ -93,9 +103,28 @@ fn judge(config: &Config) -> Vec<Found> {
         return Vec::new();
     }
     // Fewer copies of the model than ranks: tensor, pipeline or sequence parallelism.
-    let parallel = !world.given
-        && (1..world.size).any(|copies| {
-            world.size % copies == 0 && needed % copies == 0 && (steps.is_none() || needed == copies)
-        });
+    let possible = (1..world.size).any(|copies| {
+        world.size % copies == 0 && needed % copies == 0 && (steps.is_none() || needed == copies)
+    });
+    if possible && config.nearby.iter().any(|one| splits_model(&one.text)) {
+        return Vec::new();
+    }
+    let parallel = !world.given && possible;
     vec![Found::error(json.line(TRAIN), message, fix).unless_certain(!parallel)]
+}
+
+/// Whether a program or script near the configuration shares a copy of the model among several ranks.
+fn splits_model(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "PipelineModule",
+        "num_stages",
+        "mpu=",
+        "parallel-size",
+        "parallel_size",
+        "tensor_parallel",
+        "sequence_parallel",
+        "pipe-parallel",
+        "pipe_parallel",
+    ];
+    WORDS.iter().any(|word| text.contains(word))
 }

@@ -86,8 +86,9 @@ fn included(file: &Hostfile, start: &Start) -> Option<Found> {
         };
         if let Some(gpu) = gpus.iter().find(|gpu| *gpu >= slots) {
             let message = format!(
-                "--include names GPU {gpu} of {name}, which has {slots} slots in the hostfile, counted from \
-                 0; deepspeed does not check it, and a process on a GPU that is missing fails"
+                "--include names GPU {gpu} of {name}, which has {slots} slots in the hostfile, counted \
+                 from 0; deepspeed: `No slot '{gpu}' specified on host '{name}'` (0.15.2 to 0.19.6 start \
+                 a process on that GPU)"
             );
             return Some(Found::warning(place(start), message, "Use a slot of the hostfile"));
         }

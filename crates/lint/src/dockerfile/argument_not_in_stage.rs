@@ -23,6 +23,10 @@ pub(crate) const RULE: Rule = Rule {
         dockerfile("FROM ubuntu:24.04\nENV ROOT_DIR=/opt/x BIN_DIR=$ROOT_DIR/bin\n"),
     ],
     silent: &[
+        dockerfile(
+            "FROM ubuntu:24.04 AS base-amd64\nARG TARGETARCH\nENV TARGETARCH=${TARGETARCH}\n\
+             FROM base-${TARGETARCH}\nRUN echo $TARGETARCH\n",
+        ),
         dockerfile("ARG V=1\nFROM ubuntu:24.04 AS a\nARG V\nRUN echo $V\nFROM a\nRUN echo $V\n"),
         dockerfile(
             "ARG CUDA_VERSION=12.4.1\nFROM nvidia/cuda:${CUDA_VERSION}-base-ubuntu22.04\nRUN echo \
@@ -57,6 +61,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     for stage in &file.stages {
         let mut declared = match &stage.from {
             From::Stage(index) => ends.get(*index).cloned().unwrap_or_default(),
+            // `FROM base-${TARGETARCH}` is one of these stages.
+            From::Image(image) if !image.known => {
+                let start = image.text.split('$').next().unwrap_or_default().to_ascii_lowercase();
+                let alike = file.stages.iter().zip(&ends).filter(|(other, _)| {
+                    let named = other.name.as_ref().is_some_and(|name| name.starts_with(&start));
+                    named && !start.is_empty()
+                });
+                alike.flat_map(|(_, declared)| declared.iter().cloned()).collect()
+            }
             From::Image(_) | From::Scratch => BTreeSet::new(),
         };
         let mut named = BTreeSet::new();

@@ -33,6 +33,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         dockerfile(
+            "FROM python:3.11\nRUN pip install --no-cache-dir torch==2.1.0\n\
+             RUN pip install --no-cache-dir xformers==0.0.23 --no-dependencies\n",
+        ),
+        dockerfile(
             "FROM python:3.11\nRUN pip install --no-cache-dir stable-baselines3==2.4.1\n\
              RUN pip install --no-cache-dir numpy==1.26.4\nFROM python:3.11\n\
              RUN pip install --no-cache-dir numpy==2.1.0\n",

@@ -24,6 +24,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // The default only stands in for an image that has it.
+        dockerfile(
+            "ARG BASE=ubuntu:24.04\nARG BUILDER=${BASE}\nFROM ${BUILDER} AS build\nRUN make\nFROM ${BASE}\n",
+        ),
         dockerfile(
             "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y curl\nHEALTHCHECK CMD curl -f \
              http://localhost/ || exit 1\n",
@@ -82,7 +86,7 @@ const COMPILERS: &[&str] = &[
 
 fn judge(file: &Dockerfile) -> Vec<Found> {
     let mut found = Vec::new();
-    for stage in file.stages.iter().filter(|stage| is_small(stage)) {
+    for stage in file.stages.iter().filter(|stage| is_small(stage) && !has_stand_in(file, stage)) {
         found.extend(stage.runs.iter().find_map(|run| {
             let (program, package) = missing(stage, run.instruction, &run.command)?;
             let message = format!("{program} is not in the image at this point; the command is not found");
@@ -131,6 +135,22 @@ pub(crate) fn missing_in_check(file: &Dockerfile, check: &str) -> Option<(&'stat
         commands[at].after == "||" && !matches!(next.program(), "exit" | "false" | "kill")
     });
     missing(stage, end, &commands[at]).filter(|_| !fallback)
+}
+
+/// Whether the base of a stage is an ARG whose default is another ARG: it only stands in for the image that
+/// the stage is built with.
+fn has_stand_in(file: &Dockerfile, stage: &Stage) -> bool {
+    let instructions = &file.instructions;
+    let Some(from) = instructions.iter().find(|one| one.keyword == "FROM" && one.line == stage.line) else {
+        return false;
+    };
+    let names: Vec<&str> =
+        from.text.text.split_whitespace().filter_map(|word| word.strip_prefix('$')).collect();
+    let names: Vec<&str> = names.iter().map(|name| name.trim_matches(['{', '}'])).collect();
+    let before = instructions.iter().take_while(|one| one.keyword != "FROM");
+    let arguments = before.filter(|one| one.keyword == "ARG").map(|one| one.text.text.trim());
+    let mut defaults = arguments.filter_map(|text| text.split_once('='));
+    defaults.any(|(name, default)| names.contains(&name) && default.trim_matches('"').starts_with('$'))
 }
 
 /// Whether a base certainly has none of these programs.

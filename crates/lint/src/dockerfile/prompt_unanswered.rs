@@ -51,7 +51,14 @@ fn fault(run: &Run) -> Option<Found> {
     if answered || unknown {
         return None;
     }
-    let message = format!("`{what}` asks for confirmation; a build has no input, and the command aborts");
+    let of_apt = what.starts_with("apt");
+    let when = if of_apt { " where it changes a package" } else { "" };
+    let message =
+        format!("`{what}` asks for confirmation{when}; a build has no input, and the command aborts");
+    // What is not installed is removed without a question.
+    if of_apt && ["remove", "purge", "autoremove"].iter().any(|verb| what.ends_with(verb)) {
+        return Some(Found::note(command.line, message, format!("Add `{option}`")));
+    }
     Some(
         Found::error(command.line, message, format!("Add `{option}`"))
             .unless_certain(certain && command.certain),

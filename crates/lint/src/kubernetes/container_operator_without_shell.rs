@@ -51,11 +51,16 @@ fn fault(container: &Container) -> Option<Found> {
     let is_operator = |word: &str| matches!(word, "&&" | "||" | "|" | ">" | ">>" | "2>&1" | ";" | "<");
     let (key, operator) = words.iter().skip(1).find(|(_, word)| is_operator(word))?;
     let shell = ["sh", "bash", "dash", "ash", "zsh"].contains(&program.as_str());
-    let effect = match shell {
-        true => "the shell takes only the item after -c as its script".to_owned(),
-        false => format!("it is passed to {program} as an argument"),
+    // Without a command the entrypoint of the image runs.
+    let by_image = list(container.value, "command").is_empty();
+    let effect = match (shell, by_image) {
+        (true, _) => "the shell takes only the item after -c as its script".to_owned(),
+        (false, true) => "it is passed to the program of the image as an argument".to_owned(),
+        (false, false) => format!("it is passed to {program} as an argument"),
     };
     let message = format!("container {}: no shell reads {operator:?}; {effect}", container.name);
     let fix = "Write `[bash, -c, \"…\"]` with the whole script as one item";
-    Some(Found::error(container.line(&[key]), message, fix))
+    // Some programs ignore an argument that they do not know.
+    let redirects = matches!(operator.as_str(), ">" | ">>" | "2>&1" | "<");
+    Some(Found::error(container.line(&[key]), message, fix).unless_certain(!redirects && !by_image))
 }

@@ -4,7 +4,7 @@ use serde_yaml::Value;
 
 use crate::read::compose::below;
 use crate::read::manifest::{Document, Manifest, Pod, labels, list, scalar};
-use crate::rule::{Found, Judge, Rule, Severity, named};
+use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "selector-mismatch",
@@ -49,6 +49,26 @@ pub(crate) const RULE: Rule = Rule {
             "manager.yaml",
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    \
              spec: {containers: [{name: a, image: b}]}\n",
+        ),
+        named(
+            "moe.yaml",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None, selector: {app: a, \
+             apps.kubernetes.io/pod-index: \"0\"}}\n---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: \
+             {name: a}\nspec:\n  selector: {matchLabels: {app: a}}\n  template:\n    metadata: {labels: \
+             {app: a}}\n    spec: {containers: [{name: a, image: b}]}\n",
+        ),
+        // One that a kustomization names, and a manifest to which it adds labels.
+        named_with(
+            "config/metrics.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    metadata: \
+             {labels: {a: b}}\n    spec: {containers: [{name: a, image: b}]}\n",
+            &[("config/kustomization.yaml", "resources: [../base]\npatches:\n  - path: metrics.yaml\n")],
+        ),
+        named_with(
+            "base/manager.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    metadata: \
+             {labels: {a: b}}\n    spec: {containers: [{name: a, image: b}]}\n",
+            &[("base/kustomization.yaml", "resources: [manager.yaml]\n")],
         ),
         named(
             "job.yaml",
@@ -98,6 +118,30 @@ fn has(pod: &Pod, wanted: &(String, String)) -> bool {
     pod.labels.contains(wanted) || given(pod).contains(wanted)
 }
 
+/// Whether a pod has a label when it runs.
+fn has_in_the_end(pod: &Pod, wanted: &(String, String)) -> bool {
+    has(pod, wanted) || is_set_by_controller(pod, &wanted.0)
+}
+
+/// Labels that the controller of a workload sets on its pods, each with a value of its own: kubernetes
+/// pkg/controller/statefulset (updateIdentity), pkg/controller/job, pkg/controller/deployment.
+fn is_set_by_controller(pod: &Pod, label: &str) -> bool {
+    let document = pod.document;
+    match document.kind.as_str() {
+        "StatefulSet" => {
+            ["apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name", "controller-revision-hash"]
+                .contains(&label)
+        }
+        "DaemonSet" => ["controller-revision-hash", "pod-template-generation"].contains(&label),
+        "Deployment" => label == "pod-template-hash",
+        "Job" | "CronJob" => ["controller-uid", "job-completion-index"]
+            .contains(&label.strip_prefix("batch.kubernetes.io/").unwrap_or(label)),
+        "LeaderWorkerSet" => label.starts_with("leaderworkerset.sigs.k8s.io/"),
+        "JobSet" => label.starts_with("jobset.sigs.k8s.io/") || label.starts_with("batch.kubernetes.io/"),
+        _ => document.api.starts_with("kubeflow.org/") && label.starts_with("training.kubeflow.org/"),
+    }
+}
+
 const JOB_NAMES: &[&str] = &["job-name", "batch.kubernetes.io/job-name"];
 
 /// The labels that Kubernetes adds to the pods of a Job.
@@ -139,7 +183,8 @@ fn of_service(service: &Document, pods: &[Pod]) -> Vec<Found> {
     if wanted.is_empty() || pods.is_empty() {
         return Vec::new();
     }
-    let matching: Vec<&Pod> = pods.iter().filter(|pod| wanted.iter().all(|one| has(pod, one))).collect();
+    let is_selected = |pod: &&Pod| wanted.iter().all(|one| has_in_the_end(pod, one));
+    let matching: Vec<&Pod> = pods.iter().filter(is_selected).collect();
     if matching.is_empty() {
         return near_miss(service, pods, &wanted).into_iter().collect();
     }
@@ -181,7 +226,7 @@ fn near_miss(service: &Document, pods: &[Pod], wanted: &[(String, String)]) -> O
         [only] => only,
         several => several.iter().find(alike)?,
     };
-    let (name, value) = wanted.iter().find(|one| !has(pod, one))?;
+    let (name, value) = wanted.iter().find(|one| !has_in_the_end(pod, one))?;
     // Operators give pods labels of their own.
     let own =
         ["training.kubeflow.org/", "batch.kubernetes.io/", "job-name", "jobset.sigs.k8s.io/", "statefulset."];

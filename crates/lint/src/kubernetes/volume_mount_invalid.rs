@@ -64,6 +64,12 @@ pub(crate) const RULE: Rule = Rule {
              template: {spec: {containers: [{name: a, image: b, \
              volumeMounts: [{name: ray-token, mountPath: /t}]}]}}\n",
         ),
+        // An operator completes the pod.
+        job!(
+            "",
+            "      containers:\n        - name: a\n          image: FILLED BY THE OPERATOR\n\
+                \x20         volumeMounts: [{name: x, mountPath: /x}]\n"
+        ),
         // The sidecar of GKE uses it by its name.
         job!(
             "",
@@ -129,7 +135,13 @@ fn is_core(document: &Document) -> bool {
 fn is_added(pod: &Pod, name: &str) -> bool {
     let document = pod.document;
     let of_mpi = document.kind == "MPIJob" && matches!(name, "mpi-job-config" | "ssh-auth");
-    of_mpi || document.api.starts_with("ray.io/") || is_of_sidecar(name)
+    of_mpi || document.api.starts_with("ray.io/") || is_of_sidecar(name) || is_filled_in(pod)
+}
+
+/// Whether a program completes the pod before it applies it: the name of an image has no spaces.
+fn is_filled_in(pod: &Pod) -> bool {
+    let images = pod.containers().into_iter().filter_map(|one| scalar(one.value, &["image"]));
+    images.map(|image| image.trim().to_owned()).any(|image| image.contains(' '))
 }
 
 /// Volumes that GKE's sidecar for gcsfuse adds to pods, and uses by name where they are given.

@@ -19,6 +19,7 @@ pub(crate) const RULE: Rule = Rule {
         named("requirements.txt", "numpy 1.26.4\n"),
         named("requirements.txt", "requests==2.32.3 --extra-index-url https://example.com/simple\n"),
         named("requirements.txt", "torch>=2.4+cu121\n"),
+        named("requirements.txt", "lmdeploy>=0.6.2 --no-deps\n"),
         named("requirements.txt", "tomli==2.0.1; python_version < 3.11\n"),
         named("requirements.txt", "a==1.0 --hash=sha256:00\nb==1.0\n"),
     ],
@@ -47,6 +48,26 @@ pub(crate) const RULE: Rule = Rule {
 /// What pip reads behind a requirement; other options there have no effect.
 const BEHIND: &[&str] =
     &["--hash", "--config-settings", "--config-setting", "--global-option", "--install-option", "-C"];
+
+/// Options that lines of a requirements file can have (pip: src/pip/_internal/req/req_file.py,
+/// SUPPORTED_OPTIONS).
+const OF_FILES: &[&str] = &[
+    "--index-url",
+    "--pypi-url",
+    "--extra-index-url",
+    "--no-index",
+    "--constraint",
+    "--requirement",
+    "--editable",
+    "--find-links",
+    "--no-binary",
+    "--only-binary",
+    "--prefer-binary",
+    "--require-hashes",
+    "--pre",
+    "--trusted-host",
+    "--use-feature",
+];
 
 fn judge(list: &PackageList) -> Vec<Found> {
     if list.kind != Kind::Requirements {
@@ -109,6 +130,13 @@ fn behind(line: &Line) -> Option<Found> {
     let word =
         words.find(|word| is_option(word) && *word != "--" && !BEHIND.contains(&name(word).as_str()))?;
     let name = name(word);
+    // pip takes the beginning of an option for it.
+    let known = |name: &str| OF_FILES.iter().any(|one| one.starts_with(name));
+    if name.starts_with("--") && !known(&name) {
+        let message =
+            format!("a requirements file cannot have {name}; pip refuses it (`no such option: {name}`)");
+        return Some(Found::error(line.line, message, format!("Remove it, and give {name} to pip install")));
+    }
     let message = format!("pip ignores {name} after a requirement; it works only on a separate line");
     Some(Found::warning(line.line, message, format!("Move {name} to a line of its own")))
 }

@@ -9,6 +9,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::broken::{Broken, apply_merges, limited, line_of};
 use super::compose::{below, text};
+use super::kustomization::{Role, role};
 use super::yaml_lines::YamlLines;
 use crate::file::File;
 use crate::recognize::base_name;
@@ -38,6 +39,8 @@ pub(crate) struct Document {
     pub value: Value,
     /// The line on which it begins, from 1.
     pub first: usize,
+    /// Whether a kustomization builds it, and may add labels and selectors.
+    pub kustomized: bool,
     lines: YamlLines,
     source: String,
 }
@@ -68,7 +71,13 @@ impl Manifest {
         let read = |text: &str| Manifest::read(file.catalog, text);
         let others = file.over.iter().flat_map(|other| read(&other.text).documents).collect();
         let template = base_name(&file.name).contains("pod-template");
-        Manifest { others, template, ..read(&file.text) }
+        let mut manifest = Manifest { others, template, ..read(&file.text) };
+        match role(&file.name, &file.over) {
+            Some(Role::Patch) => manifest.documents.clear(),
+            Some(Role::Resource) => manifest.documents.iter_mut().for_each(|one| one.kustomized = true),
+            None => {}
+        }
+        manifest
     }
 
     pub(crate) fn read(catalog: &'static Catalog, source: &str) -> Manifest {
@@ -252,7 +261,8 @@ fn document(value: Value, first: usize, source: &str) -> Option<Document> {
     let (kind, api, name) = (of(&["kind"]), of(&["apiVersion"]), of(&["metadata", "name"]));
     let lines = YamlLines::read(source, first);
     let source = source.to_owned();
-    value.is_mapping().then(|| Document { kind, api, name, value, first, lines, source })
+    let kustomized = false;
+    value.is_mapping().then(|| Document { kind, api, name, value, first, kustomized, lines, source })
 }
 
 /// Kinds that have a selector and a template of pods.
@@ -291,13 +301,13 @@ impl Document {
         bare && self.at(&["spec", "selector"]).is_none() || !images.is_empty() && !images.contains(&true)
     }
 
-    /// Whether it is a workload of apps/v1 with neither a selector nor labels of its pods: a patch of
-    /// Kustomize with an image, or a manifest whose kustomization adds both.
+    /// Whether it is a workload of apps/v1 without a selector that Kustomize completes: a patch with an
+    /// image, or a manifest to which a kustomization adds selector and labels.
     pub(crate) fn is_partial(&self) -> bool {
         self.api == "apps/v1"
             && WORKLOADS.contains(&self.kind.as_str())
             && self.at(&["spec", "selector"]).is_none()
-            && self.at(&["spec", "template", "metadata", "labels"]).is_none()
+            && (self.kustomized || self.at(&["spec", "template", "metadata", "labels"]).is_none())
     }
 
     /// `Deployment vllm`.

@@ -12,6 +12,7 @@ pub(crate) mod handed;
 pub(crate) mod hostfile;
 pub(crate) mod hostfile_starts;
 pub(crate) mod json;
+pub(crate) mod kustomization;
 pub(crate) mod launch;
 pub(crate) mod launch_options;
 pub(crate) mod launcher;

@@ -34,6 +34,10 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
+            "python submit.py --num_nodes 8 -- accelerate launch --num_machines 8 --num_processes 64 t.py\n",
+        ),
+        named(
+            "run.sh",
             "accelerate launch --multi_gpu --num_processes 8 --mixed_precision bf16 train.py --use_fsdp\n",
         ),
         named(
@@ -79,7 +83,10 @@ fn machines(launch: &Launch, comments: &[String]) -> Option<Found> {
     if let Some(found) = total(launch, machines, comments) {
         return Some(found);
     }
-    let from_file = options.has("config_file") || !options.complete;
+    // A program that gets the command behind `--` may add options for each machine.
+    let own = launch.words.iter().position(|word| word.text.rsplit('/').next() == Some("accelerate"));
+    let handed = own.is_some_and(|own| launch.words[..own].iter().any(|word| word.text == "--"));
+    let from_file = options.has("config_file") || !options.complete || handed;
     let names = ["machine_rank", "main_process_ip"];
     let missing = names.into_iter().find(|name| !options.has(name)).filter(|_| !from_file)?;
     let line = options.get("num_machines").map_or(launch.line, |one| one.line);

@@ -54,7 +54,15 @@ fn judge(script: &Script) -> Vec<Found> {
                 command of its own";
             let blanks = &line[line.trim_end().len()..];
             let change = Change::end(index + 1, &format!("\\{blanks}"), "\\");
-            found.push(Found::error(index + 1, message, "Remove the space").change(change));
+            let one = match is_in_quotes(&lines, index) {
+                true => {
+                    let message = "a space follows the backslash inside quotes, so the text keeps the \
+                        backslash, and a program gets it as an argument";
+                    Found::warning(index + 1, message, "Remove the space")
+                }
+                false => Found::error(index + 1, message, "Remove the space"),
+            };
+            found.push(one.change(change));
         } else if comment && goes_on(before) && is_option(after()) {
             let message = "the comment ends the command; the options below it are a command of their own";
             found.push(Found::error(
@@ -69,6 +77,16 @@ fn judge(script: &Script) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Whether the end of a line is inside of a text in double quotes that began in it, or in the lines that go
+/// on to it.
+fn is_in_quotes(lines: &[&str], index: usize) -> bool {
+    let goes_on = |line: &&&str| line.trim_end().ends_with('\\');
+    let above = lines[..index].iter().rev().take_while(goes_on).count();
+    let quotes =
+        lines[index - above..=index].iter().map(|line| line.replace("\\\"", "").matches('"').count());
+    quotes.sum::<usize>() % 2 == 1
 }
 
 /// The lines, from 1, of here-documents.

@@ -22,6 +22,7 @@ pub(crate) const RULE: Rule = Rule {
             "run.sh",
             "err=$(python train.py 2>&1 >/dev/null)\npython train.py 2>&1 >/dev/null | grep -i error\n",
         ),
+        named("run.sh", "if pip show torch 2>&1 >/dev/null; then echo y; fi\n"),
         named("run.sh", "python train.py 3>&1 1>&2 2>&3\necho 'a 2>&1 > b'\n"),
         named("run.sh", "python train.py 2>&1 > out.log 2> err.log\n"),
         named("run.sh", "python a.py 2>&1; python b.py > b.log\n"),
@@ -40,8 +41,11 @@ fn judge(script: &Script) -> Vec<Found> {
         let to = rest.strip_prefix('1').unwrap_or(rest).strip_prefix('>')?;
         let own = before.is_none_or(char::is_whitespace) && behind.starts_with(char::is_whitespace);
         let wanted = matches!(stops, Some('|' | ')'));
+        // What is thrown away is no file.
+        let discards = to.trim_start_matches('>').trim_start().starts_with("/dev/null");
         if !own
             || wanted
+            || discards
             || to.starts_with('&')
             || rest.contains("2>")
             || rest.contains("&&") && to.trim().is_empty()

@@ -20,6 +20,10 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "#!/bin/bash -e\nfailed=0\nfor f in *; do\n  let failed++\ndone\n"),
     ],
     silent: &[
+        named(
+            "a.sh",
+            "#!/bin/bash\nset -e\ntries=0\nuntil\n  (( tries++ ))\n  umount /mnt\ndo\n  sleep 1\ndone\n",
+        ),
         named("a.sh", "#!/bin/bash\ntries=0\nuntil curl -f localhost; do\n  ((tries++))\ndone\n"),
         named(
             "a.sh",
@@ -43,6 +47,8 @@ fn judge(script: &Script) -> Vec<Found> {
     let first = script.text.lines().next().unwrap_or_default();
     let mut exits = first.starts_with("#!") && first.split_whitespace().skip(1).any(is_errexit);
     let mut zero: BTreeMap<&str, bool> = BTreeMap::new();
+    // Commands between `until` and `do` are its condition, whose failures do not end the script.
+    let mut in_condition = false;
     let mut found = Vec::new();
     for (index, line) in script.text.lines().enumerate() {
         if in_documents.contains(&(index + 1)) {
@@ -50,6 +56,12 @@ fn judge(script: &Script) -> Vec<Found> {
         }
         let text = line.split(" #").next().unwrap_or_default().trim();
         let mut words = text.split([' ', '\t', ';']).filter(|word| !word.is_empty());
+        let starts = |names: &[&str]| names.iter().any(|name| text.split_whitespace().next() == Some(name));
+        let has = |name: &str| text.split([' ', '\t', ';']).any(|word| word == name);
+        in_condition = match starts(&["until", "while"]) {
+            true => !has("do"),
+            false => in_condition && !has("do"),
+        };
         if words.next() == Some("set") {
             let rest: Vec<&str> = words.collect();
             exits |= rest.iter().any(|word| is_errexit(word)) || rest.contains(&"errexit");
@@ -60,7 +72,7 @@ fn judge(script: &Script) -> Vec<Found> {
             zero.insert(name, value == "0");
             continue;
         }
-        let Some(name) = incremented(text).filter(|_| exits) else { continue };
+        let Some(name) = incremented(text).filter(|_| exits && !in_condition) else { continue };
         if zero.get(name) == Some(&true) {
             let message = format!(
                 "{name} is 0 here: the value of `{text}` is 0, so that its exit status is 1, and `set -e` \

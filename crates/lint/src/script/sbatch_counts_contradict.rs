@@ -35,6 +35,10 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         named(
+            "nccl.sh",
+            "#!/bin/bash\n#SBATCH --nodes=2\nsrun --nodes=2 bash -c \"all_reduce_perf -b 8M -n 10\"\n",
+        ),
+        named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --ntasks=2 --gpus-per-node=8\nsrun \
                 torchrun --nnodes=2 \
@@ -180,7 +184,10 @@ fn step(batch: &Batch, line: usize, words: &[&str], command: &str, nodes: Option
     }
     let of_nodes = || nodes?.checked_mul(batch.number("ntasks-per-node").unwrap_or(1));
     let tasks = batch.number("ntasks").or_else(of_nodes)?;
-    let more = option(words, &["--ntasks", "-n"]).filter(|more| *more > tasks)?;
+    // Options of a script in quotes are not those of srun.
+    let inner = words.windows(2).position(|two| matches!(two[0], "bash" | "sh") && two[1].ends_with('c'));
+    let own = &words[..inner.unwrap_or(words.len())];
+    let more = option(own, &["--ntasks", "-n"]).filter(|more| *more > tasks)?;
     let message = format!("srun starts {more} tasks, but the job has {tasks}");
     Some(Found::warning(line, message, "Raise --ntasks of the job"))
 }

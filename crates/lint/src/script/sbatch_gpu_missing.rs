@@ -20,6 +20,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        // Processes for processors: no node has so many GPUs.
+        named(
+            "job.sbatch",
+            "#!/bin/bash\n#SBATCH --nodes=8\nsrun torchrun --nproc_per_node=75 tokenize.py\n",
+        ),
         named(
             "job.sbatch",
             "#!/bin/bash\n#SBATCH --gres=gpu:8\nsrun torchrun --nproc_per_node=8 \
@@ -70,8 +75,13 @@ fn judge(script: &Script) -> Vec<Found> {
         .collect()
 }
 
+/// GPUs of one node, at most: a DGX-2 has 16.
+const GPUS_MAX: u64 = 16;
+
 fn why(command: &str) -> Option<String> {
-    if let Some(needs) = workers::needs(command).filter(|_| workers::launches(command)) {
+    // More processes than any node has GPUs are for its processors.
+    let needs = workers::needs(command).filter(|needs| needs.gpus <= GPUS_MAX);
+    if let Some(needs) = needs.filter(|_| workers::launches(command)) {
         return Some(format!("its command has {}", needs.option));
     }
     let words: Vec<&str> = command.split(|letter: char| letter.is_whitespace() || letter == '=').collect();

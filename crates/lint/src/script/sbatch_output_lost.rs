@@ -54,10 +54,18 @@ fn missing(batch: &Batch, option: &BatchOption) -> Option<Found> {
             && command.split_whitespace().any(|word| word.trim_end_matches('/') == folder)
     };
     let late = batch.commands.iter().find(|(_, command)| makes(command));
-    let message = "Slurm does not create the directory of the output file, and the job fails without it";
-    let fix = format!("Run `mkdir -p {folder}` before sbatch");
+    let message = format!(
+        "Slurm before 23.02 does not create {folder} for the output file, and the job fails if it is missing"
+    );
+    let fix = format!("For older releases run `mkdir -p {folder}` before sbatch");
     match late {
-        Some((line, _)) => Some(Found::warning(*line, format!("this mkdir comes too late: {message}"), fix)),
+        Some((line, _)) => {
+            let message = format!(
+                "this mkdir comes too late for Slurm before 23.02, which does not create {folder} for the \
+                 output file: the job fails"
+            );
+            Some(Found::warning(*line, message, fix))
+        }
         None => (!folder.starts_with('/')).then(|| Found::note(option.line, message, fix)),
     }
 }

@@ -110,6 +110,16 @@ fn early(line: usize, command: &str, before_step: bool) -> Option<Found> {
     (assigned && before_step).then(|| Found::error(line, message, fix))
 }
 
+/// The command that a text begins with, to its end: `$(hostname -I)`.
+fn whole<'t>(text: &'t str, start: &'t str) -> &'t str {
+    let end = match start.chars().next() {
+        Some('$') if start.starts_with("$(") => text.find(')'),
+        Some('`') => text[1..].find('`').map(|end| end + 1),
+        _ => None,
+    };
+    end.map_or(start, |end| &text[..=end])
+}
+
 /// `MASTER_ADDR` of the node itself, in every task.
 fn own_address(line: usize, command: &str, steps: &[usize]) -> Option<Found> {
     let fix =
@@ -128,7 +138,7 @@ fn own_address(line: usize, command: &str, steps: &[usize]) -> Option<Found> {
         names.iter().find_map(|name| {
             let (_, rest) = text.split_once(name)?;
             let rest = rest.trim_start_matches(['"', '\'', ' ']);
-            own.iter().find(|one| rest.starts_with(**one)).copied()
+            own.iter().find(|one| rest.starts_with(**one)).map(|one| whole(rest, one).to_owned())
         })
     };
     if is_step(command) {
@@ -144,4 +154,17 @@ fn own_address(line: usize, command: &str, steps: &[usize]) -> Option<Found> {
     let message =
         format!("the master address {loopback} is another machine on each node; the ranks never meet");
     steps.iter().any(|step| *step > line).then(|| Found::error(line, message, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_shown_whole() {
+        assert_eq!(whole("$(hostname -I) torchrun", "$(hostname"), "$(hostname -I)");
+        assert_eq!(whole("`hostname` torchrun", "`hostname"), "`hostname`");
+        assert_eq!(whole("$(hostname", "$(hostname"), "$(hostname");
+        assert_eq!(whole("127.0.0.1:29500", "127.0.0.1"), "127.0.0.1");
+    }
 }

@@ -131,6 +131,12 @@ fn unset(line: usize, command: &str, name: &str, option: &str, batch: &Batch) ->
         Some(gpus) => format!("Use $SLURM_GPUS_ON_NODE, or add `#SBATCH --{option}={gpus}`"),
         None => format!("Add `#SBATCH --{option}=…`, or write `${{{name}:-1}}`"),
     };
+    // Arrays are usually submitted with the option on the command line.
+    if option == "array" {
+        let message =
+            format!("Slurm sets {name} only with --array, which the script does not have: sbatch needs it");
+        return Found::note(line, message, "Add `#SBATCH --array=…`, or submit with `sbatch --array=…`");
+    }
     // Without a request for GPUs in the script, the options may be on the command line.
     Found::error(line, message, fix).unless_certain(is_count(command, name) && batch.has_gpus())
 }

@@ -200,6 +200,10 @@ fn port(one: &Listens, options: &Options, environment: &Environment, in_own_imag
             return Some(Port { number, set_by: format!("{name}={value}") });
         }
     }
+    // Images often set a variable of this name; only that of the server's own image is known.
+    if !in_own_image && one.variables.contains(&"PORT") {
+        return None;
+    }
     let number = one.in_image.filter(|_| in_own_image).or(one.default)?;
     let set_by = if in_own_image { "the default of its image" } else { "the default" };
     Some(Port { number, set_by: set_by.to_owned() })
@@ -322,7 +326,7 @@ mod tests {
         assert_eq!(of(tgi, "--model-id a/b", &[]), Some((Some(80), false)));
         assert_eq!(of(tgi, "--model-id a/b", &[("PORT", "8080")]), Some((Some(8080), false)));
         assert_eq!(of(tgi, "text-generation-launcher", &[]), Some((Some(80), false)));
-        assert_eq!(of("", "text-generation-launcher", &[]), Some((Some(3000), false)));
+        assert_eq!(of("", "text-generation-launcher", &[]), Some((None, false)));
         assert_eq!(of("", "python -m sglang.launch_server --model a", &[]), Some((Some(30000), true)));
         assert_eq!(of("", "vllm serve $MODEL --port 9000 --dtype=$D", &[]), Some((Some(9000), false)));
         assert_eq!(of("", "vllm serve a $ARGS", &[]), Some((None, false)));

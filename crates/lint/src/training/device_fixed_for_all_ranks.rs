@@ -1,7 +1,7 @@
 //! Every rank uses the same GPU.
 
 use crate::read::one_gpu::{one_process_a_node, sees_one_gpu};
-use crate::read::python::{Call, Program};
+use crate::read::python::{Call, Program, string};
 use crate::rule::{Found, Judge, Rule, Severity, named, named_with};
 
 pub(crate) const RULE: Rule = Rule {
@@ -84,6 +84,24 @@ pub(crate) const RULE: Rule = Rule {
             "import torch\nimport torch.distributed as dist\n\
              dist.init_process_group(\"gloo\", rank=0, world_size=1)\ntorch.cuda.set_device(0)\n",
         ),
+        named(
+            "test.py",
+            "import torch\nimport torch.distributed as dist\nworld_size = 1\ndef start():\n    \
+             torch.cuda.set_device(0)\n    dist.init_process_group(\"nccl\", rank=0, \
+             world_size=world_size)\n",
+        ),
+        named(
+            "actor.py",
+            "import ray\nimport torch\nimport torch.distributed as dist\n@ray.remote(num_gpus=1)\n\
+             class Worker:\n    def __init__(self):\n        torch.cuda.set_device(0)\n\
+             \x20       dist.init_process_group(\"nccl\")\n",
+        ),
+        named(
+            "train.py",
+            "import os\nos.environ[\"CUDA_VISIBLE_DEVICES\"] = os.environ[\"SLURM_LOCALID\"]\nimport torch\n\
+             import torch.distributed as dist\ndist.init_process_group(\"nccl\")\n\
+             torch.cuda.set_device(0)\n",
+        ),
     ],
 };
 
@@ -93,8 +111,9 @@ fn judge(program: &Program) -> Vec<Found> {
         .calls
         .iter()
         .filter(|call| call.name == "torch.distributed.init_process_group")
-        .any(|call| call.keyword("world_size").is_some_and(|size| size.text == "1"));
-    if !program.is_distributed() || alone || sees_one_gpu(program) || one_process_a_node(program) {
+        .any(|call| call.keyword("world_size").is_some_and(|size| is_one(program, call, &size.text)));
+    let one_each = sees_one_gpu(program) || is_actor_of_ray(program) || shows_own_gpu(program);
+    if !program.is_distributed() || alone || one_each || one_process_a_node(program) {
         return Vec::new();
     }
     if let Some(found) = without_index(program) {
@@ -123,6 +142,35 @@ fn judge(program: &Program) -> Vec<Found> {
         first(inner).then(|| Found::warning(ids.line, message, "Use device_ids=[local_rank]"))
     });
     found.collect()
+}
+
+/// Whether a value is 1: a number, or a name that is set to it.
+fn is_one(program: &Program, call: &Call, text: &str) -> bool {
+    let named = || program.certain_value(text, &call.function, call.at.start);
+    text == "1" || named().is_some_and(|value| value.text == "1")
+}
+
+/// Whether Ray starts the ranks: an actor with one GPU sees only that, as its first.
+fn is_actor_of_ray(program: &Program) -> bool {
+    let ray = program.imports.values().any(|full| full.split('.').next() == Some("ray"))
+        || program.text.lines().any(|line| line.trim() == "import ray");
+    ray && ["ray.remote", "@remote", ".options("].iter().any(|word| program.text.contains(word))
+}
+
+/// Whether the program itself shows each rank one GPU, before it uses any.
+fn shows_own_gpu(program: &Program) -> bool {
+    let own = program
+        .assignments
+        .iter()
+        .filter(|one| one.name.starts_with("os.environ[") && one.name.contains("CUDA_VISIBLE_DEVICES"));
+    let by_call = program.calls.iter().filter(|call| {
+        let sets = ["os.environ.setdefault", "os.putenv"].contains(&call.name.as_str());
+        sets && call.arguments.first().is_some_and(|name| name.text.contains("CUDA_VISIBLE_DEVICES"))
+    });
+    let values = own.map(|one| one.text.as_str());
+    let mut values = values.chain(by_call.filter_map(|call| Some(call.arguments.get(1)?.text.as_str())));
+    // A constant is the same list for all of them.
+    values.any(|value| string(value).is_none())
 }
 
 /// Words of a program that selects a device for each rank, or hands that on.

@@ -1,6 +1,6 @@
 //! A training step that leaves out DeepSpeed's engine.
 
-use crate::read::python::Program;
+use crate::read::python::{Assignment, Program};
 use crate::rule::{Found, Judge, Rule, Severity, named};
 
 pub(crate) const RULE: Rule = Rule {
@@ -15,6 +15,13 @@ pub(crate) const RULE: Rule = Rule {
          for x in loader:\n    loss = engine(x)\n    loss.backward()\n    optimizer.step()\n",
     )],
     silent: &[
+        // Another test trains without the engine.
+        named(
+            "test.py",
+            "import deepspeed\nimport torch\ndef a():\n    engine, *_ = deepspeed.initialize(model=net)\n    \
+             engine(x)\ndef b():\n    optimizer = torch.optim.SGD(p)\n    for x in loader:\n        \
+             loss = net(x)\n        loss.backward()\n        optimizer.step()\n",
+        ),
         named(
             "train.py",
             "import deepspeed\nengine, _, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
@@ -61,6 +68,12 @@ fn judge(program: &Program) -> Vec<Found> {
         })
     });
     let Some((backward, step)) = backward.zip(step) else { return Vec::new() };
+    // Another function that trains without the engine, with an optimizer of its own.
+    let optimizer = step.name.trim_end_matches(".step");
+    let made_there = |set: &Assignment| set.name == optimizer && set.function == backward.function;
+    if backward.function != one.function && program.assignments.iter().any(made_there) {
+        return Vec::new();
+    }
     let message = format!(
         "{} and {} bypass the engine of DeepSpeed, which scales the loss, counts micro-batches and advances \
          the scheduler",

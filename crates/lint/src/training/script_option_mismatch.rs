@@ -112,7 +112,7 @@ fn of_type_bool(call: &Call) -> Option<Found> {
     let given = call.keyword("type").filter(|one| one.text == "bool")?;
     let name = string(&call.arguments.first()?.text)?;
     let message = format!(
-        "type=bool takes every text for True, also \"False\" and \"0\": {name} cannot be switched off"
+        "type=bool takes every text for True but the empty one: `{name} False` and `{name} 0` switch it on"
     );
     Some(Found::warning(
         given.line,

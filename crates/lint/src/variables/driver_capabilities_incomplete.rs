@@ -21,6 +21,11 @@ pub(crate) const RULE: Rule = Rule {
         named("Dockerfile", "FROM python:3.12\nENV NVIDIA_DRIVER_CAPABILITIES=compute,utility,video\n"),
         named("Dockerfile", "FROM python:3.12\nENV NVIDIA_DRIVER_CAPABILITIES=all\n"),
         named("train.sh", "export NVIDIA_DRIVER_CAPABILITIES=utility\nnvidia-smi\n"),
+        // A tool that asks NVML needs no more.
+        named(
+            "Dockerfile",
+            "FROM debian:12\nCOPY mig-manager /usr/bin/\nENV NVIDIA_DRIVER_CAPABILITIES=utility\n",
+        ),
         named("Dockerfile", "FROM python:3.12\nARG C\nENV NVIDIA_DRIVER_CAPABILITIES=$C\n"),
     ],
 };
@@ -31,6 +36,7 @@ fn judge(settings: &Settings) -> Vec<Found> {
     use crate::kind::Kind;
     // A script sets it for nobody: the runtime reads it of the container.
     let read = matches!(settings.kind, Some(Kind::Dockerfile | Kind::Compose | Kind::Environment));
+    let is_image = settings.kind == Some(Kind::Dockerfile);
     let known = settings.known().filter(|(_, one, _)| read && one.name == "NVIDIA_DRIVER_CAPABILITIES");
     known
         .filter_map(|(_, one, value)| {
@@ -43,6 +49,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
                 None if words.is_empty() || words.contains(&"all") || words.contains(&"compute") => {
                     return None;
                 }
+                // All that tools need which ask the driver about the GPUs: NVML.
+                None if words == ["utility"] && is_image && !settings.computes => return None,
                 None => format!(
                     "NVIDIA_DRIVER_CAPABILITIES={value} leaves out compute: libcuda is not \
                     mounted, and CUDA finds no driver"

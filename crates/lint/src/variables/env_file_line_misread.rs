@@ -26,6 +26,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
     ],
     silent: &[
+        named_with(
+            "serve.env",
+            "HF_HOME=/data # a volume\nexport NCCL_DEBUG=\"INFO\"\nMODEL: a/b\n",
+            &[("compose.yaml", "services:\n  a:\n    image: b\n    env_file: ./serve.env\n")],
+        ),
         named("train.env", "# comment\n\nNCCL_DEBUG=INFO\nEMPTY=\nCOLOR=#fff\nHOST\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO # sourced\n"),
         named("setenv.env", "export NCCL_DEBUG=INFO\nexport NCCL_IB_GID_INDEX=3\n"),
@@ -55,14 +60,16 @@ fn judge(settings: &Settings) -> Vec<Found> {
         .iter()
         .any(|(_, text)| text.trim_start().starts_with('#') && text.contains("--env-file"));
     let docker = docker || settings.passed_by.is_some();
+    // docker compose reads it as a shell would.
+    let plain = !sourced && (docker || !settings.read_by_compose);
     // compose and most libraries read `export` in .env.
-    let mixed = !sourced
+    let mixed = plain
         && !settings.name.rsplit('/').next().is_some_and(|name| name.starts_with(".env"))
         && settings.scopes.iter().flat_map(|scope| &scope.settings).any(|one| one.held == Held::Always);
     let mut seen: BTreeMap<&str, &Setting> = BTreeMap::new();
     let mut found = Vec::new();
     for one in settings.scopes.iter().flat_map(|scope| &scope.settings) {
-        if !sourced && one.held == Held::Always {
+        if plain && one.held == Held::Always {
             found.extend(of_docker(one, docker));
         }
         if one.held == Held::Script && (docker || mixed) {
@@ -76,7 +83,8 @@ fn judge(settings: &Settings) -> Vec<Found> {
             found.push(Found::warning(one.location.clone(), message, "Remove one of them"));
         }
     }
-    found.extend(settings.others.iter().filter_map(|(line, text)| other(*line, text)));
+    let others = settings.others.iter().filter(|_| docker || !settings.read_by_compose);
+    found.extend(others.filter_map(|(line, text)| other(*line, text)));
     found
 }
 

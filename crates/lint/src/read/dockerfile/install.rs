@@ -158,6 +158,8 @@ impl Install {
             }
             _ => {}
         }
+        // pip's other name for it.
+        let name = if name == "--no-dependencies" { "--no-deps".to_owned() } else { name };
         self.options.push(name);
     }
 }

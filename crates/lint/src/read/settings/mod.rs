@@ -14,10 +14,11 @@ use std::str::FromStr;
 
 use pep440_rs::Version;
 
-use crate::file::File;
+use crate::file::{File, Over};
 use crate::kind::Kind;
 use crate::location::Location;
 use crate::read::script::Script;
+use crate::recognize::{base_name, kind_of_name};
 use facts::Facts;
 use judge::Checks;
 
@@ -37,6 +38,9 @@ pub(crate) struct Settings {
     pub others: Vec<(usize, String)>,
     /// Of an env file: a script that passes it to `docker run`.
     pub passed_by: Option<String>,
+    /// Of an env file: whether a Compose file has it as `env_file`, and reads quotes, comments, `export` and
+    /// `NAME: value`.
+    pub read_by_compose: bool,
     /// Names that the file itself uses: a script's own variables.
     pub uses: BTreeSet<String>,
     /// Of a script: names that are integers to the shell (`declare -i`).
@@ -47,6 +51,9 @@ pub(crate) struct Settings {
     pub returns: Option<usize>,
     /// Of a Dockerfile: whether it installs torch with pip.
     pub installs_torch: bool,
+    /// Of a Dockerfile: whether it names CUDA, Python or what computes with them, and not only tools that ask
+    /// the driver about the GPUs.
+    pub computes: bool,
     /// Of nccl.conf: the interfaces that the network configuration next to it has.
     pub interfaces: Vec<String>,
     /// What is known of the machine that the file is for.
@@ -161,8 +168,18 @@ fn passed_by(file: &File) -> Option<String> {
             engine && matches!(command.word(1), "run" | "create" | "exec") && given
         })
     };
-    let scripts = file.over.iter().filter(|_| file.kind == Kind::Environment);
+    let scripts = file.over.iter().filter(|other| file.kind == Kind::Environment && !is_compose(other));
     scripts.into_iter().find(|one| passes(&one.text)).map(|one| one.name.clone())
+}
+
+fn is_compose(other: &Over) -> bool {
+    kind_of_name(&other.name) == Some(Kind::Compose)
+}
+
+/// Whether it is a Compose file that reads its env files as docker compose does: `format: raw` and
+/// `docker stack deploy` take the lines as they stand.
+fn reads_as_compose(other: &Over) -> bool {
+    is_compose(other) && !base_name(&other.name).contains("stack") && !other.text.contains("format: raw")
 }
 
 impl Settings {
@@ -176,11 +193,13 @@ impl Settings {
             written: Vec::new(),
             others: Vec::new(),
             passed_by: passed_by(file),
+            read_by_compose: file.kind == Kind::Environment && file.over.iter().any(reads_as_compose),
             uses: BTreeSet::new(),
             integers: BTreeSet::new(),
             launches: Vec::new(),
             returns: None,
             installs_torch: false,
+            computes: false,
             interfaces: Vec::new(),
             facts: file.facts.clone(),
             checks: &[],

@@ -12,7 +12,7 @@ use crate::read::compose::{Compose, Service};
 use crate::read::dockerfile::command::{Command, Word};
 use crate::read::dockerfile::expand::expand;
 use crate::read::dockerfile::stage::{settings, unquoted};
-use crate::read::dockerfile::{Dockerfile, Stage};
+use crate::read::dockerfile::{Dockerfile, From, Stage};
 use crate::read::script::Script;
 
 impl Settings {
@@ -33,6 +33,7 @@ impl Settings {
         Settings {
             scopes: vec![scope],
             written: commands.flat_map(written).collect(),
+            computes: shipped.iter().any(|stage| computes(stage)),
             installs_torch: read
                 .installs()
                 .any(|(_, _, install)| install.requirements.iter().any(|one| one.name == "torch")),
@@ -111,6 +112,17 @@ fn earliest_from(commands: &[Command]) -> Vec<usize> {
         lines[at - 1] = lines[at - 1].min(lines[at]);
     }
     lines
+}
+
+/// Whether a stage names something that computes on a GPU, or may: in its base image or an instruction.
+fn computes(stage: &Stage) -> bool {
+    const WORDS: &[&str] = &["cuda", "python", "torch", "tensorflow", "vllm", "pip install", "ollama"];
+    let names = |text: &str| WORDS.iter().any(|word| text.contains(word));
+    let base = match &stage.from {
+        From::Image(image) => names(&image.text),
+        _ => false,
+    };
+    base || stage.instructions.iter().any(|one| names(&one.text.text))
 }
 
 /// The pairs of a stage's ENV instructions.
