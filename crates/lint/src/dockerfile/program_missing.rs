@@ -3,10 +3,10 @@
 use crate::read::dockerfile::command::Command;
 use crate::read::dockerfile::instructions::Instruction;
 use crate::read::dockerfile::shell;
-use crate::read::dockerfile::start::started;
+use crate::read::dockerfile::start::{Started, scripts, started};
 use crate::read::dockerfile::text::Text;
 use crate::read::dockerfile::{Dockerfile, From, Stage, apt};
-use crate::rule::{Found, Judge, Rule, Severity, dockerfile};
+use crate::rule::{Found, Judge, Rule, Severity, dockerfile, with};
 
 pub(crate) const RULE: Rule = Rule {
     id: "program-missing",
@@ -22,8 +22,16 @@ pub(crate) const RULE: Rule = Rule {
             "FROM debian:12\nRUN apt-get update && apt-get install -y --no-install-recommends git\nRUN \
              curl -fsSLO https://example.com/x\n",
         ),
+        with(
+            "FROM python:3.12-slim\nCOPY entrypoint.sh /\nENTRYPOINT [\"/entrypoint.sh\"]\n",
+            &[("entrypoint.sh", "#!/bin/sh\nset -e\ncurl -fsS http://registry/ready\nexec \"$@\"\n")],
+        ),
     ],
     silent: &[
+        with(
+            "FROM python:3.12-slim\nCOPY entrypoint.sh /\nENTRYPOINT [\"/entrypoint.sh\"]\n",
+            &[("entrypoint.sh", "#!/bin/sh\nif command -v curl; then curl http://x; fi\nexec \"$@\"\n")],
+        ),
         dockerfile(
             "FROM python:3.12-slim\nRUN apt-get update && apt-get install -y curl\nHEALTHCHECK CMD curl -f \
              http://localhost/ || exit 1\n",
@@ -102,7 +110,25 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         Found::error(command.line, message, format!("Install {package} with apt-get"))
             .unless_certain(command.certain)
     }));
+    let scripts = if small.is_some() { scripts(file) } else { Vec::new() };
+    found.extend(small.and_then(|stage| scripts.iter().find_map(|script| in_script(stage, script))));
     found
+}
+
+/// A program that a script needs which the image starts.
+fn in_script(stage: &Stage, script: &Started) -> Option<Found> {
+    let asks = script.commands.iter().any(|one| {
+        matches!(one.program(), "apt-get" | "apt" | "command" | "which" | "type" | "hash" | "source" | ".")
+    });
+    let certain = script.commands.iter().filter(|one| one.certain && !asks);
+    let end = stage.instructions.len();
+    let (command, (program, package)) =
+        certain.into_iter().find_map(|one| Some((one, missing(stage, end, one)?)))?;
+    let message = format!(
+        "{program} is not in the image, but {} (line {}) needs it; the command is not found",
+        script.path, command.line
+    );
+    Some(Found::warning(script.line, message, format!("Install {package} with apt-get")))
 }
 
 /// A HEALTHCHECK with a program that is not there at the end of the stage.
