@@ -170,7 +170,9 @@ impl Content {
             Judge::Compose(judge) => self.compose.as_ref().map(judge),
             Judge::Containers(judge) => {
                 let of_file = self.compose.as_ref().map(judge);
-                of_file.or_else(|| self.started.as_ref().map(|started| in_script(judge(&started.compose), started)))
+                of_file.or_else(|| {
+                    self.started.as_ref().map(|started| in_script(judge(&started.compose), started))
+                })
             }
             Judge::Variables(judge) => self.settings.as_ref().map(judge),
             Judge::Script(judge) => self.script.as_ref().map(judge),

@@ -23,7 +23,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
-            "docker run --rm nvidia/cuda:12.4.1-base-ubuntu22.04 nvcc --version\ndocker run \"${opts[@]}\" my/train \
+            "docker run --rm nvidia/cuda:12.4.1-base-ubuntu22.04 nvcc --version\ndocker run \"${opts[@]}\" \
+             my/train \
              torchrun train.py\n",
         ),
         composes(

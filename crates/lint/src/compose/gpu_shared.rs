@@ -19,7 +19,8 @@ pub(crate) const RULE: Rule = Rule {
              gpus: [{device_ids: [\"0\"]}]\n",
         ),
         compose(
-            "services:\n  a:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, a/b]\n    deploy:\n      \
+            "services:\n  a:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, a/b]\n    \
+             deploy:\n      \
              replicas: 2\n      resources: {reservations: {devices: [{driver: nvidia, count: 1, \
              capabilities: [gpu]}]}}\n",
         ),

@@ -27,13 +27,15 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "docker run --gpus all --ipc=host -v /srv/models:/models vllm/vllm-openai:v0.6.3 --model /data/llama\n",
+            "docker run --gpus all --ipc=host -v /srv/models:/models vllm/vllm-openai:v0.6.3 --model \
+             /data/llama\n",
         ),
     ],
     silent: &[
         named(
             "run.sh",
-            "docker run --gpus all --ipc=host --mount type=bind,src=/srv,dst=/data vllm/vllm-openai:v0.6.3 --model \
+            "docker run --gpus all --ipc=host --mount type=bind,src=/srv,dst=/data vllm/vllm-openai:v0.6.3 \
+             --model \
              /data/llama\n",
         ),
         compose(

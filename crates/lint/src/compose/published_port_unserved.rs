@@ -37,7 +37,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
-            "docker run -d --gpus all -p 80:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b $EXTRA_ARGS\n",
+            "docker run -d --gpus all -p 80:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b \
+             $EXTRA_ARGS\n",
         ),
         compose(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.8.5\n    command: [--model, \

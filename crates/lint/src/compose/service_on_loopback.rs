@@ -27,7 +27,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "docker run --gpus all -p 8000:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --host 127.0.0.1\n",
+            "docker run --gpus all -p 8000:8000 --ipc=host vllm/vllm-openai:v0.6.3 --model a/b --host \
+             127.0.0.1\n",
         ),
     ],
     silent: &[

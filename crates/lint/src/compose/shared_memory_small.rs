@@ -51,11 +51,16 @@ pub(crate) const RULE: Rule = Rule {
             "run.sh",
             "docker run --rm --gpus all my/train torchrun --standalone --nproc_per_node=8 train.py\n",
         ),
+        compose(
+            "services:\n  a:\n    image: t:1\n    gpus: all\n    command: torchrun --standalone \
+             --nproc-per-node=8 t.py\n    tmpfs: [\"/dev/shm:size=64m\"]\n",
+        ),
     ],
     silent: &[
         named(
             "run.sh",
-            "docker run --rm --gpus all --shm-size=16g my/train torchrun --standalone --nproc_per_node=8 t.py\n",
+            "docker run --rm --gpus all --shm-size=16g my/train torchrun --standalone --nproc_per_node=8 \
+             t.py\n",
         ),
         with(
             "services:\n  a:\n    image: b\n    working_dir: /app\n    volumes: \
@@ -125,7 +130,7 @@ fn has_memory(file: &Compose, service: &Service) -> bool {
         .list(&["tmpfs"])
         .iter()
         .chain(&service.list(&["volumes"]))
-        .any(|one| one.contains("/dev/shm"));
+        .any(|one| one.contains("/dev/shm") && !is_default(size_of_tmpfs(one)));
     let long = match service.at(&["volumes"]) {
         Some(serde_yaml::Value::Sequence(items)) => items
             .iter()
@@ -134,6 +139,12 @@ fn has_memory(file: &Compose, service: &Service) -> bool {
         _ => false,
     };
     keys || mounted || long
+}
+
+/// The size of `/dev/shm:size=64m`; without one a tmpfs takes half of the memory.
+fn size_of_tmpfs(mount: &str) -> &str {
+    let options = mount.rsplit(':').next().unwrap_or_default().split(',');
+    options.into_iter().find_map(|option| option.strip_prefix("size=")).unwrap_or_default()
 }
 
 /// Whether a size is not above the default: `64m`, `67108864`.

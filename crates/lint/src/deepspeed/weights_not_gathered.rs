@@ -29,7 +29,8 @@ pub(crate) const RULE: Rule = Rule {
             &[
                 (
                     "train.py",
-                    "import deepspeed\ndef save(engine):\n    engine.save_fp16_model(\"out\", \"model.bin\")\n\
+                    "import deepspeed\ndef save(engine):\n    engine.save_fp16_model(\"out\", \
+                     \"model.bin\")\n\
                      def main(args):\n    engine = deepspeed.initialize(args, net)[0]\n    save(engine)\n\
                      deepspeed.add_config_arguments(parser)\n",
                 ),

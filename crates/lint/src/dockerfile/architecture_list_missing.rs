@@ -17,12 +17,15 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\n\
              RUN DS_BUILD_OPS=1 pip3 install deepspeed\n",
         ),
         with(
-            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\n\
-             RUN pip3 install torch==2.4.1\nWORKDIR /ops\nCOPY ops/ ./\nRUN pip3 install --no-build-isolation .\n",
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get update && apt-get install -y \
+             python3-pip\n\
+             RUN pip3 install torch==2.4.1\nWORKDIR /ops\nCOPY ops/ ./\nRUN pip3 install \
+             --no-build-isolation .\n",
             &[("ops/setup.py", EXTENSION)],
         ),
         with(
@@ -31,14 +34,16 @@ pub(crate) const RULE: Rule = Rule {
             &[("kernels/setup.py", EXTENSION)],
         ),
         dockerfile(
-            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nRUN apt-get update && apt-get install -y git && \
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nRUN apt-get update && apt-get install -y \
+             git && \
              pip install --no-build-isolation \
              git+https://github.com/graphdeco-inria/diff-gaussian-rasterization\n",
         ),
     ],
     silent: &[
         with(
-            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY . /app\n\
+            "FROM pytorch/pytorch:2.4.1-cuda12.4-cudnn9-devel\nENV TORCH_CUDA_ARCH_LIST=\"8.0;9.0\"\nCOPY \
+             . /app\n\
              RUN pip install --no-build-isolation /app/kernels\n",
             &[("kernels/setup.py", EXTENSION)],
         ),

@@ -12,16 +12,19 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         dockerfile("FROM python:3.11\nRUN git clone https://huggingface.co/facebook/opt-125m /models/opt\n"),
         dockerfile(
-            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y git && GIT_LFS_SKIP_SMUDGE=0 git clone --depth 1 https://huggingface.co/org/model\n",
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y git && \
+             GIT_LFS_SKIP_SMUDGE=0 git clone --depth 1 https://huggingface.co/org/model\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM python:3.11\nRUN apt-get update && apt-get install -y git-lfs && git lfs install && git clone https://huggingface.co/facebook/opt-125m\n",
+            "FROM python:3.11\nRUN apt-get update && apt-get install -y git-lfs && git lfs install && git \
+             clone https://huggingface.co/facebook/opt-125m\n",
         ),
         dockerfile("FROM python:3.11\nRUN git clone https://github.com/vllm-project/vllm\n"),
         dockerfile(
-            "FROM python:3.11\nRUN GIT_LFS_SKIP_SMUDGE=1 git clone https://huggingface.co/org/model && cd model && rm -rf .git\n",
+            "FROM python:3.11\nRUN GIT_LFS_SKIP_SMUDGE=1 git clone https://huggingface.co/org/model && cd \
+             model && rm -rf .git\n",
         ),
         dockerfile("FROM python:3.11\nRUN git clone https://huggingface.co/spaces/org/demo\n"),
     ],
@@ -39,7 +42,8 @@ fn of_stage(stage: &Stage) -> Option<Found> {
         .iter()
         .any(|one| one.text.text.contains("-lfs") || one.text.text.contains(" lfs "));
     let run = stage.runs.iter().find(|run| clones(run)).filter(|_| bare && !lfs)?;
-    let message = "git clones only pointers of the weights without git-lfs: each is a text of some lines, and \
+    let message = "git clones only pointers of the weights without git-lfs: each is a text of some lines, \
+        and \
                    loading fails";
     let fix = "Install git-lfs and run `git lfs install` before it, or download with `hf download`";
     Some(Found::warning(run.command.line, message, fix))

@@ -30,7 +30,8 @@ pub(crate) const RULE: Rule = Rule {
     ],
     silent: &[
         with(
-            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openmpi-bin\nCOPY . /app\nWORKDIR /app\n\
+            "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y openmpi-bin\nCOPY . /app\nWORKDIR \
+             /app\n\
              CMD [\"bash\", \"bench.sh\"]\n",
             &[(
                 "bench.sh",

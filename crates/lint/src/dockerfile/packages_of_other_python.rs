@@ -26,7 +26,8 @@ pub(crate) const RULE: Rule = Rule {
              /usr/local/lib/python3.10/site-packages /usr/local/lib/python3.10/site-packages\n",
         ),
         dockerfile(
-            "FROM python:3.10 AS build\nRUN pip install --prefix=/install vllm==0.6.3\nFROM python:3.12-slim\nCOPY --from=build /install /usr/local\nCMD [\"vllm\", \"serve\", \"a/b\"]\n",
+            "FROM python:3.10 AS build\nRUN pip install --prefix=/install vllm==0.6.3\nFROM \
+             python:3.12-slim\nCOPY --from=build /install /usr/local\nCMD [\"vllm\", \"serve\", \"a/b\"]\n",
         ),
     ],
     silent: &[
@@ -131,7 +132,8 @@ fn fault(stage: &Stage, one: &Instruction) -> Option<Found> {
     ))
 }
 
-/// What another stage installed below a directory of its own with another Python: `pip install --prefix=/install`.
+/// What another stage installed below a directory of its own (`pip install --prefix=/install`) with another
+/// Python.
 fn prefix(file: &Dockerfile, stage: &Stage, one: &Instruction) -> Option<Found> {
     let words: Vec<&str> = match &one.json {
         Some(words) => words.iter().map(String::as_str).collect(),
@@ -154,7 +156,8 @@ fn prefix(file: &Dockerfile, stage: &Stage, one: &Instruction) -> Option<Found> 
     let (here, _) = python(stage)?;
     let usual = matches!(target.trim_end_matches('/'), "/usr/local" | "/usr");
     let message = format!(
-        "{source} has packages of Python {from} in lib/python{from}, and the image runs Python {here}, which does \
+        "{source} has packages of Python {from} in lib/python{from}, and the image runs Python {here}, \
+         which does \
          not look there; the packages are not found"
     );
     let fix = "Use the same Python image in both stages";

@@ -184,9 +184,18 @@ fn missing(stage: &Stage, instruction: usize, command: &Command) -> Option<(&'st
     let copied = before.filter(|one| matches!(one.keyword.as_str(), "COPY" | "ADD")).any(|one| {
         let text = one.text.text.as_str();
         let target = text.split_whitespace().next_back().unwrap_or_default();
+        // Scripts and settings are no programs of that name.
+        let plain = one.flag("from").is_none()
+            && text.split_whitespace().rev().skip(1).all(|source| {
+                [".sh", ".py", ".txt", ".toml", ".json", ".yaml", ".yml"]
+                    .iter()
+                    .any(|end| source.ends_with(end))
+            });
         text.contains(*program)
-            || target == "/"
-            || ["/usr", "/bin", "/opt"].iter().any(|start| target.starts_with(start)) && !text.contains("uv")
+            || !plain && target == "/"
+            || !plain
+                && ["/usr", "/bin", "/opt"].iter().any(|start| target.starts_with(start))
+                && !text.contains("uv")
     });
     let mut installed = false;
     for run in stage.runs.iter().filter(|run| run.instruction <= instruction) {

@@ -12,27 +12,35 @@ pub(crate) const RULE: Rule = Rule {
     judge: Judge::Dockerfile(judge),
     fires: &[
         dockerfile(
-            "FROM python:3.12-slim\nCOPY --from=ghcr.io/astral-sh/uv:0.5 /uv /bin/uv\nWORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN uv sync --frozen\nCOPY . .\nCMD [\"python\", \"serve.py\"]\n",
+            "FROM python:3.12-slim\nCOPY --from=ghcr.io/astral-sh/uv:0.5 /uv /bin/uv\nWORKDIR /app\nCOPY \
+             pyproject.toml uv.lock ./\nRUN uv sync --frozen\nCOPY . .\nCMD [\"python\", \"serve.py\"]\n",
         ),
         dockerfile(
-            "FROM python:3.11\nRUN pip install poetry==1.8.3\nWORKDIR /app\nCOPY pyproject.toml poetry.lock ./\nRUN poetry install --only main\nCMD [\"uvicorn\", \"app:app\", \"--host\", \"0.0.0.0\"]\n",
+            "FROM python:3.11\nRUN pip install poetry==1.8.3\nWORKDIR /app\nCOPY pyproject.toml \
+             poetry.lock ./\nRUN poetry install --only main\nCMD [\"uvicorn\", \"app:app\", \"--host\", \
+             \"0.0.0.0\"]\n",
         ),
         dockerfile(
-            "FROM python:3.11\nRUN pip install pipenv\nCOPY Pipfile Pipfile.lock ./\nRUN pipenv install --deploy\nCMD python main.py\n",
+            "FROM python:3.11\nRUN pip install pipenv\nCOPY Pipfile Pipfile.lock ./\nRUN pipenv install \
+             --deploy\nCMD python main.py\n",
         ),
     ],
     silent: &[
         dockerfile(
-            "FROM python:3.12-slim\nWORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN pip install uv && uv sync --frozen\nENV PATH=\"/app/.venv/bin:$PATH\"\nCMD [\"python\", \"serve.py\"]\n",
+            "FROM python:3.12-slim\nWORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN pip install uv && uv \
+             sync --frozen\nENV PATH=\"/app/.venv/bin:$PATH\"\nCMD [\"python\", \"serve.py\"]\n",
         ),
         dockerfile(
-            "FROM python:3.12-slim\nWORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN pip install uv && uv sync --frozen\nCMD [\"uv\", \"run\", \"python\", \"serve.py\"]\n",
+            "FROM python:3.12-slim\nWORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN pip install uv && uv \
+             sync --frozen\nCMD [\"uv\", \"run\", \"python\", \"serve.py\"]\n",
         ),
         dockerfile(
-            "FROM python:3.11\nRUN pip install poetry==1.8.3 && poetry config virtualenvs.create false\nCOPY pyproject.toml ./\nRUN poetry install\nCMD [\"python\", \"main.py\"]\n",
+            "FROM python:3.11\nRUN pip install poetry==1.8.3 && poetry config virtualenvs.create false\n\
+             COPY pyproject.toml ./\nRUN poetry install\nCMD [\"python\", \"main.py\"]\n",
         ),
         dockerfile(
-            "FROM python:3.12-slim\nENV UV_PROJECT_ENVIRONMENT=/usr/local\nCOPY pyproject.toml uv.lock ./\nRUN pip install uv && uv sync\nCMD [\"python\", \"serve.py\"]\n",
+            "FROM python:3.12-slim\nENV UV_PROJECT_ENVIRONMENT=/usr/local\nCOPY pyproject.toml uv.lock ./\n\
+             RUN pip install uv && uv sync\nCMD [\"python\", \"serve.py\"]\n",
         ),
     ],
 };
@@ -78,13 +86,15 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
         return Vec::new();
     }
     let message = format!(
-        "{tool} (line {}) installs into a virtual environment of the project, but the container starts `{word}` \
+        "{tool} (line {}) installs into a virtual environment of the project, but the container starts \
+         `{word}` \
          of the image, which has none of its packages",
         run.command.line
     );
     let fix = match tool {
         "uv sync" => {
-            "Set `ENV PATH=\"/app/.venv/bin:$PATH\"` with the project's directory, or start `uv run --no-sync …`"
+            "Set `ENV PATH=\"/app/.venv/bin:$PATH\"` with the project's directory, or start `uv run \
+             --no-sync …`"
         }
         "poetry install" => "Start `poetry run …`, or set `POETRY_VIRTUALENVS_CREATE=false` before it",
         _ => "Start `pipenv run …`, or add --system",

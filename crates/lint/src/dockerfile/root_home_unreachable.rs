@@ -26,7 +26,9 @@ pub(crate) const RULE: Rule = Rule {
              \"app.py\"]\n",
         ),
         dockerfile(
-            "FROM python:3.11-slim AS b\nRUN pip install --user torch==2.4.1\nFROM python:3.11-slim\nCOPY --from=b /root/.local /root/.local\nRUN useradd -m app\nUSER app\nCMD [\"python\", \"-c\", \"import torch\"]\n",
+            "FROM python:3.11-slim AS b\nRUN pip install --user torch==2.4.1\nFROM python:3.11-slim\nCOPY \
+             --from=b /root/.local /root/.local\nRUN useradd -m app\nUSER app\nCMD [\"python\", \"-c\", \
+             \"import torch\"]\n",
         ),
     ],
     silent: &[
@@ -120,7 +122,8 @@ fn judge(file: &Dockerfile) -> Vec<Found> {
     });
     if let Some(one) = installed {
         let message = format!(
-            "the container runs as {user}, but the packages are in /root/.local, where only root's Python looks \
+            "the container runs as {user}, but the packages are in /root/.local, where only root's Python \
+             looks \
              and which only root may enter; they are not found"
         );
         let fix = "Copy them to the user's home (`--chown`), or install into a virtual environment in /opt";

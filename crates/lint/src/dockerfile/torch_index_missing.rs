@@ -18,7 +18,8 @@ pub(crate) const RULE: Rule = Rule {
              https://download.pytorch.org/whl/cu118\n",
         ),
         dockerfile(
-            "FROM python:3.11\nRUN pip install torch==2.4.1 --index-url https://download.pytorch.org/whl/cuda124\n",
+            "FROM python:3.11\nRUN pip install torch==2.4.1 --index-url \
+             https://download.pytorch.org/whl/cuda124\n",
         ),
     ],
     silent: &[

@@ -38,7 +38,11 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "a.yaml",
-            "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec:\n  headGroupSpec:\n    rayStartParams: {}\n    template:\n      spec:\n        containers: [{name: h, image: \"rayproject/ray:2.9.0-gpu\"}]\n  workerGroupSpecs:\n    - groupName: g\n      rayStartParams: {}\n      template:\n        spec:\n          containers: [{name: w, image: \"rayproject/ray:2.40.0-py310-gpu\"}]\n",
+            "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: r}\nspec:\n  headGroupSpec:\n    \
+             rayStartParams: {}\n    template:\n      spec:\n        containers: [{name: h, image: \
+             \"rayproject/ray:2.9.0-gpu\"}]\n  workerGroupSpecs:\n    - groupName: g\n      \
+             rayStartParams: {}\n      template:\n        spec:\n          containers: [{name: w, image: \
+             \"rayproject/ray:2.40.0-py310-gpu\"}]\n",
         ),
     ],
     silent: &[

@@ -11,7 +11,8 @@ macro_rules! hooked {
             concat!(
                 "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n",
                 $pod,
-                "  containers:\n    - name: a\n      image: b\n      lifecycle:\n        preStop:\n          ",
+                "  containers:\n    - name: a\n      image: b\n      lifecycle:\n        \
+                 preStop:\n          ",
                 $hook
             ),
         )

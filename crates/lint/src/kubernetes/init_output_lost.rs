@@ -12,21 +12,34 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: get\n      image: curlimages/curl:8.9.1\n      command: [curl, -fsSL, -o, /models/m.tgz, \"https://x.example/m.tgz\"]\n  containers: [{name: a, image: b, args: [--model, /models]}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: \
+             get\n      image: curlimages/curl:8.9.1\n      command: [curl, -fsSL, -o, /models/m.tgz, \
+             \"https://x.example/m.tgz\"]\n  containers: [{name: a, image: b, args: [--model, /models]}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: models, emptyDir: {}}]\n  initContainers:\n    - name: get\n      image: python:3.12\n      command: [sh, -c, \"pip install huggingface_hub && hf download a/b --local-dir /model\"]\n      volumeMounts: [{name: models, mountPath: /models}]\n  containers: [{name: a, image: b, args: [--model=/model/x], volumeMounts: [{name: models, mountPath: /model}]}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: models, emptyDir: \
+             {}}]\n  initContainers:\n    - name: get\n      image: python:3.12\n      command: [sh, -c, \
+             \"pip install huggingface_hub && hf download a/b --local-dir /model\"]\n      volumeMounts: \
+             [{name: models, mountPath: /models}]\n  containers: [{name: a, image: b, args: \
+             [--model=/model/x], volumeMounts: [{name: models, mountPath: /model}]}]\n",
         ),
     ],
     silent: &[
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: models, emptyDir: {}}]\n  initContainers:\n    - name: get\n      image: curlimages/curl:8.9.1\n      command: [curl, -o, /models/m.tgz, \"https://x.example/m.tgz\"]\n      volumeMounts: [{name: models, mountPath: /models}]\n  containers: [{name: a, image: b, args: [--model, /models], volumeMounts: [{name: models, mountPath: /models}]}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: models, emptyDir: \
+             {}}]\n  initContainers:\n    - name: get\n      image: curlimages/curl:8.9.1\n      command: \
+             [curl, -o, /models/m.tgz, \"https://x.example/m.tgz\"]\n      volumeMounts: [{name: models, \
+             mountPath: /models}]\n  containers: [{name: a, image: b, args: [--model, /models], \
+             volumeMounts: [{name: models, mountPath: /models}]}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: wait\n      image: curlimages/curl:8.9.1\n      command: [curl, -fsS, -o, /dev/null, \"http://x/ready\"]\n    - name: tmp\n      image: curlimages/curl:8.9.1\n      command: [curl, -o, /tmp/x, \"http://x/ready\"]\n  containers: [{name: a, image: b}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  initContainers:\n    - name: \
+             wait\n      image: curlimages/curl:8.9.1\n      command: [curl, -fsS, -o, /dev/null, \
+             \"http://x/ready\"]\n    - name: tmp\n      image: curlimages/curl:8.9.1\n      command: \
+             [curl, -o, /tmp/x, \"http://x/ready\"]\n  containers: [{name: a, image: b}]\n",
         ),
     ],
 };

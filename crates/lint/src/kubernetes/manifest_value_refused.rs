@@ -15,49 +15,74 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "a.yaml",
-            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  backoffLimit: -1\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: a, image: b}]\n",
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec:\n  backoffLimit: -1\n  \
+             template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: a, image: b}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n          - matchExpressions:\n              - {key: gpu.memory, operator: Gt, values: [\"40Gi\"]}\n  containers: [{name: a, image: b}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  affinity:\n    nodeAffinity:\n      \
+             requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n          - \
+             matchExpressions:\n              - {key: gpu.memory, operator: Gt, values: [\"40Gi\"]}\n  \
+             containers: [{name: a, image: b}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  affinity:\n    nodeAffinity:\n      preferredDuringSchedulingIgnoredDuringExecution:\n        - weight: 1\n          preference:\n            matchExpressions:\n              - {key: gpu, operator: Exists, values: [\"true\"]}\n  containers: [{name: a, image: b}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  affinity:\n    nodeAffinity:\n      \
+             preferredDuringSchedulingIgnoredDuringExecution:\n        - weight: 1\n          \
+             preference:\n            matchExpressions:\n              - {key: gpu, operator: Exists, \
+             values: [\"true\"]}\n  containers: [{name: a, image: b}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  strategy:\n    type: Recreate\n    rollingUpdate: {maxSurge: 1}\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: a, image: b}]\n",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  strategy:\n    type: \
+             Recreate\n    rollingUpdate: {maxSurge: 1}\n  selector: {matchLabels: {a: b}}\n  \
+             template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: a, image: b}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}\n  minReplicas: 4\n  maxReplicas: 2\n",
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec:\n  \
+             scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}\n  minReplicas: 4\n  \
+             maxReplicas: 2\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec:\n  minAvailable: 1\n  maxUnavailable: 1\n  selector: {matchLabels: {a: b}}\n",
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec:\n  minAvailable: \
+             1\n  maxUnavailable: 1\n  selector: {matchLabels: {a: b}}\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: ib, hostPath: {path: /dev/infiniband, type: File}}]\n  containers: [{name: a, image: b, volumeMounts: [{name: ib, mountPath: /dev/infiniband}]}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  volumes: [{name: ib, hostPath: \
+             {path: /dev/infiniband, type: File}}]\n  containers: [{name: a, image: b, volumeMounts: \
+             [{name: ib, mountPath: /dev/infiniband}]}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: b\n      securityContext: {capabilities: {add: [CAP_IPC_LOCK]}}\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      \
+             image: b\n      securityContext: {capabilities: {add: [CAP_IPC_LOCK]}}\n",
         ),
     ],
     silent: &[
         named(
             "a.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n          - matchExpressions:\n              - {key: gpu.memory, operator: Gt, values: [\"40000\"]}\n              - {key: gpu, operator: Exists}\n              - {key: zone, operator: In, values: [a, b]}\n  volumes: [{name: ib, hostPath: {path: /dev/infiniband, type: Directory}}]\n  containers: [{name: a, image: b, securityContext: {capabilities: {add: [IPC_LOCK]}}, volumeMounts: [{name: ib, mountPath: /dev/infiniband}]}]\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  affinity:\n    nodeAffinity:\n      \
+             requiredDuringSchedulingIgnoredDuringExecution:\n        nodeSelectorTerms:\n          - \
+             matchExpressions:\n              - {key: gpu.memory, operator: Gt, values: \
+             [\"40000\"]}\n              - {key: gpu, operator: Exists}\n              - {key: zone, \
+             operator: In, values: [a, b]}\n  volumes: [{name: ib, hostPath: {path: /dev/infiniband, type: \
+             Directory}}]\n  containers: [{name: a, image: b, securityContext: {capabilities: {add: \
+             [IPC_LOCK]}}, volumeMounts: [{name: ib, mountPath: /dev/infiniband}]}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: 0\n  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: a, image: b}]\n",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: 0\n  strategy: \
+             {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}\n  selector: {matchLabels: {a: b}}\n  \
+             template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: a, image: b}]\n",
         ),
         named(
             "a.yaml",
-            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}\n  minReplicas: 2\n  maxReplicas: 2\n",
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec:\n  \
+             scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}\n  minReplicas: 2\n  \
+             maxReplicas: 2\n",
         ),
     ],
 };
@@ -175,7 +200,8 @@ fn requirement(one: &Value) -> Option<(String, &'static str)> {
             let wrong = value.is_none_or(|value| value.parse::<i64>().is_err() && !value.contains('$'));
             let shown = values.join(", ");
             let message = format!(
-                "{key}: operator {operator} takes one integer, not `{shown}`; no node fits, and the pod stays \
+                "{key}: operator {operator} takes one integer, not `{shown}`; no node fits, and the pod \
+                 stays \
                  Pending"
             );
             wrong.then_some((message, "Write a number without unit, as the label of the nodes has it"))

@@ -50,15 +50,18 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "ray.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  selector: {matchLabels: {a: \
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  selector: {matchLabels: \
+             {a: \
              b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      hostNetwork: true\n      \
              containers:\n        - name: a\n          image: b\n          command: [bash, -c, \"ray start \
              --address=ray-head.ray.svc.cluster.local:6379 --block\"]\n",
         ),
         named(
             "set.yaml",
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: trainer\n\
-             \x20 selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      \
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: \
+             trainer\n\
+             \x20 selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    \
+             spec:\n      \
              containers:\n        - name: a\n          image: b\n          args: [--master-addr, \
              trainer-0.trainer-hl.ml.svc.cluster.local]\n",
         ),
@@ -100,14 +103,17 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "set.yaml",
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: trainer\n\
-             \x20 selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      \
+            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: trainer}\nspec:\n  serviceName: \
+             trainer\n\
+             \x20 selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    \
+             spec:\n      \
              containers:\n        - name: a\n          image: b\n          args: [--master-addr, \
              trainer-0.trainer.ml.svc, --metrics-host=trainer-0.example.com]\n",
         ),
         named(
             "pod.yaml",
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: true\n  containers:\n    - \
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: true\n  \
+             containers:\n    - \
              name: a\n      image: b\n      env: [{name: NO_PROXY, value: \".svc,a.b.svc\"}]\n",
         ),
         named(

@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
         named("job.sbatch", "#!/bin/bash\n#SBATCH --gres=gpu:1\ncd \"$(dirname \"$0\")\"\npython train.py\n"),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gres=gpu:1\nDIR=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\nsrun python $DIR/train.py\n",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\nDIR=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n\
+             srun python $DIR/train.py\n",
         ),
         named(
             "job.sbatch",
@@ -29,7 +30,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "job.sbatch",
-            "#!/bin/bash\n#SBATCH --gres=gpu:1\nif [ -n \"$SLURM_JOB_ID\" ]; then cd $SLURM_SUBMIT_DIR; else cd $(dirname $0); fi\npython train.py\n",
+            "#!/bin/bash\n#SBATCH --gres=gpu:1\nif [ -n \"$SLURM_JOB_ID\" ]; then cd $SLURM_SUBMIT_DIR; \
+             else cd $(dirname $0); fi\npython train.py\n",
         ),
         named("run.sh", "cd \"$(dirname \"$0\")\"\npython train.py\n"),
     ],

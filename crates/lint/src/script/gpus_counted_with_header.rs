@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "NGPU=$(nvidia-smi --query-gpu=name --format=csv | wc -l)\ntorchrun --standalone --nproc_per_node=$NGPU train.py\n",
+            "NGPU=$(nvidia-smi --query-gpu=name --format=csv | wc -l)\ntorchrun --standalone \
+             --nproc_per_node=$NGPU train.py\n",
         ),
         named(
             "run.sh",

@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "if true; then\n  cat > hostfile <<EOF\nnode1 slots=8\n  EOF\n  deepspeed --hostfile hostfile train.py\nfi\n",
+            "if true; then\n  cat > hostfile <<EOF\nnode1 slots=8\n  EOF\n  deepspeed --hostfile hostfile \
+             train.py\nfi\n",
         ),
         named("run.sh", "python - <<'PY'\nprint(1)\n PY\npython train.py\n"),
     ],

@@ -22,7 +22,8 @@ pub(crate) const RULE: Rule = Rule {
         named("run.sh", "torchrun --standalone --nproc_per_node=-1 train.py\n"),
         named(
             "run.sh",
-            "torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=tcp://10.0.0.1:29500 train.py\n",
+            "torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d \
+             --rdzv_endpoint=tcp://10.0.0.1:29500 train.py\n",
         ),
         named("run.sh", "torchrun --nnodes=2 --node_rank=0 --master_addr=10.0.0.1:29500 train.py\n"),
     ],

@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "run.sh",
-            "#!/bin/bash\nHOSTS=\"\"\nscontrol show hostnames | while read -r h; do HOSTS=\"$HOSTS,$h\"; done\nmpirun -H \"${HOSTS}\" ./a\n",
+            "#!/bin/bash\nHOSTS=\"\"\nscontrol show hostnames | while read -r h; do HOSTS=\"$HOSTS,$h\"; \
+             done\nmpirun -H \"${HOSTS}\" ./a\n",
         ),
     ],
     silent: &[

@@ -27,7 +27,8 @@ fn judge(script: &Script) -> Vec<Found> {
             word.known && !word.text.starts_with('-') && sets.into_iter().any(|(name, _)| *name == word.text)
         })?;
         let message = format!(
-            "{} gets the name {}, not the number in it; `not a pid or valid job spec`, and the script goes on",
+            "{} gets the name {}, not the number in it; `not a pid or valid job spec`, and the script goes \
+             on",
             command.program(),
             word.text
         );

@@ -39,7 +39,8 @@ fn judge(script: &Script) -> Vec<Found> {
         let user = script.commands.iter().find(|one| takes_options(one) && uses(one, name))?;
         let first = part.split_whitespace().next()?;
         let message = format!(
-            "the quotes in {name} are a part of its value; {} gets `{first}` and the other words of {part} as \
+            "the quotes in {name} are a part of its value; {} gets `{first}` and the other words of {part} \
+             as \
              separate arguments",
             user.program()
         );

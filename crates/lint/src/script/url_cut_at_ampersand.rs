@@ -17,7 +17,8 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "run.sh",
-            "wget 'https://host.example/model.tar?token=abc&version=2'\ncurl \"https://x.example/get?id=1&confirm=t\"\n",
+            "wget 'https://host.example/model.tar?token=abc&version=2'\ncurl \
+             \"https://x.example/get?id=1&confirm=t\"\n",
         ),
         named("run.sh", "curl https://x.example/get?id=1 & wait\ncurl https://x.example/a?b=1 && echo ok\n"),
     ],

@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "run.sh",
-            "MODEL=a/b\ncurl http://localhost:8000/v1/completions -d '{\"model\": \"$MODEL\", \"prompt\": \"hi\"}'\n",
+            "MODEL=a/b\ncurl http://localhost:8000/v1/completions -d '{\"model\": \"$MODEL\", \"prompt\": \
+             \"hi\"}'\n",
         ),
         named(
             "run.sh",

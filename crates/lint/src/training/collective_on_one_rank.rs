@@ -51,14 +51,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\nif rank < \
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\n\
+             if rank < \
              4:\n    group = dist.new_group([0, 1, 2, 3])\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\ngroup = \
+            "import torch.distributed as dist\ndist.init_process_group(\"nccl\")\nrank = dist.get_rank()\n\
+             group = \
              dist.new_group([0, 1, 2, 3])\nif rank < 4:\n    dist.barrier(group=group)\n",
         ),
         named(
@@ -131,7 +133,8 @@ fn group_of_some(program: &Program, call: &Call) -> Option<Found> {
     })?;
     let elsewhere = program.calls.iter().any(|one| one.name == call.name && one.at != call.at);
     let message = format!(
-        "only ranks with `{}` call new_group, which all ranks must call, also those that are not in the group; \
+        "only ranks with `{}` call new_group, which all ranks must call, also those that are not in the \
+         group; \
          the job hangs",
         branch.condition.replace('\n', " ")
     );

@@ -24,7 +24,8 @@ pub(crate) const RULE: Rule = Rule {
         named("train.py", "import torch.distributed as dist\ndist.broadcast(x, src=0).wait()\n"),
         named(
             "train.py",
-            "import torch.distributed as dist\nwork = dist.all_reduce(loss, async_op=True)\nprint(loss / 8)\n",
+            "import torch.distributed as dist\nwork = dist.all_reduce(loss, async_op=True)\nprint(loss / \
+             8)\n",
         ),
     ],
     silent: &[

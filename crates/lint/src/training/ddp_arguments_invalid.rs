@@ -31,7 +31,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import Net\n\
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
              model = DDP(Net(width=64), device_ids=[local_rank])\nmodel.to(device)\n",
         ),
     ],
@@ -142,7 +143,8 @@ fn moved_later(program: &Program, wrap: &Call) -> Option<Found> {
         own && call.function == wrap.function && call.at.start > wrap.at.end
     })?;
     let message = format!(
-        "DistributedDataParallel gets a module on the CPU with device_ids {}, and {} moves it only in line {}; \
+        "DistributedDataParallel gets a module on the CPU with device_ids {}, and {} moves it only in line \
+         {}; \
          it raises ValueError",
         ids.text, moved.name, moved.line
     );

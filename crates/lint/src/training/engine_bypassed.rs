@@ -12,12 +12,14 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "import deepspeed\nengine, optimizer, _, _ = deepspeed.initialize(model=net, config=\"ds.json\")\n\
+            "import deepspeed\nengine, optimizer, _, _ = deepspeed.initialize(model=net, \
+             config=\"ds.json\")\n\
          for x in loader:\n    loss = engine(x)\n    loss.backward()\n    optimizer.step()\n",
         ),
         named(
             "train.py",
-            "import deepspeed\nengine, opt, loader, _ = deepspeed.initialize(model=net, config=\"ds.json\")\nfor x \
+            "import deepspeed\nengine, opt, loader, _ = deepspeed.initialize(model=net, \
+             config=\"ds.json\")\nfor x \
              in loader:\n    loss = engine(x)\n    loss.backward()\n    opt.step()\n    opt.zero_grad()\n",
         ),
     ],

@@ -185,5 +185,5 @@ fn is_rank(program: &Program, at: &std::ops::Range<usize>, text: &str) -> bool {
         matches!(call.name.as_str(), "torch.distributed.get_rank" | "deepspeed.comm.get_rank")
             && call.arguments.is_empty()
     });
-    called || variable(text, &["RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"]).is_some()
+    called || variable(text, &["RANK", "SLURM_PROCID"]).is_some()
 }

@@ -26,7 +26,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import lightning as L\nclass M(L.LightningModule):\n    def validation_epoch_end(self, outputs):\n        \
+            "import lightning as L\nclass M(L.LightningModule):\n    def validation_epoch_end(self, \
+             outputs):\n        \
              pass\n",
         ),
     ],

@@ -14,15 +14,19 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\nfor \
-             step in range(9):\n    for micro in range(8):\n        with model.no_sync():\n            loss = \
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\n\
+             for \
+             step in range(9):\n    for micro in range(8):\n        with model.no_sync():\n            \
+             loss = \
              model(next(data))\n            loss.backward()\n    opt.step()\n    opt.zero_grad()\n",
         ),
         named(
             "train.py",
-            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\n\
+            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = \
+             DDP(net)\n\
              for i, x in enumerate(data):\n    last = i % 8 == 7\n    loss = model(x).mean()\n    sync = \
-             contextlib.nullcontext() if last else model.no_sync()\n    with sync:\n        loss.backward()\n    \
+             contextlib.nullcontext() if last else model.no_sync()\n    with sync:\n        \
+             loss.backward()\n    \
              if last:\n        opt.step()\n        opt.zero_grad()\n",
         ),
         named(
@@ -36,9 +40,12 @@ pub(crate) const RULE: Rule = Rule {
     silent: &[
         named(
             "train.py",
-            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = DDP(net)\n\
-             for i, x in enumerate(data):\n    last = i % 8 == 7\n    sync = contextlib.nullcontext() if last \
-             else model.no_sync()\n    with sync:\n        loss = model(x).mean()\n        loss.backward()\n    \
+            "import contextlib\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nmodel = \
+             DDP(net)\n\
+             for i, x in enumerate(data):\n    last = i % 8 == 7\n    sync = contextlib.nullcontext() if \
+             last \
+             else model.no_sync()\n    with sync:\n        loss = model(x).mean()\n        \
+             loss.backward()\n    \
              if last:\n        opt.step()\n",
         ),
         named(
@@ -50,7 +57,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "train.py",
             "import torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\
-             model = DDP(net)\nwith model.no_sync():\n    for x in data:\n        model(x).mean().backward()\n\
+             model = DDP(net)\nwith model.no_sync():\n    for x in data:\n        \
+             model(x).mean().backward()\n\
              for p in model.parameters():\n    dist.all_reduce(p.grad)\nopt.step()\n",
         ),
     ],

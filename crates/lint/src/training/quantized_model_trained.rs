@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, TrainingArguments\nbnb = \
+            "from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer, \
+             TrainingArguments\nbnb = \
              BitsAndBytesConfig(load_in_4bit=True)\nmodel = AutoModelForCausalLM.from_pretrained(\"a/b\", \
              quantization_config=bnb)\nTrainer(model=model, args=TrainingArguments(\"out\"), \
              train_dataset=ds).train()\n",
@@ -34,7 +35,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named_with(
             "train.py",
-            "from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer\nfrom lora import attach\n\
+            "from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer\nfrom lora import \
+             attach\n\
              model = AutoModelForCausalLM.from_pretrained(\"a/b\", \
              quantization_config=BitsAndBytesConfig(load_in_4bit=True))\nattach(model)\ntrainer = \
              Trainer(model=model, train_dataset=ds)\ntrainer.train()\n",
@@ -43,7 +45,8 @@ pub(crate) const RULE: Rule = Rule {
         named(
             "train.py",
             "from transformers import AutoModelForCausalLM, BitsAndBytesConfig, Trainer\nmodel = \
-             AutoModelForCausalLM.from_pretrained(\"a/b\", quantization_config=BitsAndBytesConfig(load_in_4bit=\
+             AutoModelForCausalLM.from_pretrained(\"a/b\", \
+             quantization_config=BitsAndBytesConfig(load_in_4bit=\
              True))\ntrainer = Trainer(model=model, eval_dataset=ds)\nprint(trainer.evaluate())\n",
         ),
     ],
@@ -87,6 +90,6 @@ fn fault(program: &Program, trainer: &Call) -> Option<Found> {
         made.line
     );
     let fix =
-        "Attach an adapter: `model = get_peft_model(prepare_model_for_kbit_training(model), LoraConfig(…))`";
+        "Attach an adapter: `get_peft_model(prepare_model_for_kbit_training(model), LoraConfig(…))`";
     (!handed).then(|| Found::error(trainer.line, message, fix))
 }

@@ -28,17 +28,22 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\ndef worker(rank, world):\n    \
-             dist.init_process_group(\"nccl\", rank=rank, world_size=world)\n\nif __name__ == \"__main__\":\n    \
+            "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\ndef worker(rank, \
+             world):\n    \
+             dist.init_process_group(\"nccl\", rank=rank, world_size=world)\n\nif __name__ == \
+             \"__main__\":\n    \
              mp.spawn(worker, args=(4,), nprocs=4)\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import os\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n\ndef worker(rank, \
-             world):\n    os.environ[\"MASTER_ADDR\"] = \"127.0.0.1\"\n    os.environ[\"MASTER_PORT\"] = \"1234\"\n    \
-             dist.init_process_group(\"nccl\", rank=rank, world_size=world)\n\nif __name__ == \"__main__\":\n    \
+            "import os\nimport torch.distributed as dist\nimport torch.multiprocessing as mp\n\ndef \
+             worker(rank, \
+             world):\n    os.environ[\"MASTER_ADDR\"] = \"127.0.0.1\"\n    os.environ[\"MASTER_PORT\"] = \
+             \"1234\"\n    \
+             dist.init_process_group(\"nccl\", rank=rank, world_size=world)\n\nif __name__ == \
+             \"__main__\":\n    \
              mp.spawn(worker, args=(4,), nprocs=4)\n",
         ),
         named(

@@ -18,8 +18,10 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch\nfrom torch.optim.lr_scheduler import StepLR\nopt = torch.optim.SGD(net.parameters(), \
-             lr=0.1)\nscheduler = StepLR(opt, 10)\nfor epoch in range(9):\n    scheduler.step()\n    for x in \
+            "import torch\nfrom torch.optim.lr_scheduler import StepLR\nopt = \
+             torch.optim.SGD(net.parameters(), \
+             lr=0.1)\nscheduler = StepLR(opt, 10)\nfor epoch in range(9):\n    scheduler.step()\n    for x \
+             in \
              data:\n        opt.zero_grad()\n        net(x).mean().backward()\n        opt.step()\n",
         ),
     ],
@@ -38,7 +40,8 @@ pub(crate) const RULE: Rule = Rule {
         ),
         named(
             "train.py",
-            "import torch\nfrom torch.optim.lr_scheduler import StepLR\nopt = torch.optim.SGD(net.parameters(), \
+            "import torch\nfrom torch.optim.lr_scheduler import StepLR\nopt = \
+             torch.optim.SGD(net.parameters(), \
              lr=0.1)\nscheduler = StepLR(opt, 10)\nfor epoch in range(9):\n    for x in data:\n        \
              opt.step()\n    scheduler.step()\n",
         ),

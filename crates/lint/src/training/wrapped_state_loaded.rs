@@ -12,34 +12,41 @@ pub(crate) const RULE: Rule = Rule {
     fires: &[
         named(
             "train.py",
-            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import Net\n\
-             model = DDP(Net().cuda(), device_ids=[0])\ntorch.save(model.state_dict(), \"last.pt\")\nnet = Net()\n\
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
+             model = DDP(Net().cuda(), device_ids=[0])\ntorch.save(model.state_dict(), \"last.pt\")\nnet = \
+             Net()\n\
              net.load_state_dict(torch.load(\"last.pt\", map_location=\"cpu\"))\n",
         ),
         named(
             "train.py",
             "import torch\nfrom model import Net\n\ndef load(path):\n    net = Net()\n    state = \
              torch.load(path)\n    net.load_state_dict(state[\"model\"])\n    return net\n\nmodel = \
-             torch.compile(Net().cuda())\ntorch.save({\"model\": model.state_dict()}, \"a.pt\")\nload(\"a.pt\")\n",
+             torch.compile(Net().cuda())\ntorch.save({\"model\": model.state_dict()}, \"a.pt\")\n\
+             load(\"a.pt\")\n",
         ),
     ],
     silent: &[
         named(
             "train.py",
-            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import Net\n\
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
              model = DDP(Net().cuda(), device_ids=[0])\ntorch.save(model.module.state_dict(), \"last.pt\")\n\
              net = Net()\nnet.load_state_dict(torch.load(\"last.pt\", map_location=\"cpu\"))\n",
         ),
         named(
             "train.py",
-            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import Net\n\
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
              model = DDP(Net().cuda(), device_ids=[0])\nmodel.load_state_dict(torch.load(\"last.pt\"))\n\
              torch.save(model.state_dict(), \"last.pt\")\n",
         ),
         named(
             "train.py",
-            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import Net\n\
-             model = DDP(Net().cuda(), device_ids=[0])\ntorch.save(model.state_dict(), \"last.pt\")\nnet = Net()\n\
+            "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom model import \
+             Net\n\
+             model = DDP(Net().cuda(), device_ids=[0])\ntorch.save(model.state_dict(), \"last.pt\")\nnet = \
+             Net()\n\
              state = torch.load(\"last.pt\")\nstate = {k.removeprefix(\"module.\"): v for k, v in \
              state.items()}\nnet.load_state_dict(state)\n",
         ),
@@ -75,7 +82,8 @@ fn fault(program: &Program, load: &Call) -> Option<Found> {
         let class = program.origin_call(&call.arguments.first()?.at, &call.function)?;
         // `Net().cuda()`, `Net().to(device)`
         let text = program.text.get(class.at.clone())?;
-        let same = class.name == made.name || text.starts_with(&format!("{}(", made.name));
+        let bare = made.name.rsplit('.').next().unwrap_or_default();
+        let same = class.name == made.name || text.starts_with(&format!("{bare}("));
         (same && one.name != plain).then_some((one.name.as_str(), *prefix))
     })?;
     let state = format!("{wrapped}.state_dict()");

@@ -187,7 +187,8 @@ mod tests {
         assert_eq!(origin("class A:\n    def f(self, y):\n        use(y)\na.f(3)\n"), "3");
         assert_eq!(
             origin(
-                "class A:\n    def __init__(self):\n        self.x = 4\n    def f(self):\n        use(self.x)\n"
+                "class A:\n    def __init__(self):\n        self.x = 4\n    def f(self):\n        \
+                 use(self.x)\n"
             ),
             "4"
         );
