@@ -23,13 +23,13 @@ pub(crate) const RULE: Rule = Rule {
              curl -fsSLO https://example.com/x\n",
         ),
         with(
-            "FROM python:3.12-slim\nCOPY entrypoint.sh /\nENTRYPOINT [\"/entrypoint.sh\"]\n",
+            "FROM python:3.12-slim\nCOPY entrypoint.sh /srv/\nENTRYPOINT [\"/srv/entrypoint.sh\"]\n",
             &[("entrypoint.sh", "#!/bin/sh\nset -e\ncurl -fsS http://registry/ready\nexec \"$@\"\n")],
         ),
     ],
     silent: &[
         with(
-            "FROM python:3.12-slim\nCOPY entrypoint.sh /\nENTRYPOINT [\"/entrypoint.sh\"]\n",
+            "FROM python:3.12-slim\nCOPY entrypoint.sh /srv/\nENTRYPOINT [\"/srv/entrypoint.sh\"]\n",
             &[("entrypoint.sh", "#!/bin/sh\nif command -v curl; then curl http://x; fi\nexec \"$@\"\n")],
         ),
         dockerfile(

@@ -89,7 +89,6 @@ fn fault(program: &Program, trainer: &Call) -> Option<Found> {
          fine-tuning on purely quantized models`",
         made.line
     );
-    let fix =
-        "Attach an adapter: `get_peft_model(prepare_model_for_kbit_training(model), LoraConfig(…))`";
+    let fix = "Attach an adapter: `get_peft_model(prepare_model_for_kbit_training(model), LoraConfig(…))`";
     (!handed).then(|| Found::error(trainer.line, message, fix))
 }
