@@ -150,7 +150,7 @@ fn prefix(file: &Dockerfile, stage: &Stage, one: &Instruction) -> Option<Found> 
             _ if word.text == "--prefix" => words.get(at + 1).map(|next| next.text.as_str()),
             _ => None,
         })?;
-        (given.trim_end_matches('/') == source).then(|| run.install.as_ref())?
+        (given.trim_end_matches('/') == source).then_some(run.install.as_ref())?
     });
     let (from, _) = installs.into_iter().next().and_then(|_| python(made))?;
     let (here, _) = python(stage)?;

@@ -38,6 +38,13 @@ fn stage(stage: &Stage) -> Option<Found> {
     stage.runs.iter().find_map(|run| {
         let install =
             run.install.as_ref().filter(|one| !one.option("--no-deps") && !one.elsewhere() && one.certain)?;
+        // Who removed the torch of the base image wants another one.
+        let before = stage.runs.iter().take_while(|other| !std::ptr::eq(*other, run));
+        let mut removals =
+            before.filter(|other| other.command.has("uninstall") && other.command.has("torch"));
+        if removals.next().is_some() && !run.state.packages.contains_key("torch") {
+            return None;
+        }
         let (there, whose) = present(run)?;
         // Of one command torch itself tells; its partners are another rule's.
         let one = torch::FAMILY.iter().find_map(|name| install.requirement(name))?;
