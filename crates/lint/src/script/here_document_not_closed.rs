@@ -37,7 +37,11 @@ fn judge(script: &Script) -> Vec<Found> {
              its text and does not run"
         );
         let arithmetic = command.contains("$((") || command.contains("((");
-        (!arithmetic).then(|| Found::error(*line, message, format!("Put {word} at the start of line {near}")))
+        // A text in quotes, which `eval` or another shell reads.
+        let before = command.split("<<").next().unwrap_or_default().replace("\\\"", "");
+        let quoted = before.matches('"').count() % 2 == 1 || before.matches('\'').count() % 2 == 1;
+        (!arithmetic && !quoted)
+            .then(|| Found::error(*line, message, format!("Put {word} at the start of line {near}")))
     });
     found.take(1).collect()
 }
